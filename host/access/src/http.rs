@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 
-use scorpiox_rules::{NamePattern, NetworkRule, Source, Sourced};
+use scorpiox_rules::{NetworkRule, Source, Sourced};
 
 use crate::auth::Auth;
 use crate::principal::Principal;
+use crate::who::Who;
 
 /// How the server may be reached over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,25 +34,7 @@ pub struct HttpPolicy {
     /// How it is watched.
     pub observe: ObservePolicy,
     /// Who may read the pages for the operator; nobody, and there are none, where nothing is said.
-    pub admin: Option<Sourced<AdminPolicy>>,
-}
-
-/// Who may read the pages for the operator: who fits every line of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AdminPolicy {
-    /// What their tokens have to be good for.
-    pub scope: Option<String>,
-    /// These alone, if some are named.
-    pub principals: Option<Vec<NamePattern>>,
-}
-
-impl AdminPolicy {
-    /// Whether somebody may.
-    pub fn admits(&self, principal: &Principal) -> bool {
-        let is_named = |names: &Vec<NamePattern>| names.iter().any(|pattern| pattern.covers(&principal.name));
-        self.scope.as_ref().is_none_or(|scope| principal.scopes.contains(scope))
-            && self.principals.as_ref().is_none_or(is_named)
-    }
+    pub admin: Option<Sourced<Who>>,
 }
 
 /// How a server is watched. Not at all, where nothing is said.

@@ -1,6 +1,6 @@
 //! What an operator decides about clients over HTTP: who they are, which tools they may call, and where they work.
 //!
-//! Reading order: [`HttpPolicy`] is `[http]` (`auth` says how clients say who they are), [`Principal`] is who one is, [`AccessPolicy`]
+//! Reading order: [`HttpPolicy`] is `[http]` (`auth` says how clients say who they are), [`Principal`] is who one is, [`Who`] says for whom something is, [`AccessPolicy`]
 //! is `[access]`, [`LimitsPolicy`] is `[limits]`, [`ServedWorkspace`] is `[workspace.NAME]`; `parse` reads all of it, `render` writes it again, [`notes`] says what
 //! was perhaps not meant.
 //!
@@ -18,9 +18,10 @@ mod principal;
 mod render;
 mod rules;
 mod served;
+mod who;
 
 pub use auth::{Algorithm, Auth, Jwt, KeysFrom, Token};
-pub use http::{AdminPolicy, HttpPolicy, ObservePolicy, Tls};
+pub use http::{HttpPolicy, ObservePolicy, Tls};
 pub use limits::{LimitRule, LimitsPolicy};
 pub use notes::{Note, notes};
 pub use parse::{read_access, read_http, read_limits, read_workspace};
@@ -28,3 +29,4 @@ pub use principal::Principal;
 pub use render::{render_access, render_http, render_limits, render_workspace, token_table};
 pub use rules::{AccessDenial, AccessPolicy, AccessRule};
 pub use served::{DEFAULT_WORKSPACE, ServedWorkspace};
+pub use who::Who;

@@ -1,20 +1,17 @@
 //! `[limits]`: how much a principal may have of what there is only so much of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use scorpiox_rules::{NamePattern, Source, Sourced};
 
 use crate::principal::Principal;
+use crate::who::Who;
 
 /// Bounds, for whoever fits every line of the rule. Each rule counts by itself, for each principal by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRule {
-    /// For these alone, if some are named.
-    pub principals: Option<Vec<NamePattern>>,
-    /// For members of one of these alone, if some are named.
-    pub groups: Option<Vec<String>>,
-    /// For tokens that are good for all of these.
-    pub scopes: BTreeSet<String>,
+    /// Whom it is for.
+    pub who: Who,
     /// Calls of these tools alone count, if some are named.
     pub tools: Option<Vec<Sourced<NamePattern>>>,
     /// Where `tools` stands.
@@ -43,15 +40,24 @@ pub struct LimitsPolicy {
 }
 
 impl LimitRule {
+    /// One that bounds nothing, for everybody.
+    pub fn none(source: Source) -> Self {
+        Self {
+            who: Who::default(),
+            tools: None,
+            tools_origin: Source::Builtin,
+            in_flight: None,
+            calls_per_minute: None,
+            calls_per_day: None,
+            processor_seconds_per_day: None,
+            stored_per_day: None,
+            source,
+        }
+    }
+
     /// Whether it is for calls that a principal makes of a tool.
     pub fn is_for(&self, principal: &Principal, tool: &str) -> bool {
-        let is_named =
-            |principals: &Vec<NamePattern>| principals.iter().any(|pattern| pattern.covers(&principal.name));
-        let is_member = |groups: &Vec<String>| groups.iter().any(|group| principal.groups.contains(group));
-        self.principals.as_ref().is_none_or(is_named)
-            && self.groups.as_ref().is_none_or(is_member)
-            && self.scopes.is_subset(&principal.scopes)
-            && self.counts(tool)
+        self.who.admits(principal) && self.counts(tool)
     }
 
     /// Whether calls of a tool count.
@@ -86,19 +92,12 @@ mod tests {
 
     #[test]
     fn a_rule_is_for_who_fits_every_line_and_for_the_tools_that_it_names() {
-        let rule = LimitRule {
+        let who = Who {
             principals: Some(vec![NamePattern::parse("ci-*", "principal").unwrap()]),
-            groups: None,
-            scopes: BTreeSet::new(),
-            tools: Some(vec![Sourced::builtin(NamePattern::parse("Bash", "tool").unwrap())]),
-            tools_origin: Source::Builtin,
-            in_flight: Some(Sourced::builtin(1)),
-            calls_per_minute: None,
-            calls_per_day: None,
-            processor_seconds_per_day: None,
-            stored_per_day: None,
-            source: Source::Builtin,
+            ..Who::default()
         };
+        let tools = Some(vec![Sourced::builtin(NamePattern::parse("Bash", "tool").unwrap())]);
+        let rule = LimitRule { who, tools, ..LimitRule::none(Source::Builtin) };
         let is_for = |name: &str, tool: &str| rule.is_for(&Principal::named(name), tool);
         assert!(is_for("ci-1", "Bash") && !is_for("ci-1", "ReadDocs") && !is_for("ann", "Bash"));
         let inner = LimitsPolicy { rules: [("a".to_owned(), rule)].into(), outer: None };

@@ -11,6 +11,7 @@ use crate::http::HttpPolicy;
 use crate::limits::LimitsPolicy;
 use crate::rules::AccessPolicy;
 use crate::served::ServedWorkspace;
+use crate::who::Who;
 
 /// A note: what is said before the line is named, the line, and what is said after.
 pub type Note = (String, Source, String);
@@ -42,13 +43,7 @@ impl Known {
         }
     }
 
-    fn of_table(
-        &self,
-        table: &str,
-        source: Source,
-        (principals, groups): (Option<&[NamePattern]>, Option<&[String]>),
-        scopes: &BTreeSet<String>,
-    ) -> Vec<Note> {
+    fn of_table(&self, table: &str, source: Source, who: &Who) -> Vec<Note> {
         let note = |kind: &str, name: &str, known: &[&str]| {
             let near = nearest(name, known.iter().copied());
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
@@ -56,8 +51,9 @@ impl Known {
         };
         let names: Vec<_> = self.names.iter().map(String::as_str).collect();
         let is_unknown = |pattern: &&NamePattern| !names.iter().any(|name| pattern.covers(name));
-        let mut notes: Vec<_> = principals
-            .into_iter()
+        let mut notes: Vec<_> = who
+            .principals
+            .iter()
             .flatten()
             .filter(is_unknown)
             .map(|pattern| note("principal", &pattern.to_string(), &names))
@@ -67,8 +63,8 @@ impl Known {
             let unknown = named.filter(|word| !known.contains(*word));
             notes.extend(unknown.map(|word| note(kind, word, &listed)));
         };
-        words("group", &mut groups.into_iter().flatten(), &self.groups);
-        words("scope", &mut scopes.iter(), &self.scopes);
+        words("group", &mut who.groups.iter().flatten(), &self.groups);
+        words("scope", &mut who.scopes.iter(), &self.scopes);
         notes
     }
 }
@@ -82,19 +78,13 @@ pub fn notes(
 ) -> Vec<Note> {
     let mut notes = nested(served);
     let Some(known) = Known::of(http) else { return notes };
-    let of_rules = access.rules.iter().flat_map(|(name, rule)| {
-        let who = (rule.principals.as_deref(), rule.groups.as_deref());
-        known.of_table(&format!("access.{name}"), rule.source, who, &rule.scopes)
-    });
-    let of_limits = limits.rules.iter().flat_map(|(name, rule)| {
-        let who = (rule.principals.as_deref(), rule.groups.as_deref());
-        known.of_table(&format!("limits.{name}"), rule.source, who, &rule.scopes)
-    });
-    let of_workspaces = served.iter().flat_map(|(name, workspace)| {
-        let who = (workspace.principals.as_deref(), workspace.groups.as_deref());
-        known.of_table(&format!("workspace.{name}"), workspace.source, who, &BTreeSet::new())
-    });
-    notes.extend(of_rules.chain(of_limits).chain(of_workspaces));
+    let rules = access.rules.iter().map(|(name, rule)| (format!("access.{name}"), rule.source, &rule.who));
+    let limits = limits.rules.iter().map(|(name, rule)| (format!("limits.{name}"), rule.source, &rule.who));
+    let workspaces =
+        served.iter().map(|(name, served)| (format!("workspace.{name}"), served.source, &served.who));
+    let admin = http.admin.iter().map(|admin| ("http.admin".to_owned(), admin.source, &admin.value));
+    let all = rules.chain(limits).chain(workspaces).chain(admin);
+    notes.extend(all.flat_map(|(table, source, who)| known.of_table(&table, source, who)));
     notes
 }
 

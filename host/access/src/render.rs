@@ -8,6 +8,7 @@ use crate::http::{HttpPolicy, ObservePolicy};
 use crate::limits::LimitsPolicy;
 use crate::rules::AccessPolicy;
 use crate::served::ServedWorkspace;
+use crate::who::Who;
 
 /// Writes `[http]`, if somebody wrote something of it.
 pub fn render_http(page: &mut Page, http: &HttpPolicy) {
@@ -39,10 +40,7 @@ pub fn render_http(page: &mut Page, http: &HttpPolicy) {
     observe(page, &http.observe);
     if let Some(admin) = &http.admin {
         page.header("http.admin", admin.source);
-        if let Some(scope) = &admin.value.scope {
-            page.line(&format!("scope = {}", quote(scope)), admin.source);
-        }
-        who(page, admin.value.principals.as_deref(), None, admin.source);
+        who(page, &admin.value, admin.source);
     }
 }
 
@@ -113,15 +111,16 @@ fn words<'a>(page: &mut Page, key: &str, listed: impl IntoIterator<Item = &'a St
 }
 
 /// For whom something is. A list without entries is for nobody.
-fn who(page: &mut Page, principals: Option<&[NamePattern]>, groups: Option<&[String]>, source: Source) {
-    if let Some(principals) = principals {
+fn who(page: &mut Page, who: &Who, source: Source) {
+    if let Some(principals) = &who.principals {
         let listed: Vec<_> = principals.iter().map(|name| (name.to_string(), source)).collect();
         page.list("principals", &listed, source);
     }
-    if let Some(groups) = groups {
+    if let Some(groups) = &who.groups {
         let listed: Vec<_> = groups.iter().map(|group| (group.clone(), source)).collect();
         page.list("groups", &listed, source);
     }
+    words(page, "scopes", &who.scopes, source);
 }
 
 /// The table that lets in whoever shows a token: what a person writes into the policy.
@@ -143,8 +142,7 @@ pub fn render_access(page: &mut Page, access: &AccessPolicy) {
     }
     for (name, rule) in &access.rules {
         page.header(&format!("access.{}", quote(name)), rule.source);
-        who(page, rule.principals.as_deref(), rule.groups.as_deref(), rule.source);
-        words(page, "scopes", &rule.scopes, rule.source);
+        who(page, &rule.who, rule.source);
         let tools = |listed: &[Sourced<NamePattern>]| -> Vec<_> {
             listed.iter().map(|tool| (tool.value.to_string(), tool.source)).collect()
         };
@@ -161,8 +159,7 @@ pub fn render_access(page: &mut Page, access: &AccessPolicy) {
 pub fn render_limits(page: &mut Page, limits: &LimitsPolicy) {
     for (name, rule) in limits.all() {
         page.header(&format!("limits.{}", quote(name)), rule.source);
-        who(page, rule.principals.as_deref(), rule.groups.as_deref(), rule.source);
-        words(page, "scopes", &rule.scopes, rule.source);
+        who(page, &rule.who, rule.source);
         if let Some(tools) = &rule.tools {
             let tools: Vec<_> = tools.iter().map(|tool| (tool.value.to_string(), tool.source)).collect();
             page.list("tools", &tools, rule.tools_origin);
@@ -191,5 +188,5 @@ pub fn render_workspace(page: &mut Page, name: &str, workspace: &ServedWorkspace
     if let Some(path) = &workspace.path {
         page.line(&format!("path = {}", quote(path)), workspace.source);
     }
-    who(page, workspace.principals.as_deref(), workspace.groups.as_deref(), workspace.source);
+    who(page, &workspace.who, workspace.source);
 }

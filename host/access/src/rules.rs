@@ -5,16 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use scorpiox_rules::{NamePattern, Source, Sourced, shorten};
 
 use crate::principal::Principal;
+use crate::who::Who;
 
-/// A rule about tools: it is for whoever fits every line of it.
+/// A rule about tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRule {
-    /// For these alone, if some are named.
-    pub principals: Option<Vec<NamePattern>>,
-    /// For members of one of these alone, if some are named.
-    pub groups: Option<Vec<String>>,
-    /// For tokens that are good for all of these.
-    pub scopes: BTreeSet<String>,
+    /// Whom it is for.
+    pub who: Who,
     /// Tools that it opens.
     pub allow: Option<Vec<Sourced<NamePattern>>>,
     /// Where `allow` stands.
@@ -47,19 +44,6 @@ pub struct AccessDenial {
     pub scopes: BTreeSet<String>,
 }
 
-impl AccessRule {
-    fn names(&self, principal: &Principal) -> bool {
-        let is_named =
-            |principals: &Vec<NamePattern>| principals.iter().any(|pattern| pattern.covers(&principal.name));
-        let is_member = |groups: &Vec<String>| groups.iter().any(|group| principal.groups.contains(group));
-        self.principals.as_ref().is_none_or(is_named) && self.groups.as_ref().is_none_or(is_member)
-    }
-
-    fn is_for(&self, principal: &Principal) -> bool {
-        self.names(principal) && self.scopes.is_subset(&principal.scopes)
-    }
-}
-
 fn about<'a>(rules: &'a [Sourced<NamePattern>], names: &[&str]) -> Option<&'a Sourced<NamePattern>> {
     rules.iter().find(|rule| names.iter().any(|name| rule.value.covers(name)))
 }
@@ -84,7 +68,7 @@ impl AccessPolicy {
         let who = shorten(&principal.name);
         let shown = shorten(tool);
         let names: Vec<_> = std::iter::once(tool).chain(original).collect();
-        for (name, rule) in self.rules.iter().filter(|(_, rule)| rule.is_for(principal)) {
+        for (name, rule) in self.rules.iter().filter(|(_, rule)| rule.who.admits(principal)) {
             if let Some(denied) = about(&rule.deny, &names) {
                 let why = format!(
                     "{who} may not call {shown}: \"{}\" in `deny` of [access.{name}] ({})",
@@ -100,7 +84,7 @@ impl AccessPolicy {
         }
         for (name, rule, allow) in opening() {
             // Another name opens nothing that its author's does not.
-            let opened = rule.is_for(principal).then(|| about(allow, &[tool])).flatten();
+            let opened = rule.who.admits(principal).then(|| about(allow, &[tool])).flatten();
             if let Some(opened) = opened
                 && original.is_none_or(|original| self.opens(principal, original))
             {
@@ -111,25 +95,25 @@ impl AccessPolicy {
     }
 
     fn opens(&self, principal: &Principal, tool: &str) -> bool {
-        let rules = self.rules.values().filter(|rule| rule.is_for(principal));
+        let rules = self.rules.values().filter(|rule| rule.who.admits(principal));
         rules.filter_map(|rule| rule.allow.as_ref()).any(|allow| about(allow, &[tool]).is_some())
     }
 
     fn not_opened(&self, principal: &Principal, tool: &str) -> AccessDenial {
         let with_scopes = self.rules.iter().find(|(_, rule)| {
             let opens = rule.allow.as_ref().is_some_and(|allow| about(allow, &[tool]).is_some());
-            opens && !rule.scopes.is_empty() && rule.names(principal)
+            opens && !rule.who.scopes.is_empty() && rule.who.names(principal)
         });
         let (who, shown) = (shorten(&principal.name), shorten(tool));
         if let Some((name, rule)) = with_scopes {
-            let scopes: Vec<_> = rule.scopes.iter().map(String::as_str).collect();
+            let scopes: Vec<_> = rule.who.scopes.iter().map(String::as_str).collect();
             let why = format!(
                 "{who} may not call {shown}: [access.{name}] ({}) opens it for tokens with the scopes {}",
                 rule.source,
                 scopes.join(" ")
             );
             // What it has already stays needed for the rest.
-            let scopes = principal.scopes.union(&rule.scopes).cloned().collect();
+            let scopes = principal.scopes.union(&rule.who.scopes).cloned().collect();
             return AccessDenial { why, decided_by: rule.source, scopes };
         }
         let opening = self.rules.values().filter(|rule| rule.allow.is_some());
@@ -152,9 +136,7 @@ mod tests {
 
     fn rule(allow: Option<&[&str]>, deny: &[&str]) -> AccessRule {
         AccessRule {
-            principals: None,
-            groups: None,
-            scopes: BTreeSet::new(),
+            who: Who::default(),
             allow: allow.map(patterns),
             allow_origin: Source::Line(3),
             deny: patterns(deny),
@@ -203,9 +185,11 @@ mod tests {
     #[test]
     fn a_rule_is_for_whoever_fits_every_line_of_it() {
         let both = AccessRule {
-            principals: Some(vec![NamePattern::parse("ann*", "principal").unwrap()]),
-            groups: Some(vec!["ops".to_owned()]),
-            scopes: set(&["run", "read"]),
+            who: Who {
+                principals: Some(vec![NamePattern::parse("ann*", "principal").unwrap()]),
+                groups: Some(vec!["ops".to_owned()]),
+                scopes: set(&["run", "read"]),
+            },
             ..rule(Some(&["*"]), &[])
         };
         let policy = policy(vec![("both", both)]);
@@ -223,8 +207,12 @@ mod tests {
 
     #[test]
     fn a_refusal_names_all_scopes_that_are_needed_and_only_where_they_would_help() {
-        let run = AccessRule { scopes: set(&["tools:run"]), ..rule(Some(&["Bash"]), &[]) };
-        let ops = AccessRule { groups: Some(vec!["ops".to_owned()]), ..run.clone() };
+        let run = AccessRule {
+            who: Who { scopes: set(&["tools:run"]), ..Who::default() },
+            ..rule(Some(&["Bash"]), &[])
+        };
+        let groups = Some(vec!["ops".to_owned()]);
+        let ops = AccessRule { who: Who { groups, ..run.who.clone() }, ..run.clone() };
         let reader = Principal { scopes: set(&["tools:read"]), ..Principal::named("ann") };
         let denial = policy(vec![("run", run)]).check(&reader, "Bash", None).unwrap_err();
         assert_eq!(denial.scopes, set(&["tools:read", "tools:run"]));

@@ -23,7 +23,7 @@ pub(crate) fn stacked(parts: &[(&'static str, &str, u64)], largest: u64) -> Vec<
     for (kind, what, count) in parts.iter().filter(|(.., count)| *count > 0) {
         // What is there is seen, however little it is.
         let width = scaled(*count, largest, WIDTH).max(1);
-        bars.push(Bar { x, y: 4, width, height: HEIGHT - 8, kind, title: format!("{count} {what}") });
+        bars.push(Bar { x, y: 4, width, height: HEIGHT - 8, kind, title: format!("{what}: {count}") });
         x += width;
     }
     bars
@@ -42,7 +42,7 @@ pub(crate) fn columns(counts: &[(String, u64)]) -> Vec<Bar> {
             width: step.saturating_sub(1).max(1),
             height,
             kind: "ok",
-            title: format!("{count} {what}"),
+            title: format!("{what}: {count}"),
         }
     };
     counts.iter().enumerate().filter(|(_, (_, count))| *count > 0).map(bar).collect()
@@ -59,12 +59,10 @@ mod tests {
 
     #[test]
     fn what_is_there_is_seen_and_nothing_is_longer_than_the_chart() {
-        let bars = stacked(
-            &[("ok", "went well", u64::MAX), ("error", "failed", 1), ("denied", "denied", 0)],
-            u64::MAX,
-        );
+        let bars =
+            stacked(&[("ok", "well", u64::MAX), ("error", "failed", 1), ("denied", "denied", 0)], u64::MAX);
         assert_eq!(bars.iter().map(|bar| (bar.x, bar.width)).collect::<Vec<_>>(), [(0, WIDTH), (WIDTH, 1)]);
-        assert_eq!(bars[1].title, "1 failed");
+        assert_eq!(bars[1].title, "failed: 1");
         let bars = columns(&[("a".to_owned(), 10), ("b".to_owned(), 0), ("c".to_owned(), 1)]);
         assert_eq!(bars.iter().map(|bar| (bar.x, bar.height)).collect::<Vec<_>>(), [(0, HEIGHT), (106, 2)]);
         assert!(columns(&[]).is_empty());

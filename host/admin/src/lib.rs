@@ -62,8 +62,8 @@ struct Failed<'a> {
 }
 
 impl Pages for Admin {
-    fn login(&self, why: Option<&str>) -> Page {
-        rendered(200, &Login { why })
+    fn login(&self, why: Option<&str>) -> String {
+        rendered(200, &Login { why }).html
     }
 
     fn style(&self) -> &'static str {

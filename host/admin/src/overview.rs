@@ -6,6 +6,7 @@ use askama::Template;
 use scorpiox_audit::Counts;
 use scorpiox_http::Load;
 use scorpiox_http::pages::Asked;
+use scorpiox_records::machine;
 use scorpiox_shell::TaskState;
 use scorpiox_transcript::{human_bytes, human_duration};
 
@@ -20,6 +21,8 @@ const BOUNDS: [u64; 10] = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 120_000];
 pub(crate) struct Overview<'a> {
     frame: Frame<'a>,
     load: &'a Load,
+    /// Which one this is of several.
+    server: String,
     /// Calls that run and wait, by principal.
     busy: Vec<(String, [usize; 2])>,
     tools: Vec<Tool>,
@@ -80,6 +83,12 @@ impl<'a> Overview<'a> {
         Self {
             frame: Frame::new("Overview", asked),
             load: asked.load,
+            server: format!(
+                "process {} on {}, with {}",
+                std::process::id(),
+                machine(),
+                admin.own_home.display()
+            ),
             busy: busy.collect(),
             tools: counted.into_iter().map(tool).collect(),
             tasks,
@@ -97,20 +106,16 @@ impl Tool {
     fn new(workspace: String, name: String, counts: &Counts, largest: u64) -> Self {
         let [(_, ok), (_, errors), (_, cancelled), (_, refused)] = counts.outcomes();
         let outcomes = [
-            ("ok", "went well", ok),
+            ("ok", "well", ok),
             ("error", "failed", errors),
-            ("cancelled", "were cancelled", cancelled),
-            ("refused", "were refused", refused),
+            ("cancelled", "cancelled", cancelled),
+            ("refused", "refused", refused),
         ];
-        let mut before = 0;
-        let times: Vec<_> = BOUNDS
-            .iter()
-            .map(|bound| {
-                let up_to = counts.up_to(Duration::from_millis(*bound)).max(before);
-                let within = up_to - std::mem::replace(&mut before, up_to);
-                (format!("took up to {}", human_duration(Duration::from_millis(*bound))), within)
-            })
-            .collect();
+        let bounds = BOUNDS.map(Duration::from_millis);
+        let named = BOUNDS.map(|bound| {
+            if bound < 1000 { format!("up to {bound} ms") } else { format!("up to {} s", bound / 1000) }
+        });
+        let times: Vec<_> = named.into_iter().zip(counts.within(bounds)).collect();
         let mean = counts.time().checked_div(u32::try_from(counts.run()).unwrap_or(u32::MAX));
         Self {
             workspace,

@@ -86,10 +86,7 @@ fn shown(sums: BTreeMap<String, Used>) -> Vec<Row> {
         stored: human_bytes(used.stored),
         received: human_bytes(used.received),
         sent: human_bytes(used.sent),
-        bars: chart::stacked(
-            &[("ok", "calls", used.calls), ("refused", "were refused", used.refused)],
-            largest,
-        ),
+        bars: chart::stacked(&[("ok", "calls", used.calls), ("refused", "refused", used.refused)], largest),
     };
     sums.into_iter().map(row).collect()
 }

@@ -238,9 +238,13 @@ impl Counts {
         self.times.sum()
     }
 
-    /// How many of those that ran took no longer than this, within 4 %.
-    pub fn up_to(&self, time: Duration) -> u64 {
-        self.times.up_to(time)
+    /// How many of those that ran took no longer than each of these, and longer than the one before it; within 4 %.
+    pub fn within<const N: usize>(&self, bounds: [Duration; N]) -> [u64; N] {
+        let mut before = 0;
+        bounds.map(|bound| {
+            let up_to = self.times.up_to(bound).max(before);
+            up_to - std::mem::replace(&mut before, up_to)
+        })
     }
 
     /// How many ran.
@@ -324,7 +328,8 @@ mod tests {
         figures.add_cost("https://login.example.com\nann", moved);
         let counts = &figures.counts_of_tools()["b"];
         assert_eq!(counts.outcomes(), [("ok", 1), ("error", 2), ("cancelled", 1), ("refused", 1)]);
-        assert_eq!((counts.denied(), counts.run(), counts.up_to(Duration::from_millis(20))), (1, 4, 3));
+        assert_eq!((counts.denied(), counts.run()), (1, 4));
+        assert_eq!(counts.within([5, 20, 20, 60].map(Duration::from_millis)), [0, 3, 0, 1]);
         assert_eq!(counts.time(), Duration::from_millis(60));
         let [ann] = &figures.principals()[..] else { panic!("{:?}", figures.principals()) };
         assert_eq!((ann.principal.as_str(), ann.calls, ann.refused), ("https://login.example.com ann", 5, 1));

@@ -4,6 +4,7 @@
 //! a process namespace it is process 1, whose own end is everybody's; without one it adopts
 //! what loses its parent and kills what descends from it.
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ const DRAIN_TIME: Duration = Duration::from_millis(200);
 const GRACE_TIME: Duration = Duration::from_secs(2);
 /// How often memory and processes are looked at.
 const WATCH_TIME: Duration = Duration::from_millis(100);
+/// Most processes of which it is remembered what they worked.
+const MAX_WATCHED: usize = 65_536;
 /// How long killed processes may take to be gone.
 const REAP_TIME: Duration = Duration::from_secs(5);
 
@@ -38,6 +41,8 @@ pub(super) struct Supervisor<'a> {
     questions: Option<Questions>,
     /// Nobody is left who could.
     nobody_asks: bool,
+    /// What processes had worked when they were looked at last, in ticks of the clock.
+    worked: HashMap<(Pid, u64), u64>,
     phase: Phase,
     ended: Option<Ended>,
     status: Option<Status>,
@@ -74,6 +79,7 @@ impl<'a> Supervisor<'a> {
             started,
             questions,
             nobody_asks: false,
+            worked: HashMap::new(),
             phase: Phase::Running { until },
             ended: None,
             status: None,
@@ -110,7 +116,7 @@ impl<'a> Supervisor<'a> {
             ended: self.ended,
             leftover,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
-            processor_us: u64::try_from(sys::children_time().as_micros()).unwrap_or(u64::MAX),
+            processor_us: u64::try_from(self.processor().as_micros()).unwrap_or(u64::MAX),
             names,
         };
         let _ = packet::send(self.control.as_fd(), &Event::Done(outcome), &[]);
@@ -185,11 +191,22 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Processor time of all processes. The kernel does not count those that ended and that nobody waited for: what was
+    /// seen of them counts.
+    fn processor(&self) -> Duration {
+        let ticks: u64 = self.worked.values().sum();
+        let seen = Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
+        sys::children_time().max(seen)
+    }
+
     fn watch(&mut self) {
         if !matches!(self.phase, Phase::Running { .. }) {
             return;
         }
         let used = self.tree.usage();
+        if self.worked.len() < MAX_WATCHED {
+            self.worked.extend(used.worked);
+        }
         let limits = &self.order.limits;
         if used.memory > limits.memory && self.tree.memory_shared_out() > limits.memory {
             self.end(Ended::Memory, Stop::Now);

@@ -17,11 +17,13 @@ pub(super) enum Tree {
 }
 
 /// What a command uses at the moment.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Usage {
     pub processes: u32,
     /// Bytes that are no file's.
     pub memory: u64,
+    /// What each process has worked, in ticks of the clock, by its number and when it began.
+    pub worked: Vec<((Pid, u64), u64)>,
 }
 
 impl Tree {
@@ -102,6 +104,7 @@ impl Tree {
     pub(super) fn usage(self) -> Usage {
         let mut usage = Usage::default();
         self.each(|found| {
+            usage.worked.push(((found.pid, found.begun), found.worked));
             usage.memory += kilobytes(found, "status", &["RssAnon:", "RssShmem:"]).unwrap_or(0) * 1024;
             usage.processes += found.threads;
         });
@@ -149,6 +152,9 @@ struct Process {
     pid: Pid,
     parent: Option<Pid>,
     threads: u32,
+    /// When it began, and what it has worked since, in ticks of the clock.
+    begun: u64,
+    worked: u64,
     /// Over but for its status, which its parent has not asked for.
     ended: bool,
 }
@@ -184,8 +190,17 @@ fn process(number: i32) -> Option<Process> {
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
-    let threads = fields.nth(15)?.parse().unwrap_or(1);
+    let worked = fields.nth(9)?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
+    let threads = fields.nth(4)?.parse().unwrap_or(1);
+    let begun = fields.nth(1)?.parse().ok()?;
     // Threads may go on after the first one has ended.
     let ended = matches!(state, "Z" | "X") && threads <= 1;
-    Some(Process { pid: Pid::from_raw(number)?, parent: Pid::from_raw(parent), threads, ended })
+    Some(Process {
+        pid: Pid::from_raw(number)?,
+        parent: Pid::from_raw(parent),
+        threads,
+        begun,
+        worked,
+        ended,
+    })
 }

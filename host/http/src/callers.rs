@@ -153,15 +153,6 @@ impl Callers {
         }
     }
 
-    /// Whether this one could still be let in, whose token was good before.
-    pub(crate) fn knows(&self, principal: &Principal) -> bool {
-        match self {
-            Self::Everybody(_) => false,
-            Self::Tokens(tokens) => tokens.iter().any(|(_, known)| **known == *principal),
-            Self::Issued(issued) => principal.issuer.as_ref() == Some(&issued.jwt.issuer),
-        }
-    }
-
     /// Whom a token is of that is not known yet.
     pub(crate) async fn identify(&self, token: &str) -> Result<Known, Unknown> {
         match self {

@@ -125,12 +125,14 @@ impl Server {
         };
         let (shared, secret) = Shared::open(&files, database)?;
         let mut options = options(&policy.http, secret, address);
-        let desk = pages.zip(policy.http.admin.as_ref()).map(|(pages, admin)| {
-            let own = own_origins(&policy.http, address);
-            Arc::new(Desk::new(pages, admin, &policy.http, &options.secret, own))
-        });
+        let desk = pages
+            .zip(policy.http.admin.as_ref())
+            .map(|(pages, admin)| Desk::new(pages, admin, &policy.http, &options.secret).map(Arc::new));
+        let desk = desk.transpose()?;
         // A form of a page comes from there.
-        options.doors.origins.extend(desk.iter().flat_map(|desk| desk.origins().to_vec()));
+        let public = policy.http.url.as_ref().filter(|_| desk.is_some());
+        let public = public.and_then(|url| url::Url::parse(&url.value).ok());
+        options.doors.origins.extend(public.map(|url| url.origin().ascii_serialization()));
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
         let endpoint = Arc::new(Endpoint {
@@ -251,7 +253,8 @@ fn check_files(http: &HttpPolicy, workspaces: &[(String, Arc<Workspace>)]) -> io
         _ => None,
     };
     let tls = http.tls.iter().flat_map(|tls| [&tls.value.certificate, &tls.value.key]);
-    let files: Vec<_> = tls.chain(keys).map(Path::new).collect();
+    let ca = http.observe.ca.iter().map(|ca| &ca.value);
+    let files: Vec<_> = tls.chain(keys).chain(ca).map(Path::new).collect();
     for (name, workspace) in workspaces {
         let writable = workspace.operator().writable().map_err(io::Error::other)?;
         let inside = files.iter().find(|file| {

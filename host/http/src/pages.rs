@@ -1,8 +1,10 @@
 //! Pages for people, beside the endpoint: who may read them, and how they are sent. What is in them others know.
 //!
-//! A person shows the token once, to a form, and has a cookie from then on. It is sealed, so that each server of several knows
-//! it, and says who reads and until when; whether that one may, is asked with each page.
+//! A person shows the token once, to a form, and has a cookie from then on: the token, which the server alone can read there.
+//! With each page it is looked at as if it were shown again, so that whatever ends the token, or what it is good for, ends the
+//! cookie. Each server of several knows it. Who logs out ends it at all of them.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +14,9 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
-use scorpiox_access::{AdminPolicy, HttpPolicy, Principal};
+use scorpiox_access::{HttpPolicy, Principal, Who};
 use scorpiox_rules::Sourced;
-use scorpiox_seal::{Seal, Secret};
+use scorpiox_seal::{Envelope, Secret};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
@@ -23,7 +25,9 @@ use crate::callers::{Known, PAUSE, Unknown};
 use crate::ended::now;
 use crate::endpoint::Endpoint;
 use crate::listen::Load;
+use crate::sessions::number_for;
 use scorpiox_http_request::admission::only;
+use scorpiox_http_request::session_id::Number;
 
 /// Where all pages are.
 pub(crate) const ROOT: &str = "/admin";
@@ -32,6 +36,10 @@ const COOKIE_SECONDS: u64 = 8 * 60 * 60;
 /// Largest form, and how long it may take to come: a JWT has some thousand bytes.
 const MAX_FORM_BYTES: usize = 32 * 1024;
 const FORM_TIME: Duration = Duration::from_secs(10);
+/// Longest value of a cookie: browsers take 4096 bytes with its name.
+const MAX_COOKIE_BYTES: usize = 4000;
+/// Most cookies of the name that are looked at.
+const MAX_COOKIES: usize = 4;
 
 /// What a page is asked for with.
 pub struct Asked<'a> {
@@ -56,7 +64,7 @@ pub struct Page {
 /// What is in the pages.
 pub trait Pages: Send + Sync {
     /// The page that asks who reads, and says why it asks again.
-    fn login(&self, why: Option<&str>) -> Page;
+    fn login(&self, why: Option<&str>) -> String;
     /// How all look.
     fn style(&self) -> &'static str;
     /// A page, if there is one. May take its time.
@@ -66,47 +74,44 @@ pub trait Pages: Send + Sync {
 /// Who hands pages out.
 pub(crate) struct Desk {
     pages: Arc<dyn Pages>,
-    policy: Sourced<AdminPolicy>,
-    seal: Seal,
+    policy: Sourced<Who>,
+    envelope: Envelope,
     /// Whether the cookie is for encrypted connections alone.
     is_secure: bool,
-    /// From where a form may come.
-    origins: Vec<String>,
+    /// From where a form may come; from where the request goes to, if there is none.
+    origin: Option<String>,
+    scheme: &'static str,
 }
 
 /// What a cookie says.
 #[derive(Serialize, Deserialize)]
 struct Visit {
-    name: String,
-    issuer: Option<String>,
-    groups: Vec<String>,
-    scopes: Vec<String>,
+    token: String,
     until: u64,
+    /// By which it is known when it has ended.
+    number: Number,
 }
 
 impl Desk {
-    /// As the policy says, with forms from these origins and from that of `url`.
+    /// As the policy says.
     pub(crate) fn new(
         pages: Arc<dyn Pages>,
-        policy: &Sourced<AdminPolicy>,
+        policy: &Sourced<Who>,
         http: &HttpPolicy,
         secret: &Secret,
-        own: Vec<String>,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let url = http.url.as_ref().and_then(|url| url::Url::parse(&url.value).ok());
         let is_secure = http.tls.is_some() || url.as_ref().is_some_and(|url| url.scheme() == "https");
-        let public = url.map(|url| url.origin().ascii_serialization());
-        let origins = own.into_iter().chain(public).collect();
-        Self { pages, policy: policy.clone(), seal: Seal::of(secret, "pages"), is_secure, origins }
+        let envelope =
+            Envelope::of(secret, "pages").ok_or_else(|| io::Error::other("there is no key for cookies"))?;
+        let origin = url.map(|url| url.origin().ascii_serialization());
+        let scheme = if http.tls.is_some() { "https" } else { "http" };
+        Ok(Self { pages, policy: policy.clone(), envelope, is_secure, origin, scheme })
     }
 
     /// Whether a path is one of a page.
     pub(crate) fn has(path: &str) -> bool {
         path.strip_prefix(ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
-
-    pub(crate) fn origins(&self) -> &[String] {
-        &self.origins
     }
 
     /// Answers a request that was admitted.
@@ -127,19 +132,26 @@ impl Desk {
                 self.asks(StatusCode::FORBIDDEN, Some("The form came from another page. Log in here."))
             }
             (&Method::POST, "/login") => self.login(endpoint, body, peer).await,
-            (&Method::POST, "/logout") => self.leave(),
+            (&Method::POST, "/logout") => self.leave(endpoint, &parts.headers).await,
             (&Method::GET, _) => self.page(endpoint, parts, path).await,
-            _ => dressed(answer::text(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "pages are read with GET\n")),
+            _ => {
+                let mut refused =
+                    answer::text(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "pages are read with GET\n");
+                refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+                dressed(refused)
+            }
         }
     }
 
     /// Whether a form comes from one of these pages. A browser says where each comes from.
     fn is_own(&self, headers: &HeaderMap) -> bool {
-        only(headers, &header::ORIGIN).is_some_and(|origin| self.origins.iter().any(|own| own == origin))
+        let asked = only(headers, &header::HOST).map(|host| format!("{}://{host}", self.scheme));
+        let own = self.origin.clone().or(asked);
+        own.is_some_and(|own| only(headers, &header::ORIGIN) == Some(own.as_str()))
     }
 
     async fn page(self: &Arc<Self>, endpoint: &Arc<Endpoint>, parts: &Parts, path: &str) -> Answer {
-        let Some(reader) = self.reader(endpoint, &parts.headers) else {
+        let Some((reader, _)) = self.reader(endpoint, &parts.headers).await else {
             return moved(&format!("{ROOT}/login"), None);
         };
         let (desk, load) = (Arc::clone(self), endpoint.load());
@@ -158,22 +170,35 @@ impl Desk {
         }
     }
 
-    /// Who reads, by the cookie: still known, and still let in.
-    fn reader(&self, endpoint: &Endpoint, headers: &HeaderMap) -> Option<Principal> {
+    /// Who reads, by a cookie: its token is still good, and good for this.
+    async fn reader(&self, endpoint: &Endpoint, headers: &HeaderMap) -> Option<(Arc<Principal>, Number)> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut named =
+        let named =
             cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        let (_, sealed) = named.find(|(name, _)| *name == self.cookie())?;
-        let visit: Visit = serde_json::from_slice(&self.seal.open(sealed, &[])?).ok()?;
-        let Visit { name, issuer, groups, scopes, until } = visit;
-        let principal = Principal {
-            name,
-            issuer,
-            groups: groups.into_iter().collect(),
-            scopes: scopes.into_iter().collect(),
-        };
-        let may = until > now() && endpoint.callers.knows(&principal) && self.policy.value.admits(&principal);
-        may.then_some(principal)
+        // Another program of this machine may have put one of the name there.
+        for (_, closed) in named.filter(|(name, _)| *name == self.cookie()).take(MAX_COOKIES) {
+            let visit =
+                self.envelope.open(closed).and_then(|visit| serde_json::from_slice::<Visit>(&visit).ok());
+            let Some(Visit { token, number, .. }) = visit.filter(|visit| visit.until > now()) else {
+                continue;
+            };
+            let known = match endpoint.callers.known_by(&token) {
+                Some(known) => known,
+                None => match endpoint.callers.identify(&token).await {
+                    Ok(known) => known,
+                    Err(_) => continue,
+                },
+            };
+            // Where nobody can say whether it has ended, it has.
+            let has_ended = endpoint.sessions.shared().has_ended(&number).unwrap_or(true);
+            if !has_ended
+                && known.until.is_none_or(|until| until > now())
+                && self.policy.value.admits(&known.principal)
+            {
+                return Some((known.principal, number));
+            }
+        }
+        None
     }
 
     /// Looks at what the form has, and gives a cookie to who may read.
@@ -202,17 +227,16 @@ impl Desk {
             return self.asks(StatusCode::FORBIDDEN, Some(&why));
         }
         let until = until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
-        let visit = Visit {
-            name: principal.name.clone(),
-            issuer: principal.issuer.clone(),
-            groups: principal.groups.iter().cloned().collect(),
-            scopes: principal.scopes.iter().cloned().collect(),
-            until,
-        };
-        let sealed = serde_json::to_vec(&visit).ok().and_then(|visit| self.seal.seal(&visit, &[]));
-        let Some(sealed) = sealed else {
+        let Some(number) = number_for(&principal.key()) else {
             return self.asks(StatusCode::INTERNAL_SERVER_ERROR, Some("The system gives no random numbers."));
         };
+        let visit = serde_json::to_vec(&Visit { token, until, number }).ok();
+        let Some(sealed) = visit.and_then(|visit| self.envelope.close(&visit)) else {
+            return self.asks(StatusCode::INTERNAL_SERVER_ERROR, Some("The system gives no random numbers."));
+        };
+        if sealed.len() > MAX_COOKIE_BYTES {
+            return self.asks(StatusCode::BAD_REQUEST, Some("This token is too long for a cookie."));
+        }
         tracing::info!("{peer} reads the pages of {ROOT} as {}", principal.name);
         moved(ROOT, Some(&self.set_cookie(&sealed, until.saturating_sub(now()))))
     }
@@ -244,11 +268,18 @@ impl Desk {
     }
 
     fn asks(&self, status: StatusCode, why: Option<&str>) -> Answer {
-        let page = self.pages.login(why);
-        html(Page { status: status.as_u16(), html: page.html })
+        html(Page { status: status.as_u16(), html: self.pages.login(why) })
     }
 
-    fn leave(&self) -> Answer {
+    async fn leave(&self, endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Answer {
+        if let Some((_, number)) = self.reader(endpoint, headers).await {
+            let shared = Arc::clone(endpoint);
+            let ended = endpoint.handle.spawn_blocking(move || shared.sessions.shared().end(number)).await;
+            if !matches!(ended, Ok(Ok(_))) {
+                let why = "You are not logged out: that could not be written. Try again.";
+                return self.asks(StatusCode::SERVICE_UNAVAILABLE, Some(why));
+            }
+        }
         moved(&format!("{ROOT}/login"), Some(&self.set_cookie("", 0)))
     }
 
@@ -258,8 +289,9 @@ impl Desk {
     }
 
     fn set_cookie(&self, value: &str, seconds: u64) -> String {
-        let secure = if self.is_secure { "; Secure" } else { "" };
-        format!("{}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}", self.cookie())
+        // The name wants all paths; without it, other programs of this machine are not sent more than they have to be.
+        let place = if self.is_secure { "Path=/; Secure" } else { "Path=/admin" };
+        format!("{}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict", self.cookie())
     }
 }
 

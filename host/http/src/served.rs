@@ -85,7 +85,7 @@ impl AllServed {
     /// The one at a path, if a principal may work in it: for others it is not there.
     pub(crate) fn at(&self, path: &str, principal: &Principal) -> Option<Arc<Served>> {
         let served = self.0.get(name_in(path)?)?;
-        served.rule.as_ref().is_none_or(|rule| rule.admits(principal)).then(|| Arc::clone(served))
+        served.rule.as_ref().is_none_or(|rule| rule.who.admits(principal)).then(|| Arc::clone(served))
     }
 }
 

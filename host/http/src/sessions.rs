@@ -242,6 +242,11 @@ impl Sessions {
         Ok(end)
     }
 
+    /// What is known to have ended.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// All that are held.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
         self.states.lock().clients.values().map(|kept| Arc::clone(&kept.client)).collect()
@@ -260,7 +265,7 @@ impl Sessions {
 }
 
 /// A number that begins with what tells the principal: how many it ended is known by that.
-fn number_for(principal: &str) -> Option<Number> {
+pub(crate) fn number_for(principal: &str) -> Option<Number> {
     let mut number = Number::default();
     let (of, own) = number.split_at_mut(OF_PRINCIPAL);
     of.copy_from_slice(&Sha256::digest(principal)[..OF_PRINCIPAL]);

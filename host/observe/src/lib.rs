@@ -9,6 +9,7 @@
 
 mod listen;
 mod metrics;
+#[cfg(unix)]
 mod process;
 mod ready;
 mod traces;

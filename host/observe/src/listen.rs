@@ -1,5 +1,6 @@
 //! Three paths on an address of their own.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -11,23 +12,22 @@ use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use scorpiox_executor::threads;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::ready::Readiness;
 use crate::{Watched, metrics};
 
-/// Most connections at once.
+/// Most connections at once: for a newer one the oldest has to go, so that a probe is answered whoever holds how many.
 const MAX_CONNECTIONS: usize = 64;
-/// How long a connection may be without a request: a scraper comes again within a minute.
-const IDLE_TIME: Duration = Duration::from_secs(90);
-/// How long a connection may last.
-const LONGEST: Duration = Duration::from_hours(1);
+/// How long a connection may be without a request, and how long it may last: each probe and each scrape may have one.
+const IDLE_TIME: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_secs(30);
 /// After an error of the system, such as too many open files, the next connection is waited for.
 const ERROR_TIME: Duration = Duration::from_millis(50);
 /// What Prometheus 2.5 and newer ask for, and everything newer understands.
@@ -57,7 +57,11 @@ impl Listener {
             let _guard = runtime.enter();
             TcpListener::from_std(listener)?
         };
-        let shared = Arc::new(Shared { readiness: Readiness::new(&watched), watched });
+        let shared = Arc::new(Shared {
+            is_local: address.ip().is_loopback(),
+            readiness: Readiness::new(&watched),
+            watched,
+        });
         threads::start("observe", move || serve(&runtime, &listener, &shared))?;
         Ok(Self { address })
     }
@@ -69,18 +73,26 @@ impl Listener {
 }
 
 struct Shared {
+    /// Others than this machine cannot reach it.
+    is_local: bool,
     watched: Watched,
     readiness: Arc<Readiness>,
 }
 
 fn serve(runtime: &Runtime, listener: &TcpListener, shared: &Arc<Shared>) {
-    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     runtime.block_on(async {
+        let mut connections: VecDeque<JoinHandle<()>> = VecDeque::new();
         loop {
-            // It is never closed.
-            let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
             match listener.accept().await {
-                Ok((stream, _)) => drop(tokio::spawn(converse(stream, Arc::clone(shared), permit))),
+                Ok((stream, _)) => {
+                    connections.retain(|connection| !connection.is_finished());
+                    if connections.len() >= MAX_CONNECTIONS
+                        && let Some(oldest) = connections.pop_front()
+                    {
+                        oldest.abort();
+                    }
+                    connections.push_back(tokio::spawn(converse(stream, Arc::clone(shared))));
+                }
                 Err(error) => {
                     tracing::warn!("a connection of [http.observe] was not taken: {error}");
                     sleep(ERROR_TIME).await;
@@ -90,7 +102,7 @@ fn serve(runtime: &Runtime, listener: &TcpListener, shared: &Arc<Shared>) {
     });
 }
 
-async fn converse(stream: TcpStream, shared: Arc<Shared>, _counts: OwnedSemaphorePermit) {
+async fn converse(stream: TcpStream, shared: Arc<Shared>) {
     let service = service_fn(|request| {
         let shared = Arc::clone(&shared);
         async move { Ok::<_, Infallible>(answer(&request, &shared).await) }
@@ -104,6 +116,10 @@ async fn converse(stream: TcpStream, shared: Arc<Shared>, _counts: OwnedSemaphor
 }
 
 async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes>> {
+    if shared.is_local && !is_local(request.headers()) {
+        // A page of the web can make its own name lead to this machine.
+        return said(StatusCode::FORBIDDEN, "ask for localhost, 127.0.0.1 or [::1]\n");
+    }
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         return said(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
     }
@@ -117,7 +133,7 @@ async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes
                 not_ready()
             }
         }
-        "/metrics" => match metrics::text(&shared.watched, shared.readiness.last()) {
+        "/metrics" => match metrics::text(&shared.watched, shared.readiness.is_ready().await) {
             Ok(text) => with(StatusCode::OK, OPEN_METRICS, text),
             Err(error) => {
                 tracing::error!("the figures cannot be written: {error}");
@@ -126,6 +142,13 @@ async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes
         },
         _ => said(StatusCode::NOT_FOUND, "here are /livez, /readyz and /metrics\n"),
     }
+}
+
+/// Whether a request asks for this machine by a name of its own.
+fn is_local(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |(name, _)| name);
+    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
 }
 
 fn not_ready() -> Response<Full<Bytes>> {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -11,16 +10,18 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, EncodeG
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::Registry;
-use scorpiox_audit::Counts;
+use scorpiox_audit::{Cost, Counts};
 use scorpiox_http::Load;
 
-use crate::{Watched, process};
+use crate::Watched;
+#[cfg(unix)]
+use crate::process;
 
 /// Times by which calls are told apart, in milliseconds: from a call that stays in memory to a long command.
 const BOUNDS: [u64; 15] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 120_000];
 
 /// All figures at this moment.
-pub(crate) fn text(watched: &Watched, is_ready: Option<bool>) -> Result<String, fmt::Error> {
+pub(crate) fn text(watched: &Watched, is_ready: bool) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Snapshot::of(watched, is_ready)));
     let mut text = String::new();
@@ -31,29 +32,36 @@ pub(crate) fn text(watched: &Watched, is_ready: Option<bool>) -> Result<String, 
 /// What was counted when somebody asked.
 #[derive(Debug)]
 struct Snapshot {
-    workspaces: Vec<Figures>,
+    tools: Vec<Counted>,
+    principals: Vec<Counted>,
     load: Load,
     database: Option<[usize; 2]>,
-    is_ready: Option<bool>,
+    is_ready: bool,
 }
 
-/// Of a workspace.
-#[derive(Debug)]
-struct Figures {
-    workspace: String,
-    tools: BTreeMap<String, Counts>,
-    principals: BTreeMap<String, Counts>,
-}
+/// A label, with its value.
+type Label = (&'static str, String);
+
+/// A tool or a principal of a workspace, and what was counted of it.
+type Counted = ([Label; 2], Counts);
 
 impl Snapshot {
-    fn of(watched: &Watched, is_ready: Option<bool>) -> Self {
-        let figures = |(workspace, opened): (String, Arc<scorpiox_server::Workspace>)| {
+    fn of(watched: &Watched, is_ready: bool) -> Self {
+        let (mut tools, mut principals) = (Vec::new(), Vec::new());
+        for (workspace, opened) in watched.server.workspaces() {
             let figures = opened.records().figures();
-            let (tools, principals) = (figures.counts_of_tools(), figures.counts_of_principals());
-            Figures { workspace, tools, principals }
-        };
+            let labelled = |kind: &'static str, counts: BTreeMap<String, Counts>| {
+                let workspace = workspace.clone();
+                counts
+                    .into_iter()
+                    .map(move |(name, counts)| ([("workspace", workspace.clone()), (kind, name)], counts))
+            };
+            tools.extend(labelled("tool", figures.counts_of_tools()));
+            principals.extend(labelled("principal", figures.counts_of_principals()));
+        }
         Self {
-            workspaces: watched.server.workspaces().into_iter().map(figures).collect(),
+            tools,
+            principals,
             load: watched.server.load(),
             database: watched.database.as_ref().map(|database| database.connections()),
             is_ready,
@@ -103,7 +111,9 @@ impl Collector for Snapshot {
         self.server(encoder)?;
         self.tools(encoder)?;
         self.principals(encoder)?;
-        process::encode(encoder)
+        #[cfg(unix)]
+        process::encode(encoder)?;
+        Ok(())
     }
 }
 
@@ -113,14 +123,8 @@ impl Snapshot {
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         let info = encoder.encode_descriptor("scorpiox_build", "The program", None, MetricType::Info);
         info?.encode_info(&version)?;
-        if let Some(is_ready) = self.is_ready {
-            gauge(
-                encoder,
-                "scorpiox_ready",
-                "1 if calls would be served when it was asked last",
-                &u64::from(is_ready),
-            )?;
-        }
+        let help = "1 if calls would be served";
+        gauge(encoder, "scorpiox_ready", help, &u64::from(self.is_ready))?;
         for (name, help, value) in [
             ("scorpiox_connections", "Connections of clients", connections),
             ("scorpiox_sessions", "Sessions that are held", sessions),
@@ -140,70 +144,54 @@ impl Snapshot {
     }
 
     fn tools(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let each = || {
-            self.workspaces.iter().flat_map(|figures| {
-                figures.tools.iter().map(move |(tool, counts)| {
-                    ([("workspace", figures.workspace.clone()), ("tool", tool.clone())], counts)
-                })
-            })
-        };
-        let outcomes = each().flat_map(|([workspace, tool], counts)| {
-            counts.outcomes().map(|(outcome, count)| {
-                ([workspace.clone(), tool.clone(), ("outcome", outcome.to_owned())], count)
-            })
-        });
-        counters(encoder, "scorpiox_calls", "Calls that ended, by outcome", outcomes)?;
-        let denied = each().map(|(labels, counts)| (labels, counts.denied()));
+        counters(encoder, "scorpiox_calls", "Calls that ended, by outcome", outcomes(&self.tools))?;
+        let denied = self.tools.iter().map(|(labels, counts)| (labels.clone(), counts.denied()));
         counters(encoder, "scorpiox_calls_denied", "Calls to which something was denied", denied)?;
         let help = "How long calls took that ran";
         let name = "scorpiox_call_duration_seconds";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
-        for (labels, counts) in each() {
-            let mut below = 0;
-            let mut buckets: Vec<(f64, u64)> = Vec::with_capacity(BOUNDS.len() + 1);
-            for bound in BOUNDS.map(Duration::from_millis) {
-                // Each bucket has those that are in none before it.
-                let up_to = counts.up_to(bound).max(below);
-                buckets.push((bound.as_secs_f64(), up_to - below));
-                below = up_to;
-            }
+        for (labels, counts) in &self.tools {
+            let within = counts.within(BOUNDS.map(Duration::from_millis));
+            let bounds = BOUNDS.map(|bound| Duration::from_millis(bound).as_secs_f64());
+            let mut buckets: Vec<_> = bounds.into_iter().zip(within).collect();
             let all = counts.run();
-            buckets.push((f64::INFINITY, all.saturating_sub(below)));
-            let mut encoder = family.encode_family(&labels)?;
+            buckets.push((f64::INFINITY, all.saturating_sub(within.iter().sum())));
+            let mut encoder = family.encode_family(labels)?;
             encoder.encode_histogram::<NoLabelSet>(counts.time().as_secs_f64(), all, &buckets, None)?;
         }
         let name = "scorpiox_guest_memory_peak_bytes";
         let mut family =
             encoder.encode_descriptor(name, "The most memory of a guest", None, MetricType::Gauge)?;
-        for (labels, counts) in each().filter(|(_, counts)| counts.memory() > 0) {
-            family.encode_family(&labels)?.encode_gauge(&counts.memory())?;
+        for (labels, counts) in self.tools.iter().filter(|(_, counts)| counts.memory() > 0) {
+            family.encode_family(labels)?.encode_gauge(&counts.memory())?;
         }
         Ok(())
     }
 
     fn principals(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let each = || {
-            self.workspaces.iter().flat_map(|figures| {
-                figures.principals.iter().map(move |(principal, counts)| {
-                    ([("workspace", figures.workspace.clone()), ("principal", principal.clone())], counts)
-                })
-            })
-        };
-        let outcomes = each().flat_map(|([workspace, principal], counts)| {
-            counts.outcomes().map(|(outcome, count)| {
-                ([workspace.clone(), principal.clone(), ("outcome", outcome.to_owned())], count)
-            })
-        });
-        counters(encoder, "scorpiox_principal_calls", "Calls of each principal, by outcome", outcomes)?;
-        let processor = each().map(|(labels, counts)| (labels, counts.cost().processor.as_secs_f64()));
+        let all = &self.principals;
+        counters(encoder, "scorpiox_principal_calls", "Calls of each principal, by outcome", outcomes(all))?;
+        let processor =
+            all.iter().map(|(labels, counts)| (labels.clone(), counts.cost().processor.as_secs_f64()));
         let help = "Processor time of each principal's calls and commands";
         counters(encoder, "scorpiox_principal_processor_seconds", help, processor)?;
-        let bytes = each().flat_map(|([workspace, principal], counts)| {
-            let cost = counts.cost();
-            [("received", cost.received), ("sent", cost.sent), ("stored", cost.stored)].map(
-                |(what, bytes)| ([workspace.clone(), principal.clone(), ("what", what.to_owned())], bytes),
-            )
+        let bytes = all.iter().flat_map(|(labels, counts)| {
+            let Cost { received, sent, stored, .. } = counts.cost();
+            [("received", received), ("sent", sent), ("stored", stored)]
+                .map(|(what, bytes)| (and(labels, "what", what), bytes))
         });
         counters(encoder, "scorpiox_principal_bytes", "Bytes of each principal's calls", bytes)
     }
+}
+
+/// How many calls ended in which way.
+fn outcomes(counted: &[Counted]) -> impl Iterator<Item = ([Label; 3], u64)> {
+    counted.iter().flat_map(|(labels, counts)| {
+        counts.outcomes().map(|(outcome, count)| (and(labels, "outcome", outcome), count))
+    })
+}
+
+/// Labels, with one more.
+fn and([one, other]: &[Label; 2], name: &'static str, value: &str) -> [Label; 3] {
+    [one.clone(), other.clone(), (name, value.to_owned())]
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use prometheus_client::encoding::DescriptorEncoder;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::metrics::{counter, gauge};
 
@@ -12,14 +13,10 @@ const SELF: &str = "/proc/self";
 
 /// What the system tells.
 pub(crate) fn encode(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    #[cfg(unix)]
-    {
-        use rustix::time::{ClockId, clock_gettime};
-        let time = clock_gettime(ClockId::ProcessCPUTime);
-        #[allow(clippy::cast_precision_loss)] // whole seconds, for people
-        let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
-        counter(encoder, "process_cpu_seconds", "Processor time of this process", &seconds)?;
-    }
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    #[allow(clippy::cast_precision_loss)] // a process lives for less than 2⁵³ s
+    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    counter(encoder, "process_cpu_seconds", "Processor time of this process", &seconds)?;
     #[cfg(target_os = "linux")]
     linux(encoder)?;
     Ok(())

@@ -35,11 +35,6 @@ impl Readiness {
         Arc::new(Self { workspaces: watched.server.workspaces(), found: Mutex::default() })
     }
 
-    /// What was found last; none where nobody asked yet.
-    pub(crate) fn last(&self) -> Option<bool> {
-        self.found.lock().last.map(|(_, is_ready)| is_ready)
-    }
-
     /// Finds out, in time.
     pub(crate) async fn is_ready(self: &Arc<Self>) -> bool {
         {
@@ -86,5 +81,6 @@ fn why_not(workspace: &Workspace) -> Option<String> {
     if let Err(error) = operator.check_current() {
         return Some(error.to_string());
     }
-    workspace.store().is_absent().err().map(|error| error.to_string())
+    // Asks the database each time, whatever was known of the workspace before.
+    workspace.store().changes().err().map(|error| error.to_string())
 }

@@ -32,8 +32,9 @@ impl Spans {
     ///
     /// # Errors
     ///
-    /// An address that cannot be used.
+    /// An address, or authorities, that cannot be used.
     pub fn start(collector: Collector, machine: &str) -> Result<Arc<Self>, String> {
+        collector.check()?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_endpoint(collector.url())

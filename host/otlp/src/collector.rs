@@ -57,6 +57,15 @@ impl Collector {
         &self.0.url
     }
 
+    /// Whether something could be sent: the authorities can be read. Nothing is opened.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn check(&self) -> Result<(), String> {
+        self.0.client().map(drop)
+    }
+
     /// Sends a message, and waits until it is taken; what is answered.
     ///
     /// # Errors

@@ -106,7 +106,7 @@ impl Connection {
 
     /// Whether the other side has hung up, as far as that is known without asking it.
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.line.glance();
+        self.line.look();
         self.is_broken || self.client.is_closed()
     }
 
@@ -248,6 +248,21 @@ impl Line {
                 timeout(ANSWER_TIME, carried).await.ok()
             })
         })
+    }
+
+    /// The same, with what the system has and was not asked for: a connection that nothing was done with may have ended.
+    fn look(&mut self) {
+        let (runtime, messages) = (&self.runtime, &mut self.messages);
+        threads::wait(|| {
+            runtime.run(async {
+                tokio::task::yield_now().await;
+                poll_fn(|context| {
+                    let _ = messages.as_mut().poll(context);
+                    Poll::Ready(())
+                })
+                .await;
+            });
+        });
     }
 
     /// Sends what is to be sent, and takes what has come.

@@ -43,6 +43,8 @@ pub(crate) struct PostgresTransaction {
     pub(crate) seen: Seen,
     /// Goes after the connection is given back, so that the next writer finds the lock free.
     turn: Option<Turn>,
+    /// What ended it, where an error did.
+    failed: Option<String>,
 }
 
 /// How far it has come.
@@ -68,6 +70,7 @@ impl PostgresTransaction {
             usages: Usages::default(),
             seen: Seen::default(),
             turn: None,
+            failed: None,
         }
     }
 
@@ -165,7 +168,7 @@ impl PostgresTransaction {
                 })
             }
             Stage::Reads | Stage::Writes { .. } => Ok(()),
-            Stage::Failed => Err(ended()),
+            Stage::Failed => Err(self.ended()),
         }
     }
 
@@ -173,18 +176,28 @@ impl PostgresTransaction {
         match self.stage {
             Stage::Outset | Stage::Reads => self.become_writer(Patience::None),
             Stage::Writes { .. } => Ok(()),
-            Stage::Failed => Err(ended()),
+            Stage::Failed => Err(self.ended()),
         }
     }
 
     /// Does something on the connection. An error ends the transaction, on the server and here.
     fn done<T>(&mut self, work: impl FnOnce(&mut Lease) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let lease = self.lease.as_mut().ok_or_else(ended)?;
+        let Some(lease) = self.lease.as_mut() else { return Err(self.ended()) };
         let done = work(lease);
-        if done.is_err() {
+        if let Err(error) = &done {
+            self.failed = Some(error.to_string());
             self.roll_back();
         }
         done
+    }
+
+    /// Why nothing more can be done.
+    fn ended(&self) -> StoreError {
+        let what = "an earlier error has ended the transaction";
+        StoreError::Other(match &self.failed {
+            Some(why) => format!("{what}: {why}"),
+            None => what.to_owned(),
+        })
     }
 
     /// Ends it; nothing is kept.
@@ -202,7 +215,7 @@ impl PostgresTransaction {
     /// Keeps what it wrote.
     pub(crate) fn finish(&mut self) -> Result<(), StoreError> {
         let changed = match self.stage {
-            Stage::Failed => return Err(ended()),
+            Stage::Failed => return Err(self.ended()),
             Stage::Writes { has_changed: true, number } => number,
             Stage::Outset | Stage::Reads | Stage::Writes { .. } => {
                 self.roll_back();
@@ -210,7 +223,7 @@ impl PostgresTransaction {
             }
         };
         self.send_finish()?;
-        let Some(mut lease) = self.lease.take() else { return Err(ended()) };
+        let Some(mut lease) = self.lease.take() else { return Err(self.ended()) };
         self.stage = Stage::Failed;
         match lease.run("COMMIT") {
             Err(StoreError::Unreachable(why)) => {
@@ -277,10 +290,6 @@ impl PostgresTransaction {
         )?;
         Ok(row.map(|row| row.get(0)).unwrap_or_default())
     }
-}
-
-fn ended() -> StoreError {
-    StoreError::Other("an earlier error has ended the transaction".to_owned())
 }
 
 impl Drop for PostgresTransaction {

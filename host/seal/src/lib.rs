@@ -1,13 +1,14 @@
 //! Texts that only this server can have made: clients carry them, and bring them back.
 //!
 //! Invariants: what [`Seal::open`] gives was given to [`Seal::seal`] with the same key, to the letter; a seal without
-//! randomness seals and opens nothing. What is sealed can be read by whoever has it.
+//! randomness seals and opens nothing. What is sealed can be read by whoever has it; what is in an [`Envelope`] by the server
+//! alone.
 
 use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::hmac;
+use ring::{aead, hmac};
 
 /// Bytes of a tag.
 const TAG_BYTES: usize = 32;
@@ -58,6 +59,39 @@ impl Seal {
     }
 }
 
+/// Holds what nobody but the server reads, and nobody else can have put there.
+pub struct Envelope(aead::LessSafeKey);
+
+impl Envelope {
+    /// For one purpose. Those of other purposes open none of its texts.
+    pub fn of(secret: &Secret, purpose: &str) -> Option<Self> {
+        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), purpose.as_bytes());
+        let key = aead::UnboundKey::new(&aead::CHACHA20_POLY1305, derived.as_ref()).ok()?;
+        Some(Self(aead::LessSafeKey::new(key)))
+    }
+
+    /// A text that holds `content`; none where the system has no randomness.
+    pub fn close(&self, content: &[u8]) -> Option<String> {
+        let mut nonce = [0; aead::NONCE_LEN];
+        getrandom::fill(&mut nonce).ok()?;
+        let mut closed = content.to_vec();
+        let used = aead::Nonce::assume_unique_for_key(nonce);
+        self.0.seal_in_place_append_tag(used, aead::Aad::empty(), &mut closed).ok()?;
+        Some(URL_SAFE_NO_PAD.encode([&nonce[..], &closed].concat()))
+    }
+
+    /// What a text holds; none where this did not close it.
+    pub fn open(&self, text: &str) -> Option<Vec<u8>> {
+        let closed = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (nonce, closed) = closed.split_at_checked(aead::NONCE_LEN)?;
+        let nonce = aead::Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut content = closed.to_vec();
+        let length = self.0.open_in_place(nonce, aead::Aad::empty(), &mut content).ok()?.len();
+        content.truncate(length);
+        Some(content)
+    }
+}
+
 /// Each part with its length, so that no two lists of parts are the same bytes.
 fn bound(content: &[u8], bound_to: &[&str]) -> Vec<u8> {
     let parts = std::iter::once(content).chain(bound_to.iter().map(|part| part.as_bytes()));
@@ -72,6 +106,27 @@ fn bound(content: &[u8], bound_to: &[&str]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_envelope_is_opened_by_who_closed_it_and_shows_nothing() {
+        let envelope = Envelope::of(&[7; 32], "pages").expect("a key");
+        let text = envelope.close(b"a token").expect("randomness");
+        assert_eq!(envelope.open(&text).as_deref(), Some(&b"a token"[..]));
+        assert_ne!(envelope.close(b"a token").as_ref(), Some(&text), "each is another one");
+        let bytes = URL_SAFE_NO_PAD.decode(&text).expect("base64");
+        assert!(!bytes.windows(7).any(|window| window == b"a token"));
+        for other in [Envelope::of(&[8; 32], "pages"), Envelope::of(&[7; 32], "sessions")] {
+            assert_eq!(other.expect("a key").open(&text), None);
+        }
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            assert_eq!(envelope.open(&String::from_utf8(changed).expect("ASCII")), None);
+        }
+        for broken in ["", "A", "not base64!", &text[1..]] {
+            assert_eq!(envelope.open(broken), None, "{broken}");
+        }
+    }
 
     #[test]
     fn what_was_sealed_is_opened_again_and_nothing_else_is() {

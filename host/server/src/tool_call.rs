@@ -41,11 +41,25 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let name = params.required::<Text<'_>>("name", "the name of a tool");
     let name = name.inspect_err(|_| refused(CALL, None, INVALID))?.0;
     let arguments = params.raw_object("arguments").inspect_err(|_| refused(&name, None, INVALID))?;
-    let Some(tool) = scope::tool(scope.workspace(), scope.request, &name) else {
+    let found = scope::tool(scope.workspace(), scope.request, &name);
+    // Also a call of what is no tool, and of one that its principal may not call.
+    let known = found.as_ref().map_or(&*name, |tool| &tool.name);
+    let admitted = scope.session.admit(known);
+    let Some(tool) = found else {
+        if let Err(exceeded) = admitted {
+            scope.uses.denied("limits", &name, &exceeded.why, exceeded.decided_by);
+            scope.session.refuse_call(Some(scope.request), &name, arguments, LIMIT, &scope.uses);
+            return Err(over(scope, exceeded));
+        }
         let absence = Absence::of(scope.session, scope.request, &name);
         absence.record(scope.session, scope.request, &name, arguments);
         return Err(unknown_tool(scope, &name, absence));
     };
+    let _in_flight = admitted.map_err(|exceeded| {
+        scope.uses.denied("limits", &tool.name, &exceeded.why, exceeded.decided_by);
+        refuse(scope, &tool, arguments.unwrap_or("{}"), LIMIT);
+        over(scope, exceeded)
+    })?;
     if let Some(denial) = scope.session.denial(&tool.name) {
         scope.reply.denies(denial.clone());
         scope.uses.denied("access", &tool.name, &denial.why, denial.decided_by);
@@ -54,8 +68,6 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         return Err(RpcError::invalid_params(denial.why));
     }
     let arguments = arguments.unwrap_or("{}");
-    let _in_flight =
-        scope.session.admit(&tool.name).map_err(|exceeded| over(scope, &tool, arguments, exceeded))?;
     let unmarked = match &tool.kind {
         Kind::Plugin { .. } => Unmarked::Taken,
         Kind::Native(_) | Kind::Wasm { .. } => Unmarked::Refused,
@@ -95,11 +107,9 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// Refuses a call that a limit leaves no room for.
-fn over(scope: &Scope<'_>, tool: &Tool, arguments: &str, exceeded: Exceeded) -> RpcError {
-    let Exceeded { why, decided_by, retry_after } = exceeded;
-    scope.uses.denied("limits", &tool.name, &why, decided_by);
-    refuse(scope, tool, arguments, LIMIT);
+/// The answer to a call that a limit leaves no room for.
+fn over(scope: &Scope<'_>, exceeded: Exceeded) -> RpcError {
+    let Exceeded { why, retry_after, .. } = exceeded;
     scope.reply.exceeds(retry_after);
     RpcError::new(BUSY, why).with_data(json!({ "retryAfter": retry_after.as_secs() }))
 }

@@ -1,6 +1,6 @@
 //! What was used, by day, principal and tool, for a month.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -18,8 +18,9 @@ const NAMESPACE: &str = "usage";
 const KEPT_DAYS: u64 = 31;
 /// Most bytes that it may take: far more than it needs.
 const QUOTA: u64 = 1 << 30;
-/// Most rows of a day that a server makes. People and tools may come and go; what is more is counted together.
-const MAX_ROWS: usize = 16_384;
+/// Most rows of a day that a server makes. People and tools may come and go; what is more is counted together, and nobody
+/// knows of those what they used.
+const MAX_ROWS: usize = if cfg!(test) { 8 } else { 65_536 };
 /// Who all others are.
 const OTHERS: &str = "(others)";
 
@@ -53,7 +54,10 @@ struct State {
     own: Rows,
     /// Of this day and all other processes, as it was read last.
     others: Rows,
-    is_changed: bool,
+    /// Of those, what is not written as it is now.
+    changed: BTreeSet<(String, String)>,
+    /// What others wrote was read once: before, nobody knows what was used.
+    is_read: bool,
     /// Of days before, and not written yet.
     unwritten: BTreeMap<Day, Rows>,
     /// Rows of days before this one were taken away.
@@ -76,24 +80,32 @@ impl Ledger {
     pub fn add(&self, principal: &str, tool: &str, used: Used) {
         let mut state = self.state.lock();
         state.turn(Day::today());
-        state.is_changed = true;
         let key = (principal.to_owned(), tool.to_owned());
         let is_full = state.own.len() >= MAX_ROWS && !state.own.contains_key(&key);
         let key = if is_full { (OTHERS.to_owned(), String::new()) } else { key };
+        if !state.changed.contains(&key) {
+            state.changed.insert(key.clone());
+        }
         *state.own.entry(key).or_default() += used;
     }
 
-    /// What a principal used today with some tools, at all servers: with those of others as they were read last.
-    pub fn today(&self, principal: &str, counts: impl Fn(&str) -> bool) -> Used {
+    /// What a principal used today with a tool and some others, at all servers: with those of others as they were read last.
+    /// None where that is not known.
+    pub fn today(&self, principal: &str, tool: &str, counts: impl Fn(&str) -> bool) -> Option<Used> {
         let mut state = self.state.lock();
         state.turn(Day::today());
+        let key = (principal.to_owned(), tool.to_owned());
+        let is_counted = state.own.len() < MAX_ROWS || state.own.contains_key(&key);
+        if !state.is_read || !is_counted {
+            return None;
+        }
         let mut sum = Used::default();
         for used in [&state.own, &state.others] {
             let own = used.range((principal.to_owned(), String::new())..);
             let own = own.take_while(|((of, _), _)| of == principal);
             own.filter(|((_, tool), _)| counts(tool)).for_each(|(_, used)| sum += *used);
         }
-        sum
+        Some(sum)
     }
 
     /// Writes what came since the last time, and reads what others wrote.
@@ -107,8 +119,9 @@ impl Ledger {
             let day = Day::today();
             state.turn(day);
             let mut rows = std::mem::take(&mut state.unwritten);
-            if std::mem::take(&mut state.is_changed) {
-                rows.insert(day, state.own.clone());
+            let changed = state.take_changed();
+            if !changed.is_empty() {
+                rows.insert(day, changed);
             }
             let sweeps = state.swept != Some(day);
             state.swept = Some(day);
@@ -119,9 +132,9 @@ impl Ledger {
             for (day, rows) in rows {
                 // What it was then is less than what it is.
                 if state.day == Some(day) {
-                    state.is_changed = true;
+                    state.changed.extend(rows.into_keys());
                 } else {
-                    state.unwritten.insert(day, rows);
+                    state.unwritten.entry(day).or_default().extend(rows);
                 }
             }
             state.swept = state.swept.filter(|_| !sweeps);
@@ -133,6 +146,7 @@ impl Ledger {
             if state.day.is_none_or(|of| of == day) {
                 state.others = others;
             }
+            state.is_read = true;
         }
         Ok(())
     }
@@ -177,13 +191,20 @@ impl Ledger {
 }
 
 impl State {
+    /// Rows that are not written as they are now.
+    fn take_changed(&mut self) -> Rows {
+        let changed = std::mem::take(&mut self.changed);
+        changed.into_iter().filter_map(|key| Some((key.clone(), *self.own.get(&key)?))).collect()
+    }
+
     fn turn(&mut self, day: Day) {
         if self.day != Some(day) {
+            let changed = self.take_changed();
             let before = self.day.replace(day);
-            let own = std::mem::take(&mut self.own);
-            if let Some(before) = before.filter(|_| std::mem::take(&mut self.is_changed)) {
-                self.unwritten.insert(before, own);
+            if let Some(before) = before.filter(|_| !changed.is_empty()) {
+                self.unwritten.entry(before).or_default().extend(changed);
             }
+            self.own.clear();
             self.others.clear();
         }
     }
@@ -256,15 +277,15 @@ mod tests {
         one.add("an", "Bash", calls(100));
         other.add("ann", "Bash", calls(3));
         one.settle(true).unwrap();
-        assert_eq!(one.today("ann", |_| true).calls, 7, "the other has written nothing");
+        assert_eq!(one.today("ann", "Bash", |_| true).unwrap().calls, 7, "the other has written nothing");
         other.settle(true).unwrap();
         for _ in 0..3 {
             one.settle(true).unwrap();
             other.settle(true).unwrap();
         }
         for ledger in [&one, &other] {
-            assert_eq!(ledger.today("ann", |tool| tool == "Bash"), calls(5));
-            assert_eq!(ledger.today("ann", |_| true), calls(10));
+            assert_eq!(ledger.today("ann", "Bash", |tool| tool == "Bash"), Some(calls(5)));
+            assert_eq!(ledger.today("ann", "Bash", |_| true), Some(calls(10)));
         }
         other.add("ann", "Bash", calls(1));
         other.settle(true).unwrap();
@@ -282,7 +303,37 @@ mod tests {
         let after = Ledger::new(Arc::clone(&store));
         after.add("ann", "Bash", calls(1));
         after.settle(true).unwrap();
-        assert_eq!(after.today("ann", |_| true), calls(3));
+        assert_eq!(after.today("ann", "Bash", |_| true), Some(calls(3)));
+    }
+
+    #[test]
+    fn what_is_not_counted_is_not_known() {
+        let ledger = Ledger::new(Arc::new(MemoryStore::default()));
+        assert_eq!(ledger.today("ann", "Bash", |_| true), None, "nobody has read what others wrote");
+        ledger.settle(true).unwrap();
+        assert_eq!(ledger.today("ann", "Bash", |_| true), Some(Used::default()));
+        for number in 0..MAX_ROWS {
+            ledger.add(&format!("user{number}"), "Bash", calls(1));
+        }
+        ledger.add("ann", "Bash", calls(1));
+        assert_eq!(ledger.today("ann", "Bash", |_| true), None, "she is one of the others");
+        assert_eq!(ledger.today("user0", "Bash", |_| true), Some(calls(1)));
+        assert_eq!(ledger.today("user0", "ReadDocs", |_| true), None, "no more is counted of anybody");
+    }
+
+    #[test]
+    fn only_what_changed_is_written_again() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let ledger = Ledger::new(Arc::clone(&store));
+        ledger.add("ann", "Bash", calls(1));
+        ledger.add("bob", "Bash", calls(1));
+        ledger.settle(false).unwrap();
+        ledger.add("bob", "Bash", calls(1));
+        let changed = ledger.state.lock().take_changed();
+        assert_eq!(
+            changed.into_iter().collect::<Vec<_>>(),
+            [(("bob".to_owned(), "Bash".to_owned()), calls(2))]
+        );
     }
 
     #[test]

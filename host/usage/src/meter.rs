@@ -18,6 +18,8 @@ use crate::used::Used;
 
 /// How often what is used is written, and what others use is read.
 const EVERY: Duration = Duration::from_secs(10);
+/// How long its beginning waits until it is known what was used before.
+const BEGIN_TIME: Duration = Duration::from_secs(2);
 /// How long the end of a server waits until all is written.
 const END_TIME: Duration = Duration::from_secs(2);
 /// When to try again where a call has to end first, which nobody can foresee.
@@ -34,6 +36,8 @@ pub struct Meter {
 
 #[derive(Default)]
 struct Ending {
+    /// What was used before this server began was looked for.
+    has_begun: bool,
     is_asked: bool,
     is_over: bool,
 }
@@ -98,6 +102,10 @@ impl Meter {
         let meter = Arc::new(Self { rules, ledger, reads, end: Mutex::default(), bell: Condvar::new() });
         let settling = Arc::clone(&meter);
         threads::start_small("usage", move || settling.settle())?;
+        if meter.reads {
+            // Who calls at once finds it known what was used before.
+            meter.bell.wait_while_for(&mut meter.end.lock(), |end| !end.has_begun, BEGIN_TIME);
+        }
         Ok(meter)
     }
 
@@ -128,8 +136,8 @@ impl Meter {
         let (who, now) = (principal.key(), Instant::now());
         for limit in &limits {
             limit
-                .check(&who, now, &self.ledger)
-                .map_err(|(what, wait)| limit.exceeded(principal, &what, wait))?;
+                .check(&who, tool, now, &self.ledger)
+                .map_err(|reached| limit.exceeded(principal, &reached))?;
         }
         let mut admitted = Admitted::default();
         for limit in &limits {
@@ -138,7 +146,7 @@ impl Meter {
                 let mut of = limit.in_flight.lock();
                 let count = of.entry(who.clone()).or_default();
                 if *count >= most.value {
-                    return Err(limit.exceeded(principal, &at_once(most.value), SOON));
+                    return Err(limit.exceeded(principal, &Reached::at_once(most.value)));
                 }
                 *count += 1;
                 admitted.0.push(InFlight { of: Arc::clone(&limit.in_flight), who: who.clone() });
@@ -155,6 +163,8 @@ impl Meter {
     fn settle(&self) {
         // What was used today before this server began.
         self.settle_once();
+        self.end.lock().has_begun = true;
+        self.bell.notify_all();
         loop {
             let is_over = {
                 let mut end = self.end.lock();
@@ -187,27 +197,43 @@ impl Meter {
     }
 }
 
-fn at_once(most: u32) -> String {
-    format!("has {most} calls in flight")
+/// What leaves no room for a call, and when to try again.
+struct Reached {
+    /// What somebody did; none where that is not known.
+    what: Option<String>,
+    wait: Duration,
+}
+
+impl Reached {
+    fn new(what: String, wait: Duration) -> Self {
+        Self { what: Some(what), wait }
+    }
+
+    fn at_once(most: u32) -> Self {
+        Self::new(format!("has {most} calls in flight"), SOON)
+    }
 }
 
 impl Limit {
-    /// What was reached, and when to try again.
-    fn check(&self, who: &str, now: Instant, ledger: &Ledger) -> Result<(), (String, Duration)> {
+    /// Whether there is room for a call of a tool.
+    fn check(&self, who: &str, tool: &str, now: Instant, ledger: &Ledger) -> Result<(), Reached> {
         let rule = &self.rule;
         if let Some(most) = &rule.in_flight
             && self.in_flight.lock().get(who).is_some_and(|count| *count >= most.value)
         {
-            return Err((at_once(most.value), SOON));
+            return Err(Reached::at_once(most.value));
         }
         if let Some(most) = &rule.calls_per_minute {
             let has_one = self.minute.lock().has_one(who, most.value, now);
-            has_one.map_err(|wait| (format!("made {} calls within a minute", most.value), wait))?;
+            has_one
+                .map_err(|wait| Reached::new(format!("has no call left of {} a minute", most.value), wait))?;
         }
         if !rule.has_days() {
             return Ok(());
         }
-        let used = ledger.today(who, |tool| rule.counts(tool));
+        // What cannot be counted cannot be bounded, and is not let through.
+        let used = ledger.today(who, tool, |tool| rule.counts(tool));
+        let used = used.ok_or(Reached { what: None, wait: SOON })?;
         let reached = [
             (&rule.calls_per_day, used.calls, "calls"),
             (&rule.processor_seconds_per_day, used.processor().as_secs(), "s of processor time"),
@@ -217,19 +243,23 @@ impl Limit {
             if let Some(most) = most
                 && used >= most.value
             {
-                return Err((format!("used {used} {what} today"), Day::left()));
+                return Err(Reached::new(format!("used {used} {what} of {} a day", most.value), Day::left()));
             }
         }
         Ok(())
     }
 
-    fn exceeded(&self, principal: &Principal, what: &str, wait: Duration) -> Exceeded {
+    fn exceeded(&self, principal: &Principal, Reached { what, wait }: &Reached) -> Exceeded {
         let retry_after = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(SOON);
-        let (who, name, source) = (shorten(&principal.name), &self.name, self.rule.source);
-        let why = format!(
-            "{who} {what}, which is what [limits.{name}] ({source}) allows; try again in {} s",
-            retry_after.as_secs()
-        );
+        let (who, source) = (shorten(&principal.name), self.rule.source);
+        let rule = format!("[limits.{}] ({source})", self.name);
+        let seconds = retry_after.as_secs();
+        let why = match what {
+            Some(what) => format!("{who} {what}, which is what {rule} allows; try again in {seconds} s"),
+            None => format!(
+                "it is not known what {who} used today, which {rule} bounds; try again in {seconds} s"
+            ),
+        };
         Exceeded { why, decided_by: source, retry_after }
     }
 }
@@ -258,30 +288,18 @@ impl Watcher for Meter {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use scorpiox_rules::Sourced;
     use scorpiox_store::MemoryStore;
 
     use super::*;
 
     fn meter(change: impl FnOnce(&mut LimitRule)) -> Arc<Meter> {
-        let mut rule = LimitRule {
-            principals: None,
-            groups: None,
-            scopes: BTreeSet::new(),
-            tools: None,
-            tools_origin: Source::Builtin,
-            in_flight: None,
-            calls_per_minute: None,
-            calls_per_day: None,
-            processor_seconds_per_day: None,
-            stored_per_day: None,
-            source: Source::Builtin,
-        };
+        let mut rule = LimitRule::none(Source::Builtin);
         change(&mut rule);
         let policy = LimitsPolicy { rules: [("all".to_owned(), rule)].into(), outer: None };
-        Meter::start(&policy, Ledger::new(Arc::new(MemoryStore::default()))).unwrap()
+        let ledger = Ledger::new(Arc::new(MemoryStore::default()));
+        ledger.settle(true).unwrap();
+        Meter::start(&policy, ledger).unwrap()
     }
 
     #[test]
@@ -316,8 +334,23 @@ mod tests {
         drop(admitted);
         assert!(meter.admit(&ann, "Bash", None).is_ok(), "one of two is left");
         let exceeded = meter.admit(&ann, "Bash", None).err().unwrap();
-        assert!(exceeded.why.contains("made 2 calls within a minute"), "{exceeded:?}");
+        assert!(exceeded.why.contains("has no call left of 2 a minute"), "{exceeded:?}");
         assert!((25..=30).contains(&exceeded.retry_after.as_secs()), "{exceeded:?}");
+        meter.end();
+    }
+
+    #[test]
+    fn nobody_is_let_through_of_whom_it_is_not_known_what_they_used() {
+        let meter = meter(|rule| rule.calls_per_day = Some(Sourced::builtin(10)));
+        for number in 0..100 {
+            meter.ledger.add(&format!("user{number}"), "Bash", Used { calls: 1, ..Used::default() });
+        }
+        assert!(meter.admit(&Principal::named("user0"), "Bash", None).is_ok());
+        let exceeded = meter.admit(&Principal::named("user99"), "Bash", None).err().unwrap();
+        assert!(
+            exceeded.why.starts_with("it is not known what user99 used today, which [limits.all]"),
+            "{exceeded:?}"
+        );
         meter.end();
     }
 
@@ -332,11 +365,11 @@ mod tests {
         assert!(meter.admit(&ann, "Bash", None).is_ok());
         meter.ledger.add("ann", "Bash", Used { stored: 1, ..Used::default() });
         let exceeded = meter.admit(&ann, "Bash", None).err().unwrap();
-        assert!(exceeded.why.contains("used 1000 bytes of storage today"), "{exceeded:?}");
+        assert!(exceeded.why.contains("used 1000 bytes of storage of 1000 a day"), "{exceeded:?}");
         assert!(exceeded.retry_after <= Duration::from_hours(24));
         meter.ledger.add("bob", "Bash", Used { processor_us: 10_000_000, ..Used::default() });
         let exceeded = meter.admit(&bob, "Bash", None).err().unwrap();
-        assert!(exceeded.why.contains("used 10 s of processor time today"), "{exceeded:?}");
+        assert!(exceeded.why.contains("used 10 s of processor time of 10 a day"), "{exceeded:?}");
         meter.end();
     }
 }

@@ -4,6 +4,8 @@ mod access;
 #[cfg(unix)]
 mod admin;
 mod admission;
+#[cfg(unix)]
+mod database;
 mod hostile;
 mod jwt;
 #[cfg(unix)]

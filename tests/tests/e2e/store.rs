@@ -69,10 +69,19 @@ fn a_workspace_is_copied_to_the_database_and_back_and_nothing_is_overwritten() {
     assert!(status.success() && said.contains("and compared"), "{said}{errors}");
     assert!(listed(&program).contains("from a file"));
     add(&program, "from the database");
-    let (status, said, errors) = program.run(&["store", "copy", "--to", "database", "--all"]);
-    assert!(!status.success() && errors.contains("has something already"), "{said}{errors}");
-    // Back, into a folder that has none.
+    // One that is there already keeps none of the others back.
     let state = program.home().join(".scorpiox/state");
+    let files = fs::read_dir(&state).expect("files").map(|file| file.expect("a file").path());
+    let mut databases = files.filter(|file| file.extension().is_some_and(|extension| extension == "db"));
+    let own = databases.next().expect("a file of the workspace");
+    fs::copy(&own, state.join("zoo-0123456789abcdef.db")).expect("copied");
+    let (status, said, errors) = program.run(&["store", "copy", "--to", "database", "--all"]);
+    assert!(!status.success() && errors.contains("not copied: 1 of 2"), "{said}{errors}");
+    let already = said.lines().find(|line| line.contains("has something already"));
+    assert!(already.is_some_and(|line| line.contains("was not copied")), "{said}");
+    let other = said.lines().find(|line| line.starts_with("zoo-0123456789abcdef: "));
+    assert!(other.is_some_and(|line| line.ends_with("and compared")), "{said}");
+    // Back, into a folder that has none.
     fs::rename(&state, state.with_file_name("state-of-before")).expect("moved");
     let (status, said, errors) = program.run(&["store", "copy", "--to", "files", "--all"]);
     assert!(status.success() && said.contains("and compared"), "{said}{errors}");

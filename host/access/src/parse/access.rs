@@ -24,9 +24,7 @@ pub fn read_access(name: &str, entry: &Entry<'_>) -> Result<AccessRule, Problem>
     let origin =
         |listed: &Option<(_, Source)>| listed.as_ref().map_or(Source::Builtin, |(_, source)| *source);
     Ok(AccessRule {
-        principals: words::principals(&section)?,
-        groups: words::groups(&section)?,
-        scopes: words::scopes(&section)?,
+        who: words::who(&section)?,
         allow_origin: origin(&allow),
         deny_origin: origin(&deny),
         allow: allow.map(|(tools, _)| tools),

@@ -33,9 +33,7 @@ pub fn read_limits(name: &str, entry: &Entry<'_>) -> Result<LimitRule, Problem> 
     };
     let stored = section.get("stored_per_day");
     Ok(LimitRule {
-        principals: words::principals(&section)?,
-        groups: words::groups(&section)?,
-        scopes: words::scopes(&section)?,
+        who: words::who(&section)?,
         tools,
         tools_origin,
         in_flight: counted(&section, "in_flight", MOST)?,

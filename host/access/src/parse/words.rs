@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use scorpiox_document::{Entry, Problem, Section, list};
 use scorpiox_rules::{Invalid, NamePattern, shorten};
 
+use crate::who::Who;
+
 /// Longest name of a group or a scope, in bytes.
 const MAX_WORD_BYTES: usize = 128;
 /// Longest name of a token, a rule or a workspace, in bytes.
@@ -22,8 +24,13 @@ pub(super) fn name(entry: &Entry<'_>, name: &str, kind: &str) -> Result<(), Prob
         .problem(what, "write at most 64 letters, digits, `-`, `_`, `.` and `@`, a letter or digit first"))
 }
 
+/// `principals`, `groups` and `scopes`, those that are there.
+pub(super) fn who(section: &Section<'_>) -> Result<Who, Problem> {
+    Ok(Who { principals: principals(section)?, groups: groups(section)?, scopes: scopes(section)? })
+}
+
 /// `principals`, if it is there.
-pub(super) fn principals(section: &Section<'_>) -> Result<Option<Vec<NamePattern>>, Problem> {
+fn principals(section: &Section<'_>) -> Result<Option<Vec<NamePattern>>, Problem> {
     let fix = "write a list of names, such as [\"ann\", \"ci-*\"]";
     let read = |_: &Entry<'_>, text: &str| NamePattern::parse(text, "principal");
     section.get("principals").map(|entry| list(&entry, fix, read)).transpose()

@@ -19,6 +19,5 @@ pub fn read_workspace(name: &str, entry: &Entry<'_>) -> Result<ServedWorkspace, 
         let what = format!("{} has no `path`", section.name());
         return Err(entry.problem(what, "write `path = \"/srv/projects/web\"`, or another folder"));
     }
-    let (principals, groups) = (words::principals(&section)?, words::groups(&section)?);
-    Ok(ServedWorkspace { path, principals, groups, source: entry.key_source() })
+    Ok(ServedWorkspace { path, who: words::who(&section)?, source: entry.key_source() })
 }

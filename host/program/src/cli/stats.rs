@@ -89,7 +89,7 @@ fn as_text(servers: &[Posted]) -> String {
         }
     }
     if text.is_empty() {
-        text.push_str("no server is running\n");
+        text.push_str("no server is running, or none was called yet\n");
     }
     text
 }

@@ -110,6 +110,7 @@ fn copy_all(kept: &Kept, to: Place, names: Vec<String>) -> Result<()> {
     if kept.database().is_none() {
         bail!(NO_DATABASE);
     }
+    let (count, mut left) = (names.len(), 0);
     for name in names {
         let (file, row) = (kept.file(&name), kept.row(&name).context(NO_DATABASE)?);
         let (from, target): (&dyn Store, &dyn Store) = match to {
@@ -120,8 +121,19 @@ fn copy_all(kept: &Kept, to: Place, names: Vec<String>) -> Result<()> {
             say(&format!("{name}: there is nothing in {}", from.location()));
             continue;
         }
-        let copied = copy(from, target).with_context(|| format!("{name} was not copied"))?;
+        let copied = match copy(from, target) {
+            Ok(copied) => copied,
+            // The others have nothing to do with it.
+            Err(error) => {
+                left += 1;
+                say(&format!("{name} was not copied: {error:#}"));
+                continue;
+            }
+        };
         say(&format!("{name}: {} copied to {}, and compared", shown(&copied), target.location()));
+    }
+    if left > 0 {
+        bail!("not copied: {left} of {count}");
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ fn the_figures_of_a_running_server_are_shown() {
     server.close_input();
     assert!(server.wait().0.success());
     assert_eq!(files(&program), 0);
-    assert_eq!(program.run(&["stats"]).1, "no server is running\n");
+    assert_eq!(program.run(&["stats"]).1, "no server is running, or none was called yet\n");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use scorpiox_tests::http::{HttpServer, Response};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::database::{serve, store};
+
 const ANN: &str = "token-of-ann-0123456789";
 const BOB: &str = "token-of-bob-0123456789";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,10 +58,12 @@ fn calls_within_a_minute_are_bounded_for_each_principal() {
     let why = refused.json()["error"]["message"].as_str().expect("a sentence").to_owned();
     assert!(
         why.starts_with(
-            "ann made 3 calls within a minute, which is what [limits.writers] (policy.toml line "
+            "ann has no call left of 3 a minute, which is what [limits.writers] (policy.toml line "
         ),
         "{why}"
     );
+    // What is no tool counts for rules about all tools, which there are none of here.
+    assert_eq!(call(&server, ANN, "NoSuchTool", json!({})).status, 400);
     // By another name, in a session and in a batch it is the same tool.
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } });
@@ -124,20 +128,24 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
+fn calls_of_what_is_no_tool_count_too() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", policy("[limits.all]\ncalls_per_minute = 3\n"));
+    let server = program.serve_http(0);
+    let made_up: Vec<_> =
+        (0..5).map(|number| call(&server, ANN, &format!("Made{number}"), json!({})).status).collect();
+    assert_eq!(made_up, [400, 400, 400, 429, 429]);
+    assert_eq!(create(&server, ANN, "x").status, 429);
+    assert_eq!(create(&server, BOB, "x").status, 200);
+}
+
+#[test]
 fn a_day_is_counted_at_all_servers_and_kept_for_who_asks() {
     let database = Postgres::start();
-    let address = database.database().replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
     let program = Program::new();
-    let more = format!(
-        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[limits.all]\nprincipals = [\"ann\"]\ncalls_per_day = 6\n"
-    );
-    program.put("home/.scorpiox/policy.toml", policy(&more));
-    let start = || {
-        let mut command = program.command();
-        command.env("SCORPIOX_STORE_PASSWORD", PASSWORD);
-        HttpServer::spawn(command, "127.0.0.1:0")
-    };
-    let [mut one, mut other] = [start(), start()];
+    let limits = "[limits.all]\nprincipals = [\"ann\"]\ncalls_per_day = 6\n";
+    program.put("home/.scorpiox/policy.toml", policy(&(store(&database.database()) + limits)));
+    let [mut one, mut other] = [serve(&program), serve(&program)];
     for _ in 0..4 {
         assert_eq!((create(&one, ANN, "x").status, create(&one, BOB, "x").status), (200, 200));
     }

@@ -8,12 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_postgres_bed::Postgres;
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::database::{serve, store};
 use super::proxies::free;
 
 const TOKEN: &str = "token-of-the-team-0123456789";
@@ -32,6 +33,16 @@ fn served(more: &str) -> (Program, HttpServer) {
     let program = Program::new();
     program.put("home/.scorpiox/policy.toml", policy(more));
     let mut server = program.serve_http(0);
+    TOKEN.clone_into(&mut server.token);
+    (program, server)
+}
+
+/// One that keeps what tools store in a database.
+fn served_by(database: &Postgres) -> (Program, HttpServer) {
+    let program = Program::new();
+    let more = store(&database.database()) + "[http.observe]\nlisten = \"127.0.0.1:0\"\n";
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let mut server = serve(&program);
     TOKEN.clone_into(&mut server.token);
     (program, server)
 }
@@ -95,18 +106,27 @@ fn probes_say_yes_or_no_and_figures_are_there_for_who_asks() {
     assert_eq!(get(at, "/livez").0, 200);
     assert_eq!(get(at, "/readyz").1, "ready\n");
     assert_eq!((asked(at, "POST", "/readyz").0, get(at, "/mcp").0), (405, 404));
+    // Whoever holds how many connections.
+    let held: Vec<_> = (0..200).map(|_| TcpStream::connect(at).expect("a connection")).collect();
+    let (status, _, took) = get(at, "/livez");
+    assert!(status == 200 && took < Duration::from_secs(2), "{status} after {took:?}");
+    drop(held);
     assert_eq!(call(&server, "TaskManager", json!({ "action": "create", "text": "x" })), 200);
     assert_eq!(call(&server, "PlanMode", json!({ "action": "status" })), 403);
     assert_eq!(
         call(&server, "Bash", json!({ "command": "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done" })),
         200
     );
+    // Processes that nobody waits for count, too.
+    const UNSEEN: &str = "python3 -c 'import os,signal,time\nsignal.signal(signal.SIGCHLD,signal.SIG_IGN)\n\
+                          if os.fork()==0:\n  t=time.process_time()\n  while time.process_time()-t<1.5: pass\n  os._exit(0)\ntime.sleep(4)'";
+    assert_eq!(call(&server, "Bash", json!({ "command": UNSEEN })), 200);
     let (_, figures, _) = get(at, "/metrics");
     for line in [
         "scorpiox_calls_total{workspace=\"default\",tool=\"TaskManager\",outcome=\"ok\"} 1",
         "scorpiox_call_duration_seconds_count{workspace=\"default\",tool=\"TaskManager\"} 1",
         "scorpiox_principal_calls_total{workspace=\"default\",principal=\"ann\",outcome=\"refused\"} 1",
-        "scorpiox_principal_calls_total{workspace=\"default\",principal=\"ann\",outcome=\"ok\"} 2",
+        "scorpiox_principal_calls_total{workspace=\"default\",principal=\"ann\",outcome=\"ok\"} 3",
         "scorpiox_http_responses_total{code=\"403\"} 1",
         "scorpiox_ready 1",
         "# EOF",
@@ -117,7 +137,7 @@ fn probes_say_yes_or_no_and_figures_are_there_for_who_asks() {
         let line = figures.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}"));
         line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a number")
     };
-    assert!(value("scorpiox_principal_processor_seconds_total{") > 0.1, "a command's time counts: {figures}");
+    assert!(value("scorpiox_principal_processor_seconds_total{") > 1.2, "a command's time counts: {figures}");
     assert!(
         value("scorpiox_principal_bytes_total{workspace=\"default\",principal=\"ann\",what=\"stored\"") > 0.0
     );
@@ -152,21 +172,16 @@ fn a_server_whose_policy_changed_is_not_ready() {
 #[test]
 fn a_server_whose_database_is_away_says_so_in_time() {
     let mut database = Postgres::start();
-    let address = database.database().replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
-    let program = Program::new();
-    let more = format!(
-        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[http.observe]\nlisten = \"127.0.0.1:0\"\n"
-    );
-    program.put("home/.scorpiox/policy.toml", policy(&more));
-    let mut command = program.command();
-    command.env("SCORPIOX_STORE_PASSWORD", PASSWORD);
-    let mut server = HttpServer::spawn(command, "127.0.0.1:0");
-    TOKEN.clone_into(&mut server.token);
+    let (_program, mut server) = served_by(&database);
     let at = server.watched_at();
     assert_eq!(get(at, "/readyz").0, 200);
     assert!(get(at, "/metrics").1.contains("scorpiox_database_connections "));
+    // What was known of the workspace before says nothing of the database now.
+    assert_eq!(call(&server, "TaskManager", json!({ "action": "create", "text": "x" })), 200);
     database.kill();
     until("it is not ready", || (get(at, "/readyz").0 == 503).then_some(()));
+    let (_, figures, _) = get(at, "/metrics");
+    assert!(figures.lines().any(|line| line == "scorpiox_ready 0"), "{figures}");
     for _ in 0..20 {
         let (status, _, took) = get(at, "/readyz");
         assert!(status == 503 && took < Duration::from_secs(2), "{status} after {took:?}");
@@ -229,16 +244,7 @@ fn figures_of(dashboard: &Value, found: &mut std::collections::BTreeSet<String>)
 #[test]
 fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
     let database = Postgres::start();
-    let address = database.database().replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
-    let program = Program::new();
-    let more = format!(
-        "[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[http.observe]\nlisten = \"127.0.0.1:0\"\n"
-    );
-    program.put("home/.scorpiox/policy.toml", policy(&more));
-    let mut command = program.command();
-    command.env("SCORPIOX_STORE_PASSWORD", PASSWORD);
-    let mut server = HttpServer::spawn(command, "127.0.0.1:0");
-    TOKEN.clone_into(&mut server.token);
+    let (_program, mut server) = served_by(&database);
     let at = server.watched_at();
     assert_eq!((get(at, "/readyz").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
     let (_, figures, _) = get(at, "/metrics");
@@ -363,4 +369,25 @@ fn a_collector_that_is_away_costs_no_call_and_a_required_one_refuses_them() {
     assert!(refused.contains(&format!("the export to http://{away}/v1/logs")), "{refused}");
     server.end();
     drop(collector);
+}
+
+#[test]
+fn authorities_of_a_collector_that_cannot_be_used_are_said_at_the_start() {
+    let program = Program::new();
+    let file = program.home().join("ca.pem");
+    let traces = "[http.observe]\ntraces = \"https://collector.example.com:4318/v1/traces\"\n";
+    program.put("home/.scorpiox/policy.toml", policy(&format!("{traces}ca = {}\n", json!(file))));
+    for content in [None, Some("no certificate\n")] {
+        if let Some(content) = content {
+            fs::write(&file, content).expect("written");
+        }
+        let (status, _, errors) = program.run(&["serve", "--http", "127.0.0.1:0"]);
+        assert!(!status.success() && errors.contains("ca.pem"), "{content:?}: {errors}");
+    }
+    // Commands of the workspace must not be able to replace it.
+    let made = rcgen::generate_simple_self_signed(vec!["example.com".to_owned()]).expect("a certificate");
+    let inside = program.put("workspace/ca.pem", made.cert.pem());
+    program.put("home/.scorpiox/policy.toml", policy(&format!("{traces}ca = {}\n", json!(inside))));
+    let (status, _, errors) = program.run(&["serve", "--http", "127.0.0.1:0"]);
+    assert!(!status.success() && errors.contains("ca.pem is where commands"), "{errors}");
 }

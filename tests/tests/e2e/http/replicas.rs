@@ -16,6 +16,7 @@ use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::database::store;
 use super::proxies::Proxy;
 
 const TOKEN: &str = "token-of-the-team-0123456789";
@@ -31,11 +32,10 @@ struct Team {
 impl Team {
     fn new(database: &str, count: usize) -> Self {
         let program = Program::new();
-        let address = database.replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
         let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
         let policy = format!(
-            "version = 1\n[store]\nkind = \"postgres\"\naddress = \"{address}\"\n[http.auth]\nkind = \"token\"\n\
-             [http.auth.tokens.ann]\nsha256 = \"{hash}\"\n"
+            "version = 1\n{}[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{hash}\"\n",
+            store(database)
         );
         let homes = (0..count).map(|number| {
             let file = program.put(&format!("machine{number}/policy.toml"), &policy);

@@ -13,7 +13,7 @@ const JWT: &str = "[http]\nurl = \"https://mcp.example.com/mcp\"\nhosts = [\"mcp
                    jwks_url = \"https://login.example.com/certs\"\nalgorithms = [\"ES256\"]\nclock_skew = 5\nscopes = [\"mcp\"]\n\
                    groups_claim = \"groups\"\n";
 
-const LIMITS: &str = "[http.admin]\nscope = \"admin\"\nprincipals = [\"ann\"]\n[http.observe]\nlisten = \"127.0.0.1:9464\"\ntraces = \"https://c.example.com:4318/v1/traces\"\n\
+const LIMITS: &str = "[http.admin]\nscopes = [\"admin\"]\nprincipals = [\"ann\"]\n[http.observe]\nlisten = \"127.0.0.1:9464\"\ntraces = \"https://c.example.com:4318/v1/traces\"\n\
                       ca = \"/etc/ca.pem\"\n[limits.a]\nprincipals = [\"ci-*\"]\ngroups = [\"dev\"]\nscopes = [\"run\"]\ntools = [\"Bash\", \"weather.*\"]\n\
                       in_flight = 4\ncalls_per_minute = 60\ncalls_per_day = 1000\nprocessor_seconds_per_day = 3600\n\
                       stored_per_day = \"100MiB\"\n[limits.b]\nin_flight = 8\n";
@@ -71,11 +71,11 @@ fn what_is_shown_reads_as_the_same_again() {
 fn mistakes_are_told_with_what_to_write() {
     says(
         "[http.admin]",
-        "line 2: [http.admin] does not say who may read the pages; write `scope = \"admin\"`, which their tokens need, or \
+        "line 2: [http.admin] does not say who may read the pages; write `scopes = [\"admin\"]`, which their tokens need, or \
          `principals = [\"NAME\"]`",
     );
     says(
-        "[http.auth]\nkind = \"none\"\n[http.admin]\nscope = \"a\"",
+        "[http.auth]\nkind = \"none\"\n[http.admin]\nscopes = [\"a\"]",
         "line 4: [http.admin] says who may read the pages, and [http.auth] asks nobody who they are; write another `kind` into \
          [http.auth]",
     );

@@ -282,7 +282,7 @@ impl<'a> Judge<'a> {
             without_links(folder) == path
         });
         for (name, served) in served {
-            let closed = self.principal.as_ref().filter(|who| !served.admits(who));
+            let closed = self.principal.as_ref().filter(|who| !served.who.admits(who));
             if let Some(who) = closed {
                 let why = format!("[workspace.{name}] ({}) is not for {}", served.source, who.name);
                 return Ok(Verdict::denied(why));
