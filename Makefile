@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-team test-windows windows dist test-dist bench load reading lint fuzz install clean prerequisites components test-components
+.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-team test-upgrade test-windows windows dist test-dist bench load reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -61,6 +61,11 @@ test-agents: build test-components ## Run the agents that people use against the
 # All of it is part of `make test`, too.
 test-team: build test-components ## Run what concerns a team's server: PostgreSQL, replicas, limits, probes, collectors
 	@tests/team/run.sh
+
+# Not part of `make test`: it needs the program of an older version.
+test-upgrade: build ## Replace servers of an older version one by one under load, and back (OLDER=path of its program)
+	@test -x "$(OLDER)" || { echo "say which program is the older one: make test-upgrade OLDER=/path/to/scorpiox-code" >&2; exit 1; }
+	@cd tests && SCORPIOX_OLDER_BINARY="$(OLDER)" $(CARGO) test --quiet --test e2e -- --ignored --nocapture http::busy::servers_are_replaced
 
 # Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
 test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)

@@ -9,7 +9,7 @@ scripts/need.sh haproxy haproxy
 tests/team/set-up.sh
 cargo test --quiet --release -p scorpiox-postgres
 cd tests
-cargo test --quiet --test e2e -- store:: http::replicas http::limits http::observe http::proxies
+cargo test --quiet --test e2e -- store:: http::replicas http::limits http::observe http::proxies http::busy http::disks http::admin
 
 # As root alone: it makes mounts and containers.
 ../tests/deploy/run.sh

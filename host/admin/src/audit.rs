@@ -112,10 +112,7 @@ impl Row {
         Self {
             denied: denied.collect(),
             client: client.map_or_else(String::new, |client| format!("{} {}", client.name, client.version)),
-            outcome: match &record.fault {
-                Some(fault) => format!("{}: {fault}", record.outcome),
-                None => record.outcome.clone(),
-            },
+            outcome: record.ended(),
             duration: format!("{:.1} ms", record.duration_ms),
             tool: if record.lost > 0 { format!("{} lines were lost", record.lost) } else { record.tool },
             time: record.time,

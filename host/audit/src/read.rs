@@ -56,6 +56,8 @@ pub struct Record {
     pub outcome: String,
     /// What stopped it.
     pub fault: Option<String>,
+    /// Calls of its principal that were refused for the same reason just after it, and have no lines.
+    pub more_calls: u64,
     /// Lines that could not be written before this one.
     pub lost: u64,
 }
@@ -98,6 +100,13 @@ impl Record {
     /// Whether it is of a call that was refused since no line of it could be written.
     pub(crate) fn is_unrecorded(&self) -> bool {
         self.outcome == "refused" && self.fault.as_deref() == Some(crate::NOT_RECORDED)
+    }
+
+    /// How it ended, and how many calls beside it did, for people.
+    pub fn ended(&self) -> String {
+        let fault = self.fault.iter().map(|fault| format!(": {fault}"));
+        let more = Some(self.more_calls).filter(|more| *more > 0).map(|more| format!(" (and {more} more)"));
+        std::iter::once(self.outcome.clone()).chain(fault).chain(more).collect()
     }
 
     /// Uses that were denied.

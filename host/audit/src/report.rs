@@ -82,13 +82,14 @@ impl Report {
         }
         let denied: u64 = record.denied().map(times).sum();
         let denied = denied + record.more_denied;
-        entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned()).add(&record.outcome, denied);
+        let calls = 1 + record.more_calls;
+        entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned()).add(&record.outcome, calls, denied);
         if !record.principal.is_empty() {
             let who = match &*record.issuer {
                 "" => record.principal.clone(),
                 issuer => format!("{} ({issuer})", record.principal),
             };
-            entry(&mut self.principals, who, OTHERS.to_owned()).add(&record.outcome, denied);
+            entry(&mut self.principals, who, OTHERS.to_owned()).add(&record.outcome, calls, denied);
         }
         self.left_out.0 += record.more_uses;
         self.left_out.1 += record.more_denied;
@@ -96,8 +97,8 @@ impl Report {
             ("", Some(uid)) => uid.to_string(),
             (name, _) => name.to_owned(),
         };
-        *entry(&mut self.users, (user, record.machine.clone()), (OTHERS.to_owned(), String::new())) += 1;
-        *entry(&mut self.workspaces, record.workspace.clone(), OTHERS.to_owned()) += 1;
+        *entry(&mut self.users, (user, record.machine.clone()), (OTHERS.to_owned(), String::new())) += calls;
+        *entry(&mut self.workspaces, record.workspace.clone(), OTHERS.to_owned()) += calls;
         record.uses.iter().for_each(|used| self.add_use(used));
     }
 
@@ -121,8 +122,8 @@ impl Report {
 }
 
 impl Ended {
-    fn add(&mut self, outcome: &str, denied: u64) {
-        self.calls += 1;
+    fn add(&mut self, outcome: &str, calls: u64, denied: u64) {
+        self.calls += calls;
         self.denied += denied;
         *match outcome {
             "error" => &mut self.error,
@@ -130,7 +131,7 @@ impl Ended {
             "refused" => &mut self.refused,
             "fault" => &mut self.fault,
             _ => &mut self.ok,
-        } += 1;
+        } += calls;
     }
 }
 
@@ -166,20 +167,20 @@ mod tests {
     fn lines_are_summed_up() {
         let report = report(&[
             r#"{"time":"2","tool":"a","user":"ana","machine":"m","workspace":"/w","outcome":"ok","uses":[{"capability":"web","what":"x:1","allowed":true,"rule":"r1","count":3}]}"#,
-            r#"{"time":"1","tool":"a","uid":7,"outcome":"refused"}"#,
+            r#"{"time":"1","tool":"a","uid":7,"outcome":"refused","more_calls":9}"#,
             r#"{"time":"3","tool":"b","user":"ana","machine":"m","workspace":"/w","outcome":"error","more_uses":5,"more_denied":2,"uses":[{"capability":"web","what":"x:1","rule":"r2"}]}"#,
             r#"{"lost":4}"#,
         ]);
         assert_eq!(report.times, Some(("1".to_owned(), "3".to_owned())));
-        assert_eq!((report.calls(), report.lost, report.left_out), (3, 4, (5, 2)));
-        assert_eq!(report.tools["a"], Ended { calls: 2, ok: 1, refused: 1, ..Ended::default() });
+        assert_eq!((report.calls(), report.lost, report.left_out), (12, 4, (5, 2)));
+        assert_eq!(report.tools["a"], Ended { calls: 11, ok: 1, refused: 10, ..Ended::default() });
         assert_eq!(report.tools["b"], Ended { calls: 1, error: 1, denied: 3, ..Ended::default() });
         let used = ("web".to_owned(), "x:1".to_owned());
         assert_eq!(report.used[&used], Decided { allowed: 3, denied: 1 });
         assert_eq!((report.rules["r1"].allowed, report.rules["r2"].denied), (3, 1));
         assert_eq!(report.denied[&(used, "r2".to_owned())], 1);
         let users: Vec<_> = report.users.iter().map(|((user, _), calls)| (user.as_str(), *calls)).collect();
-        assert_eq!(users, [("7", 1), ("ana", 2)]);
+        assert_eq!(users, [("7", 10), ("ana", 2)]);
     }
 
     #[test]

@@ -270,12 +270,9 @@ fn row(record: &Record, with_user: bool) -> [String; 6] {
         principal => format!("{principal} with {client}"),
     };
     let client = if with_user { format!("{}: {client}", user(record)) } else { client };
-    let outcome = match &record.fault {
-        Some(fault) => format!("{}: {fault}", record.outcome),
-        None => record.outcome.clone(),
-    };
     let took = millis(record.duration_ms);
-    [time, client, record.tool.clone(), outcome, took, denied(record)].map(|text| escaped(&text).into_owned())
+    [time, client, record.tool.clone(), record.ended(), took, denied(record)]
+        .map(|text| escaped(&text).into_owned())
 }
 
 fn user(record: &Record) -> String {

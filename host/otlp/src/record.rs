@@ -57,6 +57,10 @@ fn attributes(record: &Record) -> Vec<KeyValue> {
     let mut attributes: Vec<_> = texts.map(|(key, text)| attribute(key, string(text.to_owned()))).collect();
     let duration = AnyValue { value: Some(Value::DoubleValue(record.duration_ms)) };
     attributes.push(attribute("scorpiox.duration_ms", duration));
+    if record.more_calls > 0 {
+        let more = i64::try_from(record.more_calls).unwrap_or(i64::MAX);
+        attributes.push(attribute("scorpiox.more_calls", AnyValue { value: Some(Value::IntValue(more)) }));
+    }
     if !denials.is_empty() {
         attributes.push(attribute("scorpiox.denied_by", string(denials.join(", "))));
     }

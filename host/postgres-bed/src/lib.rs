@@ -27,6 +27,15 @@ pub const OWNER: &str = "owner";
 /// See [`OWNER`].
 pub const PASSWORD: &str = "pass word";
 
+/// Where a server has its files, if that matters.
+#[derive(Debug, Default)]
+pub struct Place<'a> {
+    /// In which folder it makes its own.
+    pub all: Option<&'a Path>,
+    /// In which folder its write-ahead log is.
+    pub log: Option<&'a Path>,
+}
+
 /// A server that runs, with databases of its own.
 #[derive(Debug)]
 pub struct Postgres {
@@ -46,7 +55,12 @@ impl Postgres {
 
     /// Starts one with settings, such as `max_connections=10`.
     pub fn start_with(settings: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        Self::start_at(&Place::default(), settings)
+    }
+
+    /// Starts one whose files are in these folders.
+    pub fn start_at(place: &Place<'_>, settings: &[&str]) -> Self {
+        let folder = place.all.map_or_else(tempfile::tempdir, tempfile::tempdir_in).expect("a folder");
         let watcher = watcher(folder.path());
         let mut server =
             Self { folder, port: free_port(), process: None, made: AtomicU32::new(0), _watcher: watcher };
@@ -57,8 +71,17 @@ impl Postgres {
                 chown(path, Some(NOBODY), Some(NOBODY)).expect("an owner");
             }
         }
-        let made = server
-            .program("initdb")
+        let mut initdb = server.program("initdb");
+        if let Some(log) = place.log {
+            // It wants an empty one of its own.
+            let own = log.join("wal");
+            fs::create_dir(&own).expect("a folder");
+            if geteuid().is_root() {
+                chown(&own, Some(NOBODY), Some(NOBODY)).expect("an owner");
+            }
+            initdb.arg("--waldir").arg(own);
+        }
+        let made = initdb
             .args(["--no-sync", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8"])
             .args(["--username", OWNER])
             .arg("--pwfile")
@@ -109,6 +132,11 @@ impl Postgres {
             .stderr(log)
             .spawn()
             .expect("postgres runs")
+    }
+
+    /// Whether it has not ended by itself.
+    pub fn runs(&mut self) -> bool {
+        self.process.as_mut().is_some_and(|process| process.try_wait().is_ok_and(|ended| ended.is_none()))
     }
 
     fn is_ready(&self) -> bool {

@@ -18,7 +18,7 @@ pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
     {
         StoreError::Conflict
     } else if *code == SqlState::DISK_FULL {
-        StoreError::Full
+        StoreError::Full(location.to_owned())
     } else if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
         StoreError::Damaged(message)
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {

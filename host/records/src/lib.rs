@@ -9,6 +9,7 @@ mod call_error;
 mod exports;
 mod recorder;
 mod recording;
+mod refusals;
 mod watcher;
 mod writer;
 
@@ -31,6 +32,7 @@ pub use exports::check as check_exports;
 pub use recorder::machine;
 pub use recording::Recording;
 use recording::Subject;
+use refusals::Refusals;
 pub use watcher::{Ended, Kind, Watcher};
 
 use scorpiox_shell::{Report, Shell};
@@ -70,6 +72,7 @@ struct Audit {
     arguments: bool,
     /// No call without a line.
     required: bool,
+    refusals: Refusals,
     has_complained: AtomicBool,
 }
 
@@ -157,6 +160,7 @@ impl Records {
                 exports: exports::of(own_home, &policy, &self.asynchronous),
                 arguments: policy.arguments.value,
                 required: policy.required.value,
+                refusals: Refusals::default(),
                 has_complained: AtomicBool::new(false),
             })
         });

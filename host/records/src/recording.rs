@@ -139,10 +139,17 @@ impl<'a> Recording<'a> {
         let duration = self.begun.elapsed();
         let records = self.records;
         let (tool, memory) = (self.subject.name(), self.uses.memory());
-        let principal = self.client.as_deref().and_then(|client| client.principal.as_deref());
+        let principal = self.client.as_deref().and_then(|client| client.principal.as_ref());
         let cost = self.cost();
-        let called =
-            Called { tool, principal, outcome, duration, memory, is_denied: self.uses.was_denied(), cost };
+        let called = Called {
+            tool,
+            principal: principal.map(AsRef::as_ref),
+            outcome,
+            duration,
+            memory,
+            is_denied: self.uses.was_denied(),
+            cost,
+        };
         if matches!(self.subject, Subject::Unknown { .. }) {
             records.figures.add_unknown(&called);
         } else {
@@ -172,6 +179,15 @@ impl<'a> Recording<'a> {
             outcome,
             arguments: self.subject.arguments().filter(|_| audit.arguments),
         };
+        if let (Outcome::Refused(why), Some(principal)) = (outcome, principal)
+            && !audit.refusals.has_line(principal, why, Instant::now(), || {
+                let mut line = Vec::new();
+                entry.push(&mut line);
+                line
+            })
+        {
+            return Ok(());
+        }
         let is_full = audit.spool.push(|out| entry.push(out));
         if audit.required {
             // Of a call that was refused for this there is nothing to withhold.

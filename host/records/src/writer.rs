@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Instant;
 
 use scorpiox_audit::{ClientName, Posted, Server, time};
 use scorpiox_executor::threads;
@@ -29,6 +30,9 @@ impl Records {
         if posts {
             unposted.posted_at.store(beat.tick, Ordering::Relaxed);
             unposted.is_due.store(true, Ordering::Release);
+        }
+        if let Some(Some(audit)) = self.audit.get() {
+            audit.tell_of_refusals(beat.is_last);
         }
         let has_lines = self.audit.get().is_some_and(|audit| audit.as_ref().is_some_and(Audit::is_filled));
         if posts || has_lines {
@@ -79,6 +83,7 @@ impl Records {
     /// Writes the last lines, and takes down what was posted: the server ends.
     pub fn shut_down(&self) {
         if let Some(Some(audit)) = self.audit.get() {
+            audit.tell_of_refusals(true);
             audit.drain();
             audit.end_exports();
         }
@@ -92,6 +97,14 @@ impl Records {
 impl Audit {
     fn is_filled(&self) -> bool {
         self.spool.is_filled()
+    }
+
+    /// Has the lines written that tell of several refusals.
+    fn tell_of_refusals(&self, all_of_them: bool) {
+        if self.refusals.is_holding() {
+            let lines = self.refusals.release(Instant::now(), all_of_them);
+            self.spool.push(|out| out.extend_from_slice(&lines));
+        }
     }
 }
 

@@ -12,9 +12,9 @@ pub enum StoreError {
     /// Others, of this server or of another, kept the write lock for too long.
     #[error("others have been writing for {0} s; try again")]
     Busy(u64),
-    /// No space is left.
-    #[error("the disk is full")]
-    Full,
+    /// No space is left, where this is.
+    #[error("the disk of {0} is full")]
+    Full(String),
     /// The folder or the file may not be written.
     #[error(
         "{0} cannot be written; check its permissions, or set SCORPIOX_HOME to a folder that can be written"

@@ -5,7 +5,11 @@ mod access;
 mod admin;
 mod admission;
 #[cfg(unix)]
+mod busy;
+#[cfg(unix)]
 mod database;
+#[cfg(unix)]
+mod disks;
 mod hostile;
 mod jwt;
 #[cfg(unix)]
@@ -18,6 +22,8 @@ mod proxies;
 #[cfg(unix)]
 mod replicas;
 mod sessions;
+#[cfg(unix)]
+mod team;
 #[cfg(unix)]
 mod tls;
 #[cfg(unix)]

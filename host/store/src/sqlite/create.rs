@@ -85,7 +85,7 @@ pub(super) fn file(path: &Path) -> Result<(), StoreError> {
     };
     made().map_err(|e| StoreError::from_sqlite(&e, path))?;
     if draft.has_log() {
-        return Err(StoreError::Full);
+        return Err(StoreError::Full(path.display().to_string()));
     }
     match private::name_new(&draft.0, path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(StoreError::from_io(&error, path)),

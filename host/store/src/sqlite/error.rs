@@ -14,13 +14,13 @@ impl StoreError {
         };
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Conflict,
-            ErrorCode::DiskFull => Self::Full,
+            ErrorCode::DiskFull => Self::Full(shown()),
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
                 Self::ReadOnly(shown())
             }
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged(shown()),
             // SQLite reports a disk that is full as an I/O error for its auxiliary files.
-            ErrorCode::SystemIoFailure if is_full(path) => Self::Full,
+            ErrorCode::SystemIoFailure if is_full(path) => Self::Full(shown()),
             _ => Self::Other(format!("{error}, code {} ({})", failure.extended_code, path.display())),
         }
     }
@@ -28,7 +28,7 @@ impl StoreError {
     pub(super) fn from_io(error: &std::io::Error, path: &Path) -> Self {
         use std::io::ErrorKind;
         match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full,
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(path.display().to_string()),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 Self::ReadOnly(path.display().to_string())
             }

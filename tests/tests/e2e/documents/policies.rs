@@ -28,6 +28,48 @@ const COMPONENT: &str = r#"(component
     (export "debug" (func $do))
     (export "draw-the-map-of-all-places-and-their-weather" (func $draw)))"#;
 
+/// What stands in backquotes.
+fn codes(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_table_of_keys_has_all_that_the_program_knows_and_no_others() {
+    let program = Program::new();
+    let page = std::fs::read_to_string(project().join("docs/policy.md")).expect("a document");
+    let (_, part) = page.split_once("\n## All keys\n").expect("the part");
+    let rows =
+        part.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| `["));
+    let mut tables = std::collections::BTreeSet::new();
+    for row in rows {
+        let mut cells = row.trim_matches('|').split(" | ");
+        let table: Vec<_> = codes(cells.next().expect("a table")).collect();
+        let listed: std::collections::BTreeSet<_> = codes(cells.next().expect("keys")).collect();
+        let named =
+            table[0].replace("NAME", "name").replace("HOST", "host.example.com").replace("PLUGIN", "plugin");
+        // What makes it the table that the row is about stands in it, or in the one around it.
+        let kind = table.get(1).copied().unwrap_or_default();
+        let text = if row.contains("under `") {
+            format!("version = 1\n[http.auth]\n{kind}\n{named}\nno_such_key = 1\n")
+        } else {
+            format!("version = 1\n{named}\n{kind}\nno_such_key = 1\n")
+        };
+        program.put("workspace/policy.toml", text);
+        let (status, _, said) = program.run(&["policy", "check", "policy.toml"]);
+        let (_, known) =
+            said.split_once("known keys are ").unwrap_or_else(|| panic!("{row}: {status} {said}"));
+        assert_eq!(listed, codes(known).collect(), "{row}: {said}");
+        tables.insert(table[0].trim_matches(['[', ']']).split('.').next().expect("a name").to_owned());
+    }
+    // No table is missing.
+    program.put("workspace/policy.toml", "version = 1\nno_such_key = 1\n");
+    let (_, _, said) = program.run(&["policy", "check", "policy.toml"]);
+    let (_, known) = said.split_once("known keys are ").expect("keys");
+    let known: std::collections::BTreeSet<_> =
+        codes(known).filter(|key| !key.ends_with("version")).map(str::to_owned).collect();
+    assert_eq!(tables, known);
+}
+
 #[test]
 fn toml_in_documents_can_be_used() {
     let program = Program::new();

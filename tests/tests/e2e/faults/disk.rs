@@ -97,7 +97,7 @@ impl Disk {
     /// The words for a write that has no space.
     fn words(&self) -> &str {
         match self {
-            Self::Small { .. } => "the disk is full",
+            Self::Small { .. } => ".db is full",
             // A limit is another error to the system; SQLite has only general words for it.
             Self::Limited(_) => "",
         }

@@ -140,6 +140,45 @@ fn calls_of_what_is_no_tool_count_too() {
 }
 
 #[test]
+fn who_is_refused_much_does_not_rotate_the_audit_away() {
+    const BATCHES: u64 = 5;
+    const CALLS: u64 = 400;
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", policy("[limits.all]\ncalls_per_minute = 1\n"));
+    let mut server = program.serve_http(0);
+    assert_eq!(create(&server, ANN, "what is to be found later").status, 200);
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } });
+    let begun = server.shown(ANN).ask(server.post(&initialize));
+    let session = begun.header("mcp-session-id").expect("a session").to_owned();
+    // Of a tool that there is, and of none.
+    for batch in 0..BATCHES {
+        let tool = if batch % 2 == 0 { "TaskManager" } else { "NoSuchTool" };
+        let calls: Vec<_> = (1..=CALLS)
+            .map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } }))
+            .collect();
+        let request = server.in_session(&session, 1, "ping", &json!({})).body(json!(calls).to_string());
+        let answers = server.shown(ANN).ask(request).json();
+        assert_eq!(answers.as_array().map(Vec::len), Some(CALLS as usize), "{answers}");
+    }
+    server.end();
+    let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let refused: Vec<_> = lines.iter().filter(|line| line["fault"] == "limit").collect();
+    assert!((60..120).contains(&refused.len()), "{} lines", refused.len());
+    let all: u64 = refused.iter().map(|line| 1 + line["more_calls"].as_u64().unwrap_or_default()).sum();
+    assert_eq!(all, BATCHES * CALLS, "each is told of");
+    let run = |arguments: &[&str]| {
+        let (status, said, _) = program.run(arguments);
+        assert!(status.success(), "{said}");
+        said
+    };
+    run(&["audit", "verify"]);
+    assert!(run(&["audit", "--last", "1"]).contains(" more)"));
+    assert!(run(&["audit", "report"]).contains("2000"));
+}
+
+#[test]
 fn a_day_is_counted_at_all_servers_and_kept_for_who_asks() {
     let database = Postgres::start();
     let program = Program::new();

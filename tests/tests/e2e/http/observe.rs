@@ -241,6 +241,35 @@ fn figures_of(dashboard: &Value, found: &mut std::collections::BTreeSet<String>)
     }
 }
 
+/// The names of figures in a text.
+fn figures_in(text: &str) -> std::collections::BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("scorpiox_") || word.starts_with("process_")).collect()
+}
+
+#[test]
+fn prometheus_raises_each_alert_when_it_should_and_the_document_says_what_to_do_then() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output =
+        Command::new("promtool").args(["test", "rules"]).arg(root.join("tests/team/alerts.yml")).output();
+    let output = output.expect("promtool runs (Debian's package prometheus)");
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let read = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
+    let (rules, cases) = (read("deploy/prometheus/scorpiox-code.yml"), read("tests/team/alerts.yml"));
+    let alerts: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let page = read("docs/operations.md");
+    assert!(!alerts.is_empty());
+    for alert in &alerts {
+        assert!(page.contains(&format!("| `{alert}` |")), "{alert} is not in the document");
+        assert!(
+            cases.contains(&format!("alertname: {alert}\n        exp_alerts:")),
+            "{alert} is never raised"
+        );
+    }
+    assert_eq!(page.matches("| `Scorpiox").count(), alerts.len(), "the document has others");
+}
+
 #[test]
 fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
     let database = Postgres::start();
@@ -260,11 +289,12 @@ fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
     assert!(used.len() > 12, "{used:?}");
     // What the document says there is, and what it has rules about.
     let page = fs::read_to_string(root.join("docs/observing.md")).expect("a document");
-    let words = page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let of_page: std::collections::BTreeSet<_> =
-        words.filter(|word| word.starts_with("scorpiox_") || word.starts_with("process_")).collect();
+    let of_page = figures_in(&page);
+    let rules = fs::read_to_string(root.join("deploy/prometheus/scorpiox-code.yml")).expect("rules");
+    let of_rules = figures_in(&rules);
+    assert!(of_rules.len() > 8, "{of_rules:?}");
     let is_there = |name: &str| names.contains(name) || names.contains(format!("{name}_bucket").as_str());
-    for name in used.iter().map(String::as_str).chain(of_page.iter().copied()) {
+    for name in used.iter().map(String::as_str).chain(of_page.iter().chain(&of_rules).copied()) {
         assert!(is_there(name), "{name} is no figure: {names:?}");
     }
     for name in names {

@@ -29,14 +29,18 @@ impl Proxy {
         Self(HttpServer { child, address, token: token.to_owned(), output: None })
     }
 
-    /// nginx as Debian has it, with its buffers on.
-    fn nginx(folder: &Path, backend: SocketAddr, token: &str) -> Self {
+    /// nginx as Debian has it, with its buffers on, each request to the next of these.
+    pub(super) fn nginx(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
+        // Without `max_fails=0` one that failed gets nothing for ten seconds, even where no other is left.
+        let servers: String =
+            backends.iter().map(|backend| format!("server {backend} max_fails=0;")).collect();
         let text = format!(
             "user root; daemon off; pid nginx.pid; error_log error.log; events {{}}\nhttp {{\n  access_log off;\n  \
              client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n  \
-             server {{\n    listen {address};\n    location / {{\n      proxy_pass http://{backend};\n      proxy_http_version 1.1;\n      \
+             upstream servers {{ {servers} }}\n  \
+             server {{\n    listen {address};\n    location / {{\n      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      \
              proxy_set_header Connection \"\";\n      proxy_set_header Host $host;\n      \
              proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n      proxy_read_timeout 1h;\n    }}\n  }}\n}}\n"
         );
@@ -105,7 +109,7 @@ fn streams(server: &HttpServer, session: &str, release: &Path) {
 fn a_session_lives_behind_nginx_over_a_restart_of_the_server() {
     let program = Program::new();
     let mut server = program.serve_http(0);
-    let proxy = Proxy::nginx(&program.home().join("nginx"), server.address, &server.token);
+    let proxy = Proxy::nginx(&program.home().join("nginx"), &[server.address], &server.token);
     let session = proxy.0.session("2025-11-25", json!({}));
     streams(&proxy.0, &session, &program.workspace().join("release"));
     let discovered = proxy.0.ask(&proxy.0.modern("server/discover", json!({})));

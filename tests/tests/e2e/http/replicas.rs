@@ -2,84 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use scorpiox_postgres_bed::{PASSWORD, Postgres};
-use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use serde_json::json;
 
-use super::database::store;
-use super::proxies::Proxy;
-
-const TOKEN: &str = "token-of-the-team-0123456789";
-/// How soon the next call has to succeed after anything that befell a server.
-const RECOVERY: Duration = Duration::from_secs(20);
-
-/// Machines that use one database, and have the folder that is worked on at the same path.
-struct Team {
-    program: Program,
-    homes: Vec<PathBuf>,
-}
-
-impl Team {
-    fn new(database: &str, count: usize) -> Self {
-        let program = Program::new();
-        let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
-        let policy = format!(
-            "version = 1\n{}[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{hash}\"\n",
-            store(database)
-        );
-        let homes = (0..count).map(|number| {
-            let file = program.put(&format!("machine{number}/policy.toml"), &policy);
-            let home = file.parent().expect("a folder").to_owned();
-            fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("a mode");
-            home
-        });
-        let homes = homes.collect();
-        Self { program, homes }
-    }
-
-    /// Starts the server of one machine; port 0 takes a free one.
-    fn start(&self, machine: usize, port: u16) -> HttpServer {
-        self.start_with(machine, port, |_| ())
-    }
-
-    fn start_with(&self, machine: usize, port: u16, change: impl FnOnce(&mut Command)) -> HttpServer {
-        let mut command = self.program.command();
-        change(&mut command);
-        let log = fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a file");
-        command
-            .env("SCORPIOX_HOME", &self.homes[machine])
-            .env("SCORPIOX_STORE_PASSWORD", PASSWORD)
-            .stderr(log);
-        let mut server = HttpServer::spawn(command, &format!("127.0.0.1:{port}"));
-        TOKEN.clone_into(&mut server.token);
-        server
-    }
-
-    /// What all of them say on standard error.
-    fn log(&self) -> PathBuf {
-        self.program.home().join("log")
-    }
-
-    fn all(&self) -> Vec<HttpServer> {
-        (0..self.homes.len()).map(|machine| self.start(machine, 0)).collect()
-    }
-}
-
-fn call(server: &HttpServer, session: &str, tool: &str, arguments: Value) -> (u16, String) {
-    let params = json!({ "name": tool, "arguments": arguments });
-    let answer = server.ask(&server.in_session(session, 1, "tools/call", &params));
-    (answer.status, answer.body)
-}
+use super::team::{StopsAtEnd, Team, call, is_made};
 
 #[test]
 fn a_session_is_good_at_each_server_and_over_at_each_once_it_ended() {
@@ -356,111 +288,4 @@ fn a_backup_that_was_made_while_calls_ran_goes_on_in_a_new_database() {
 /// The name of a database in its address.
 fn name_in(address: &str) -> &str {
     address.rsplit('/').next().expect("a name")
-}
-
-/// Makes a task through the proxy; whether that was acknowledged.
-fn is_made(proxy: &HttpServer, session: Option<&str>, name: &str) -> bool {
-    let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": name } });
-    let request = match session {
-        Some(session) => proxy.in_session(session, 1, "tools/call", &params),
-        None => proxy.modern("tools/call", params),
-    };
-    proxy.try_ask(&request).is_ok_and(|answer| {
-        // Clients give up a session that is not there, and some of them the server.
-        assert!(!answer.starts_with("HTTP/1.1 404"), "{answer}");
-        let is_whole = answer.starts_with("HTTP/1.1 200") && answer.contains("\"result\"");
-        is_whole && answer.contains(name) && !answer.contains("\"isError\":true")
-    })
-}
-
-/// Clients of both eras that make tasks, and note which were acknowledged.
-struct Load {
-    stop: AtomicBool,
-    acknowledged: Mutex<Vec<(String, Instant)>>,
-}
-
-impl Load {
-    fn client(&self, proxy: &HttpServer, client: usize, session: Option<&str>) {
-        for number in 0.. {
-            if self.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let name = format!("task-{client}-{number}-end");
-            if is_made(proxy, session, &name) {
-                self.acknowledged.lock().expect("no panic").push((name, Instant::now()));
-            }
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.acknowledged.lock().expect("no panic").len()
-    }
-
-    /// Waits until calls succeed again after something that began then; how long that took.
-    fn recovers(&self, what: &str, begun: Instant) -> Duration {
-        let before = self.count();
-        while self.count() < before + 20 {
-            assert!(begun.elapsed() < RECOVERY, "{what}: no call succeeds for {RECOVERY:?}");
-            thread::sleep(Duration::from_millis(5));
-        }
-        let after = self.acknowledged.lock().expect("no panic")[before].1;
-        after.saturating_duration_since(begun)
-    }
-}
-
-#[test]
-fn nothing_acknowledged_is_lost_and_nothing_happens_twice_while_all_are_killed_in_turn() {
-    let mut database = Postgres::start_with(&["fsync=on", "synchronous_commit=on"]);
-    let team = Team::new(&database.database(), 3);
-    let mut servers = team.all();
-    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    let proxy = Proxy::haproxy(&team.program.home().join("haproxy"), &addresses, TOKEN);
-    let session = proxy.0.session("2025-11-25", json!({}));
-    let load = Load { stop: AtomicBool::new(false), acknowledged: Mutex::default() };
-    let mut recoveries = Vec::new();
-    thread::scope(|scope| {
-        for client in 0..4 {
-            let (load, proxy) = (&load, &proxy.0);
-            let session = (client % 2 == 0).then_some(session.as_str());
-            scope.spawn(move || load.client(proxy, client, session));
-        }
-        // What fails here must not leave the clients going on for ever.
-        let stops = StopsAtEnd(&load.stop);
-        recoveries.push(("the start", load.recovers("the start", Instant::now())));
-        for (machine, server) in servers.iter_mut().enumerate() {
-            let (port, begun) = (server.address.port(), Instant::now());
-            server.child.kill().expect("killed");
-            server.child.wait().expect("ended");
-            recoveries.push(("a killed server", load.recovers("a killed server", begun)));
-            *server = team.start(machine, port);
-            load.recovers("a server that is back", Instant::now());
-        }
-        let begun = Instant::now();
-        database.kill();
-        database.begin();
-        recoveries.push(("a killed database", load.recovers("a killed database", begun)));
-        let begun = Instant::now();
-        database.end();
-        database.begin();
-        recoveries.push(("a database that was ended", load.recovers("a database that was ended", begun)));
-        drop(stops);
-    });
-    let stored =
-        database.psql("test0", "SELECT encode(value, 'escape') FROM scorpiox_code.entry").expect("rows");
-    let acknowledged = load.acknowledged.into_inner().expect("no panic");
-    for (name, _) in &acknowledged {
-        let times = stored.lines().filter(|line| line.contains(name.as_str())).count();
-        assert_eq!(times, 1, "{name}");
-    }
-    let log = fs::read_to_string(team.log()).expect("a log");
-    assert!(!log.contains("panicked"), "{log}");
-    println!("{} acknowledged; recovered after {recoveries:?}", acknowledged.len());
-}
-
-struct StopsAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for StopsAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }

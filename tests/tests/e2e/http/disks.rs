@@ -1,0 +1,103 @@
+//! A database whose disk is full: nothing that was acknowledged is lost, and it goes on once there is room.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use scorpiox_postgres_bed::{Place, Postgres};
+use scorpiox_tests::http::HttpServer;
+use serde_json::{Value, json};
+
+use super::team::Team;
+use crate::faults::Mount;
+
+/// More calls than any of the disks has room for.
+const MOST: usize = 60_000;
+
+/// Makes a task; why not, where it was refused.
+fn make(server: &HttpServer, name: &str) -> Result<(), String> {
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": name } });
+    let answer = server.ask(&server.modern("tools/call", params));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    // One that waits for the database is answered as a stream.
+    let last = answer.body.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
+    let message: Value = serde_json::from_str(last.unwrap_or(&answer.body)).expect("JSON");
+    let result = &message["result"];
+    let text = result["content"][0]["text"].as_str().expect("a text").to_owned();
+    if result["isError"] == true { Err(text) } else { Ok(()) }
+}
+
+/// Takes all that is left of the disk of this folder.
+fn fill(folder: &Path) {
+    let mut ballast = fs::File::create(folder.join("ballast")).expect("a file");
+    while ballast.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
+}
+
+/// Makes tasks until one is refused: how many were made, and why not more.
+fn until_refused(server: &HttpServer) -> (usize, String) {
+    let refused = (0..MOST).find_map(|number| {
+        let refusal = make(server, &format!("task-{number}-end {}", "y".repeat(450))).err()?;
+        Some((number, refusal))
+    });
+    refused.expect("the disk gets full")
+}
+
+/// Whether each task that was acknowledged is there, once.
+fn holds(database: &Postgres, name: &str, acknowledged: usize) {
+    let stored =
+        database.psql(name, "SELECT encode(value, 'escape') FROM scorpiox_code.entry").expect("rows");
+    for task in 0..acknowledged {
+        let name = format!("task-{task}-end ");
+        assert_eq!(stored.lines().filter(|line| line.contains(&name)).count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_database_without_room_refuses_writes_in_clear_words_and_takes_them_again_with_room() {
+    let Some(disk) = Mount::new("size=120m,mode=711") else {
+        eprintln!("a full disk of a database: not tried, since no file system can be mounted");
+        return;
+    };
+    let database = Postgres::start_at(&Place { all: Some(disk.path()), log: None }, &[]);
+    let team = Team::new(&database.database(), 1);
+    let server = team.start(0, 0);
+    make(&server, "before").expect("there is room");
+    fill(disk.path());
+    let (acknowledged, refusal) = until_refused(&server);
+    assert!(refusal.contains("the disk of postgres://") && refusal.contains("is full"), "{refusal}");
+    assert!(refusal.contains("Nothing was changed"), "{refusal}");
+    // What is there can be read meanwhile.
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
+    assert!(server.ask(&server.modern("tools/call", params)).body.contains("before"));
+    fs::remove_file(disk.path().join("ballast")).expect("it is there");
+    make(&server, "after").expect("there is room");
+    holds(&database, "test0", acknowledged);
+}
+
+#[test]
+fn a_database_that_ends_since_its_log_has_no_room_loses_nothing() {
+    let Some(disk) = Mount::new("size=40m,mode=711") else {
+        eprintln!("a full disk of a database's log: not tried, since no file system can be mounted");
+        return;
+    };
+    // A segment of the log has 16 MiB, and the next one has no room.
+    let mut database = Postgres::start_at(&Place { all: None, log: Some(disk.path()) }, &["fsync=on"]);
+    let team = Team::new(&database.database(), 1);
+    let server = team.start(0, 0);
+    fill(disk.path());
+    let (acknowledged, refusal) = until_refused(&server);
+    assert!(refusal.contains("is full") || refusal.contains("cannot be reached"), "{refusal}");
+    // PostgreSQL ends then, once a transaction has no place in the log.
+    let begun = Instant::now();
+    while database.runs() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it goes on without room");
+        let refusal = make(&server, "meanwhile").expect_err("there is no room");
+        assert!(refusal.contains("is full") || refusal.contains("cannot be reached"), "{refusal}");
+    }
+    fs::remove_file(disk.path().join("ballast")).expect("it is there");
+    database.kill();
+    database.begin();
+    make(&server, "after").expect("there is room");
+    holds(&database, "test0", acknowledged);
+}

@@ -1,0 +1,190 @@
+//! Machines whose servers use one database, and clients that keep them busy.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_tests::Program;
+use scorpiox_tests::http::HttpServer;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::database::store;
+use super::proxies::Proxy;
+
+pub(super) const TOKEN: &str = "token-of-the-team-0123456789";
+/// How soon the next call has to succeed after anything that befell a server.
+const RECOVERY: Duration = Duration::from_secs(20);
+
+/// Machines that use one database, and have the folder that is worked on at the same path.
+pub(super) struct Team {
+    pub(super) program: Program,
+    pub(super) homes: Vec<PathBuf>,
+}
+
+impl Team {
+    pub(super) fn new(database: &str, count: usize) -> Self {
+        let program = Program::new();
+        let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
+        let policy = format!(
+            "version = 1\n{}[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{hash}\"\n",
+            store(database)
+        );
+        let homes = (0..count).map(|number| {
+            let file = program.put(&format!("machine{number}/policy.toml"), &policy);
+            let home = file.parent().expect("a folder").to_owned();
+            fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("a mode");
+            home
+        });
+        let homes = homes.collect();
+        Self { program, homes }
+    }
+
+    /// Starts the server of one machine; port 0 takes a free one.
+    pub(super) fn start(&self, machine: usize, port: u16) -> HttpServer {
+        self.start_with(machine, port, |_| ())
+    }
+
+    pub(super) fn start_with(
+        &self,
+        machine: usize,
+        port: u16,
+        change: impl FnOnce(&mut Command),
+    ) -> HttpServer {
+        let mut command = self.program.command();
+        change(&mut command);
+        self.spawn(command, machine, port)
+    }
+
+    /// Starts the server of one machine, as another program than the one under test.
+    pub(super) fn start_as(&self, binary: &Path, machine: usize, port: u16) -> HttpServer {
+        let like = self.program.command();
+        let mut command = Command::new(binary);
+        command.current_dir(self.program.workspace()).env_clear();
+        command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.spawn(command, machine, port)
+    }
+
+    fn spawn(&self, mut command: Command, machine: usize, port: u16) -> HttpServer {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.log()).expect("a file");
+        command
+            .env("SCORPIOX_HOME", &self.homes[machine])
+            .env("SCORPIOX_STORE_PASSWORD", PASSWORD)
+            .stderr(log);
+        let mut server = HttpServer::spawn(command, &format!("127.0.0.1:{port}"));
+        TOKEN.clone_into(&mut server.token);
+        server
+    }
+
+    /// What all of them say on standard error.
+    pub(super) fn log(&self) -> PathBuf {
+        self.program.home().join("log")
+    }
+
+    pub(super) fn all(&self) -> Vec<HttpServer> {
+        (0..self.homes.len()).map(|machine| self.start(machine, 0)).collect()
+    }
+}
+
+pub(super) fn call(server: &HttpServer, session: &str, tool: &str, arguments: Value) -> (u16, String) {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let answer = server.ask(&server.in_session(session, 1, "tools/call", &params));
+    (answer.status, answer.body)
+}
+
+/// Makes a task through the proxy; whether that was acknowledged.
+pub(super) fn is_made(proxy: &HttpServer, session: Option<&str>, name: &str) -> bool {
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": name } });
+    let request = match session {
+        Some(session) => proxy.in_session(session, 1, "tools/call", &params),
+        None => proxy.modern("tools/call", params),
+    };
+    proxy.try_ask(&request).is_ok_and(|answer| {
+        // Clients give up a session that is not there, and some of them the server.
+        assert!(!answer.starts_with("HTTP/1.1 404"), "{answer}");
+        let is_whole = answer.starts_with("HTTP/1.1 200") && answer.contains("\"result\"");
+        is_whole && answer.contains(name) && !answer.contains("\"isError\":true")
+    })
+}
+
+/// Clients of both eras that make tasks, and note which were acknowledged.
+#[derive(Default)]
+pub(super) struct Load {
+    stop: AtomicBool,
+    acknowledged: Mutex<Vec<(String, Instant)>>,
+    recoveries: Mutex<Vec<(&'static str, Duration)>>,
+}
+
+impl Load {
+    /// Keeps servers busy while something happens to them. What was acknowledged is in the database then, once.
+    pub(super) fn on(team: &Team, database: &str, proxy: &Proxy, happens: impl FnOnce(&Self) -> Postgres) {
+        let session = proxy.0.session("2025-11-25", json!({}));
+        let load = Self::default();
+        let database_after = thread::scope(|scope| {
+            for client in 0..4 {
+                let (load, proxy) = (&load, &proxy.0);
+                let session = (client % 2 == 0).then_some(session.as_str());
+                scope.spawn(move || load.client(proxy, client, session));
+            }
+            // What fails here must not leave the clients going on for ever.
+            let stops = StopsAtEnd(&load.stop);
+            load.recovers("the start", Instant::now());
+            let after = happens(&load);
+            drop(stops);
+            after
+        });
+        let stored = database_after.psql(database, "SELECT encode(value, 'escape') FROM scorpiox_code.entry");
+        let stored = stored.expect("rows");
+        let acknowledged = load.acknowledged.into_inner().expect("no panic");
+        for (name, _) in &acknowledged {
+            let times = stored.lines().filter(|line| line.contains(name.as_str())).count();
+            assert_eq!(times, 1, "{name}");
+        }
+        let log = fs::read_to_string(team.log()).expect("a log");
+        assert!(!log.contains("panicked"), "{log}");
+        let recoveries = load.recoveries.into_inner().expect("no panic");
+        println!("{} acknowledged; recovered after {recoveries:?}", acknowledged.len());
+    }
+
+    fn client(&self, proxy: &HttpServer, client: usize, session: Option<&str>) {
+        for number in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let name = format!("task-{client}-{number}-end");
+            if is_made(proxy, session, &name) {
+                self.acknowledged.lock().expect("no panic").push((name, Instant::now()));
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.acknowledged.lock().expect("no panic").len()
+    }
+
+    /// Waits until calls succeed again after something that began then, and notes how long that took.
+    pub(super) fn recovers(&self, what: &'static str, begun: Instant) {
+        let before = self.count();
+        while self.count() < before + 20 {
+            assert!(begun.elapsed() < RECOVERY, "{what}: no call succeeds for {RECOVERY:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let after = self.acknowledged.lock().expect("no panic")[before].1;
+        self.recoveries.lock().expect("no panic").push((what, after.saturating_duration_since(begun)));
+    }
+}
+
+/// Sets it when dropped, whatever ends its scope.
+pub(super) struct StopsAtEnd<'a>(pub(super) &'a AtomicBool);
+
+impl Drop for StopsAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
