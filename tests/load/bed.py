@@ -174,9 +174,10 @@ class Postgres:
 class Server:
     """One server, with a home of its own unless it is given one."""
 
-    def __init__(self, bed, name, database=None, tokens=1, workspaces=0, connections=16, home=None, power=False):
+    def __init__(self, bed, name, database=None, tokens=1, workspaces=0, connections=16, home=None, power=False,
+                 observed=True):
         self.home = home or bed.path(name)
-        self.port, self.watched = free_port(), free_port()
+        self.port, self.watched = free_port(), free_port() if observed else None
         if home is None:
             os.mkdir(self.home, 0o700)
             with open(os.path.join(self.home, "policy.toml"), "w") as file:
@@ -201,7 +202,9 @@ class Server:
         if database:
             address = f"postgres://owner@127.0.0.1:{bed.postgres.port}/{database}"
             lines += ["[store]", 'kind = "postgres"', f'address = "{address}"', f"connections = {connections}"]
-        lines += ["[http]", 'proxies = ["127.0.0.1"]', "[http.observe]", f'listen = "127.0.0.1:{self.watched}"']
+        lines += ["[http]", 'proxies = ["127.0.0.1"]']
+        if self.watched:
+            lines += ["[http.observe]", f'listen = "127.0.0.1:{self.watched}"']
         for number in range(workspaces):
             os.makedirs(bed.path("work", f"w{number}"), exist_ok=True)
             lines += [f"[workspace.w{number}]", f'path = "{bed.path("work", f"w{number}")}"']

@@ -22,9 +22,9 @@ CALLS = {
 }
 # Name: kind of store, servers, workspaces, what is called, whether it survives a loss of power.
 ROWS = {
-    "files-1-write": ("files", 1, 1, "write", False),
+    **{f"files-{n}-write": ("files", n, 1, "write", False) for n in (1, 2, 4)},
     "files-1-write-power": ("files", 1, 1, "write", True),
-    "files-1-read": ("files", 1, 1, "read", False),
+    **{f"files-{n}-read": ("files", n, 1, "read", False) for n in (1, 2, 4)},
     **{f"postgres-{n}-write": ("postgres", n, 1, "write", True) for n in (1, 2, 4)},
     **{f"postgres-{n}-write-spread": ("postgres", n, 16, "write", True) for n in (1, 2, 4)},
     **{f"postgres-{n}-read": ("postgres", n, 1, "read", True) for n in (1, 2, 4)},
@@ -86,7 +86,12 @@ class Row:
         self.store, count, self.workspaces, call, power = ROWS[name]
         self.tool, self.arguments = CALLS[call]
         database = bed.postgres.database() if self.store == "postgres" else None
-        self.servers = [Server(bed, f"{name}-{n}", database, TOKENS, self.workspaces, power=power) for n in range(count)]
+        # What is kept in files is shared by servers of one home, of which one address for figures would be too few.
+        shares = database is None and count > 1
+        start = lambda n, home: Server(bed, f"{name}-{n}", database, TOKENS, self.workspaces, home=home, power=power,
+                                       observed=not shares)
+        self.servers = [start(0, None)]
+        self.servers += [start(n, self.servers[0].home if shares else None) for n in range(1, count)]
         self.proxy = Proxy(bed, self.servers)
         # A few tasks to list, and all warm.
         self.arguments, listed = CALLS["write"][1], self.arguments

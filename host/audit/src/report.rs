@@ -80,9 +80,10 @@ impl Report {
             }
             None => self.times = Some((time.clone(), time.clone())),
         }
-        let denied: u64 = record.denied().map(times).sum();
-        let denied = denied + record.more_denied;
+        // What was denied to the call of the line was denied to those that it stands for, too.
         let calls = 1 + record.more_calls;
+        let denied: u64 = record.denied().map(times).sum();
+        let denied = (denied + record.more_denied) * calls;
         entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned()).add(&record.outcome, calls, denied);
         if !record.principal.is_empty() {
             let who = match &*record.issuer {
@@ -91,23 +92,23 @@ impl Report {
             };
             entry(&mut self.principals, who, OTHERS.to_owned()).add(&record.outcome, calls, denied);
         }
-        self.left_out.0 += record.more_uses;
-        self.left_out.1 += record.more_denied;
+        self.left_out.0 += record.more_uses * calls;
+        self.left_out.1 += record.more_denied * calls;
         let user = match (&*record.user, record.uid) {
             ("", Some(uid)) => uid.to_string(),
             (name, _) => name.to_owned(),
         };
         *entry(&mut self.users, (user, record.machine.clone()), (OTHERS.to_owned(), String::new())) += calls;
         *entry(&mut self.workspaces, record.workspace.clone(), OTHERS.to_owned()) += calls;
-        record.uses.iter().for_each(|used| self.add_use(used));
+        record.uses.iter().for_each(|used| self.add_use(used, calls));
     }
 
-    fn add_use(&mut self, used: &Use) {
+    fn add_use(&mut self, used: &Use, calls: u64) {
         let what = (used.capability.clone(), used.what.clone());
         // Lines of before uses had rules.
         let rule = if used.rule.is_empty() { "(not recorded)".to_owned() } else { used.rule.clone() };
         let others = || (OTHERS.to_owned(), String::new());
-        let count = times(used);
+        let count = times(used) * calls;
         entry(&mut self.rules, rule.clone(), OTHERS.to_owned()).add(used.allowed, count);
         entry(&mut self.used, what.clone(), others()).add(used.allowed, count);
         if !used.allowed {
@@ -167,17 +168,21 @@ mod tests {
     fn lines_are_summed_up() {
         let report = report(&[
             r#"{"time":"2","tool":"a","user":"ana","machine":"m","workspace":"/w","outcome":"ok","uses":[{"capability":"web","what":"x:1","allowed":true,"rule":"r1","count":3}]}"#,
-            r#"{"time":"1","tool":"a","uid":7,"outcome":"refused","more_calls":9}"#,
+            r#"{"time":"1","tool":"a","uid":7,"outcome":"refused","more_calls":9,"uses":[{"capability":"limits","what":"a","rule":"r3"}]}"#,
             r#"{"time":"3","tool":"b","user":"ana","machine":"m","workspace":"/w","outcome":"error","more_uses":5,"more_denied":2,"uses":[{"capability":"web","what":"x:1","rule":"r2"}]}"#,
             r#"{"lost":4}"#,
         ]);
         assert_eq!(report.times, Some(("1".to_owned(), "3".to_owned())));
         assert_eq!((report.calls(), report.lost, report.left_out), (12, 4, (5, 2)));
-        assert_eq!(report.tools["a"], Ended { calls: 11, ok: 1, refused: 10, ..Ended::default() });
+        assert_eq!(
+            report.tools["a"],
+            Ended { calls: 11, ok: 1, refused: 10, denied: 10, ..Ended::default() }
+        );
         assert_eq!(report.tools["b"], Ended { calls: 1, error: 1, denied: 3, ..Ended::default() });
         let used = ("web".to_owned(), "x:1".to_owned());
         assert_eq!(report.used[&used], Decided { allowed: 3, denied: 1 });
-        assert_eq!((report.rules["r1"].allowed, report.rules["r2"].denied), (3, 1));
+        let denied = |rule: &str| report.rules[rule].denied;
+        assert_eq!((report.rules["r1"].allowed, denied("r2"), denied("r3")), (3, 1, 10));
         assert_eq!(report.denied[&(used, "r2".to_owned())], 1);
         let users: Vec<_> = report.users.iter().map(|((user, _), calls)| (user.as_str(), *calls)).collect();
         assert_eq!(users, [("7", 10), ("ana", 2)]);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use scorpiox_text::line::is_unsafe;
 use serde_json::Value;
 
 use crate::object::Object;
@@ -64,7 +65,9 @@ impl Claims {
             }
         }
         let subject = payload.text("sub").ok_or(JwtError::Missing("sub"))?;
-        if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES || subject.contains(char::is_control) {
+        // Who reads an audit has to tell one from another.
+        let is_readable = subject.trim() == subject && !subject.contains(is_unsafe);
+        if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES || !is_readable {
             return Err(JwtError::Malformed("sub".to_owned()));
         }
         // Both are written by some issuer, and both as one text or as a list.

@@ -146,6 +146,10 @@ impl Postgres {
     /// Kills the postmaster and all that it started, as a machine does that loses its power.
     pub fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
+        // Its number may be somebody else's by now.
+        if process.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
         let pid = process.id();
         let started = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         // First of all the one that would start others.

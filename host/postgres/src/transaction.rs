@@ -226,11 +226,13 @@ impl PostgresTransaction {
         let Some(mut lease) = self.lease.take() else { return Err(self.ended()) };
         self.stage = Stage::Failed;
         match lease.run("COMMIT") {
-            Err(StoreError::Unreachable(why)) => {
+            Ok(()) => Ok(()),
+            Err(StoreError::Conflict) => Err(StoreError::Conflict),
+            // A server that breaks down, of a full disk too, may have kept it before.
+            Err(error) => {
                 drop(lease);
-                self.look_whether_kept(changed, &why)
+                self.look_whether_kept(changed, error)
             }
-            done => done,
         }
     }
 
@@ -260,7 +262,7 @@ impl PostgresTransaction {
     }
 
     /// Finds out whether a commit was kept whose answer got lost: the server knows what became of the transaction.
-    fn look_whether_kept(&self, number: i64, why: &str) -> Result<(), StoreError> {
+    fn look_whether_kept(&self, number: i64, error: StoreError) -> Result<(), StoreError> {
         let start = Instant::now();
         while start.elapsed() < DOUBT_TIME {
             let asked =
@@ -271,7 +273,12 @@ impl PostgresTransaction {
             match asked.as_ref().map(Option::as_deref) {
                 Ok(Some("committed")) => return Ok(()),
                 Ok(Some("aborted")) => {
-                    return Err(StoreError::Unreachable(format!("{why}; nothing was kept")));
+                    return Err(match error {
+                        StoreError::Unreachable(why) => {
+                            StoreError::Unreachable(format!("{why}; nothing was kept"))
+                        }
+                        error => error,
+                    });
                 }
                 // It may still be ending, or the server may still be starting.
                 Ok(Some("in progress")) | Err(_) => {}
@@ -279,7 +286,10 @@ impl PostgresTransaction {
             }
             threads::wait(|| std::thread::sleep(DOUBT_PAUSE));
         }
-        Err(StoreError::InDoubt(why.to_owned()))
+        Err(StoreError::InDoubt(match error {
+            StoreError::Unreachable(why) => why,
+            error => error.to_string(),
+        }))
     }
 
     /// What a namespace used before this transaction.

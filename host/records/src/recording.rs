@@ -180,6 +180,7 @@ impl<'a> Recording<'a> {
             arguments: self.subject.arguments().filter(|_| audit.arguments),
         };
         if let (Outcome::Refused(why), Some(principal)) = (outcome, principal)
+            && why != NOT_RECORDED
             && !audit.refusals.has_line(principal, why, Instant::now(), || {
                 let mut line = Vec::new();
                 entry.push(&mut line);

@@ -12,7 +12,10 @@ use parking_lot::Mutex;
 const LINES: u32 = 60;
 const MINUTE: Duration = Duration::from_mins(1);
 /// How long the others wait, so that one line tells of them.
-const HELD_TIME: Duration = Duration::from_secs(1);
+pub(super) const HELD_TIME: Duration = Duration::from_secs(1);
+
+/// Most that are remembered before those are forgotten who were refused nothing lately.
+const MOST: usize = 4096;
 
 /// Who is refused, and why, in a word.
 type Key = (Arc<str>, &'static str);
@@ -21,6 +24,9 @@ type Key = (Arc<str>, &'static str);
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     all: Mutex<HashMap<Key, Refused>>,
+    /// Some began to wait that nobody was told of.
+    has_new: AtomicBool,
+    /// Some wait.
     is_holding: AtomicBool,
 }
 
@@ -39,6 +45,16 @@ struct Held {
     more: u64,
 }
 
+impl Refused {
+    fn begin(now: Instant) -> Self {
+        Self { since: now, lines: 0, held: None }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        self.held.is_none() && now.saturating_duration_since(self.since) >= MINUTE
+    }
+}
+
 impl Refusals {
     /// Whether a refusal has a line of its own now. Else it is told of by one that waits, which is this one's where there is
     /// none yet.
@@ -50,14 +66,16 @@ impl Refusals {
         line: impl FnOnce() -> Vec<u8>,
     ) -> bool {
         let mut all = self.all.lock();
-        let begin = || Refused { since: now, lines: 0, held: None };
-        let refused = all.entry((Arc::clone(principal), why)).or_insert_with(begin);
+        if all.len() >= MOST {
+            all.retain(|_, refused| !refused.is_over(now));
+        }
+        let refused = all.entry((Arc::clone(principal), why)).or_insert_with(|| Refused::begin(now));
         if let Some(held) = &mut refused.held {
             held.more += 1;
             return false;
         }
-        if now.saturating_duration_since(refused.since) >= MINUTE {
-            *refused = begin();
+        if refused.is_over(now) {
+            *refused = Refused::begin(now);
         }
         if refused.lines < LINES {
             refused.lines += 1;
@@ -65,28 +83,31 @@ impl Refusals {
         }
         refused.held = Some(Held { since: now, line: line(), more: 0 });
         self.is_holding.store(true, Ordering::Release);
+        self.has_new.store(true, Ordering::Release);
         false
     }
 
-    /// Whether some wait.
-    pub(super) fn is_holding(&self) -> bool {
-        self.is_holding.load(Ordering::Acquire)
+    /// Whether some wait that nobody was told of yet.
+    pub(super) fn take_new(&self) -> bool {
+        self.has_new.load(Ordering::Relaxed) && self.has_new.swap(false, Ordering::AcqRel)
     }
 
-    /// The lines that have waited for a second, or all of them. Forgets who was refused nothing lately.
-    pub(super) fn release(&self, now: Instant, all_of_them: bool) -> Vec<u8> {
-        let mut lines = Vec::new();
+    /// Hands on the lines that have waited for [`HELD_TIME`], or all of them. Whether others wait.
+    pub(super) fn release(&self, now: Instant, all_of_them: bool, mut push: impl FnMut(&[u8])) -> bool {
+        if !self.is_holding.load(Ordering::Acquire) {
+            return false;
+        }
         let mut all = self.all.lock();
-        let (mut is_holding, is_over) = (false, |since, time| now.saturating_duration_since(since) >= time);
-        all.retain(|_, refused| {
-            if let Some(held) = refused.held.take_if(|held| all_of_them || is_over(held.since, HELD_TIME)) {
-                lines.extend_from_slice(&held.told());
+        let is_due = |held: &mut Held| all_of_them || now.saturating_duration_since(held.since) >= HELD_TIME;
+        let mut others_wait = false;
+        for refused in all.values_mut() {
+            if let Some(held) = refused.held.take_if(is_due) {
+                push(&held.told());
             }
-            is_holding |= refused.held.is_some();
-            refused.held.is_some() || !is_over(refused.since, MINUTE)
-        });
-        self.is_holding.store(is_holding, Ordering::Release);
-        lines
+            others_wait |= refused.held.is_some();
+        }
+        self.is_holding.store(others_wait, Ordering::Release);
+        others_wait
     }
 }
 
@@ -109,6 +130,13 @@ mod tests {
         b"{\"tool\":\"Bash\"}\n".to_vec()
     }
 
+    fn released(refusals: &Refusals, now: Instant, all_of_them: bool) -> (String, bool) {
+        let mut told = String::new();
+        let others = refusals
+            .release(now, all_of_them, |line| told.push_str(std::str::from_utf8(line).expect("text")));
+        (told, others)
+    }
+
     #[test]
     fn a_minute_has_sixty_lines_of_a_principal_and_a_reason_and_the_rest_is_counted() {
         let (refusals, begun) = (Refusals::default(), Instant::now());
@@ -116,26 +144,28 @@ mod tests {
         let lines = |who, why, at| (0..1000).filter(|_| refusals.has_line(who, why, at, line)).count();
         assert_eq!(lines(&ann, "limit", begun), 60);
         assert_eq!((lines(&ann, "policy", begun), lines(&bob, "limit", begun)), (60, 60));
-        // Within a second nothing is told of, unless the server ends.
-        assert!(refusals.is_holding() && refusals.release(begun, false).is_empty());
-        let told = refusals.release(begun + HELD_TIME, false);
-        let told = String::from_utf8(told).expect("text");
-        assert_eq!(told.lines().count(), 3);
+        // Whoever writes is told once that some wait. Within a second they stay.
+        assert!(refusals.take_new() && !refusals.take_new());
+        assert_eq!(released(&refusals, begun, false), (String::new(), true));
+        let (told, others) = released(&refusals, begun + HELD_TIME, false);
+        assert!(!others && told.lines().count() == 3, "{told}");
         assert!(told.lines().all(|line| line == r#"{"tool":"Bash","more_calls":939}"#), "{told}");
-        assert!(!refusals.is_holding());
-        // One more within that minute waits again, and tells of itself alone.
+        // One more within that minute waits again, and tells of itself alone; the end of the server waits for nothing.
         assert!(!refusals.has_line(&ann, "limit", begun + HELD_TIME, line));
-        assert_eq!(refusals.release(begun + HELD_TIME, true), line());
+        assert_eq!(released(&refusals, begun + HELD_TIME, true), ("{\"tool\":\"Bash\"}\n".to_owned(), false));
         assert_eq!(lines(&ann, "limit", begun + MINUTE), 60);
     }
 
     #[test]
-    fn who_was_refused_nothing_lately_is_forgotten() {
+    fn who_was_refused_nothing_lately_is_forgotten_and_who_waits_is_not() {
         let (refusals, begun) = (Refusals::default(), Instant::now());
-        for number in 0..100 {
+        let waits = Arc::from("waits");
+        assert_eq!((0..62).filter(|_| refusals.has_line(&waits, "limit", begun, line)).count(), 60);
+        for number in 1..MOST {
             assert!(refusals.has_line(&Arc::from(number.to_string()), "limit", begun, line));
         }
-        assert!(refusals.release(begun + MINUTE, false).is_empty());
-        assert!(refusals.all.lock().is_empty());
+        assert!(refusals.has_line(&Arc::from("another"), "limit", begun + MINUTE, line));
+        assert_eq!(refusals.all.lock().len(), 2);
+        assert!(released(&refusals, begun + MINUTE, false).0.contains("\"more_calls\":1"));
     }
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use scorpiox_audit::{ClientName, Posted, Server, time};
 use scorpiox_executor::threads;
 
+use super::refusals::HELD_TIME;
 use super::{Audit, Records};
 use scorpiox_runtime::Beat;
 
@@ -31,10 +32,7 @@ impl Records {
             unposted.posted_at.store(beat.tick, Ordering::Relaxed);
             unposted.is_due.store(true, Ordering::Release);
         }
-        if let Some(Some(audit)) = self.audit.get() {
-            audit.tell_of_refusals(beat.is_last);
-        }
-        let has_lines = self.audit.get().is_some_and(|audit| audit.as_ref().is_some_and(Audit::is_filled));
+        let has_lines = self.audit.get().is_some_and(|audit| audit.as_ref().is_some_and(Audit::has_work));
         if posts || has_lines {
             self.wake();
         }
@@ -49,12 +47,15 @@ impl Records {
         match threads::start_small("records", move || run(&records)) {
             Ok(started) => drop(self.writer.set(started.thread().clone())),
             // Without a thread it is done here, now and at the next tick.
-            Err(_) => self.work(),
+            Err(_) => drop(self.work()),
         }
     }
 
-    fn work(&self) {
+    /// Whether there will be something to do soon, of which nobody tells.
+    fn work(&self) -> bool {
+        let mut waits = false;
         if let Some(Some(audit)) = self.audit.get() {
+            waits = audit.tell_of_refusals(false);
             audit.drain();
         }
         if self.unposted.is_due.swap(false, Ordering::AcqRel) {
@@ -64,6 +65,7 @@ impl Records {
                 tracing::debug!("figures are not posted: {error}");
             }
         }
+        waits
     }
 
     fn posted(&self) -> Posted {
@@ -99,20 +101,25 @@ impl Audit {
         self.spool.is_filled()
     }
 
-    /// Has the lines written that tell of several refusals.
-    fn tell_of_refusals(&self, all_of_them: bool) {
-        if self.refusals.is_holding() {
-            let lines = self.refusals.release(Instant::now(), all_of_them);
-            self.spool.push(|out| out.extend_from_slice(&lines));
-        }
+    /// Whether there is something new to do.
+    fn has_work(&self) -> bool {
+        // Both are asked: what waits is told of once.
+        self.refusals.take_new() | self.is_filled()
+    }
+
+    /// Has the lines written that tell of several refusals, when it is time. Whether others wait for theirs.
+    fn tell_of_refusals(&self, all_of_them: bool) -> bool {
+        self.refusals.release(Instant::now(), all_of_them, |line| {
+            self.spool.push(|out| out.extend_from_slice(line));
+        })
     }
 }
 
 fn run(records: &Weak<Records>) {
     while let Some(records) = records.upgrade() {
-        records.work();
+        let waits = records.work();
         drop(records);
-        thread::park();
+        if waits { thread::park_timeout(HELD_TIME) } else { thread::park() }
     }
 }
 

@@ -60,6 +60,14 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
 pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     let Some(method) = scope.request.recorded_as else { return handler(scope) };
     let recording = scope.session.begin_method(scope.request, method, &scope.uses);
+    let _in_flight = match scope.session.admit(method) {
+        Ok(admitted) => admitted,
+        Err(exceeded) => {
+            let error = tool_call::over(scope, method, exceeded);
+            let _ = recording.finish(Outcome::Refused(tool_call::LIMIT));
+            return Err(error);
+        }
+    };
     if let Err(refusal) = recording.permit() {
         // It did not run, so that nothing is withheld.
         let _ = recording.finish(refusal.outcome());

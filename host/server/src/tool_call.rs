@@ -47,18 +47,18 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let admitted = scope.session.admit(known);
     let Some(tool) = found else {
         if let Err(exceeded) = admitted {
-            scope.uses.denied("limits", &name, &exceeded.why, exceeded.decided_by);
+            let error = over(scope, &name, exceeded);
             scope.session.refuse_call(Some(scope.request), &name, arguments, LIMIT, &scope.uses);
-            return Err(over(scope, exceeded));
+            return Err(error);
         }
         let absence = Absence::of(scope.session, scope.request, &name);
         absence.record(scope.session, scope.request, &name, arguments);
         return Err(unknown_tool(scope, &name, absence));
     };
     let _in_flight = admitted.map_err(|exceeded| {
-        scope.uses.denied("limits", &tool.name, &exceeded.why, exceeded.decided_by);
+        let error = over(scope, &tool.name, exceeded);
         refuse(scope, &tool, arguments.unwrap_or("{}"), LIMIT);
-        over(scope, exceeded)
+        error
     })?;
     if let Some(denial) = scope.session.denial(&tool.name) {
         scope.reply.denies(denial.clone());
@@ -107,9 +107,10 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The answer to a call that a limit leaves no room for.
-fn over(scope: &Scope<'_>, exceeded: Exceeded) -> RpcError {
-    let Exceeded { why, retry_after, .. } = exceeded;
+/// The answer to a request that a limit leaves no room for, which is noted for its line.
+pub(crate) fn over(scope: &Scope<'_>, name: &str, exceeded: Exceeded) -> RpcError {
+    let Exceeded { why, decided_by, retry_after } = exceeded;
+    scope.uses.denied("limits", name, &why, decided_by);
     scope.reply.exceeds(retry_after);
     RpcError::new(BUSY, why).with_data(json!({ "retryAfter": retry_after.as_secs() }))
 }
@@ -208,7 +209,7 @@ impl Absence {
 }
 
 /// A call that a limit leaves no room for.
-const LIMIT: &str = "limit";
+pub(crate) const LIMIT: &str = "limit";
 /// A call that cannot be read.
 pub(super) const INVALID: &str = "bad-request";
 /// A call of a tool that there is none of, or that is switched off.

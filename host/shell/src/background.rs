@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use scorpiox_audit::{ClientName, Uses};
 use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_executor::{Cancel, Reason, threads};
+use scorpiox_policy::Policy;
 use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Cursor, Piece, Ring};
 
@@ -24,6 +25,11 @@ const KEPT_TIME: Duration = Duration::from_mins(10);
 const MAX_ENDED: usize = 64;
 /// Most refused hosts of a task that are remembered.
 const MAX_REFUSALS: usize = 32;
+/// Servers that share a database number their tasks in blocks, of which each draws one: the number of a task of one server
+/// is no other's.
+const BLOCKS: u32 = 2_000_000;
+/// Numbers of a block.
+const BLOCK: u32 = 1000;
 
 /// All tasks of a server.
 #[derive(Debug, Default)]
@@ -51,6 +57,8 @@ pub struct Report {
 
 #[derive(Debug, Default)]
 struct Table {
+    /// The number before that of the first task.
+    before: u32,
     last_id: u32,
     tasks: BTreeMap<u32, Arc<Task>>,
     /// Being started, and counted already.
@@ -69,6 +77,23 @@ impl<'a> Owner<'a> {
     pub fn new(component: Option<&'a str>, uses: &'a Uses) -> Self {
         Self { component, principal: uses.client().and_then(|client| client.principal.as_deref()) }
     }
+}
+
+/// Why there is no task of a number that this server would not give.
+fn elsewhere(id: u32, known: &[String]) -> String {
+    let known = if known.is_empty() { String::new() } else { format!("; known tasks: {}", known.join(", ")) };
+    format!(
+        "this server has no task {id}{known}. Background commands are known only to the server that started them. If several \
+         servers share this address, try again: the request may reach the right one"
+    )
+}
+
+/// The number before those of a block.
+fn draw() -> u32 {
+    let mut random = [0; 4];
+    // Without it all servers have the first block, and their tasks the same numbers.
+    let _ = getrandom::fill(&mut random);
+    u32::from_le_bytes(random) % BLOCKS * BLOCK
 }
 
 #[derive(Debug)]
@@ -184,8 +209,9 @@ pub struct ReadPiece {
 impl Shell {
     /// Starts a task.
     pub fn start_task(&self, request: &Request) -> Result<Begun, Arc<ShellError>> {
-        let most = self.policy()?.shell.max_background_tasks.value;
-        let place = self.tasks.reserve(most).ok_or_else(|| {
+        let policy = self.policy()?;
+        let most = policy.shell.max_background_tasks.value;
+        let place = self.tasks.reserve(policy).ok_or_else(|| {
             let error = Arc::new(ShellError::TooManyTasks(most));
             request.uses.denied("shell", "", &error.to_string(), error.rule(self.policy().ok()));
             error
@@ -198,7 +224,7 @@ impl Shell {
 
     /// A place for a command that runs already, if there is room for one more.
     pub(super) fn place_for_task(&self) -> Result<Option<TaskPlace<'_>>, Arc<ShellError>> {
-        Ok(self.tasks.reserve(self.policy()?.shell.max_background_tasks.value))
+        Ok(self.tasks.reserve(self.policy()?))
     }
 
     /// All tasks of an owner, in the order they were started.
@@ -329,8 +355,14 @@ impl Drop for TaskPlace<'_> {
 
 impl Tasks {
     /// Takes a place for one more task, if there is one.
-    fn reserve(&self, most: usize) -> Option<TaskPlace<'_>> {
+    fn reserve(&self, policy: &Policy) -> Option<TaskPlace<'_>> {
+        let most = policy.shell.max_background_tasks.value;
         let mut table = self.lock();
+        // Who shares a database is one of several servers of one address.
+        if table.last_id == 0 && policy.store.database.is_some() {
+            table.before = draw();
+            table.last_id = table.before;
+        }
         let running = table.tasks.values().filter(|task| task.state().ended.is_none()).count();
         if running + table.starting >= most {
             return None;
@@ -343,9 +375,13 @@ impl Tasks {
         let table = self.lock();
         let own = |task: &&Arc<Task>| task.owner() == owner;
         // What is another's is not there, and never was.
-        let was_there = id > 0 && id <= table.last_id && !table.tasks.contains_key(&id);
+        let was_there = id > table.before && id <= table.last_id && !table.tasks.contains_key(&id);
         table.tasks.get(&id).filter(own).cloned().ok_or_else(|| {
             let known: Vec<_> = table.tasks.values().filter(own).map(|task| task.id.to_string()).collect();
+            let is_own_number = id > table.before && id - table.before <= BLOCK;
+            if owner.principal.is_some() && !is_own_number {
+                return Arc::new(ShellError::NoTask(elsewhere(id, &known)));
+            }
             if known.is_empty() {
                 return Arc::new(ShellError::NoTasks(id));
             }

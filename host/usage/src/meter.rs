@@ -268,7 +268,7 @@ impl Watcher for Meter {
     fn ended(&self, ended: &Ended<'_>) {
         let Some(principal) = ended.client.and_then(|client| client.principal.as_deref()) else { return };
         let is_refused = matches!(ended.outcome, Outcome::Refused(_));
-        let is_call = matches!(ended.kind, Kind::Call | Kind::Unknown);
+        let is_call = ended.kind != Kind::Task;
         let used = Used {
             calls: u64::from(is_call && !is_refused),
             refused: u64::from(is_call && is_refused),
@@ -277,7 +277,7 @@ impl Watcher for Meter {
             ..Used::default()
         };
         // What others call a tool is not for the ledger.
-        let tool = if ended.kind == Kind::Call { ended.name } else { "" };
+        let tool = if matches!(ended.kind, Kind::Call | Kind::Method) { ended.name } else { "" };
         self.ledger.add(principal, tool, used);
     }
 

@@ -87,7 +87,7 @@ fn a_good_token_says_who_shows_it() {
 #[test]
 fn a_token_is_for_this_server_from_its_issuer_and_in_its_time() {
     let issuer = Issuer::new();
-    let cases: [(&str, Value, JwtError); 14] = [
+    let cases: [(&str, Value, JwtError); 16] = [
         (
             "iss",
             json!("https://login.example.com/"),
@@ -104,6 +104,8 @@ fn a_token_is_for_this_server_from_its_issuer_and_in_its_time() {
         ("iat", json!(NOW + 61), JwtError::NotYet),
         ("sub", Value::Null, JwtError::Missing("sub")),
         ("sub", json!("a\nb"), JwtError::Malformed("sub".to_owned())),
+        ("sub", json!("ann "), JwtError::Malformed("sub".to_owned())),
+        ("sub", json!("ann\u{202e}"), JwtError::Malformed("sub".to_owned())),
         ("scope", json!({}), JwtError::Malformed("scope".to_owned())),
         ("groups", json!([1]), JwtError::Malformed("groups".to_owned())),
     ];

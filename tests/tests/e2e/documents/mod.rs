@@ -39,6 +39,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operations.md", "they make a user of the machine"),
     ("docs/operations.md", "they start a service of the machine"),
     ("docs/operations.md", "it needs a database"),
+    ("docs/operations.md", "they stop a service of the machine"),
     ("docs/operations.md", "it needs a database"),
     ("docs/packaging.md", "it builds the program for each system"),
     ("docs/performance.md", "they need the build and tools for developers"),

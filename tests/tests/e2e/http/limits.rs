@@ -128,15 +128,26 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn calls_of_what_is_no_tool_count_too() {
+fn calls_of_what_is_no_tool_and_requests_of_other_methods_count_too() {
     let program = Program::new();
     program.put("home/.scorpiox/policy.toml", policy("[limits.all]\ncalls_per_minute = 3\n"));
-    let server = program.serve_http(0);
+    let mut server = program.serve_http(0);
     let made_up: Vec<_> =
         (0..5).map(|number| call(&server, ANN, &format!("Made{number}"), json!({})).status).collect();
     assert_eq!(made_up, [400, 400, 400, 429, 429]);
     assert_eq!(create(&server, ANN, "x").status, 429);
     assert_eq!(create(&server, BOB, "x").status, 200);
+    let listed: Vec<_> = (0..4).map(|_| server.shown(BOB).modern("prompts/list", json!({})).status).collect();
+    assert_eq!(listed, [200, 200, 429, 429]);
+    wait(&create(&server, BOB, "x"));
+    // The list of tools is every client's to ask for.
+    assert_eq!(server.shown(BOB).modern("tools/list", json!({})).status, 200);
+    server.end();
+    let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let lines = audit.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let refused: Vec<_> =
+        lines.filter(|line| line["fault"] == "limit").map(|line| line["tool"].clone()).collect();
+    assert_eq!(refused.iter().filter(|tool| *tool == "prompts/list").count(), 2, "{audit}");
 }
 
 #[test]

@@ -122,6 +122,37 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
 }
 
 #[test]
+fn a_command_in_the_background_is_never_taken_for_another_servers() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 2);
+    let servers = team.all();
+    let sessions: Vec<_> = servers.iter().map(|server| server.session("2025-11-25", json!({}))).collect();
+    let at =
+        |server: usize, tool: &str, arguments| call(&servers[server], &sessions[server], tool, arguments).1;
+    let ids: Vec<u64> = (0..2)
+        .map(|server| {
+            let command = format!("echo of server {server}; sleep 600");
+            let said = at(server, "BackgroundBash", json!({ "command": command }));
+            let (_, id) = said.split_once("background task ").unwrap_or_else(|| panic!("{said}"));
+            id.split_once(' ').and_then(|(id, _)| id.parse().ok()).unwrap_or_else(|| panic!("{said}"))
+        })
+        .collect();
+    assert_ne!(ids[0], ids[1]);
+    for (server, id) in ids.iter().enumerate() {
+        let other = at(1 - server, "ReadBgOutput", json!({ "task_id": id }));
+        assert!(other.contains(&format!("This server has no task {id}; known tasks: ")), "{other}");
+        assert!(other.contains("known only to the server that started them"), "{other}");
+        let begun = Instant::now();
+        let mut said = String::new();
+        while !said.contains(&format!("of server {server}")) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{said}");
+            said = at(server, "ReadBgOutput", json!({ "task_id": id }));
+        }
+        assert!(at(server, "KillBgTask", json!({ "task_id": id })).contains("Killed"));
+    }
+}
+
+#[test]
 fn clocks_that_differ_by_minutes_fire_no_callback_too_early_or_twice() {
     const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
     let database = Postgres::start();
