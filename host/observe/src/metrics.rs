@@ -79,17 +79,6 @@ pub(crate) fn gauge(
     encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(value)
 }
 
-/// A counter without labels; `_total` comes after its name.
-pub(crate) fn counter(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    value: &impl EncodeCounterValue,
-) -> fmt::Result {
-    let none: Option<&Exemplar<NoLabelSet, f64>> = None;
-    encoder.encode_descriptor(name, help, None, MetricType::Counter)?.encode_counter(value, none)
-}
-
 /// A family of counters, each with its labels.
 fn counters<const N: usize, V: EncodeCounterValue>(
     encoder: &mut DescriptorEncoder<'_>,

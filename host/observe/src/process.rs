@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::exemplar::Exemplar;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::metrics::{counter, gauge};
+#[cfg(target_os = "linux")]
+use crate::metrics::gauge;
 
 /// Where Linux says what a process has.
 #[cfg(target_os = "linux")]
@@ -16,7 +19,16 @@ pub(crate) fn encode(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     #[allow(clippy::cast_precision_loss)] // a process lives for less than 2⁵³ s
     let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
-    counter(encoder, "process_cpu_seconds", "Processor time of this process", &seconds)?;
+    let none: Option<&Exemplar<NoLabelSet, f64>> = None;
+    // `_total` comes after its name.
+    encoder
+        .encode_descriptor(
+            "process_cpu_seconds",
+            "Processor time of this process",
+            None,
+            MetricType::Counter,
+        )?
+        .encode_counter(&seconds, none)?;
     #[cfg(target_os = "linux")]
     linux(encoder)?;
     Ok(())
