@@ -65,7 +65,7 @@ test-team: build test-components ## Run what concerns a team's server: PostgreSQ
 # Not part of `make test`: it needs the program of an older version.
 test-upgrade: build ## Replace servers of an older version one by one under load, and back (OLDER=path of its program)
 	@test -x "$(abspath $(OLDER))" || { echo "say which program is the older one: make test-upgrade OLDER=/path/to/scorpiox-code" >&2; exit 1; }
-	@cd tests && SCORPIOX_OLDER_BINARY="$(abspath $(OLDER))" $(CARGO) test --quiet --test e2e -- --ignored --nocapture http::busy::servers_are_replaced
+	@cd tests && SCORPIOX_OLDER_BINARY="$(abspath $(OLDER))" $(CARGO) test --quiet --test e2e -- --nocapture http::busy::servers_are_replaced
 
 # Not part of `make test`: it downloads and builds what others wrote. PEER=ripgrep runs one.
 test-peers: build ## Run programs that others wrote as plugins (PEER=ripgrep: one)

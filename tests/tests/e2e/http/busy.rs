@@ -1,9 +1,12 @@
 //! What befalls servers behind a proxy while clients keep them busy.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use scorpiox_postgres_bed::Postgres;
+use scorpiox_tests::http::HttpServer;
+use scorpiox_tests::program::binary;
 
 use super::proxies::Proxy;
 use super::team::{Load, TOKEN, Team};
@@ -13,13 +16,18 @@ fn kept() -> Postgres {
     Postgres::start_with(&["fsync=on", "synchronous_commit=on"])
 }
 
+/// A proxy before all of them.
+fn behind(team: &Team, servers: &[HttpServer], start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) -> Proxy {
+    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+    start(&team.program.home().join("proxy"), &addresses, TOKEN)
+}
+
 #[test]
 fn nothing_acknowledged_is_lost_and_nothing_happens_twice_while_all_are_killed_in_turn() {
     let mut database = kept();
     let team = Team::new(&database.database(), 3);
     let mut servers = team.all();
-    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    let proxy = Proxy::haproxy(&team.program.home().join("haproxy"), &addresses, TOKEN);
+    let proxy = behind(&team, &servers, Proxy::haproxy);
     Load::on(&team, "test0", &proxy, |load| {
         for (machine, server) in servers.iter_mut().enumerate() {
             let (port, begun) = (server.address.port(), Instant::now());
@@ -46,8 +54,7 @@ fn behind_nginx_too_servers_can_be_killed_and_started_again_in_turn() {
     let database = kept();
     let team = Team::new(&database.database(), 3);
     let mut servers = team.all();
-    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    let proxy = Proxy::nginx(&team.program.home().join("nginx"), &addresses, TOKEN);
+    let proxy = behind(&team, &servers, Proxy::nginx);
     Load::on(&team, "test0", &proxy, |load| {
         for is_killed in [true, false] {
             for (machine, server) in servers.iter_mut().enumerate() {
@@ -67,16 +74,14 @@ fn behind_nginx_too_servers_can_be_killed_and_started_again_in_turn() {
     });
 }
 
+/// Of another version in `make test-upgrade`, which says where its program is; else they begin anew as what they are.
 #[test]
-#[ignore = "it needs the program of another version: `make test-upgrade OLDER=…`"]
-fn servers_are_replaced_by_those_of_another_version_one_by_one_and_back() {
-    let older =
-        PathBuf::from(std::env::var_os("SCORPIOX_OLDER_BINARY").expect("SCORPIOX_OLDER_BINARY is set"));
+fn servers_are_replaced_one_by_one_and_back() {
+    let older = std::env::var_os("SCORPIOX_OLDER_BINARY").map_or_else(binary, PathBuf::from);
     let database = kept();
     let team = Team::new(&database.database(), 3);
     let mut servers: Vec<_> = (0..3).map(|machine| team.start_as(&older, machine, 0)).collect();
-    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    let proxy = Proxy::haproxy(&team.program.home().join("haproxy"), &addresses, TOKEN);
+    let proxy = behind(&team, &servers, Proxy::haproxy);
     Load::on(&team, "test0", &proxy, |load| {
         for is_newer in [true, false] {
             for (machine, server) in servers.iter_mut().enumerate() {
