@@ -184,6 +184,8 @@ def table(path, out):
 
 def main():
     binary, generator, folder, *names = sys.argv[1:]
+    if unknown := [name for name in names if name not in ROWS]:
+        sys.exit(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
     patience = float(os.environ.get("LOAD_PATIENCE", "600"))
     path = os.path.join(folder, "load.jsonl")
 

@@ -37,6 +37,17 @@ pub enum List {
     Resources,
 }
 
+impl List {
+    /// The notification that it has changed.
+    pub fn notification(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+        }
+    }
+}
+
 /// Who is told, and what was said already.
 pub struct NoticesCtx {
     counterpart: Option<Arc<dyn Counterpart>>,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use scorpiox_access::AccessDenial;
 use scorpiox_audit::Trace;
 use scorpiox_rpc::Output;
@@ -11,6 +12,10 @@ use scorpiox_rpc::Output;
 pub trait Channel: Send + Sync {
     /// Sends a message now, with all that waited.
     fn send(&self, line: &[u8]);
+    /// Sends a message that goes to others, too: what keeps it for later need not copy it.
+    fn send_shared(&self, line: &Bytes) {
+        self.send(line);
+    }
     /// Sends a message soon: before the transport waits for anything.
     fn send_later(&self, line: &[u8]);
     /// The answer that follows refuses a call that its principal may not make: a transport may have a status for that.

@@ -203,9 +203,13 @@ impl State {
 
 impl Channel for Stream {
     fn send(&self, line: &[u8]) {
+        self.send_shared(&Bytes::copy_from_slice(line));
+    }
+
+    fn send_shared(&self, line: &Bytes) {
         let mut state = self.state.lock();
         if !state.has_ended {
-            state.push(Some(Bytes::copy_from_slice(line)));
+            state.push(Some(line.clone()));
         }
     }
 

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use scorpiox_exchange::news::CallbackNews;
 use scorpiox_executor::Cancel;
 use scorpiox_store::{LazyTransaction, Message, Mode, Store, StoreError, Timer, Transaction};
 use scorpiox_transcript::{SpillPlace, fit};
@@ -43,8 +44,7 @@ impl Workspace {
     pub fn hear_others(self: &Arc<Self>) {
         let workspace = Arc::downgrade(self);
         let tell = move |message: &Message| {
-            let Some(workspace) = workspace.upgrade() else { return };
-            workspace.sessions().iter().for_each(|session| session.tell_callback(message));
+            workspace.upgrade().iter().for_each(|workspace| workspace.tell_callback(message));
         };
         if let Err(error) = self.store.hear(Box::new(tell)) {
             tracing::warn!("callbacks of other servers come with the next result alone: {error}");
@@ -95,7 +95,7 @@ impl Workspace {
         match self.fire(transaction, &timer, now) {
             Ok(None) => Ok(()),
             Ok(Some(message)) => {
-                self.sessions().iter().for_each(|session| session.tell_callback(&message));
+                self.tell_callback(&message);
                 Ok(())
             }
             Err(why) => {
@@ -105,6 +105,12 @@ impl Workspace {
                 transaction.commit()
             }
         }
+    }
+
+    /// Tells all clients at once.
+    fn tell_callback(&self, message: &Message) {
+        let news = CallbackNews::new(message.timer, message.fired_at, &message.text);
+        self.sessions().iter().for_each(|session| session.tell_callback(&news));
     }
 
     /// Asks the component what its timer means, and keeps that as a message.

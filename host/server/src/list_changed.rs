@@ -14,14 +14,17 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_executor::lookout::{Woken, bell, wait};
 use scorpiox_executor::threads;
+use scorpiox_rpc::reply;
+use serde_json::json;
 
 use super::workspace::Workspace;
 use scorpiox_capabilities::notices::List;
@@ -34,13 +37,11 @@ pub(crate) const LISTS: [List; 3] = [List::Tools, List::Prompts, List::Resources
 /// Something for each list.
 pub(crate) type PerList<T> = [T; LISTS.len()];
 
-/// The notification that a list has changed.
-pub(super) fn notification(list: List) -> &'static str {
-    match list {
-        List::Tools => "notifications/tools/list_changed",
-        List::Prompts => "notifications/prompts/list_changed",
-        List::Resources => "notifications/resources/list_changed",
-    }
+/// The notification that a list has changed, as a line for all clients.
+pub(super) fn line_of(list: List) -> &'static Bytes {
+    static LINES: LazyLock<PerList<Bytes>> =
+        LazyLock::new(|| LISTS.map(|list| reply::notification(list.notification(), &json!({})).into()));
+    &LINES[list as usize]
 }
 
 /// How often to look.

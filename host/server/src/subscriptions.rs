@@ -15,9 +15,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::inflight::{InFlight, Ticket};
-use super::list_changed::{LISTS, PerList, notification};
+use super::list_changed::{LISTS, PerList};
 use super::reply::Reply;
 use scorpiox_capabilities::notices::List;
+use scorpiox_exchange::news::RESOURCE_UPDATED;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_mcp::{Params, Revision, RpcError};
 
@@ -25,9 +26,6 @@ use scorpiox_mcp::{Params, Revision, RpcError};
 const MAX_OPEN: usize = 64;
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-
-/// The notification that a resource has changed.
-pub(super) const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
 /// The open subscriptions.
 #[derive(Default)]
@@ -148,7 +146,7 @@ impl Subscriptions {
 
     /// Tells all who want to know that a list has changed.
     pub(crate) fn tell_list_changed(&self, list: List) {
-        self.tell(|wanted| wanted.list(list), notification(list), &json!({}));
+        self.tell(|wanted| wanted.list(list), list.notification(), &json!({}));
     }
 
     /// Tells all who want to know that a resource has changed.

@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_audit::Uses;
+use scorpiox_exchange::news::{CallbackNews, ResourceNews};
 use scorpiox_executor::Cancel;
 use scorpiox_executor::alarm::Alarm;
 use scorpiox_executor::lookout::Lookout;
 use scorpiox_operator::{Operator, Site, SkillFolders, WorkspaceFolder};
 use scorpiox_policy::Refusal;
 use scorpiox_settings::Settings;
-use scorpiox_store::{Message, Store};
+use scorpiox_store::Store;
 
 use super::app::{App, Ticked};
 use super::deliveries::Deliveries;
@@ -59,7 +60,7 @@ pub(crate) trait Connected: Send + Sync {
     /// Whether no call of it runs or waits for its turn.
     fn is_idle(&self) -> bool;
     /// Tells the client of a callback at once, in the ways it can take.
-    fn tell_callback(&self, message: &Message);
+    fn tell_callback(&self, news: &CallbackNews<'_>);
     /// Whether the client wants to know of changed lists.
     fn needs_news(&self) -> bool;
     /// Tells the client, if it wants to know, which lists of plugins are others than it knows: `seen` are digests of
@@ -68,7 +69,7 @@ pub(crate) trait Connected: Send + Sync {
     /// Tells the client, if it wants to know, that a list has changed.
     fn tell_list_changed(&self, list: List);
     /// Tells the client, if it subscribed to it, that a resource has changed.
-    fn tell_resource_updated(&self, uri: &str);
+    fn tell_resource_updated(&self, news: &ResourceNews<'_>);
 }
 
 /// An open workspace, shared by the sessions of its clients.

@@ -2,6 +2,7 @@
 
 use scorpiox_ask::Questions;
 use scorpiox_audit::{APPROVAL, Uses};
+use scorpiox_exchange::news::ResourceNews;
 use scorpiox_rpc::reply;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -108,7 +109,8 @@ impl Counterpart for OfComponent {
     fn resource_updated(&self, plugin: &str, uri: &str) {
         let workspace = &self.client.0.workspace;
         if workspace.serves(plugin, uri) {
-            workspace.sessions().iter().for_each(|session| session.tell_resource_updated(uri));
+            let news = ResourceNews::new(uri);
+            workspace.sessions().iter().for_each(|session| session.tell_resource_updated(&news));
         }
     }
 }

@@ -1,14 +1,10 @@
 //! What the workspace tells a session, and the session its client.
 
-use scorpiox_rpc::reply;
-use scorpiox_store::Message;
-use serde_json::json;
-
 use super::Session;
-use crate::list_changed::{LISTS, Offered, PerList, notification};
-use crate::subscriptions::RESOURCE_UPDATED;
+use crate::list_changed::{LISTS, Offered, PerList, line_of};
 use crate::workspace::Connected;
 use scorpiox_capabilities::notices::List;
+use scorpiox_exchange::news::{CallbackNews, ResourceNews};
 use scorpiox_mcp::LogLevel;
 
 impl Connected for Session {
@@ -20,20 +16,16 @@ impl Connected for Session {
         self.transport().is_none_or(|transport| transport.is_idle())
     }
 
-    fn tell_callback(&self, message: &Message) {
+    fn tell_callback(&self, news: &CallbackNews<'_>) {
         if !self.takes_notifications() {
             return;
         }
         let (facts, notices) = (self.facts(), &self.notices);
-        let id = message.timer;
         if facts.channel || facts.traits.has_channel {
-            let params = json!({ "content": message.text, "meta": { "callback_id": id.to_string() } });
-            notices.send(&reply::notification("notifications/claude/channel", &params));
+            notices.send_shared(news.for_channel());
         }
         if facts.log_level.is_none_or(|level| level <= LogLevel::Info) {
-            let data = json!({ "callback_id": id, "fired_at": message.fired_at, "message": message.text });
-            let params = json!({ "level": "info", "logger": "callback", "data": data });
-            notices.send(&reply::notification("notifications/message", &params));
+            notices.send_shared(news.for_log());
         }
     }
 
@@ -50,7 +42,7 @@ impl Connected for Session {
         for (list, _) in LISTS.into_iter().zip(news).filter(|(_, is_news)| *is_news) {
             // Nothing is held: writing can take as long as the client does not read.
             if takes_all {
-                self.notices.send(&reply::notification(notification(list), &json!({})));
+                self.notices.send_shared(line_of(list));
             }
             self.subscriptions.tell_list_changed(list);
         }
@@ -58,15 +50,15 @@ impl Connected for Session {
 
     fn tell_list_changed(&self, list: List) {
         if self.takes_notifications() && self.list_changed.knows(list) {
-            self.notices.send(&reply::notification(notification(list), &json!({})));
+            self.notices.send_shared(line_of(list));
         }
         self.subscriptions.tell_list_changed(list);
     }
 
-    fn tell_resource_updated(&self, uri: &str) {
-        if self.takes_notifications() && self.watched.contains(uri) {
-            self.notices.send(&reply::notification(RESOURCE_UPDATED, &json!({ "uri": uri })));
+    fn tell_resource_updated(&self, news: &ResourceNews<'_>) {
+        if self.takes_notifications() && self.watched.contains(news.uri) {
+            self.notices.send_shared(news.line());
         }
-        self.subscriptions.tell_resource_updated(uri);
+        self.subscriptions.tell_resource_updated(news.uri);
     }
 }

@@ -3,6 +3,9 @@
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")] // where memory can be read
+use crate::faults::support::{mebibytes, memory};
+
 const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 
 fn create(name: &str) -> Value {
@@ -204,4 +207,41 @@ fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     assert_eq!(second.head().status, 200);
     while first.message().is_some() {}
     assert_eq!(server.ask(&server.listen(&session).with("Accept", "text/html")).status, 406);
+}
+
+/// Many clients that listen to nothing: what all of them are told is in memory once.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_many_sessions_are_told_is_kept_once() {
+    const SESSIONS: usize = 400;
+    const SLOTS: usize = 8;
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let _idle: Vec<_> = (0..SESSIONS).map(|_| server.session("2025-11-25", json!({}))).collect();
+    let session = server.session("2025-11-25", json!({}));
+    let mut connection = server.connect();
+    connection.send(&server.listen(&session).bytes());
+    assert_eq!(connection.head().status, 200);
+    let call = |id: usize, arguments: Value| {
+        let params = json!({ "name": "SetCallback", "arguments": arguments });
+        let id = u64::try_from(id).expect("small");
+        let answer = server.ask(&server.in_session(&session, id, "tools/call", &params));
+        assert!(answer.body.contains("\"isError\":false"), "{answer:?}");
+    };
+    // The first call of a tool takes memory of its own.
+    call(SLOTS, json!({ "action": "list" }));
+    let memory = || memory(rustix::process::Pid::from_child(&server.child)).0;
+    let before = memory();
+    let message = "\u{1f514}".repeat(2048);
+    for id in 0..SLOTS {
+        call(id, json!({ "action": "set", "message": message, "delay_seconds": 1, "repeat_count": 2 }));
+    }
+    let mut bytes = 0;
+    for _ in 0..2 * SLOTS {
+        let told = connection.message().expect("a message").to_string();
+        assert!(told.contains("\u{1f514}"), "{told}");
+        bytes += told.len();
+    }
+    let (more, copies) = (memory().saturating_sub(before), (SESSIONS * bytes) as u64);
+    assert!(more < copies / 4, "{} more, where copies take {}", mebibytes(more), mebibytes(copies));
 }
