@@ -17,6 +17,7 @@ use crate::answer::{self, Answer};
 use crate::callers::{Callers, Known, Shown, Unknown};
 use crate::challenge::{self, Challenge};
 use crate::cors;
+use crate::kept::KeptAnswers;
 use crate::listen::{Load, MAX_CONNECTIONS};
 use crate::pages::Desk;
 use crate::peers::Peers;
@@ -64,6 +65,8 @@ pub(crate) struct Endpoint {
     pub(crate) places: Places,
     /// Where bodies are held.
     pub(crate) room: Room,
+    /// Answers that stay.
+    pub(crate) kept: Arc<KeptAnswers>,
     /// What stays open until its client goes.
     pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
     pub(crate) handle: Handle,

@@ -31,6 +31,7 @@ use crate::descriptors::raise_limit;
 use crate::endpoint::{Endpoint, Options, url};
 use crate::files::Files;
 use crate::issuer::Issuer;
+use crate::kept::KeptAnswers;
 use crate::pages::{Desk, Pages};
 use crate::patient::{Patient, Serving};
 use crate::peers::Peers;
@@ -140,6 +141,7 @@ impl Server {
             sessions: Sessions::new(Seal::of(&options.secret, "sessions"), shared, callers.are_many()),
             places: Places::new(callers.are_many()),
             room: Room::new(callers.are_many()),
+            kept: KeptAnswers::new(callers.are_many()),
             challenge: Challenge::of(&policy.http),
             callers,
             peers: Peers::default(),

@@ -261,6 +261,8 @@ async fn spoken(
 ) -> Answer {
     let is_request = claims.is_some_and(|claims| claims.id().is_some());
     let (number, stream) = client.keep_stream();
+    // Until the client is gone, or reads it.
+    let _awaited = stream.awaited();
     running::run(endpoint, Arc::clone(&client), claims, body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {

@@ -38,7 +38,7 @@ pub(crate) fn run(
         stream.part_of(trace);
     }
     let run = move || {
-        perform(&shared.places, &client, &body.bytes, &stream);
+        perform(&shared, &client, &body.bytes, &stream);
         drop(body.room);
         client.session.follow_list_changes();
     };
@@ -64,8 +64,8 @@ fn enter<'a>(places: &'a Places, principal: &'a str) -> Option<Place<'a>> {
 }
 
 /// Only what may take long needs a place: an answer to a question, or a cancel, never waits for the calls that it is for.
-fn perform(places: &Places, client: &Client, body: &[u8], stream: &Arc<Stream>) {
-    let session = &client.session;
+fn perform(endpoint: &Endpoint, client: &Client, body: &[u8], stream: &Arc<Stream>) {
+    let (session, places) = (&client.session, &endpoint.places);
     let ticker = session.ticker();
     let _awake = ticker.begin();
     let reply: Reply = stream.clone();
@@ -92,5 +92,8 @@ fn perform(places: &Places, client: &Client, body: &[u8], stream: &Arc<Stream>) 
     };
     let sent = answer.as_ref().map_or(0, Vec::len);
     session.workspace().records().moved(&client.principal, body.len(), sent);
+    if stream.is_kept() && sent > 0 {
+        stream.stays(endpoint.kept.stay(&client.principal, stream, stream.bytes() + sent));
+    }
     stream.end(answer);
 }

@@ -31,7 +31,7 @@ pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     caller: Caller,
     /// What tells who uses it from others.
-    pub(crate) principal: String,
+    pub(crate) principal: Arc<str>,
     /// What it is told unasked.
     pub(crate) notices: Arc<Stream>,
     streams: Mutex<Streams>,
@@ -63,7 +63,7 @@ impl Client {
             Self {
                 session,
                 caller: caller.clone(),
-                principal: caller.principal.key(),
+                principal: caller.principal.key().into(),
                 notices,
                 streams: Mutex::default(),
                 used: Mutex::new(Instant::now()),
@@ -101,7 +101,9 @@ impl Client {
             return Some(Arc::clone(&self.notices));
         }
         let streams = self.streams.lock();
-        streams.kept.iter().find(|(kept, _)| *kept == number).map(|(_, stream)| Arc::clone(stream))
+        let stream =
+            streams.kept.iter().find(|(kept, _)| *kept == number).map(|(_, stream)| Arc::clone(stream));
+        stream.filter(|stream| !stream.is_forgotten())
     }
 
     /// The session ends, and with it all that runs in it.
@@ -152,7 +154,7 @@ struct Held {
     /// Those clients by the texts of their ids, which are opened once.
     numbers: HashMap<Arc<str>, Number>,
     /// How many are each principal's.
-    shares: Shares<String>,
+    shares: Shares<Arc<str>>,
     swept: Option<Instant>,
 }
 
@@ -288,7 +290,7 @@ impl Held {
             return Some(first);
         }
         let client = Arc::clone(&kept.client);
-        if !self.shares.take(client.principal.clone()) {
+        if !self.shares.take(Arc::clone(&client.principal)) {
             return None;
         }
         self.numbers.insert(Arc::clone(&kept.id), number);
@@ -299,7 +301,7 @@ impl Held {
     fn remove(&mut self, number: &Number) -> Option<Arc<Client>> {
         let Kept { client, id, .. } = self.clients.remove(number)?;
         self.numbers.remove(&id);
-        self.shares.give_back(&client.principal);
+        self.shares.give_back(&*client.principal);
         Some(client)
     }
 
@@ -307,7 +309,7 @@ impl Held {
     fn sweep(&mut self, principal: &str) -> Vec<Arc<Client>> {
         let now = Instant::now();
         let (is_full, has_most) = (self.shares.is_full(), self.shares.has_most(principal));
-        let makes_room = |client: &Client| is_full || has_most && client.principal == principal;
+        let makes_room = |client: &Client| is_full || has_most && *client.principal == *principal;
         if !is_full && !has_most && self.swept.is_some_and(|swept| now - swept < IDLE_TIME / 10) {
             return Vec::new();
         }

@@ -14,6 +14,8 @@ use scorpiox_audit::Trace;
 use scorpiox_server::Channel;
 use tokio::time::timeout;
 
+use crate::kept::Stay;
+
 /// Most messages, and bytes of messages, that wait for a reader or stay for one that comes again.
 const MAX_EVENTS: usize = 256;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -25,6 +27,8 @@ pub(crate) struct Stream {
     /// Whether what was read stays, for a reader that comes again.
     keeps: bool,
     trace: OnceLock<Trace>,
+    /// The room of its answer, where that stays.
+    stay: OnceLock<Stay>,
 }
 
 #[derive(Default)]
@@ -44,7 +48,10 @@ struct State {
     /// Counts readers: of two, the later one goes on.
     reading: u64,
     is_read: bool,
+    /// Wakes the reader.
     waker: Option<Waker>,
+    /// Wakes whoever waits for the beginning: a reader that came later is another one.
+    beginning: Option<Waker>,
 }
 
 /// Why a call is refused that others may make.
@@ -71,6 +78,18 @@ pub(crate) enum Beginning {
     Nothing,
     /// With other messages, or it takes long.
     Events,
+}
+
+/// A reader that has not come yet.
+pub(crate) struct Awaited {
+    stream: Arc<Stream>,
+    reading: u64,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.stream.end_reading(self.reading);
+    }
 }
 
 impl Stream {
@@ -100,6 +119,43 @@ impl Stream {
         state.push(answer.map(Bytes::from));
     }
 
+    /// Takes the room of its answer, which is said next.
+    pub(crate) fn stays(&self, stay: Stay) {
+        let _ = self.stay.set(stay);
+    }
+
+    /// Whether it stays when it has been read.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.keeps
+    }
+
+    /// How many bytes it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.state.lock().bytes
+    }
+
+    /// Somebody waits for it, until what this returns is dropped.
+    pub(crate) fn awaited(self: &Arc<Self>) -> Awaited {
+        Awaited { reading: self.begin_reading(), stream: Arc::clone(self) }
+    }
+
+    /// Forgets what was said, where that is all and nobody reads it; whether it did.
+    pub(crate) fn forget(&self) -> bool {
+        let mut state = self.state.lock();
+        if !state.has_ended || state.is_read {
+            return false;
+        }
+        state.events = VecDeque::new();
+        state.bytes = 0;
+        true
+    }
+
+    /// Whether all is said, and nothing of it is there.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        let state = self.state.lock();
+        state.has_ended && state.events.is_empty()
+    }
+
     /// Whether nothing follows.
     pub(crate) fn has_ended(&self) -> bool {
         self.state.lock().has_ended
@@ -127,7 +183,7 @@ impl Stream {
             if state.has_ended || !state.events.is_empty() || state.first > 0 {
                 return Poll::Ready(());
             }
-            state.waker = Some(context.waker().clone());
+            state.beginning = Some(context.waker().clone());
             Poll::Pending
         });
         let _ = timeout(patience, begun).await;
@@ -190,7 +246,7 @@ impl State {
         while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES && self.events.len() > 1 {
             self.drop_first(1);
         }
-        self.waker.take().into_iter().for_each(Waker::wake);
+        [self.waker.take(), self.beginning.take()].into_iter().flatten().for_each(Waker::wake);
     }
 
     fn drop_first(&mut self, count: usize) {

@@ -1,5 +1,8 @@
 //! The revisions with a handshake: sessions, their streams, and what outlives the process.
 
+#[cfg(unix)]
+use std::time::{Duration, Instant};
+
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
@@ -209,6 +212,37 @@ fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     assert_eq!(server.ask(&server.listen(&session).with("Accept", "text/html")).status, 406);
 }
 
+/// A client that comes again while its first connection is still there has the answer as soon as it is said.
+#[cfg(unix)] // commands
+#[test]
+fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let params =
+        json!({ "name": "Bash", "arguments": { "command": "until [ -e go ]; do sleep 0.01; done" } });
+    let mut first = server.connect();
+    first.send(&server.in_session(&session, 1, "tools/call", &params).bytes());
+    let begun = Instant::now();
+    let again = server.listen(&session).with("Last-Event-ID", "1-0");
+    let mut second = std::iter::repeat_with(|| {
+        let mut second = server.connect();
+        second.send(&again.bytes());
+        (second.head().status == 200 || begun.elapsed() > Duration::from_secs(30)).then_some(second)
+    })
+    .find_map(|second| second)
+    .expect("it is repeated");
+    drop(first);
+    // The server sees that meanwhile.
+    for id in 2..50 {
+        assert_eq!(server.ask(&server.in_session(&session, id, "ping", &json!({}))).status, 200);
+    }
+    let told = Instant::now();
+    std::fs::write(program.workspace().join("go"), "").expect("a file");
+    assert_eq!(second.message().expect("the answer")["id"], 1);
+    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+}
+
 /// Many clients that listen to nothing: what all of them are told is in memory once.
 #[cfg(target_os = "linux")]
 #[test]
@@ -244,4 +278,47 @@ fn what_many_sessions_are_told_is_kept_once() {
     }
     let (more, copies) = (memory().saturating_sub(before), (SESSIONS * bytes) as u64);
     assert!(more < copies / 4, "{} more, where copies take {}", mebibytes(more), mebibytes(copies));
+}
+
+/// Clients that are gone before an answer comes: answers stay for them as far as there is room, and the oldest make it.
+#[cfg(unix)] // commands
+#[test]
+fn answers_stay_as_far_as_there_is_room() {
+    const ROOM: usize = 64 << 20;
+    const EACH: u64 = 16;
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let command = "sleep 0.1; yes \u{1f514} | head -n 19000 | tr -d '\\n'";
+    let params = json!({ "name": "Bash", "arguments": { "command": command } });
+    let again = |session: &str, stream: u64| {
+        let mut reader = server.connect();
+        reader.send(&server.listen(session).with("Last-Event-ID", &format!("{stream}-0")).bytes());
+        let status = reader.head().status;
+        assert!([200, 404].contains(&status), "{status}");
+        (status == 200).then_some(reader)
+    };
+    // Asks, is gone as soon as the call has begun, and comes again.
+    let ask = |session: &str, stream: u64| {
+        let mut left = server.connect();
+        left.send(&server.in_session(session, stream, "tools/call", &params).bytes());
+        let begun = Instant::now();
+        std::iter::repeat_with(|| again(session, stream))
+            .find(|reader| reader.is_some() || begun.elapsed() > Duration::from_secs(30))
+            .flatten()
+            .expect("a stream")
+    };
+    let (mut sessions, mut bytes) = (Vec::new(), 0);
+    while bytes < ROOM + ROOM / 16 {
+        let some: Vec<_> = (0..8).map(|_| server.session("2025-11-25", json!({}))).collect();
+        let asked = some.iter().flat_map(|session| (1..=EACH).map(|stream| ask(session, stream)));
+        for mut reader in asked.collect::<Vec<_>>() {
+            let message = reader.message().expect("the answer");
+            assert_eq!(message["result"]["isError"], false, "{message}");
+            bytes += message.to_string().len();
+        }
+        sessions.extend(some);
+    }
+    assert!(again(&sessions[0], 1).is_none(), "it had to make room");
+    let newest = again(&sessions[sessions.len() - 1], EACH).expect("it is there");
+    assert_eq!({ newest }.message().expect("the answer")["id"], EACH);
 }
