@@ -4,6 +4,8 @@
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::Program;
+#[cfg(unix)]
+use scorpiox_tests::http::{Connection, HttpServer};
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")] // where memory can be read
@@ -212,6 +214,26 @@ fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     assert_eq!(server.ask(&server.listen(&session).with("Accept", "text/html")).status, 406);
 }
 
+/// A client that comes again for a stream, from its begin; nothing where that is not there.
+#[cfg(unix)]
+fn again(server: &HttpServer, session: &str, stream: u64) -> Option<Connection> {
+    let mut reader = server.connect();
+    reader.send(&server.listen(session).with("Last-Event-ID", &format!("{stream}-0")).bytes());
+    let status = reader.head().status;
+    assert!([200, 404].contains(&status), "{status}");
+    (status == 200).then_some(reader)
+}
+
+/// The same for a call that begins at any moment.
+#[cfg(unix)]
+fn reader_of(server: &HttpServer, session: &str, stream: u64) -> Connection {
+    let begun = Instant::now();
+    std::iter::repeat_with(|| again(server, session, stream))
+        .find(|reader| reader.is_some() || begun.elapsed() > Duration::from_secs(30))
+        .flatten()
+        .expect("a stream")
+}
+
 /// A client that comes again while its first connection is still there has the answer as soon as it is said.
 #[cfg(unix)] // commands
 #[test]
@@ -223,15 +245,7 @@ fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
         json!({ "name": "Bash", "arguments": { "command": "until [ -e go ]; do sleep 0.01; done" } });
     let mut first = server.connect();
     first.send(&server.in_session(&session, 1, "tools/call", &params).bytes());
-    let begun = Instant::now();
-    let again = server.listen(&session).with("Last-Event-ID", "1-0");
-    let mut second = std::iter::repeat_with(|| {
-        let mut second = server.connect();
-        second.send(&again.bytes());
-        (second.head().status == 200 || begun.elapsed() > Duration::from_secs(30)).then_some(second)
-    })
-    .find_map(|second| second)
-    .expect("it is repeated");
+    let mut second = reader_of(&server, &session, 1);
     drop(first);
     // The server sees that meanwhile.
     for id in 2..50 {
@@ -288,37 +302,30 @@ fn answers_stay_as_far_as_there_is_room() {
     const EACH: u64 = 16;
     let program = Program::new();
     let server = program.serve_http(0);
-    let command = "sleep 0.1; yes \u{1f514} | head -n 19000 | tr -d '\\n'";
-    let params = json!({ "name": "Bash", "arguments": { "command": command } });
-    let again = |session: &str, stream: u64| {
-        let mut reader = server.connect();
-        reader.send(&server.listen(session).with("Last-Event-ID", &format!("{stream}-0")).bytes());
-        let status = reader.head().status;
-        assert!([200, 404].contains(&status), "{status}");
-        (status == 200).then_some(reader)
-    };
-    // Asks, is gone as soon as the call has begun, and comes again.
-    let ask = |session: &str, stream: u64| {
-        let mut left = server.connect();
-        left.send(&server.in_session(session, stream, "tools/call", &params).bytes());
-        let begun = Instant::now();
-        std::iter::repeat_with(|| again(session, stream))
-            .find(|reader| reader.is_some() || begun.elapsed() > Duration::from_secs(30))
-            .flatten()
-            .expect("a stream")
-    };
     let (mut sessions, mut bytes) = (Vec::new(), 0);
     while bytes < ROOM + ROOM / 16 {
+        // Nothing is said before each client is gone, and has come again.
+        let go = format!("go{bytes}");
+        let command =
+            format!("until [ -e {go} ]; do sleep 0.05; done; yes \u{1f514} | head -n 19000 | tr -d '\\n'");
+        let params = json!({ "name": "Bash", "arguments": { "command": command } });
+        let ask = |session: &str, stream: u64| {
+            let mut left = server.connect();
+            left.send(&server.in_session(session, stream, "tools/call", &params).bytes());
+            reader_of(&server, session, stream)
+        };
         let some: Vec<_> = (0..8).map(|_| server.session("2025-11-25", json!({}))).collect();
         let asked = some.iter().flat_map(|session| (1..=EACH).map(|stream| ask(session, stream)));
-        for mut reader in asked.collect::<Vec<_>>() {
+        let asked: Vec<_> = asked.collect();
+        std::fs::write(program.workspace().join(go), "").expect("a file");
+        for mut reader in asked {
             let message = reader.message().expect("the answer");
             assert_eq!(message["result"]["isError"], false, "{message}");
             bytes += message.to_string().len();
         }
         sessions.extend(some);
     }
-    assert!(again(&sessions[0], 1).is_none(), "it had to make room");
-    let newest = again(&sessions[sessions.len() - 1], EACH).expect("it is there");
+    assert!(again(&server, &sessions[0], 1).is_none(), "it had to make room");
+    let newest = again(&server, &sessions[sessions.len() - 1], EACH).expect("it is there");
     assert_eq!({ newest }.message().expect("the answer")["id"], EACH);
 }
