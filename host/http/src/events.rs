@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::ended::now;
-use crate::stream::{Next, Stream};
+use crate::stream::{Awaited, Next, Stream};
 
 /// Proxies and clients take a connection for dead that is silent for longer.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -41,6 +41,15 @@ impl Events {
     /// Reads a stream from an event on.
     pub(crate) fn of(stream: Arc<Stream>, next: u64) -> Self {
         let reading = stream.begin_reading();
+        Self::reading(stream, next, reading)
+    }
+
+    /// Reads a stream from its begin for whoever waited for it. Where another reader has come since, that one goes on.
+    pub(crate) fn awaited(awaited: Awaited) -> Self {
+        Self::reading(Arc::clone(&awaited.stream), 0, awaited.reading).holding(awaited)
+    }
+
+    fn reading(stream: Arc<Stream>, next: u64, reading: u64) -> Self {
         Self {
             stream,
             next,

@@ -262,7 +262,7 @@ async fn spoken(
     let is_request = claims.is_some_and(|claims| claims.id().is_some());
     let (number, stream) = client.keep_stream();
     // Until the client is gone, or reads it.
-    let _awaited = stream.awaited();
+    let awaited = stream.awaited();
     running::run(endpoint, Arc::clone(&client), claims, body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
@@ -281,7 +281,7 @@ async fn spoken(
         }
         Beginning::Events => {
             let announces = client.session.facts().revision >= Some(Revision::V2025_11_25);
-            answer::events(Events::of(stream, 0).resumable(number, announces))
+            answer::events(Events::awaited(awaited).resumable(number, announces))
         }
     }
 }

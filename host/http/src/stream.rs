@@ -82,8 +82,8 @@ pub(crate) enum Beginning {
 
 /// A reader that has not come yet.
 pub(crate) struct Awaited {
-    stream: Arc<Stream>,
-    reading: u64,
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) reading: u64,
 }
 
 impl Drop for Awaited {

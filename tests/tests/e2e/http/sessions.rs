@@ -234,27 +234,35 @@ fn reader_of(server: &HttpServer, session: &str, stream: u64) -> Connection {
         .expect("a stream")
 }
 
-/// A client that comes again while its first connection is still there has the answer as soon as it is said.
+/// A client that comes again while its first connection is still there, or is just going, has the answer as soon as it is
+/// said.
 #[cfg(unix)] // commands
 #[test]
 fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
     let program = Program::new();
     let server = program.serve_http(0);
-    let session = server.session("2025-11-25", json!({}));
-    let params =
-        json!({ "name": "Bash", "arguments": { "command": "until [ -e go ]; do sleep 0.01; done" } });
-    let mut first = server.connect();
-    first.send(&server.in_session(&session, 1, "tools/call", &params).bytes());
-    let mut second = reader_of(&server, &session, 1);
-    drop(first);
-    // The server sees that meanwhile.
-    for id in 2..50 {
-        assert_eq!(server.ask(&server.in_session(&session, id, "ping", &json!({}))).status, 200);
+    for is_there in [true, false] {
+        let session = server.session("2025-11-25", json!({}));
+        let command = format!("until [ -e go-{is_there} ]; do sleep 0.01; done");
+        let params = json!({ "name": "Bash", "arguments": { "command": command } });
+        let mut first = server.connect();
+        first.send(&server.in_session(&session, 1, "tools/call", &params).bytes());
+        let mut second = reader_of(&server, &session, 1);
+        let first = is_there.then(|| {
+            // After two seconds it would begin to read, too.
+            assert_eq!(first.head().status, 200);
+            first
+        });
+        // The server sees that it is gone.
+        for id in 2..50 {
+            assert_eq!(server.ask(&server.in_session(&session, id, "ping", &json!({}))).status, 200);
+        }
+        let told = Instant::now();
+        std::fs::write(program.workspace().join(format!("go-{is_there}")), "").expect("a file");
+        assert_eq!(second.message().expect("the answer")["id"], 1, "{is_there}");
+        assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+        assert!(first.is_none_or(|mut first| first.message().is_none()), "only one of them is told");
     }
-    let told = Instant::now();
-    std::fs::write(program.workspace().join("go"), "").expect("a file");
-    assert_eq!(second.message().expect("the answer")["id"], 1);
-    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
 }
 
 /// Many clients that listen to nothing: what all of them are told is in memory once.
