@@ -8,7 +8,20 @@ import { createInterface } from 'node:readline';
 
 export const OVER_HTTP = 'http-';
 
-// Starts it with the command that starts the server; its address, what a client shows, and how to end it.
+// A client that is closed before its stream has begun says that it broke off: `begun` waits for each that was asked for.
+function watchedStreams() {
+  const asked = new Set();
+  return {
+    fetch: (url, init) => {
+      const answer = fetch(url, init);
+      if (init?.method === 'GET') asked.add(answer);
+      return answer;
+    },
+    begun: () => Promise.allSettled(asked),
+  };
+}
+
+// Starts it with the command that starts the server; its address, what a client shows and fetches with, and how to end it.
 export async function serveHttp(server) {
   const child = spawn(server, ['serve', '--http', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
@@ -17,6 +30,7 @@ export async function serveHttp(server) {
   return {
     url: new URL(/http:\/\/\S+\/mcp/.exec(line)[0]),
     headers: { Authorization: `Bearer ${token}` },
+    ...watchedStreams(),
     end: async () => {
       child.kill();
       await ended;

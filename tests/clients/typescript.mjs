@@ -51,7 +51,7 @@ function adapterFor(era, fillIn) {
   const transportTo = async server => {
     if (!era.startsWith(OVER_HTTP)) return new Transport({ command: server, stderr: 'inherit' });
     served = await serveHttp(server);
-    return new StreamableHTTPClientTransport(served.url, { requestInit: { headers: served.headers } });
+    return new StreamableHTTPClientTransport(served.url, { fetch: served.fetch, requestInit: { headers: served.headers } });
   };
   const adapter = {
     unexpected,
@@ -65,6 +65,7 @@ function adapterFor(era, fillIn) {
     prompt: async (name, args) => (await client.getPrompt({ name, arguments: args }, limits)).messages[0].content.text,
     errorCode: error => (error instanceof ProtocolError ? error.code : undefined),
     close: async () => {
+      await served?.begun();
       await client.close();
       await served?.end();
     },
