@@ -111,7 +111,7 @@ pub(crate) fn refusal(refusal: &Refusal) -> Answer {
 }
 
 /// The same, which says when to try again.
-pub(crate) fn too_many(mut answer: Answer, retry_after: Duration) -> Answer {
+pub(crate) fn later(mut answer: Answer, retry_after: Duration) -> Answer {
     answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after.as_secs()));
     answer
 }

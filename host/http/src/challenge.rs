@@ -173,5 +173,5 @@ fn quoted(text: &str) -> String {
 /// The answer to a peer whose tokens were not good too often.
 pub(crate) fn too_many() -> Answer {
     let why = "too many requests came from here with tokens that are not good";
-    answer::too_many(answer::refused(StatusCode::TOO_MANY_REQUESTS, why), PAUSE)
+    answer::later(answer::refused(StatusCode::TOO_MANY_REQUESTS, why), PAUSE)
 }

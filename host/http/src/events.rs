@@ -11,6 +11,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::ended::now;
+use crate::event_id::Source;
 use crate::stream::{Awaited, Next, Stream};
 
 /// Proxies and clients take a connection for dead that is silent for longer.
@@ -27,8 +28,8 @@ pub(crate) struct Events {
     reading: u64,
     /// What goes out before the first event.
     first: Option<Bytes>,
-    /// The stream's number, with which ids begin that a client can resume by; none where it cannot.
-    ids: Option<u64>,
+    /// What ids begin with that a client can resume by; none where it cannot.
+    ids: Option<String>,
     silence: Pin<Box<Sleep>>,
     /// When its reader has to show who it is again.
     until: Option<Pin<Box<Sleep>>>,
@@ -62,14 +63,15 @@ impl Events {
         }
     }
 
-    /// Gives events ids that begin with the stream's number. `is_announced`: an event without data comes first, so that
-    /// the client has an id to come back with.
-    pub(crate) fn resumable(mut self, stream: u64, is_announced: bool) -> Self {
-        self.ids = Some(stream);
+    /// Gives events ids that name the stream. `is_announced`: an event without data comes first, so that the client has
+    /// an id to come back with.
+    pub(crate) fn resumable(mut self, source: &Source, is_announced: bool) -> Self {
+        let prefix = source.prefix();
         if is_announced {
             let id = self.next;
-            self.first = Some(format!("id: {stream}-{id}\nretry: {RETRY_MS}\ndata:\n\n").into());
+            self.first = Some(format!("id: {prefix}{id}\nretry: {RETRY_MS}\ndata:\n\n").into());
         }
+        self.ids = Some(prefix);
         self
     }
 
@@ -118,8 +120,8 @@ impl Events {
     fn event(&self, line: &[u8]) -> Bytes {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let mut head = String::with_capacity(48);
-        if let Some(stream) = self.ids {
-            let _ = writeln!(head, "id: {stream}-{}", self.next);
+        if let Some(prefix) = &self.ids {
+            let _ = writeln!(head, "id: {prefix}{}", self.next);
         }
         head.push_str("event: message\ndata: ");
         let mut event = Vec::with_capacity(head.len() + line.len() + 2);
@@ -134,10 +136,4 @@ impl Drop for Events {
     fn drop(&mut self) {
         self.stream.end_reading(self.reading);
     }
-}
-
-/// The stream and the number of the next event, which are what an id says.
-pub(crate) fn resumed(id: &str) -> Option<(u64, u64)> {
-    let (stream, next) = id.split_once('-')?;
-    Some((stream.parse().ok()?, next.parse().ok()?))
 }

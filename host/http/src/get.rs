@@ -1,20 +1,25 @@
 //! GET: what a session is told unasked, or the rest of a stream that broke.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
+use scorpiox_mcp::RpcError;
 
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
-use crate::events::{self, Events};
+use crate::event_id::{Answers, Source, StreamNumber};
+use crate::events::Events;
 use crate::post;
 use crate::served::Caller;
-use crate::sessions::NOTICES;
+use crate::stream::Stream;
 use scorpiox_http_request::admission;
 use scorpiox_http_request::modern;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// When to look for a stream again that another server may have.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {
@@ -27,17 +32,53 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
         Ok(client) => client,
         Err((status, error)) => return answer::error(status, None, &error),
     };
-    let (number, next) = match headers.get(LAST_EVENT) {
-        None => (NOTICES, client.notices.first_unread()),
-        Some(id) => match id.to_str().ok().and_then(events::resumed) {
-            Some(resumed) => resumed,
+    let last = match headers.get(LAST_EVENT) {
+        None => None,
+        Some(id) => match id.to_str().ok().and_then(Source::parse) {
+            Some(last) => Some(last),
             None => {
                 return answer::refused(StatusCode::BAD_REQUEST, "Last-Event-ID is none of this server's");
             }
         },
     };
-    let Some(stream) = client.stream(number) else {
-        return answer::refused(StatusCode::NOT_FOUND, "that stream is no longer there");
+    let unasked = || {
+        let source = Source { number: client.of_notices, answers: None };
+        (Arc::clone(&client.notices), source, client.notices.first_unread())
     };
-    answer::events(Events::of(stream, next).resumable(number, false).until(caller.until).holding(client))
+    let (stream, source, next) = match last {
+        None => unasked(),
+        Some((source, next)) => match (client.stream(source.number), source.answers.clone()) {
+            (Some(stream), _) => (stream, source, next),
+            (None, Some(answers)) => return gone(endpoint, source.number, answers),
+            // Nobody knows what was said by another server, or before this one was started again.
+            (None, None) => unasked(),
+        },
+    };
+    answer::events(Events::of(stream, next).resumable(&source, false).until(caller.until).holding(client))
+}
+
+/// What is said of a stream that is not here: never 404, by which clients take their session for ended.
+fn gone(endpoint: &Endpoint, number: StreamNumber, answers: Answers) -> Answer {
+    let was_here = number.was_given_here();
+    if !was_here && endpoint.sessions.shared().is_database() {
+        let refused = answer::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "that stream is at another server, or was at one that has ended; ask again to reach the other server",
+        );
+        return answer::later(refused, RETRY_AFTER);
+    }
+    let Answers::Request(id) = answers else {
+        return answer::refused(StatusCode::BAD_REQUEST, "that stream is no longer there");
+    };
+    let why = if was_here {
+        "later answers took its place"
+    } else {
+        "the server was started again, or another server has it"
+    };
+    let error = RpcError::internal(format!(
+        "the answer is no longer here: {why}; see what the request did before you repeat it"
+    ));
+    let stream = Stream::passing();
+    stream.end(Some(error.reply(&id)));
+    answer::events(Events::of(stream, 0))
 }

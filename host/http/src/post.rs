@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use crate::answer::{self, Answer};
 use crate::ended::now;
 use crate::endpoint::Endpoint;
+use crate::event_id::{Answers, Source};
 use crate::events::Events;
 use crate::running::{self, Body};
 use crate::served::Caller;
@@ -154,7 +155,7 @@ fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Vec<u8>
     match refusal {
         Refusal::Denied(denial) => endpoint.challenge.deny(&client.path(), denial, line),
         Refusal::Exceeded(retry_after) => {
-            answer::too_many(answer::json(StatusCode::TOO_MANY_REQUESTS, line), *retry_after)
+            answer::later(answer::json(StatusCode::TOO_MANY_REQUESTS, line), *retry_after)
         }
     }
 }
@@ -281,7 +282,9 @@ async fn spoken(
         }
         Beginning::Events => {
             let announces = client.session.facts().revision >= Some(Revision::V2025_11_25);
-            answer::events(Events::awaited(awaited).resumable(number, announces))
+            let request = claims.and_then(Claims::id).cloned();
+            let answers = Some(request.map_or(Answers::Batch, Answers::Request));
+            answer::events(Events::awaited(awaited).resumable(&Source { number, answers }, announces))
         }
     }
 }

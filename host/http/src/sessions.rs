@@ -12,6 +12,7 @@ use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 use sha2::{Digest as _, Sha256};
 
 use crate::ended::{End, OF_PRINCIPAL, now};
+use crate::event_id::StreamNumber;
 use crate::places::PART;
 use crate::served::Caller;
 use crate::shared::Shared;
@@ -34,18 +35,11 @@ pub(crate) struct Client {
     pub(crate) principal: Arc<str>,
     /// What it is told unasked.
     pub(crate) notices: Arc<Stream>,
-    streams: Mutex<Streams>,
+    /// The number of that stream.
+    pub(crate) of_notices: StreamNumber,
+    streams: Mutex<VecDeque<(StreamNumber, Arc<Stream>)>>,
     used: Mutex<Instant>,
 }
-
-#[derive(Default)]
-struct Streams {
-    last: u64,
-    kept: VecDeque<(u64, Arc<Stream>)>,
-}
-
-/// The number of the stream of what a client is told unasked.
-pub(crate) const NOTICES: u64 = 0;
 
 impl Client {
     /// The client of one request, or of a session that begins.
@@ -65,6 +59,7 @@ impl Client {
                 caller: caller.clone(),
                 principal: caller.principal.key().into(),
                 notices,
+                of_notices: StreamNumber::next(),
                 streams: Mutex::default(),
                 used: Mutex::new(Instant::now()),
             }
@@ -77,32 +72,29 @@ impl Client {
     }
 
     /// A stream for an answer, with its number, that can be read again.
-    pub(crate) fn keep_stream(&self) -> (u64, Arc<Stream>) {
-        let stream = Stream::kept();
+    pub(crate) fn keep_stream(&self) -> (StreamNumber, Arc<Stream>) {
+        let (number, stream) = (StreamNumber::next(), Stream::kept());
         let mut streams = self.streams.lock();
-        streams.last += 1;
-        let number = streams.last;
-        streams.kept.push_back((number, Arc::clone(&stream)));
-        if streams.kept.len() > MAX_STREAMS {
-            let done = streams.kept.iter().position(|(_, stream)| stream.has_ended());
-            streams.kept.remove(done.unwrap_or_default());
+        streams.push_back((number, Arc::clone(&stream)));
+        if streams.len() > MAX_STREAMS {
+            let done = streams.iter().position(|(_, stream)| stream.has_ended());
+            streams.remove(done.unwrap_or_default());
         }
         (number, stream)
     }
 
     /// Forgets a stream whose answer has arrived.
-    pub(crate) fn forget_stream(&self, number: u64) {
-        self.streams.lock().kept.retain(|(kept, _)| *kept != number);
+    pub(crate) fn forget_stream(&self, number: StreamNumber) {
+        self.streams.lock().retain(|(kept, _)| *kept != number);
     }
 
     /// The stream of that number, if it is still there.
-    pub(crate) fn stream(&self, number: u64) -> Option<Arc<Stream>> {
-        if number == NOTICES {
+    pub(crate) fn stream(&self, number: StreamNumber) -> Option<Arc<Stream>> {
+        if number == self.of_notices {
             return Some(Arc::clone(&self.notices));
         }
         let streams = self.streams.lock();
-        let stream =
-            streams.kept.iter().find(|(kept, _)| *kept == number).map(|(_, stream)| Arc::clone(stream));
+        let stream = streams.iter().find(|(kept, _)| *kept == number).map(|(_, stream)| Arc::clone(stream));
         stream.filter(|stream| !stream.is_forgotten())
     }
 

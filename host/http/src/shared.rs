@@ -32,6 +32,11 @@ impl Shared {
         Ok((Self::Database(database), secret))
     }
 
+    /// Whether a client may reach another server with its next request.
+    pub(crate) fn is_database(&self) -> bool {
+        matches!(self, Self::Database(_))
+    }
+
     /// Whether a session has ended; an error where nobody can say, which is no answer for a client that would give its
     /// session up.
     pub(crate) fn has_ended(&self, number: &Number) -> io::Result<bool> {

@@ -219,7 +219,7 @@ impl Stream {
         if state.reading != reading {
             return Next::End;
         }
-        let next = next.max(state.first);
+        let next = next.clamp(state.first, state.first + state.events.len() as u64);
         state.unread = state.unread.max(next);
         let index = usize::try_from(next - state.first).unwrap_or(usize::MAX);
         let Some(event) = state.events.get(index).cloned() else {

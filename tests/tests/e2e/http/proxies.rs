@@ -41,7 +41,7 @@ impl Proxy {
              client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n  \
              upstream servers {{ {servers} }}\n  \
              server {{\n    listen {address};\n    location / {{\n      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      \
-             proxy_set_header Connection \"\";\n      proxy_set_header Host $host;\n      \
+             proxy_set_header Connection \"\";\n      proxy_set_header Host $host;\n      proxy_next_upstream error timeout http_503;\n      \
              proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n      proxy_read_timeout 1h;\n    }}\n  }}\n}}\n"
         );
         fs::write(folder.join("nginx.conf"), text).expect("written");
@@ -55,8 +55,8 @@ impl Proxy {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
         let mut text = format!(
-            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n  option redispatch\n  retries 10\n  \
-             retry-on conn-failure\nfrontend clients\n  bind {address}\n  default_backend servers\nbackend servers\n  \
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n  option redispatch 1\n  retries 10\n  \
+             retry-on conn-failure 503\nfrontend clients\n  bind {address}\n  default_backend servers\nbackend servers\n  \
              balance roundrobin\n"
         );
         for (number, backend) in backends.iter().enumerate() {

@@ -11,7 +11,8 @@ use scorpiox_postgres_bed::{PASSWORD, Postgres};
 use scorpiox_tests::http::HttpServer;
 use serde_json::json;
 
-use super::team::{StopsAtEnd, Team, call, is_made};
+use super::proxies::Proxy;
+use super::team::{StopsAtEnd, TOKEN, Team, call, is_made};
 
 #[test]
 fn a_session_is_good_at_each_server_and_over_at_each_once_it_ended() {
@@ -119,6 +120,75 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
     assert!(said.contains("ring 4."), "{said}");
     let (_, said) = call(&servers[0], &sessions[0], "PlanMode", json!({ "action": "status" }));
     assert!(!said.contains("ring"), "{said}");
+}
+
+/// A stream is at one server: a proxy that asks the next one on 503 finds it, and no other server says that the session has
+/// ended, or what another stream says.
+#[test]
+fn a_stream_that_broke_is_found_through_a_proxy() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 3);
+    let servers = team.all();
+    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+    let proxies = [Proxy::nginx, Proxy::haproxy];
+    for (number, proxy) in proxies.into_iter().enumerate() {
+        let proxy = proxy(&team.program.home().join(format!("proxy{number}")), &addresses, TOKEN);
+        let session = proxy.0.session("2025-11-25", json!({}));
+        let call = |server: &HttpServer| {
+            let arguments = json!({ "command": format!("echo begun; until [ -e go{number} ]; do sleep 0.05; done; echo done") });
+            let params = json!({ "_meta": { "progressToken": 5 }, "name": "Bash", "arguments": arguments });
+            let mut connection = server.connect();
+            connection.send(&server.in_session(&session, 3, "tools/call", &params).bytes());
+            assert_eq!(connection.head().status, 200);
+            connection.event().expect("an event").0.expect("an id")
+        };
+        let id = call(&servers[0]);
+        // The others have streams of their own.
+        call(&servers[1]);
+        let again = |server: &HttpServer| server.listen(&session).with("Last-Event-ID", &id);
+        for other in &servers[1..] {
+            let refused = other.ask(&again(other));
+            assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
+        }
+        let mut reader = None;
+        for _ in 0..2 * servers.len() {
+            let mut found = proxy.0.connect();
+            found.send(&again(&proxy.0).bytes());
+            assert_eq!(found.head().status, 200);
+            reader = Some(found);
+        }
+        fs::write(team.program.workspace().join(format!("go{number}")), "").expect("a file");
+        let mut reader = reader.expect("one");
+        let answer = std::iter::from_fn(|| reader.message()).last().expect("an answer");
+        assert!(answer["id"] == 3 && answer.to_string().contains("done"), "{answer}");
+    }
+}
+
+/// A client that listened to one server, and comes to another, hears what is new there.
+#[test]
+fn a_client_that_listens_at_another_server_hears_what_is_new() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 2);
+    let servers = team.all();
+    let session = servers[0].session("2025-11-25", json!({}));
+    let mut last: Option<String> = None;
+    for (number, server) in [0, 1, 0, 1].into_iter().map(|at| &servers[at]).enumerate() {
+        let mut stream = server.connect();
+        let listen = server.listen(&session);
+        stream.send(&last.iter().fold(listen, |listen, id| listen.with("Last-Event-ID", id)).bytes());
+        assert_eq!(stream.head().status, 200);
+        let message = format!("ring {number}.");
+        let arguments = json!({ "action": "set", "message": message, "delay_seconds": 1, "repeat_count": 1 });
+        let (status, said) = call(server, &session, "SetCallback", arguments);
+        assert_eq!(status, 200, "{said}");
+        loop {
+            let (id, data) = stream.event().expect("a message");
+            last = id;
+            if data.contains(&message) {
+                break;
+            }
+        }
+    }
 }
 
 #[test]

@@ -113,12 +113,13 @@ fn a_stream_that_breaks_is_read_to_its_end_by_another_connection() {
     assert_eq!(connection.head().header("content-type"), Some("text/event-stream"));
     let (id, data) = connection.event().expect("an event");
     assert_eq!(data, "", "it only gives an id");
+    let id = id.expect("an id");
     let first = connection.message().expect("progress");
     assert_eq!(first["params"]["progressToken"], 5);
     drop(connection);
     // It goes on without its client, and what it said since then is there.
     let mut connection = server.connect();
-    connection.send(&server.listen(&session).with("Last-Event-ID", &id.expect("an id")).bytes());
+    connection.send(&server.listen(&session).with("Last-Event-ID", &id).bytes());
     assert_eq!(connection.head().status, 200);
     let mut messages = Vec::new();
     while let Some(message) = connection.message() {
@@ -129,9 +130,50 @@ fn a_stream_that_breaks_is_read_to_its_end_by_another_connection() {
     assert!(last["id"] == 3 && last["result"]["content"][0]["text"].as_str().expect("text").contains("end"));
     assert!(program.workspace().join("all").exists());
     let other = server.session("2025-11-25", json!({}));
-    let stranger = server.ask(&server.listen(&other).with("Last-Event-ID", "2-0"));
-    assert_eq!(stranger.status, 404, "streams are a session's own");
+    assert_eq!(gone(&server, &other, &id), 3, "streams are a session's own");
     assert_eq!(server.ask(&server.listen(&session).with("Last-Event-ID", "x")).status, 400);
+}
+
+/// The request that an error answers, in the place of a stream that is gone.
+#[cfg(unix)]
+fn gone(server: &HttpServer, session: &str, id: &str) -> Value {
+    let mut reader = again(server, session, id);
+    let error = reader.message().expect("an error");
+    assert!(
+        error["error"]["message"].as_str().expect("text").starts_with("the answer is no longer here"),
+        "{error}"
+    );
+    assert!(reader.message().is_none(), "nothing follows");
+    error["id"].clone()
+}
+
+/// Its numbers begin anew with each start, and those of other streams are none of theirs.
+#[cfg(unix)] // commands
+#[test]
+fn a_stream_of_a_server_that_was_started_again_is_answered_with_an_error() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    for (revision, request) in [("2025-11-25", json!("r-1 \u{1f514}")), ("2025-06-18", json!(7))] {
+        let session = server.session(revision, json!({}));
+        let call = |server: &HttpServer, request: &Value| {
+            let arguments = json!({ "command": "echo begun; sleep 60" });
+            let params = json!({ "_meta": { "progressToken": 5 }, "name": "Bash", "arguments": arguments });
+            let message =
+                json!({ "jsonrpc": "2.0", "id": request, "method": "tools/call", "params": params });
+            let mut connection = server.connect();
+            connection.send(&server.post(&message).with("Mcp-Session-Id", &session).bytes());
+            assert_eq!(connection.head().status, 200);
+            (connection.event().expect("an event").0.expect("an id"), connection)
+        };
+        let id = { call(&server, &request) }.0;
+        let next = program.serve_http(0);
+        let (of_another, _reads) = call(&next, &json!("another"));
+        assert_eq!(gone(&next, &session, &id), request, "and not what the other stream says");
+        let batch = id.replace(id.split('.').nth(1).expect("a request"), "");
+        let refused = next.ask(&next.listen(&session).with("Last-Event-ID", &batch));
+        assert_eq!(refused.status, 400, "a batch has no single answer: {refused:?}");
+        assert_ne!(id.split('.').next(), of_another.split('.').next());
+    }
 }
 
 #[test]
@@ -214,24 +256,49 @@ fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     assert_eq!(server.ask(&server.listen(&session).with("Accept", "text/html")).status, 406);
 }
 
-/// A client that comes again for a stream, from its begin; nothing where that is not there.
-#[cfg(unix)]
-fn again(server: &HttpServer, session: &str, stream: u64) -> Option<Connection> {
-    let mut reader = server.connect();
-    reader.send(&server.listen(session).with("Last-Event-ID", &format!("{stream}-0")).bytes());
-    let status = reader.head().status;
-    assert!([200, 404].contains(&status), "{status}");
-    (status == 200).then_some(reader)
+/// A client that listens, and comes again after the server was started again, hears of what is new.
+#[test]
+fn a_client_that_comes_again_after_a_restart_hears_what_is_new() {
+    let program = Program::new();
+    let mut server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let mut last = None;
+    for round in 0..2 {
+        let listen = server.listen(&session);
+        let mut connection = server.connect();
+        connection
+            .send(&last.iter().fold(listen, |listen, id: &String| listen.with("Last-Event-ID", id)).bytes());
+        assert_eq!(connection.head().status, 200);
+        for told in 0..3 {
+            let message = format!("round {round}, message {told}");
+            let timer = json!({ "name": "SetCallback", "arguments": { "action": "set", "message": message, "delay_seconds": 1, "repeat_count": 1 } });
+            let set = server.ask(&server.in_session(&session, 1, "tools/call", &timer));
+            assert!(set.body.contains("\"isError\":false"), "{set:?}");
+            let (id, data) = connection.event().expect("a message");
+            assert!(data.contains(&message), "{data}");
+            last = id;
+        }
+        drop((connection, server));
+        server = program.serve_http(0);
+    }
 }
 
-/// The same for a call that begins at any moment.
+/// A client that comes again for what follows an event.
 #[cfg(unix)]
-fn reader_of(server: &HttpServer, session: &str, stream: u64) -> Connection {
-    let begun = Instant::now();
-    std::iter::repeat_with(|| again(server, session, stream))
-        .find(|reader| reader.is_some() || begun.elapsed() > Duration::from_secs(30))
-        .flatten()
-        .expect("a stream")
+fn again(server: &HttpServer, session: &str, id: &str) -> Connection {
+    let mut reader = server.connect();
+    reader.send(&server.listen(session).with("Last-Event-ID", id).bytes());
+    assert_eq!(reader.head().status, 200);
+    reader
+}
+
+/// The id that a stream begins with.
+#[cfg(unix)]
+fn begun(connection: &mut Connection) -> String {
+    assert_eq!(connection.head().status, 200);
+    let (id, data) = connection.event().expect("an event");
+    assert_eq!(data, "");
+    id.expect("an id")
 }
 
 /// A client that comes again while its first connection is still there, or is just going, has the answer as soon as it is
@@ -247,12 +314,9 @@ fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
         let params = json!({ "name": "Bash", "arguments": { "command": command } });
         let mut first = server.connect();
         first.send(&server.in_session(&session, 1, "tools/call", &params).bytes());
-        let mut second = reader_of(&server, &session, 1);
-        let first = is_there.then(|| {
-            // After two seconds it would begin to read, too.
-            assert_eq!(first.head().status, 200);
-            first
-        });
+        let id = begun(&mut first);
+        let first = is_there.then_some(first);
+        let mut second = again(&server, &session, &id);
         // The server sees that it is gone.
         for id in 2..50 {
             assert_eq!(server.ask(&server.in_session(&session, id, "ping", &json!({}))).status, 200);
@@ -310,30 +374,37 @@ fn answers_stay_as_far_as_there_is_room() {
     const EACH: u64 = 16;
     let program = Program::new();
     let server = program.serve_http(0);
-    let (mut sessions, mut bytes) = (Vec::new(), 0);
+    let (mut answered, mut bytes) = (Vec::new(), 0);
     while bytes < ROOM + ROOM / 16 {
         // Nothing is said before each client is gone, and has come again.
         let go = format!("go{bytes}");
         let command =
             format!("until [ -e {go} ]; do sleep 0.05; done; yes \u{1f514} | head -n 19000 | tr -d '\\n'");
         let params = json!({ "name": "Bash", "arguments": { "command": command } });
-        let ask = |session: &str, stream: u64| {
-            let mut left = server.connect();
-            left.send(&server.in_session(session, stream, "tools/call", &params).bytes());
-            reader_of(&server, session, stream)
+        let mut asked = Vec::new();
+        for session in (0..8).map(|_| server.session("2025-11-25", json!({}))) {
+            for id in 1..=EACH {
+                let mut connection = server.connect();
+                connection.send(&server.in_session(&session, id, "tools/call", &params).bytes());
+                asked.push((session.clone(), connection));
+            }
+        }
+        let come_again = |(session, mut left): (String, Connection)| {
+            let id = begun(&mut left);
+            drop(left);
+            (again(&server, &session, &id), session, id)
         };
-        let some: Vec<_> = (0..8).map(|_| server.session("2025-11-25", json!({}))).collect();
-        let asked = some.iter().flat_map(|session| (1..=EACH).map(|stream| ask(session, stream)));
-        let asked: Vec<_> = asked.collect();
+        let readers: Vec<_> = asked.into_iter().map(come_again).collect();
         std::fs::write(program.workspace().join(go), "").expect("a file");
-        for mut reader in asked {
+        for (mut reader, session, id) in readers {
             let message = reader.message().expect("the answer");
             assert_eq!(message["result"]["isError"], false, "{message}");
             bytes += message.to_string().len();
+            answered.push((session, id));
         }
-        sessions.extend(some);
     }
-    assert!(again(&server, &sessions[0], 1).is_none(), "it had to make room");
-    let newest = again(&server, &sessions[sessions.len() - 1], EACH).expect("it is there");
-    assert_eq!({ newest }.message().expect("the answer")["id"], EACH);
+    let (session, id) = &answered[0];
+    assert_eq!(gone(&server, session, id), 1, "it had to make room");
+    let (session, id) = answered.last().expect("some");
+    assert_eq!({ again(&server, session, id) }.message().expect("the answer")["id"], EACH);
 }
