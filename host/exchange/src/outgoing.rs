@@ -1,6 +1,8 @@
 //! Requests of this server to the client, in the revisions that have such.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -20,10 +22,20 @@ const NEWS_TIME: Duration = Duration::from_secs(15);
 /// Longest text of a client's error that is repeated, in characters.
 const MAX_ERROR_CHARS: usize = 300;
 
+/// What the ids of this process' requests begin with. An answer to another process, which asked the same client before or
+/// beside this one, is never taken for one to this; nor do ids look like those that a client's own counter gives.
+static PREFIX: LazyLock<String> =
+    LazyLock::new(|| format!("scorpiox-{:x}-", RandomState::new().hash_one(())));
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this process gave a request that id.
+pub fn was_asked_here(id: &Id<'_>) -> bool {
+    id.as_json().strip_prefix('"').is_some_and(|id| id.starts_with(&**PREFIX))
+}
+
 /// Requests that the client has not answered.
 #[derive(Default)]
 pub struct Outgoing {
-    last: AtomicU64,
     waiting: Mutex<HashMap<String, Sender<Answer>>>,
 }
 
@@ -49,8 +61,7 @@ impl Outgoing {
         cancel: &Cancel,
         news: &dyn Fn(),
     ) -> Result<Value, Unanswered> {
-        // A string that no client's own counter gives.
-        let id = format!("scorpiox-{}", self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let id = format!("{}{}", *PREFIX, ASKED.fetch_add(1, Ordering::Relaxed));
         let (answers, answer) = mpsc::channel();
         self.lock().insert(id.clone(), answers.clone());
         to.send(&reply::request(&id, method, params));

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use scorpiox_http_request::event_id::Source;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::ended::now;
-use crate::event_id::Source;
 use crate::stream::{Awaited, Next, Stream};
 
 /// Proxies and clients take a connection for dead that is silent for longer.

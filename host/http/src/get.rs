@@ -9,12 +9,12 @@ use scorpiox_mcp::RpcError;
 
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
-use crate::event_id::{Answers, Source, StreamNumber};
 use crate::events::Events;
 use crate::post;
 use crate::served::Caller;
 use crate::stream::Stream;
 use scorpiox_http_request::admission;
+use scorpiox_http_request::event_id::{Answers, Source, StreamNumber};
 use scorpiox_http_request::modern;
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");

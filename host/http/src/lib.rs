@@ -4,8 +4,8 @@
 //! checks (`scorpiox-http-request` knows those of its head and its body). `callers` says who sends it, by a
 //! token or by what an `issuer` signed, `challenge` tells others how they get in, `peers` makes those wait that try too often, `cors` lets
 //! pages of a browser call. `served` has the workspaces. `post`, `get` and `end` answer by the method; `running` runs a message where there is a place (`places`), `stream` is what is said to a client on the way to its
-//! answer, and stays as far as there is room (`kept`), `events` writes that as server-sent events, each with an `event_id` that a client can come back with. `sessions` keeps the clients of the era with a handshake, whose ids
-//! (`scorpiox-http-request` makes them) outlive the process, as does what was `ended`; [`files`] are those of the transport. [`pages`] are for people.
+//! answer, and stays as far as there is room (`kept`), `events` writes that as server-sent events. `sessions` keeps the clients of the era with a handshake, whose ids
+//! (`scorpiox-http-request` makes them) outlive the process, as does what was `ended`; what is for another server is `passed` on; [`files`] are those of the transport. [`pages`] are for people.
 //!
 //! Invariants: nothing of a request is looked at before its sender is known, but for its head; what a session or a request
 //! has is found by its own client alone; a client that reads nothing costs bounded memory, and no thread.
@@ -18,7 +18,6 @@ mod descriptors;
 mod end;
 mod ended;
 mod endpoint;
-mod event_id;
 mod events;
 pub mod files;
 mod get;
@@ -26,6 +25,7 @@ mod issuer;
 mod kept;
 mod listen;
 pub mod pages;
+mod passed;
 mod patient;
 mod peers;
 mod places;

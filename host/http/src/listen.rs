@@ -33,6 +33,7 @@ use crate::files::Files;
 use crate::issuer::Issuer;
 use crate::kept::KeptAnswers;
 use crate::pages::{Desk, Pages};
+use crate::passed;
 use crate::patient::{Patient, Serving};
 use crate::peers::Peers;
 use crate::places::{Places, Room};
@@ -152,6 +153,12 @@ impl Server {
             connections: Arc::clone(&connections),
             options,
         });
+        let hearing = Arc::downgrade(&endpoint);
+        endpoint.sessions.shared().hear_passed(move |number, message| {
+            if let Some(endpoint) = hearing.upgrade() {
+                passed::heard(&endpoint, number, message);
+            }
+        })?;
         raise_limit();
         let (ending, is_ending) = watch::channel(false);
         let door = Door {

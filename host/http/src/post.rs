@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use crate::answer::{self, Answer};
 use crate::ended::now;
 use crate::endpoint::Endpoint;
-use crate::event_id::{Answers, Source};
 use crate::events::Events;
+use crate::passed;
 use crate::running::{self, Body};
 use crate::served::Caller;
 use crate::sessions::{Client, Found};
@@ -27,6 +27,7 @@ use crate::stream::{Beginning, Refusal, Stream};
 use scorpiox_audit::Trace;
 use scorpiox_http_request::admission;
 use scorpiox_http_request::claims::{self, Claims};
+use scorpiox_http_request::event_id::{Answers, Source};
 use scorpiox_http_request::modern;
 use scorpiox_http_request::params;
 use scorpiox_http_request::session_id::{Can, Handshake};
@@ -246,8 +247,10 @@ async fn legacy_answer(
         }
     };
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
-        let stream = Stream::passing();
-        running::run(endpoint, client, None, body, Arc::clone(&stream));
+        if let Err(error) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
+            return answer::error(StatusCode::SERVICE_UNAVAILABLE, None, &error);
+        }
+        running::run(endpoint, client, None, body, Stream::passing());
         return answer::empty(StatusCode::ACCEPTED);
     }
     spoken(endpoint, client, Some(claims), body).await
@@ -377,7 +380,12 @@ pub(crate) async fn client_of(
 /// Several messages in one, in the one revision that has such.
 async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
     let refused = match client_of(endpoint, caller, headers).await {
-        Ok(client) if client.session.takes_batches() => return spoken(endpoint, client, None, body).await,
+        Ok(client) if client.session.takes_batches() => {
+            match passed::pass_on(endpoint, caller, headers, &body.bytes).await {
+                Ok(()) => return spoken(endpoint, client, None, body).await,
+                Err(error) => answer::error(StatusCode::SERVICE_UNAVAILABLE, None, &error),
+            }
+        }
         Ok(_) => answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone"),
         Err((status, error)) => answer::error(status, None, &error),
     };

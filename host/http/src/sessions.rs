@@ -12,12 +12,12 @@ use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 use sha2::{Digest as _, Sha256};
 
 use crate::ended::{End, OF_PRINCIPAL, now};
-use crate::event_id::StreamNumber;
 use crate::places::PART;
 use crate::served::Caller;
 use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::stream::Stream;
+use scorpiox_http_request::event_id::StreamNumber;
 use scorpiox_http_request::session_id::{Handshake, Number};
 
 /// Most sessions that are held at once. Others are begun anew from their ids.
@@ -59,7 +59,7 @@ impl Client {
                 caller: caller.clone(),
                 principal: caller.principal.key().into(),
                 notices,
-                of_notices: StreamNumber::next(),
+                of_notices: StreamNumber::give(),
                 streams: Mutex::default(),
                 used: Mutex::new(Instant::now()),
             }
@@ -73,7 +73,7 @@ impl Client {
 
     /// A stream for an answer, with its number, that can be read again.
     pub(crate) fn keep_stream(&self) -> (StreamNumber, Arc<Stream>) {
-        let (number, stream) = (StreamNumber::next(), Stream::kept());
+        let (number, stream) = (StreamNumber::give(), Stream::kept());
         let mut streams = self.streams.lock();
         streams.push_back((number, Arc::clone(&stream)));
         if streams.len() > MAX_STREAMS {
@@ -188,6 +188,16 @@ impl Sessions {
             return Ok(Some(Found::Held(client)));
         }
         Ok(opened().map(|(number, handshake)| Found::Away(number, handshake)))
+    }
+
+    /// The number of the session of an id, which is held.
+    pub(crate) fn number(&self, caller: &Caller, id: &str) -> Option<Number> {
+        self.known(caller, id)
+    }
+
+    /// The client of a session, where that is held.
+    pub(crate) fn held(&self, number: &Number) -> Option<Arc<Client>> {
+        self.states.lock().clients.get(number).map(|kept| Arc::clone(&kept.client))
     }
 
     /// The number of an id that was opened before, for the same caller, and is good.

@@ -1,4 +1,5 @@
-//! What servers that one client may reach have to share: the secret that ids are sealed with, and which sessions ended.
+//! What servers that one client may reach have to share: the secret that ids are sealed with, which sessions ended, and what a
+//! client says to another one than it is for.
 
 use std::io;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use scorpiox_http_request::session_id::{LIFETIME, Number};
 use scorpiox_postgres::Database;
-use scorpiox_seal::Secret;
+use scorpiox_seal::{Envelope, Secret};
 
 use crate::ended::{self, End, Ended, MAX_OF_PRINCIPAL, of_same_principal};
 use crate::files::Files;
@@ -15,8 +16,8 @@ use crate::files::Files;
 pub(crate) enum Shared {
     /// In the program's own folder: servers of one machine share it.
     Files(Mutex<Ended>),
-    /// In a database.
-    Database(Arc<Database>),
+    /// In a database. What goes through it from one server to another is in an envelope.
+    Database(Arc<Database>, Arc<Envelope>),
 }
 
 impl Shared {
@@ -29,12 +30,43 @@ impl Shared {
         let secret = database.secret("http", &new).map_err(io::Error::other)?;
         let secret = Secret::try_from(secret)
             .map_err(|_| io::Error::other("the secret of `http` in the database is none of this program"))?;
-        Ok((Self::Database(database), secret))
+        let envelope =
+            Envelope::of(&secret, "passed on").ok_or_else(|| io::Error::other("there is no key"))?;
+        Ok((Self::Database(database, Arc::new(envelope)), secret))
     }
 
     /// Whether a client may reach another server with its next request.
     pub(crate) fn is_database(&self) -> bool {
-        matches!(self, Self::Database(_))
+        matches!(self, Self::Database(..))
+    }
+
+    /// Passes a message of a session's client on to the other servers. It is written when the result runs.
+    pub(crate) fn pass_on(
+        &self,
+        number: &Number,
+        message: &[u8],
+    ) -> Option<impl FnOnce() -> io::Result<()> + use<>> {
+        let Self::Database(database, envelope) = self else { return None };
+        let (database, closed) = (Arc::clone(database), envelope.close(&[&number[..], message].concat()));
+        Some(move || {
+            let closed = closed.ok_or_else(|| io::Error::other("the system gives no random bytes"))?;
+            database.pass_on(&closed).map_err(io::Error::other)
+        })
+    }
+
+    /// Has somebody told what other servers pass on: a session's number, and the message.
+    pub(crate) fn hear_passed(
+        &self,
+        hear: impl Fn(&Number, &[u8]) + Send + Sync + 'static,
+    ) -> io::Result<()> {
+        let Self::Database(database, envelope) = self else { return Ok(()) };
+        let envelope = Arc::clone(envelope);
+        database.hear_passed(move |text| {
+            let opened = envelope.open(text);
+            if let Some((number, message)) = opened.as_deref().and_then(<[u8]>::split_first_chunk) {
+                hear(number, message);
+            }
+        })
     }
 
     /// Whether a session has ended; an error where nobody can say, which is no answer for a client that would give its
@@ -42,7 +74,7 @@ impl Shared {
     pub(crate) fn has_ended(&self, number: &Number) -> io::Result<bool> {
         match self {
             Self::Files(ended) => ended.lock().contains(number),
-            Self::Database(database) => database.has_ended(number).map_err(io::Error::other),
+            Self::Database(database, _) => database.has_ended(number).map_err(io::Error::other),
         }
     }
 
@@ -51,7 +83,7 @@ impl Shared {
         match self {
             // Between two tries others are served.
             Self::Files(ended) => ended::patiently(|| ended.lock().try_insert(number)),
-            Self::Database(database) => {
+            Self::Database(database, _) => {
                 let (first, last) = of_same_principal(&number);
                 let ended = database.end_session(&number, (&first, &last), MAX_OF_PRINCIPAL, LIFETIME);
                 Ok(match ended.map_err(io::Error::other)? {

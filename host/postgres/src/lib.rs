@@ -26,6 +26,7 @@ mod keys;
 mod messages;
 mod notices;
 mod operations;
+mod passed;
 mod pool;
 mod scan;
 mod shared;

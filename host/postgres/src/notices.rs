@@ -1,10 +1,12 @@
-//! Messages that other servers add, as the database tells of them: `LISTEN`, on a connection of its own.
+//! What the database tells of other processes: messages that they add, and what they pass on. `LISTEN`, on a connection of
+//! its own.
 //!
-//! Nothing depends on it: what is not heard here, as behind a pooler that keeps no connection, comes with the next result.
+//! No message depends on it: one that is not heard here, as behind a pooler that keeps no connection, comes with the next
+//! result. What is passed on is kept nowhere.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use crate::address::{Address, Encryption};
 use crate::database::Database;
 use crate::error::store_error;
 use crate::messages;
+use crate::passed::{self, Hear, Pieces};
 use crate::tls;
 
 /// Where the database tells of messages.
@@ -28,13 +31,28 @@ pub(crate) const CHANNEL: &str = "scorpiox_code";
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Who wants to be told, by the workspaces' names.
+/// Who wants to be told.
 #[derive(Default)]
-pub(crate) struct Notices(Mutex<BTreeMap<String, Arc<Tell>>>);
+pub(crate) struct Notices {
+    /// Of messages, by the workspaces' names.
+    of_messages: Mutex<BTreeMap<String, Arc<Tell>>>,
+    /// Of what is passed on.
+    of_passed: OnceLock<Hear>,
+    /// Whether a thread listens.
+    are_heard: Mutex<bool>,
+}
+
+impl Notices {
+    pub(crate) fn hear_passed(&self, hear: Hear) {
+        if self.of_passed.set(hear).is_err() {
+            tracing::error!("what is passed on is heard already");
+        }
+    }
+}
 
 impl std::fmt::Debug for Notices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.lock().keys()).finish()
+        f.debug_list().entries(self.of_messages.lock().keys()).finish()
     }
 }
 
@@ -42,15 +60,27 @@ impl Database {
     /// Has somebody told of each message that another process adds to a workspace from now on. The first one starts a
     /// thread, with a connection of its own.
     pub(crate) fn hear(self: &Arc<Self>, workspace: &str, tell: Tell) -> std::io::Result<()> {
-        let mut wanted = self.notices.0.lock();
-        let is_first = wanted.is_empty();
-        wanted.insert(workspace.to_owned(), Arc::new(tell));
-        drop(wanted);
-        if is_first {
+        self.notices.of_messages.lock().insert(workspace.to_owned(), Arc::new(tell));
+        self.listen()
+    }
+
+    /// Listens from now on, on a thread with a connection of its own.
+    pub(crate) fn listen(self: &Arc<Self>) -> std::io::Result<()> {
+        let mut are_heard = self.notices.are_heard.lock();
+        if !*are_heard {
             let database = Arc::downgrade(self);
             threads::start("database", move || listen(&database))?;
+            *are_heard = true;
         }
         Ok(())
+    }
+
+    /// Another process passed a piece of a text on.
+    fn heard_piece(&self, notification: &Notification, pieces: &mut Pieces) {
+        let whole = pieces.add(notification).filter(|(who, _)| *who != self.token);
+        if let (Some((_, text)), Some(hear)) = (whole, self.notices.of_passed.get()) {
+            hear(&text);
+        }
     }
 
     /// The database told of something: who added a message, its number, and the workspace.
@@ -61,7 +91,7 @@ impl Database {
         else {
             return Ok(());
         };
-        let tell = self.notices.0.lock().get(workspace).cloned();
+        let tell = self.notices.of_messages.lock().get(workspace).cloned();
         let Some(tell) = tell.filter(|_| who != self.token) else { return Ok(()) };
         // It may have been taken along with a result by now.
         if let Some(message) = self.look(|lease| messages::numbered(lease, workspace, sequence))? {
@@ -120,8 +150,10 @@ impl Ear {
                     client
                 }
             };
-            let listen = format!("LISTEN {CHANNEL}");
-            client.batch_execute(&listen).await.map_err(|error| told(&error))?;
+            for channel in [passed::CHANNEL, CHANNEL] {
+                let listen = format!("LISTEN {channel}");
+                client.batch_execute(&listen).await.map_err(|error| told(&error))?;
+            }
             Ok(client)
         })?;
         Ok(Self { runtime, heard, _client: client })
@@ -129,12 +161,15 @@ impl Ear {
 
     /// Hands on what is heard, until the connection ends or nobody wants it any more.
     fn listen(mut self, database: &Weak<Database>) -> Result<(), StoreError> {
+        let mut pieces = Pieces::default();
         loop {
             let Some(notification) = self.runtime.block_on(self.heard.recv()) else {
                 return Err(StoreError::Other("the connection ended".to_owned()));
             };
             let Some(database) = database.upgrade() else { return Ok(()) };
-            if let Err(error) = database.heard(&notification) {
+            if notification.channel() == passed::CHANNEL {
+                database.heard_piece(&notification, &mut pieces);
+            } else if let Err(error) = database.heard(&notification) {
                 tracing::debug!("a message of another server is not told at once: {error}");
             }
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use scorpiox_postgres_bed::{PASSWORD, Postgres};
 use scorpiox_tests::http::HttpServer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::proxies::Proxy;
 use super::team::{StopsAtEnd, TOKEN, Team, call, is_made};
@@ -122,6 +122,30 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
     assert!(!said.contains("ring"), "{said}");
 }
 
+/// The revision that has batches.
+#[test]
+fn a_cancel_in_a_batch_reaches_the_call_at_another_server() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 2);
+    let servers = team.all();
+    let session = servers[0].session("2025-03-26", json!({}));
+    let arguments = json!({ "command": "echo begun; sleep 600" });
+    let params = json!({ "_meta": { "progressToken": 5 }, "name": "Bash", "arguments": arguments });
+    let mut connection = servers[0].connect();
+    connection.send(&servers[0].in_session(&session, 3, "tools/call", &params).bytes());
+    assert_eq!(connection.head().status, 200);
+    assert_eq!(connection.message().expect("progress")["params"]["progressToken"], 5);
+    let batch = json!([
+        { "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 3 } },
+        { "jsonrpc": "2.0", "id": 4, "method": "ping" },
+    ]);
+    let answered = servers[1].ask(&servers[1].post(&batch).with("Mcp-Session-Id", &session));
+    assert_eq!((answered.status, &answered.json()[0]["id"]), (200, &json!(4)));
+    while let Some(message) = connection.message() {
+        assert_eq!(message["method"], "notifications/progress", "nothing answers a cancelled call");
+    }
+}
+
 /// A stream is at one server: a proxy that asks the next one on 503 finds it, and no other server says that the session has
 /// ended, or what another stream says.
 #[test]
@@ -189,6 +213,60 @@ fn a_client_that_listens_at_another_server_hears_what_is_new() {
             }
         }
     }
+}
+
+/// A client's answer, and its cancel, reach whichever server has the call, also where the answer is long, or another server
+/// asks something at the same time.
+#[test]
+fn what_a_client_says_to_one_server_reaches_the_call_at_another() {
+    let database = Postgres::start();
+    let team = Team::new(&database.database(), 3);
+    let servers = team.all();
+    let session = servers[0].session("2025-11-25", json!({ "elicitation": {} }));
+    let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
+    let ask = |server: &HttpServer, id: u64| {
+        let params = json!({ "name": "AskUserQuestion", "arguments": { "questions_json": questions } });
+        let mut connection = server.connect();
+        connection.send(&server.in_session(&session, id, "tools/call", &params).bytes());
+        assert_eq!(connection.head().status, 200);
+        let asked = connection.message().expect("a question");
+        assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        (connection, asked)
+    };
+    let say = |server: &HttpServer, message: &Value| {
+        server.ask(&server.post(message).with("Mcp-Session-Id", &session)).status
+    };
+    let (first, second) = (ask(&servers[0], 3), ask(&servers[1], 4));
+    assert_ne!(first.1["id"], second.1["id"], "each server's questions are its own");
+    for ((mut connection, asked), choice) in [(second, "B"), (first, "A")] {
+        let form = &asked["params"]["requestedSchema"]["properties"];
+        let name = form.as_object().and_then(|form| form.keys().next()).expect("a field").clone();
+        // It goes in many pieces.
+        let more = "\u{1f514}".repeat(20_000);
+        let result =
+            json!({ "action": "accept", "content": { name: choice }, "_meta": { "example.com/more": more } });
+        let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+        assert_eq!(say(&servers[2], &answer), 202);
+        let answered = connection.message().expect("an answer");
+        assert!(answered["result"]["isError"] == json!(false), "{answered}");
+        assert!(answered.to_string().contains(&format!("\"{choice}\"")), "{answered}");
+        // Once more is for nobody.
+        assert_eq!(say(&servers[2], &answer), 202);
+    }
+    let (mut connection, _) = ask(&servers[0], 5);
+    let params = json!({ "requestId": 5 });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    let other = servers[0].session("2025-11-25", json!({}));
+    let of_another = servers[1].post(&cancel).with("Mcp-Session-Id", &other);
+    assert_eq!(servers[1].ask(&of_another).status, 202, "it is about that session's own call");
+    let (mut still, asked) = ask(&servers[0], 6);
+    assert_eq!(say(&servers[1], &cancel), 202);
+    while let Some(message) = connection.message() {
+        assert_eq!(message["method"], "notifications/cancelled", "nothing answers a cancelled call");
+    }
+    let declined = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "decline" } });
+    assert_eq!(say(&servers[2], &declined), 202);
+    assert_eq!(still.message().expect("an answer")["id"], 6);
 }
 
 #[test]

@@ -18,31 +18,33 @@ static GIVEN: AtomicU64 = AtomicU64::new(0);
 
 /// What tells one stream from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StreamNumber(u64);
+pub struct StreamNumber(u64);
 
 impl StreamNumber {
     /// One that no stream has.
-    pub(crate) fn next() -> Self {
+    pub fn give() -> Self {
         Self(BEGIN.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// Whether this server gave it.
-    pub(crate) fn was_given_here(self) -> bool {
+    pub fn was_given_here(self) -> bool {
         self.0.wrapping_sub(*BEGIN) < GIVEN.load(Ordering::Relaxed)
     }
 }
 
 /// Which stream a client reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) number: StreamNumber,
+pub struct Source {
+    /// Its number.
+    pub number: StreamNumber,
     /// What it answers; none where it says what nobody asked for.
-    pub(crate) answers: Option<Answers>,
+    pub answers: Option<Answers>,
 }
 
 /// What a stream answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answers {
+pub enum Answers {
+    /// The request of this id.
     Request(Id<'static>),
     /// The requests of a batch.
     Batch,
@@ -50,7 +52,7 @@ pub(crate) enum Answers {
 
 impl Source {
     /// What the ids of its events begin with; the number of the event follows.
-    pub(crate) fn prefix(&self) -> String {
+    pub fn prefix(&self) -> String {
         let number = self.number.0;
         match &self.answers {
             None => format!("{number:x}."),
@@ -62,7 +64,7 @@ impl Source {
     }
 
     /// The stream and the number of the event that an id names.
-    pub(crate) fn parse(id: &str) -> Option<(Self, u64)> {
+    pub fn parse(id: &str) -> Option<(Self, u64)> {
         let (source, event) = id.rsplit_once('.')?;
         let (number, answers) =
             source.split_once('.').map_or((source, None), |(number, of)| (number, Some(of)));
@@ -88,7 +90,7 @@ mod tests {
         let request = |json: &str| Some(Answers::Request(Id::from_json(json).expect("an id").into_owned()));
         let kinds = [None, Some(Answers::Batch), request("-7"), request(r#""a.b \" ü""#)];
         for answers in kinds {
-            let source = Source { number: StreamNumber::next(), answers };
+            let source = Source { number: StreamNumber::give(), answers };
             for event in [0, 7, u64::MAX] {
                 let id = format!("{}{event}", source.prefix());
                 assert!(id.bytes().all(|byte| byte.is_ascii_graphic()), "{id}");
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn numbers_are_given_once() {
-        let (one, other) = (StreamNumber::next(), StreamNumber::next());
+        let (one, other) = (StreamNumber::give(), StreamNumber::give());
         assert_ne!(one, other);
         assert!(one.was_given_here() && other.was_given_here());
         let others = [BEGIN.wrapping_add(1 << 32), BEGIN.wrapping_sub(1)];
