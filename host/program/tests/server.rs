@@ -391,19 +391,24 @@ fn two_sessions_with_equal_ids_cannot_meet() {
     let passed = new.receive();
     assert_eq!((&passed["id"], &passed["result"]["content"][0]["text"]), (&json!(7), &json!("passed")));
 
-    // Both are asked the same under the same id, and each answer goes to the call that asked its client.
+    // Both are asked the same, and each answer goes to the call that asked its client; the other one's id is none to it.
     let [asks_old, asks_new] = [&mut old, &mut new].map(|client| {
         client.call(9, "AskUserQuestion", &question());
         let asks = client.receive();
         assert_eq!(asks["method"], "elicitation/create", "{asks}");
         asks
     });
-    assert_eq!(asks_old["id"], asks_new["id"]);
-    for (client, asks, chosen) in [(&mut new, asks_new, "B"), (&mut old, asks_old, "A")] {
+    assert_ne!(asks_old["id"], asks_new["id"]);
+    let answer = |asks: &Value, chosen: &str| {
         let form = asks["params"]["requestedSchema"]["properties"].as_object().expect("a form");
         let name = form.keys().next().expect("a question");
         let answer = json!({ "action": "accept", "content": { name: chosen } });
-        client.send(&json!({ "jsonrpc": "2.0", "id": asks["id"], "result": answer }));
+        json!({ "jsonrpc": "2.0", "id": asks["id"], "result": answer })
+    };
+    new.send(&answer(&asks_old, "B"));
+    old.send(&answer(&asks_new, "A"));
+    for (client, asks, chosen) in [(&mut new, asks_new, "B"), (&mut old, asks_old, "A")] {
+        client.send(&answer(&asks, chosen));
         let text = client.receive()["result"]["content"][0]["text"].take();
         assert!(text.as_str().expect("text").contains(chosen), "{text}");
     }

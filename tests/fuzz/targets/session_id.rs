@@ -1,7 +1,8 @@
-//! The id of a session: what nobody gave is none, and what was given says the same again.
+//! The ids of a session and of the events of its streams: what nobody gave is none, and what was given says the same again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use scorpiox_http_request::event_id::Source;
 use scorpiox_http_request::session_id::{Can, Handshake, Number};
 use scorpiox_mcp::Params;
 use scorpiox_rpc::{Incoming, Message};
@@ -14,6 +15,11 @@ fuzz_target!(|data: &[u8]| {
     let own = ["web".to_owned(), "ann".to_owned()];
     if let Ok(text) = std::str::from_utf8(data) {
         assert!(Handshake::opened(text, &seal, &own, NOW).is_none(), "nobody can guess a seal");
+        if let Some((source, event)) = Source::parse(text) {
+            let id = format!("{}{event}", source.prefix());
+            assert!(id.bytes().all(|byte| byte.is_ascii_graphic()), "{id}");
+            assert_eq!(Source::parse(&id), Some((source, event)));
+        }
     }
     // What a client says of itself, however it says it.
     let Ok(Incoming::Single(Message::Request { params, .. })) = Incoming::parse(data) else { return };
