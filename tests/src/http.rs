@@ -133,25 +133,29 @@ impl Response {
 }
 
 /// One connection.
-pub struct Connection(BufReader<TcpStream>);
+pub struct Connection {
+    stream: BufReader<TcpStream>,
+    /// What has come of events that were not read yet: a proxy may put several into one chunk, or cut one.
+    events: Vec<u8>,
+}
 
 impl Connection {
     /// Sends bytes as they are; whether the server took them.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
-        self.0.get_mut().write_all(bytes).is_ok()
+        self.stream.get_mut().write_all(bytes).is_ok()
     }
 
     /// What comes until the connection ends.
     pub fn rest(&mut self) -> String {
         let mut rest = Vec::new();
-        let _ = self.0.read_to_end(&mut rest);
+        let _ = self.stream.read_to_end(&mut rest);
         String::from_utf8_lossy(&rest).into_owned()
     }
 
     /// Whether the server closes the connection within some time.
     pub fn is_closed_within(&mut self, time: Duration) -> bool {
-        self.0.get_ref().set_read_timeout(Some(time)).expect("a time");
-        self.0.read_to_end(&mut Vec::new()).is_ok()
+        self.stream.get_ref().set_read_timeout(Some(time)).expect("a time");
+        self.stream.read_to_end(&mut Vec::new()).is_ok()
     }
 
     /// The head of an answer.
@@ -177,7 +181,7 @@ impl Connection {
             }
         } else if let Some(length) = response.header("content-length") {
             body.resize(length.parse().expect("a length"), 0);
-            self.0.read_exact(&mut body).expect("a body");
+            self.stream.read_exact(&mut body).expect("a body");
         }
         response.body = String::from_utf8(body).expect("UTF-8");
         response
@@ -212,7 +216,17 @@ impl Connection {
     /// An event, or a comment.
     #[allow(clippy::option_option)]
     fn piece(&mut self) -> Option<Option<(Option<String>, String)>> {
-        let piece = String::from_utf8(self.chunk()?).expect("UTF-8");
+        let end = loop {
+            match self.events.windows(2).position(|ends| ends == b"\n\n") {
+                Some(end) => break end + 2,
+                None => {
+                    let chunk = self.chunk()?;
+                    self.events.extend(chunk);
+                }
+            }
+        };
+        let piece: Vec<u8> = self.events.drain(..end).collect();
+        let piece = String::from_utf8(piece).expect("UTF-8");
         let field = |name: &str| {
             piece.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().to_owned()))
         };
@@ -223,14 +237,14 @@ impl Connection {
         let line = self.line();
         let size = usize::from_str_radix(line.trim(), 16).ok().filter(|size| *size > 0)?;
         let mut chunk = vec![0; size + 2];
-        self.0.read_exact(&mut chunk).ok()?;
+        self.stream.read_exact(&mut chunk).ok()?;
         chunk.truncate(size);
         Some(chunk)
     }
 
     fn line(&mut self) -> String {
         let mut line = String::new();
-        let _ = self.0.read_line(&mut line);
+        let _ = self.stream.read_line(&mut line);
         line.trim_end().to_owned()
     }
 }
@@ -261,7 +275,7 @@ impl HttpServer {
         let stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream.set_write_timeout(Some(PATIENCE)).expect("a time");
-        Connection(BufReader::new(stream))
+        Connection { stream: BufReader::new(stream), events: Vec::new() }
     }
 
     /// The same server for who shows another token.
@@ -310,7 +324,7 @@ impl HttpServer {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream.set_write_timeout(Some(PATIENCE)).expect("a time");
-        let mut connection = Connection(BufReader::new(stream));
+        let mut connection = Connection { stream: BufReader::new(stream), events: Vec::new() };
         connection.send(&request.bytes());
         connection.response()
     }
