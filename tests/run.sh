@@ -50,9 +50,10 @@ tests/team/set-up.sh
 # Plugins with WASI are built for it.
 [ -e "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ] || rustup target add wasm32-wasip2
 # Most of these tests wait: for time to pass, for processes, for screens. The others measure how
-# long something takes, and have the machine to themselves.
+# long something takes, and have the machine to themselves; and some start clients that are installed meanwhile.
 measuring=(faults:: bulk:: shell::output:: plugins::many::)
-(cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}")
+clients=http::others::
+(cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}" --skip=$clients)
 
 section "tool logic, natively, and the fuzz targets, which were built meanwhile"
 wait $meanwhile || { cat target/meanwhile.txt; exit 1; }
@@ -63,6 +64,7 @@ section "the finished program: what measures"
 (cd tests && cargo test --quiet --test e2e -- "${measuring[@]}")
 
 section "real clients"
+(cd tests && cargo test --quiet --test e2e -- $clients)
 tests/clients/run.sh target/release/scorpiox-code
 
 section "the official conformance suite"

@@ -18,6 +18,8 @@ mod modern;
 #[cfg(unix)]
 mod observe;
 #[cfg(unix)]
+mod others;
+#[cfg(unix)]
 mod proxies;
 #[cfg(unix)]
 mod replicas;

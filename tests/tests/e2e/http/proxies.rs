@@ -55,7 +55,7 @@ impl Proxy {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
         let mut text = format!(
-            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n  option redispatch 1\n  retries 10\n  \
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n  option http-no-delay\n  option redispatch 1\n  retries 10\n  \
              retry-on conn-failure 503\nfrontend clients\n  bind {address}\n  default_backend servers\nbackend servers\n  \
              balance roundrobin\n"
         );

@@ -88,6 +88,25 @@ impl Team {
         self.program.home().join("log")
     }
 
+    /// Asserts that what was acknowledged is in the database, and nothing is there twice.
+    pub(super) fn has_kept<'a>(
+        &self,
+        database: &Postgres,
+        name: &str,
+        acknowledged: impl IntoIterator<Item = &'a str>,
+    ) {
+        let stored = stored(database, name);
+        for name in acknowledged {
+            assert!(stored.contains_key(name), "{name} is lost");
+        }
+        // Also what nobody was told of happened once at most, whoever tried it again.
+        for (name, times) in &stored {
+            assert_eq!(*times, 1, "{name}");
+        }
+        let log = fs::read_to_string(self.log()).expect("a log");
+        assert!(!log.contains("panicked"), "{log}");
+    }
+
     pub(super) fn all(&self) -> Vec<HttpServer> {
         (0..self.homes.len()).map(|machine| self.start(machine, 0)).collect()
     }
@@ -153,17 +172,8 @@ impl Load {
             drop(stops);
             after
         });
-        let stored = stored(&database_after, database);
         let acknowledged = load.acknowledged.into_inner().expect("no panic");
-        for (name, _) in &acknowledged {
-            assert!(stored.contains_key(name), "{name} is lost");
-        }
-        // Also what nobody was told of happened once at most, whoever tried it again.
-        for (name, times) in &stored {
-            assert_eq!(*times, 1, "{name}");
-        }
-        let log = fs::read_to_string(team.log()).expect("a log");
-        assert!(!log.contains("panicked"), "{log}");
+        team.has_kept(&database_after, database, acknowledged.iter().map(|(name, _)| name.as_str()));
         let recoveries = load.recoveries.into_inner().expect("no panic");
         println!("{} acknowledged; recovered after {recoveries:?}", acknowledged.len());
     }
