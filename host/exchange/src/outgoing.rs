@@ -22,15 +22,17 @@ const NEWS_TIME: Duration = Duration::from_secs(15);
 /// Longest text of a client's error that is repeated, in characters.
 const MAX_ERROR_CHARS: usize = 300;
 
-/// What the ids of this process' requests begin with. An answer to another process, which asked the same client before or
-/// beside this one, is never taken for one to this; nor do ids look like those that a client's own counter gives.
-static PREFIX: LazyLock<String> =
-    LazyLock::new(|| format!("scorpiox-{:x}-", RandomState::new().hash_one(())));
+/// What ids of requests begin with, as those do not that a client's own counter gives.
+const MARK: &str = "scorpiox-";
+/// The same with what tells this process: an answer to another one, which asked the same client before or beside it, is never
+/// taken for one to this.
+static PREFIX: LazyLock<String> = LazyLock::new(|| format!("{MARK}{:x}-", RandomState::new().hash_one(())));
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether this process gave a request that id.
-pub fn was_asked_here(id: &Id<'_>) -> bool {
-    id.as_json().strip_prefix('"').is_some_and(|id| id.starts_with(&**PREFIX))
+/// Whether a request with that id may be another process' of this program.
+pub fn may_be_asked_elsewhere(id: &Id<'_>) -> bool {
+    let id = id.as_json().strip_prefix('"').unwrap_or_default();
+    id.starts_with(MARK) && !id.starts_with(&**PREFIX)
 }
 
 /// Requests that the client has not answered.

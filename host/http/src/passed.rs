@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use hyper::HeaderMap;
-use scorpiox_exchange::outgoing::was_asked_here;
+use hyper::{HeaderMap, StatusCode};
+use scorpiox_exchange::outgoing::may_be_asked_elsewhere;
 use scorpiox_http_request::admission;
 use scorpiox_http_request::session_id::Number;
 use scorpiox_mcp::RpcError;
@@ -17,6 +17,8 @@ use crate::post::SESSION;
 use crate::served::Caller;
 use crate::stream::Stream;
 
+/// Most bytes of a message that is passed on: all servers get it.
+const MAX_BYTES: usize = 1024 * 1024;
 const CANCEL: &str = "notifications/cancelled";
 
 /// Whether a message is about a call that runs.
@@ -30,9 +32,10 @@ fn is_about_a_call(message: &Message<'_>) -> bool {
 
 /// Whether another server may have to hear it.
 fn concerns_others(message: &Message<'_>) -> bool {
-    let is_for_this =
-        matches!(message, Message::Response { id, .. } if id.as_ref().is_none_or(was_asked_here));
-    is_about_a_call(message) && !is_for_this
+    match message {
+        Message::Response { id, .. } => id.as_ref().is_some_and(may_be_asked_elsewhere),
+        _ => is_about_a_call(message),
+    }
 }
 
 /// Passes on what other servers may have to hear of a body, which may be a batch.
@@ -41,33 +44,37 @@ pub(crate) async fn pass_on(
     caller: &Caller,
     headers: &HeaderMap,
     body: &[u8],
-) -> Result<(), RpcError> {
+) -> Result<(), (StatusCode, RpcError)> {
     let sessions = &endpoint.sessions;
     if !sessions.shared().is_database() {
         return Ok(());
     }
     let id = admission::only(headers, &SESSION);
     let Some(number) = id.and_then(|id| sessions.number(caller, id)) else { return Ok(()) };
-    let passed: Vec<_> = match Incoming::parse(body) {
+    let members: Vec<&str> = match Incoming::parse(body) {
         Ok(Incoming::Single(message)) if concerns_others(&message) => {
-            sessions.shared().pass_on(&number, body).into_iter().collect()
+            std::str::from_utf8(body).into_iter().collect()
         }
         Ok(Incoming::Batch(batch)) => {
             let members = batch.0.iter().map(|member| member.get());
-            let others =
-                members.filter(|member| Message::parse(member).is_ok_and(|read| concerns_others(&read)));
-            others.filter_map(|member| sessions.shared().pass_on(&number, member.as_bytes())).collect()
+            members.filter(|member| Message::parse(member).is_ok_and(|read| concerns_others(&read))).collect()
         }
         _ => return Ok(()),
     };
-    for passed in passed {
+    for member in members {
+        if member.len() > MAX_BYTES {
+            let why = format!(
+                "an answer for another server has at most {MAX_BYTES} bytes, not {}; a balancer that sends a client to the same server lets longer ones through",
+                member.len()
+            );
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, RpcError::invalid_request(why)));
+        }
+        let Some(passed) = sessions.shared().pass_on(&number, member.as_bytes()) else { continue };
         let written = endpoint.handle.spawn_blocking(passed).await;
         written.map_err(std::io::Error::other).flatten().map_err(|error| {
             tracing::error!("a client's message is not passed on to other servers: {error}");
-            RpcError::new(
-                BUSY,
-                "the message cannot be passed on to the server that it is for; repeat it later",
-            )
+            let why = "the message cannot be passed on to the server that it is for; repeat it later";
+            (StatusCode::SERVICE_UNAVAILABLE, RpcError::new(BUSY, why))
         })?;
     }
     Ok(())

@@ -247,8 +247,8 @@ async fn legacy_answer(
         }
     };
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
-        if let Err(error) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
-            return answer::error(StatusCode::SERVICE_UNAVAILABLE, None, &error);
+        if let Err((status, error)) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
+            return answer::error(status, None, &error);
         }
         running::run(endpoint, client, None, body, Stream::passing());
         return answer::empty(StatusCode::ACCEPTED);
@@ -383,7 +383,7 @@ async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, b
         Ok(client) if client.session.takes_batches() => {
             match passed::pass_on(endpoint, caller, headers, &body.bytes).await {
                 Ok(()) => return spoken(endpoint, client, None, body).await,
-                Err(error) => answer::error(StatusCode::SERVICE_UNAVAILABLE, None, &error),
+                Err((status, error)) => answer::error(status, None, &error),
             }
         }
         Ok(_) => answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone"),

@@ -13,8 +13,8 @@ use crate::database::Database;
 pub(crate) const CHANNEL: &str = "scorpiox_code_passed";
 /// A notification has less than 8,000 bytes, of which some are no part of the text.
 const PIECE_BYTES: usize = 7800;
-/// Most bytes of a text: what a client may say at once, sealed.
-const MAX_BYTES: usize = 24 * 1024 * 1024;
+/// Most bytes of a text.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// Is told each text.
 pub(crate) type Hear = Box<dyn Fn(&str) + Send + Sync>;
@@ -24,7 +24,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// Those of connecting and writing, and a text of more than 24 MiB.
+    /// Those of connecting and writing, and a text of more than 2 MiB.
     pub fn pass_on(&self, text: &str) -> Result<(), StoreError> {
         if !text.is_ascii() || text.len() > MAX_BYTES {
             return Err(StoreError::Other(format!("{} bytes are too long to be passed on", text.len())));

@@ -246,6 +246,9 @@ fn what_a_client_says_to_one_server_reaches_the_call_at_another() {
         let result =
             json!({ "action": "accept", "content": { name: choice }, "_meta": { "example.com/more": more } });
         let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+        let mut too_long = answer.clone();
+        too_long["result"]["_meta"]["example.com/more"] = json!("x".repeat(1 << 20));
+        assert_eq!(say(&servers[2], &too_long), 413, "the call still waits");
         assert_eq!(say(&servers[2], &answer), 202);
         let answered = connection.message().expect("an answer");
         assert!(answered["result"]["isError"] == json!(false), "{answered}");
