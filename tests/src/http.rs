@@ -14,6 +14,8 @@ use crate::program::ends_within;
 
 /// Longest time that any single answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a stream may say nothing but that it is still there.
+const ONLY_COMMENTS: Duration = Duration::from_secs(90);
 const NEWEST: &str = "2026-07-28";
 
 /// A program that serves over HTTP. Killed when dropped.
@@ -189,16 +191,23 @@ impl Connection {
 
     /// The next event of a stream: its id and its data; nothing at its end. Comments are passed by.
     pub fn event(&mut self) -> Option<(Option<String>, String)> {
+        let begun = Instant::now();
         loop {
             if let Some(event) = self.piece()? {
                 return Some(event);
             }
+            assert!(begun.elapsed() < ONLY_COMMENTS, "nothing but comments for {ONLY_COMMENTS:?}");
         }
     }
 
     /// The next event that is a message.
     pub fn message(&mut self) -> Option<Value> {
-        self.message_within(Duration::MAX)
+        loop {
+            let (_, data) = self.event()?;
+            if !data.is_empty() {
+                return Some(message(&data));
+            }
+        }
     }
 
     /// The same, where it comes within this time, and one comment more.
@@ -207,7 +216,7 @@ impl Connection {
         while begun.elapsed() < time {
             let Some((_, data)) = self.piece()? else { continue };
             if !data.is_empty() {
-                return Some(serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}")));
+                return Some(message(&data));
             }
         }
         None
@@ -247,6 +256,10 @@ impl Connection {
         let _ = self.stream.read_line(&mut line);
         line.trim_end().to_owned()
     }
+}
+
+fn message(data: &str) -> Value {
+    serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"))
 }
 
 impl HttpServer {

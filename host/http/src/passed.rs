@@ -50,7 +50,7 @@ pub(crate) async fn pass_on(
         return Ok(());
     }
     let id = admission::only(headers, &SESSION);
-    let Some(number) = id.and_then(|id| sessions.number(caller, id)) else { return Ok(()) };
+    let Some(number) = id.and_then(|id| sessions.known(caller, id)) else { return Ok(()) };
     let members: Vec<&str> = match Incoming::parse(body) {
         Ok(Incoming::Single(message)) if concerns_others(&message) => {
             std::str::from_utf8(body).into_iter().collect()

@@ -190,18 +190,13 @@ impl Sessions {
         Ok(opened().map(|(number, handshake)| Found::Away(number, handshake)))
     }
 
-    /// The number of the session of an id, which is held.
-    pub(crate) fn number(&self, caller: &Caller, id: &str) -> Option<Number> {
-        self.known(caller, id)
-    }
-
     /// The client of a session, where that is held.
     pub(crate) fn held(&self, number: &Number) -> Option<Arc<Client>> {
         self.states.lock().clients.get(number).map(|kept| Arc::clone(&kept.client))
     }
 
     /// The number of an id that was opened before, for the same caller, and is good.
-    fn known(&self, caller: &Caller, id: &str) -> Option<Number> {
+    pub(crate) fn known(&self, caller: &Caller, id: &str) -> Option<Number> {
         let held = self.states.lock();
         let number = *held.numbers.get(id)?;
         let kept = held.clients.get(&number)?;

@@ -84,8 +84,8 @@ impl Client {
     /// Waits until it has done some more of each kind.
     fn goes_on(&self, after: &str, [made, answered]: [usize; 2], begun: Instant) {
         while self.count()[0] < made + SOME || self.count()[1] < answered + SOME {
-            let failed = &self.done.lock().expect("no panic").failed;
-            assert!(begun.elapsed() < RECOVERY, "{}, {after}: {:?}", self.name, failed.last());
+            let failed = self.done.lock().expect("no panic").failed.last().cloned();
+            assert!(begun.elapsed() < RECOVERY, "{}, {after}: {failed:?}", self.name);
             thread::sleep(Duration::from_millis(5));
         }
     }

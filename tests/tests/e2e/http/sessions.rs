@@ -147,10 +147,10 @@ fn gone(server: &HttpServer, session: &str, id: &str) -> Value {
     error["id"].clone()
 }
 
-/// Its numbers begin anew with each start, and those of other streams are none of theirs.
+/// Whether it was started again or is another one on the same home: what it gives numbers to itself is nothing of the other's.
 #[cfg(unix)] // commands
 #[test]
-fn a_stream_of_a_server_that_was_started_again_is_answered_with_an_error() {
+fn a_stream_that_a_server_does_not_have_is_answered_with_an_error() {
     let program = Program::new();
     let server = program.serve_http(0);
     for (revision, request) in [("2025-11-25", json!("r-1 \u{1f514}")), ("2025-06-18", json!(7))] {
