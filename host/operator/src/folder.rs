@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use scorpiox_policy::{is_name, is_protected_name};
+use scorpiox_policy::{TOOLCHAINS, is_name, is_protected_name};
 use sha2::{Digest, Sha256};
 
 /// Folders of the system. A client that starts servers there, or below, has no project
@@ -145,7 +145,16 @@ fn is_project(path: &Path, home: Option<&Path>) -> bool {
     let in_system = SYSTEM_TREES.iter().any(|folder| lies_in(path, Path::new(folder)));
     let kept = |home: &PathBuf| AT_HOME.iter().any(|name| path == home.join(name));
     let is_kept = home.as_ref().is_some_and(kept) || is_protected(path);
-    !is_root && !above_home && !is_holder && !is_kept && (in_home || !in_system)
+    let is_program = home.as_ref().is_some_and(|home| lies_in_toolchain(path, home));
+    !is_root && !above_home && !is_holder && !is_kept && !is_program && (in_home || !in_system)
+}
+
+/// Whether a path is, or lies in, a folder from which programs are started outside of the sandbox, wherever a link in
+/// the home folder leads to.
+fn lies_in_toolchain(path: &Path, home: &Path) -> bool {
+    TOOLCHAINS.iter().map(|name| home.join(name)).any(|folder| {
+        lies_in(path, &folder) || dunce::canonicalize(&folder).is_ok_and(|folder| lies_in(path, &folder))
+    })
 }
 
 /// Whether a path is a folder, or lies in it, by the system's own rule for names.
@@ -237,6 +246,30 @@ mod tests {
         }
         for folder in ["p/.claude/worktrees", "p/.claude/worktrees/x/.vscode"] {
             assert_eq!(find(&format!("/home/ann/{folder}"), "/home/ann"), None, "{folder}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_of_toolchains_are_nobodys_project() {
+        let root = tempfile::tempdir().expect("tempdir");
+        let root = dunce::canonicalize(root.path()).expect("path");
+        let (home, disk) = (root.join("home"), root.join("disk"));
+        for folder in
+            [home.join(".rustup/toolchains/stable/bin"), home.join("go/src/x"), disk.join("cargo/bin")]
+        {
+            std::fs::create_dir_all(folder).expect("folders");
+        }
+        std::os::unix::fs::symlink(disk.join("cargo"), home.join(".cargo")).expect("a link");
+        let is_one = |path: PathBuf| is_project(&path, Some(&home));
+        for folder in
+            [home.join(".rustup"), home.join(".rustup/toolchains/stable/bin"), disk.join("cargo/bin")]
+        {
+            assert!(!is_one(folder.clone()), "{}", folder.display());
+        }
+        // Programs that lie in a workspace have rules of their own.
+        for folder in [disk.join("cargo"), home.join("go"), home.join("go/src/x")] {
+            assert!(is_one(folder.clone()), "{}", folder.display());
         }
     }
 

@@ -44,12 +44,15 @@ impl AddressPolicy {
     }
 }
 
-/// The IANA registry of special addresses, read as: not globally reachable.
-const SPECIAL_V4: [(Ipv4Net, &str); 16] = [
+/// The IANA registry of special addresses, read as: not globally reachable. Azure's host agent has a public address that
+/// leads to the machine's own host, with its certificates and settings; metadata services of other clouds have
+/// addresses of the registry.
+const SPECIAL_V4: [(Ipv4Net, &str); 17] = [
     (v4([0, 0, 0, 0], 8), "an address of this machine"),
     (v4([10, 0, 0, 0], 8), "a private address"),
     (v4([100, 64, 0, 0], 10), "an address of a provider's own network"),
     (v4([127, 0, 0, 0], 8), "an address of this machine"),
+    (v4([168, 63, 129, 16], 32), "the address of a cloud's host agent"),
     (v4([169, 254, 0, 0], 16), "a link-local address, as metadata services have"),
     (v4([172, 16, 0, 0], 12), "a private address"),
     (v4([192, 0, 0, 0], 24), "a reserved address"),
@@ -106,9 +109,14 @@ mod tests {
 
     #[test]
     fn addresses_of_the_world_are_open() {
-        for address in
-            ["1.1.1.1", "8.8.8.8", "93.184.215.14", "2606:4700:4700::1111", "2a00:1450:4001:81b::200e"]
-        {
+        for address in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "168.63.129.15",
+            "93.184.215.14",
+            "2606:4700:4700::1111",
+            "2a00:1450:4001:81b::200e",
+        ] {
             assert!(is_open(address), "{address}");
         }
     }
@@ -124,6 +132,13 @@ mod tests {
             "172.31.255.255",
             "192.168.1.1",
             "169.254.169.254",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
+            "64:ff9b::a83f:8110",
+            "100.100.100.200",
+            "192.0.0.192",
+            "fd20:ce::254",
+            "fd00:42::42",
             "100.64.0.1",
             "224.0.0.1",
             "255.255.255.255",

@@ -265,8 +265,20 @@ fn beside_own(
     path: &Path,
     written_by: Option<Source>,
 ) -> Result<(), ShellError> {
-    let Some(rule) = written_by.filter(|_| path != site.workspace) else { return Ok(()) };
+    let Some(rule) = written_by else { return Ok(()) };
     let mut others = existing(&places.toolchains);
+    if path == site.workspace {
+        // Programs inside of it have rules of their own. Inside of them it would have none.
+        return match others.iter().find(|other| path.starts_with(other)) {
+            None => Ok(()),
+            Some(other) => Err(ShellError::Unenforceable(format!(
+                "the workspace {} lies in {}, where programs outside the sandbox start from, so that commands could \
+                 change what you run next; open another folder",
+                path.display(),
+                other.display()
+            ))),
+        };
+    }
     others.push(site.own_home.clone());
     others.extend(Path::new(MANAGED_FILE).parent().map(Path::to_owned));
     let policy = Trail::follow(&site.own_policy());
@@ -373,3 +385,6 @@ fn decided(decision: HostDecision<'_>, list: &str) -> Result<String, Denied> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,10 +130,11 @@ impl View<'_> {
     fn add_other_names(survey: &Survey, special: &mut Special) {
         let hidden = special.hidden().iter().filter(|(_, why)| matches!(why, Why::Denied));
         let hidden: Vec<_> = hidden.map(|(path, why)| (path.clone(), *why, true)).collect();
+        let count = hidden.len();
         let frozen = special.frozen().iter().map(|(path, why)| (path.clone(), *why, false));
         let rules: Vec<_> = hidden.into_iter().chain(frozen).collect();
         let paths: Vec<&Path> = rules.iter().map(|(path, ..)| path.as_path()).collect();
-        let OtherNames { names, unseen } = survey.other_names(&paths);
+        let OtherNames { names, unseen } = survey.other_names(&paths, count);
         for (path, at) in names {
             match rules.get(at) {
                 Some((_, why, true)) => special.hide(&path, *why),

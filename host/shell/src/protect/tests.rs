@@ -1,6 +1,7 @@
 use std::fs;
 
 use scorpiox_bed::Bed;
+use scorpiox_cell::Cover;
 use scorpiox_policy::{Places, Policy};
 
 use super::*;
@@ -175,6 +176,36 @@ fn decoys_by_any_name_do_not_open_a_repository() {
     );
     writable(&bed, &special, &["work/z/x", "work/.git/index"]);
     assert_eq!(special.unseen(), [(bed.at("work/!a"), "holds too many repositories")]);
+}
+
+#[test]
+fn a_denied_file_with_a_name_in_a_protected_folder_is_denied_there_too() {
+    let bed = bed();
+    bed.put("work/.env", "SECRET");
+    bed.put("work/keys/.env/deep/one", "SECRET");
+    bed.put("work/.vscode/sub/tasks.json", "");
+    bed.put("work/.git/hooks/pre-commit", "");
+    for (from, to) in [
+        ("work/.env", "work/.vscode/sub/plain"),
+        ("work/.env", "work/.git/hooks/note"),
+        ("work/keys/.env/deep/one", "work/.claude"),
+        ("work/keys/.env/deep/one", "work/.vscode/other"),
+        ("work/.vscode/sub/tasks.json", "work/.git/hooks/tasks"),
+    ] {
+        fs::hard_link(bed.at(from), bed.at(to)).expect("a link");
+    }
+    let special = special(&bed);
+    for denied in ["work/.vscode/sub/plain", "work/.git/hooks/note", "work/.claude", "work/.vscode/other"] {
+        assert!(special.closes(&bed.at(denied), false).is_some(), "{denied}");
+    }
+    let covers = special.covers();
+    let hides = |path: &str| {
+        covers.iter().any(|cover| matches!(cover, Cover::Hide(at) if at.as_path() == bed.at(path)))
+    };
+    assert!(hides("work/.vscode/sub/plain") && hides("work/.git/hooks/note"));
+    for readable in ["work/.vscode/sub/tasks.json", "work/.git/hooks/tasks", "work/.git/hooks/pre-commit"] {
+        assert!(special.closes(&bed.at(readable), false).is_none(), "{readable}");
+    }
 }
 
 #[test]

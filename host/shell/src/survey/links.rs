@@ -4,7 +4,8 @@
 //! Which files lie in a folder is remembered with it, so nothing is read for this but what has changed,
 //! and there is no bound on how much may be compared.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,10 @@ impl Survey {
 
     /// Under what names the files at and below these paths lie in the trees; the first path that
     /// has a file counts. By what the last look found.
-    pub(crate) fn other_names(&self, paths: &[&Path]) -> OtherNames {
+    ///
+    /// The first `hidden` paths are hidden, all others only frozen: a file of a hidden path is found in frozen
+    /// folders too, where it could be read.
+    pub(crate) fn other_names(&self, paths: &[&Path], hidden: usize) -> OtherNames {
         let memory = self.memory();
         let wanted = Wanted::of(paths, &memory);
         if wanted.files.is_empty() {
@@ -45,13 +49,18 @@ impl Survey {
         }
         let mut other = OtherNames::default();
         for (path, folder) in &memory.folders {
-            if wanted.folders.contains(path.as_path()) || !folder.files().any(|file| wanted.has(file)) {
+            let most = match wanted.folders.get(path.as_path()) {
+                Some(at) if *at < hidden => continue,
+                Some(_) => hidden,
+                None => paths.len(),
+            };
+            let is_wanted = |file| wanted.at(file).is_some_and(|at| at < most);
+            if !folder.files().any(is_wanted) {
                 continue;
             }
-            match names_of(path, |file| wanted.has(file)) {
+            match names_of(path, is_wanted) {
                 Ok(found) => {
-                    let named =
-                        found.into_iter().filter_map(|(path, file)| Some((path, *wanted.files.get(&file)?)));
+                    let named = found.into_iter().filter_map(|(path, file)| Some((path, wanted.at(file)?)));
                     other.names.extend(named);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -65,15 +74,15 @@ impl Survey {
 /// Files that are looked for.
 struct Wanted<'a> {
     files: HashMap<Identity, usize>,
-    /// Folders that all of them have a rule in.
-    folders: HashSet<&'a Path>,
+    /// Folders in which every file has a rule, with the number of the path that gives it.
+    folders: HashMap<&'a Path, usize>,
     /// A bit for what the number of a file ends in, since most files are none of these.
     likely: Vec<u64>,
 }
 
 impl<'a> Wanted<'a> {
     fn of(paths: &[&Path], memory: &'a Memory) -> Self {
-        let mut wanted = Self { files: HashMap::new(), folders: HashSet::new(), likely: vec![0; 1024] };
+        let mut wanted = Self { files: HashMap::new(), folders: HashMap::new(), likely: vec![0; 1024] };
         for (at, path) in paths.iter().enumerate() {
             match memory.folders.get_key_value(*path) {
                 Some((path, _)) => wanted.add_below(path, at, memory),
@@ -86,9 +95,9 @@ impl<'a> Wanted<'a> {
     fn add_below(&mut self, path: &'a Path, at: usize, memory: &'a Memory) {
         let mut open = vec![path];
         while let Some(path) = open.pop() {
-            let Some(folder) = memory.folders.get(path).filter(|_| self.folders.insert(path)) else {
-                continue;
-            };
+            let Some(folder) = memory.folders.get(path) else { continue };
+            let Entry::Vacant(entry) = self.folders.entry(path) else { continue };
+            entry.insert(at);
             for file in folder.files() {
                 self.add(file, at);
             }
@@ -113,9 +122,11 @@ impl<'a> Wanted<'a> {
         self.files.entry(file).or_insert(at);
     }
 
-    fn has(&self, file: Identity) -> bool {
+    /// The number of the path that a file has or lies below, if it is wanted.
+    fn at(&self, file: Identity) -> Option<usize> {
         let (word, bit) = place(file);
-        self.likely.get(word).is_some_and(|word| word & bit != 0) && self.files.contains_key(&file)
+        let is_likely = self.likely.get(word).is_some_and(|word| word & bit != 0);
+        is_likely.then(|| self.files.get(&file).copied()).flatten()
     }
 }
 
