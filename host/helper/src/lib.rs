@@ -21,6 +21,7 @@ mod bwrap;
 mod call;
 mod confine;
 mod covers;
+mod kernel_memory;
 mod landlock;
 mod namespaces;
 mod questions;

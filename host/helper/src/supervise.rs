@@ -14,6 +14,7 @@ use scorpiox_cell::packet;
 use scorpiox_cell::wire::{CommandSpec, Ended, Event, Fault, Outcome, Status, Stop};
 use scorpiox_kernel::sys;
 
+use crate::kernel_memory::KernelMemory;
 use crate::questions::Questions;
 use crate::tree::Tree;
 
@@ -38,6 +39,7 @@ pub(super) struct Supervisor<'a> {
     pub shell: Pid,
     pub tree: Tree,
     pub started: Instant,
+    kernel_memory: KernelMemory,
     questions: Option<Questions>,
     /// Nobody is left who could.
     nobody_asks: bool,
@@ -77,6 +79,7 @@ impl<'a> Supervisor<'a> {
             shell,
             tree,
             started,
+            kernel_memory: KernelMemory::new(),
             questions,
             nobody_asks: false,
             worked: HashMap::new(),
@@ -208,7 +211,8 @@ impl<'a> Supervisor<'a> {
             self.worked.extend(used.worked);
         }
         let limits = &self.order.limits;
-        if used.memory > limits.memory && self.tree.memory_shared_out() > limits.memory {
+        let is_over = used.memory > limits.memory && self.tree.memory_shared_out() > limits.memory;
+        if is_over || self.kernel_memory.exceeds(limits.memory, self.tree) {
             self.end(Ended::Memory, Stop::Now);
         } else if used.processes > limits.processes {
             self.end(Ended::Processes, Stop::Now);

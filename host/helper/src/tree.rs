@@ -82,6 +82,18 @@ impl Tree {
         self.descriptors(|link| link.starts_with(b"anon_inode:[eventpoll]"))
     }
 
+    /// How many descriptors they have open.
+    pub(super) fn all_descriptors(self) -> u32 {
+        self.descriptors(|_| true)
+    }
+
+    /// The numbers of its processes.
+    pub(super) fn numbers(self) -> HashSet<i32> {
+        let mut numbers = HashSet::new();
+        self.each(|found| drop(numbers.insert(found.pid.as_raw_nonzero().get())));
+        numbers
+    }
+
     /// How many of their descriptors count, by what the kernel says they lead to. Of a process that
     /// lets nobody look, each does.
     fn descriptors(self, mut counts: impl FnMut(&[u8]) -> bool) -> u32 {

@@ -302,6 +302,18 @@ fn limits_hold_when_the_supervisor_is_attacked() {
     });
 }
 
+/// A lock takes the kernel 200 bytes, which no process's memory shows.
+#[test]
+fn locks_count_for_the_memory_of_a_command() {
+    for_each_tier(|bed| {
+        bed.arm("processes");
+        bed.limits.memory = 64 << 20;
+        let finished = bed.run("./processes lock");
+        assert!(!finished.text.contains("ESCAPED"), "{}", finished.text);
+        assert_eq!(finished.outcome.and_then(|outcome| outcome.ended), Some(Ended::Memory));
+    });
+}
+
 #[test]
 fn no_process_outlives_its_command_when_those_above_are_attacked() {
     for_each_tier(|bed| {
