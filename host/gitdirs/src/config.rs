@@ -3,58 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::read;
+use crate::harmless::is_harmless;
+use crate::parse::{Entry, parse};
+use crate::read::{self, Text};
+use crate::user::User;
 use crate::words::words;
 
 /// Bytes that a configuration counts for at least: reading many empty ones takes time, too.
 const LEAST_BYTES: u64 = 512;
-/// Keys whose values are commands, whatever section they stand in.
-const COMMANDS: [&str; 33] = [
-    "alternaterefscommand",
-    "askpass",
-    "cccmd",
-    "clean",
-    "cmd",
-    "command",
-    "defaultkeycommand",
-    "difffilter",
-    "driver",
-    "editor",
-    "external",
-    "fsmonitor",
-    "gitproxy",
-    "headercmd",
-    "helper",
-    "httpd",
-    "packobjectshook",
-    "pager",
-    "path",
-    "process",
-    "program",
-    "receivepack",
-    "recentobjectshook",
-    "sendmailcmd",
-    "smtpserver",
-    "smudge",
-    "sshcommand",
-    "textconv",
-    "tocmd",
-    "tunnel",
-    "update",
-    "uploadpack",
-    "vcs",
-];
-/// Sections whose values are commands, whatever the key.
-const COMMAND_SECTIONS: [&str; 3] = ["alias", "pager", "hook"];
-
-/// One `key = value`.
-#[derive(Debug, PartialEq, Eq)]
-struct Entry {
-    /// In small letters, as is the key.
-    section: String,
-    key: String,
-    value: String,
-}
+/// What means something to a shell: a value with it is no path, but for one that is there.
+const SHELL: &[u8] = b"\"'$;|&()<>`!\n";
 
 /// What a configuration names.
 #[derive(Debug, Default)]
@@ -67,9 +25,9 @@ pub(crate) struct Named {
     pub words: Vec<NamedWord>,
     /// The work tree, relative to the folder of the repository.
     pub work_trees: Vec<PathBuf>,
-    /// It starts programs: by a command, or by naming hooks.
+    /// Something in it is not known to be harmless.
     pub starts: bool,
-    /// Something was not read: there is more of it than is read.
+    /// Something was not read: there is more of it than is read, or it names a user who is not known.
     pub is_cut: bool,
 }
 
@@ -83,168 +41,114 @@ pub(crate) struct NamedWord {
 
 impl Named {
     /// Reads a configuration and all that it includes, `left` bytes at most.
-    pub(crate) fn read(file: &Path, home: Option<&Path>, left: &mut u64) -> Self {
+    pub(crate) fn read(file: &Path, user: &User, left: &mut u64) -> Self {
         let mut named = Self::default();
-        let mut open = vec![file.to_owned()];
+        named.follow(vec![file.to_owned()], user, left);
+        named
+    }
+
+    /// What stands in the environment instead of a file.
+    pub(crate) fn given(user: &User, left: &mut u64) -> Self {
+        let (mut named, mut open) = (Self::default(), Vec::new());
+        for entry in &user.given {
+            named.note(entry, Path::new(""), user, &mut open);
+        }
+        named.follow(open, user, left);
+        named
+    }
+
+    fn follow(&mut self, mut open: Vec<PathBuf>, user: &User, left: &mut u64) {
         let mut seen = BTreeSet::new();
         while let Some(file) = open.pop() {
             if !seen.insert(dunce::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
                 continue;
             }
-            let Some(text) = read::text(&file, *left) else { continue };
-            *left = left.saturating_sub(LEAST_BYTES.max(text.bytes.len() as u64));
-            if text.is_cut {
-                named.is_cut = true;
+            let Some(Text { bytes, is_cut }) = read::text(&file, *left) else { continue };
+            *left = left.saturating_sub(LEAST_BYTES.max(bytes.len() as u64));
+            if is_cut {
+                self.is_cut = true;
                 *left = 0;
-                return named;
+                return;
             }
-            for entry in parse(&String::from_utf8_lossy(&text.bytes)) {
-                named.note(&entry, &file, home, &mut open);
+            let parsed = parse(&bytes);
+            self.starts |= parsed.is_broken;
+            for entry in &parsed.entries {
+                self.note(entry, &file, user, &mut open);
             }
         }
-        named
     }
 
-    fn note(&mut self, entry: &Entry, file: &Path, home: Option<&Path>, open: &mut Vec<PathBuf>) {
-        let Entry { section, key, value } = entry;
-        let Some(path) = expand(value, home) else { return };
-        match (section.as_str(), key.as_str()) {
-            ("include" | "includeif", "path") => {
-                let path = file.parent().unwrap_or(file).join(path);
-                open.push(path.clone());
-                self.includes.push(path);
-            }
-            ("core", "hookspath") => {
+    fn note(&mut self, entry: &Entry, file: &Path, user: &User, open: &mut Vec<PathBuf>) {
+        let (section, key) = (entry.section(), entry.key());
+        match (section.as_slice(), key.as_slice()) {
+            (b"include" | b"includeif", b"path") => {
                 self.starts = true;
-                self.hooks.push(path);
-            }
-            // What it holds is copied into new repositories, hooks too.
-            ("init", "templatedir") => {
-                self.starts = true;
-                self.hooks.extend([path.join("hooks"), path]);
-            }
-            ("core", "worktree") => self.work_trees.push(path),
-            (section, key) => {
-                let is_shell = value.starts_with('!');
-                let runs = COMMANDS.contains(&key) || COMMAND_SECTIONS.contains(&section);
-                if runs || is_shell || value.starts_with("ext::") {
-                    // Other aliases are commands of git, which starts no programs by their words.
-                    let is_program = is_shell || section != "alias";
-                    self.starts |= is_program;
-                    self.note_command(value.trim_start_matches("ext::"), is_program, home);
+                for path in self.paths(entry, user) {
+                    let path = file.parent().unwrap_or(file).join(path);
+                    open.push(path.clone());
+                    self.includes.push(path);
                 }
             }
-        }
-    }
-
-    fn note_command(&mut self, command: &str, is_program: bool, home: Option<&Path>) {
-        for word in words(command) {
-            if let Some(path) = expand(&word.text, home) {
-                self.words.push(NamedWord { path, may_come: is_program && word.is_program });
+            (b"core", b"hookspath") => {
+                self.starts = true;
+                let paths = self.paths(entry, user);
+                self.hooks.extend(paths);
+            }
+            // What it holds is copied into new repositories, hooks too.
+            (b"init", b"templatedir") => {
+                self.starts = true;
+                for path in self.paths(entry, user) {
+                    self.hooks.extend([path.join("hooks"), path]);
+                }
+            }
+            (b"core", b"worktree") => {
+                let paths = self.paths(entry, user);
+                self.work_trees.extend(paths);
+            }
+            _ if is_harmless(entry) => {}
+            (section, _) => {
+                self.starts = true;
+                // Other aliases are commands of git, which starts no programs by their words.
+                let is_program = section != b"alias" || entry.value().starts_with(b"!");
+                self.note_command(entry.value(), is_program, user);
+                // The address of another repository may be a command, wherever it stands.
+                self.note_command(entry.subsection().unwrap_or_default(), false, user);
             }
         }
     }
-}
 
-/// The path that a value is; none of an empty one, which names nothing.
-fn expand(value: &str, home: Option<&Path>) -> Option<PathBuf> {
-    match value.strip_prefix("~/") {
-        Some(inside) => Some(home?.join(inside)),
-        None => Some(PathBuf::from(value)).filter(|_| !value.is_empty() && !value.contains('\0')),
+    /// The paths that a value may be. Where that is not known, not all is read.
+    fn paths(&mut self, entry: &Entry, user: &User) -> Vec<PathBuf> {
+        user.expand(entry.value()).unwrap_or_else(|_| {
+            self.is_cut = true;
+            Vec::new()
+        })
     }
-}
 
-/// Reads as git does, but goes on after what git would not accept.
-fn parse(text: &str) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    let mut section = String::new();
-    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace("\\\n", "");
-    for line in text.split('\n') {
-        let mut line = line.trim();
-        if let Some(header) = line.strip_prefix('[') {
-            let (name, rest) = header_end(header);
-            section = name.split(['"', ' ', '\t', '.']).next().unwrap_or("").to_ascii_lowercase();
-            line = rest.trim_start();
+    fn note_command(&mut self, command: &[u8], is_program: bool, user: &User) {
+        // Not every value is for a shell: some are paths, with whatever is in them.
+        let is_word = !command.iter().any(|byte| byte.is_ascii_whitespace() || SHELL.contains(byte));
+        if !is_word && !command.starts_with(b"!") {
+            let may_come = is_program && command.contains(&b'/') && !command.iter().any(|byte| SHELL.contains(byte));
+            let paths = user.expand(command).unwrap_or_default();
+            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come }));
         }
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        let key = key.trim().to_ascii_lowercase();
-        entries.push(Entry { section: section.clone(), key, value: unquote(value.trim_start()) });
-    }
-    entries
-}
-
-/// A header without its brackets, and what follows it on its line. A quoted name may hold brackets.
-fn header_end(header: &str) -> (&str, &str) {
-    let (mut quoted, mut escaped) = (false, false);
-    for (at, c) in header.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => quoted = !quoted,
-            ']' if !quoted => return (&header[..at], &header[at + 1..]),
-            _ => {}
+        // Each byte is a character, so that none is lost.
+        let command: String = command.iter().map(|byte| char::from(*byte)).collect();
+        let command = command.trim_start_matches("ext::");
+        for word in words(command) {
+            let bytes: Vec<u8> = word.text.chars().filter_map(|c| u8::try_from(c).ok()).collect();
+            let may_come = is_program && word.is_program;
+            // A word is no path of a user who is not there.
+            let paths = user.expand(&bytes).unwrap_or_else(|_| read::path(&bytes).into_iter().collect());
+            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come }));
         }
     }
-    (header, "")
-}
-
-fn unquote(text: &str) -> String {
-    let (mut value, mut kept) = (String::new(), 0);
-    let mut quoted = false;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => quoted = !quoted,
-            '#' | ';' if !quoted => break,
-            '\\' => value.push(match chars.next() {
-                Some('n') => '\n',
-                Some('t') => '\t',
-                Some(other) => other,
-                None => break,
-            }),
-            c => value.push(c),
-        }
-        if quoted || !c.is_whitespace() {
-            kept = value.len();
-        }
-    }
-    value.truncate(kept);
-    value
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn entries(text: &str) -> Vec<(String, String, String)> {
-        parse(text).into_iter().map(|entry| (entry.section, entry.key, entry.value)).collect()
-    }
-
-    #[test]
-    fn a_configuration_is_read_as_git_reads_it() {
-        let text = "\u{feff}[Core]\r\n\thooksPath = \"a b\"/c ; why\n\
-                    [includeIf \"gitdir:/x]\\\"/\"] path=../e#x\n[filter.lfs]\n  Clean = a \\\n b\n\
-                    # no\n[alias] x\nst = \"!sh \\\"s;s\\\" \"\n";
-        let wanted = [
-            ("core", "hookspath", "a b/c"),
-            ("includeif", "path", "../e"),
-            ("filter", "clean", "a  b"),
-            ("alias", "x", ""),
-            ("alias", "st", "!sh \"s;s\" "),
-        ];
-        let wanted: Vec<_> = wanted.iter().map(|(a, b, c)| ((*a).into(), (*b).into(), (*c).into())).collect();
-        assert_eq!(entries(text), wanted);
-    }
-
-    #[test]
-    fn what_is_no_configuration_is_no_error() {
-        for text in ["", "[", "[\"", "=", "[a\\", "x = \"", "x = \\", "\n]\n[a] = b"] {
-            entries(text);
-        }
-    }
 
     #[test]
     fn includes_are_followed_and_files_that_include_each_other_end() {
@@ -256,7 +160,7 @@ mod tests {
             .unwrap();
         std::fs::write(at("b"), "[alias]\nx = !sh -c 'tools/run.sh && ./y'\n[user]\nname = tools/z\n")
             .unwrap();
-        let named = Named::read(&at("config"), Some(root.path()), &mut 10_000);
+        let named = Named::read(&at("config"), &User::at_home(Some(root.path())), &mut 10_000);
         let wanted = ["sub/a", "b", "none", "sub/../config", "sub/c"].map(at);
         assert!(wanted.iter().all(|path| named.includes.contains(path)), "{named:?}");
         assert_eq!(named.hooks, [PathBuf::from("h")]);
@@ -272,10 +176,10 @@ mod tests {
         std::fs::write(at("config"), "[include]\npath = more\n").unwrap();
         std::fs::write(at("more"), "#".repeat(2_000)).unwrap();
         let mut left = 2_000;
-        assert!(Named::read(&at("config"), None, &mut left).is_cut);
+        assert!(Named::read(&at("config"), &User::default(), &mut left).is_cut);
         assert_eq!(left, 0);
-        assert!(!Named::read(&at("config"), None, &mut 4_000).is_cut);
+        assert!(!Named::read(&at("config"), &User::default(), &mut 4_000).is_cut);
         // Of what is not there nothing is missing.
-        assert!(!Named::read(&at("none"), None, &mut left).is_cut);
+        assert!(!Named::read(&at("none"), &User::default(), &mut left).is_cut);
     }
 }

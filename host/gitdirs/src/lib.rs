@@ -4,6 +4,8 @@
 //! at all to be a repository, and a configuration names further files. [`Signs`] tells from the
 //! names in a folder whether it is, or could again be made, a folder of git's. [`obeyed`] follows
 //! from such folders whatever git follows. [`starts_programs`] tells whether one repository has anything of that.
+//! A configuration is read byte for byte as git does, and what stands in it starts programs unless its key is known to
+//! start none.
 //!
 //! Invariant: every answer is on the safe side. A folder that git would not take yet counts, and so
 //! does a file that git would read only under some condition, or that does not exist yet. What is not
@@ -14,17 +16,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;
+mod harmless;
 mod names;
 mod obeyed;
+mod parse;
 mod read;
 mod signs;
 mod starts;
+mod user;
 mod words;
 
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use signs::Signs;
 pub use starts::starts_programs;
+pub use user::User;
 
 /// What in a folder of git's decides about programs: hooks, and what names them.
 pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];

@@ -90,7 +90,7 @@ impl Names {
         self.obeyed.begun.extend(begun.iter().cloned());
     }
 
-    fn leave_out_tree(&mut self, tree: &Path, begins: bool) {
+    pub(crate) fn leave_out_tree(&mut self, tree: &Path, begins: bool) {
         self.obeyed.left_out.insert(tree.to_owned());
         if begins {
             self.obeyed.begun.insert(tree.to_owned());

@@ -10,6 +10,8 @@ use scorpiox_paths::Trail;
 
 use crate::config::Named;
 use crate::names::{Names, Obeyed, Trees};
+use crate::parse::before_zero;
+use crate::user::User;
 use crate::{OBEYED, read};
 
 /// Folders and pointers of git's that are followed. Each leads to a few more.
@@ -29,53 +31,84 @@ pub struct Seen<'a> {
     pub folders: &'a [PathBuf],
     /// What is called `.git` and is not a folder: files and links.
     pub pointers: &'a [PathBuf],
-    /// Configurations of the user's, which hold in every repository.
-    pub of_user: &'a [PathBuf],
-    /// The user's home folder.
-    pub home: Option<&'a Path>,
+    /// The user who starts git.
+    pub user: &'a User,
 }
 
 /// Follows git, as far as the bounds go.
 pub fn obeyed(seen: Seen<'_>) -> Obeyed {
-    let mut walk = Walk { home: seen.home, left: MAX_CONFIG_BYTES, ..Walk::default() };
-    for folder in seen.folders {
-        let tree = is_dot_git(folder).then(|| folder.parent()).flatten();
-        walk.meet(folder, tree);
-    }
-    for pointer in seen.pointers {
-        walk.pointer(pointer);
-    }
-    while let Some(folder) = walk.open.pop_front() {
-        walk.folder(&folder);
-    }
+    let mut walk = Walk::through(seen);
     walk.share_trees();
-    walk.end(seen.of_user)
+    walk.end()
 }
 
-#[derive(Default)]
-struct Walk<'a> {
-    home: Option<&'a Path>,
+/// All that git is led to.
+pub(crate) struct Walk<'a> {
+    user: &'a User,
+    /// What the user's environment says.
+    given: Named,
     obeyed: Obeyed,
     open: VecDeque<PathBuf>,
     /// Bytes of configurations that may still be read.
     left: u64,
-    met: BTreeMap<PathBuf, Met>,
+    pub(crate) met: BTreeMap<PathBuf, Met>,
 }
 
 /// A folder of git's.
 #[derive(Default)]
-struct Met {
+pub(crate) struct Met {
     trees: Trees,
     /// The folder that it shares with other work trees.
     common: Option<PathBuf>,
-    named: Vec<Named>,
+    pub(crate) named: Vec<Named>,
 }
 
 fn is_dot_git(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// Goes wherever git may go.
+    pub(crate) fn through(seen: Seen<'a>) -> Self {
+        let (mut left, user) = (MAX_CONFIG_BYTES, seen.user);
+        let given = Named::given(user, &mut left);
+        let (obeyed, open, met) = Default::default();
+        let mut walk = Self { user, given, obeyed, open, left, met };
+        for folder in seen.folders {
+            let tree = is_dot_git(folder).then(|| folder.parent()).flatten();
+            walk.meet(folder, tree);
+        }
+        for pointer in seen.pointers {
+            walk.pointer(pointer);
+        }
+        walk.of_environment(seen);
+        while let Some(folder) = walk.open.pop_front() {
+            walk.folder(&folder);
+        }
+        walk
+    }
+
+    /// Whether something was not followed.
+    pub(crate) fn is_cut(&self) -> bool {
+        !self.obeyed.left_out.is_empty()
+    }
+
+    /// Repositories that the environment names.
+    fn of_environment(&mut self, seen: Seen<'_>) {
+        for named in &seen.user.repositories {
+            let met = seen.folders.iter().chain(seen.pointers).filter_map(|path| path.parent());
+            let bases = if named.is_absolute() { vec![Path::new("/")] } else { met.collect() };
+            for base in bases {
+                let path = base.join(named);
+                if path.is_dir() {
+                    self.meet(&path, None);
+                } else if path.symlink_metadata().is_ok() {
+                    self.pointer(&path);
+                }
+            }
+        }
+    }
+
     /// A folder of git's, and a work tree in which git begins.
     fn meet(&mut self, folder: &Path, tree: Option<&Path>) {
         if !self.met.contains_key(folder) {
@@ -102,13 +135,11 @@ impl Walk<'_> {
             self.meet(&trail.end, tree);
             return;
         }
-        let named = read::text(&trail.end, MAX_PATH_BYTES).and_then(|text| gitdir(&text.bytes));
-        let base = trail.end.parent().zip(named);
-        let bases = tree.into_iter().chain(base.as_ref().map(|(base, _)| *base));
-        let Some((_, named)) = &base else { return };
+        let named = read::text(&trail.end, MAX_PATH_BYTES).map(|text| gitdir(&text.bytes)).unwrap_or_default();
         // Git reads the text as relative to the link.
-        let folders: BTreeSet<PathBuf> = bases.map(|base| base.join(named)).collect();
-        for folder in folders {
+        let bases: Vec<&Path> = tree.into_iter().chain(trail.end.parent()).collect();
+        let folders = named.iter().flat_map(|named| bases.iter().map(move |base| base.join(named)));
+        for folder in folders.collect::<BTreeSet<_>>() {
             if let Ok(trail) = Trail::follow(&folder) {
                 self.obeyed.files.extend(trail.links);
                 self.meet(&trail.end, tree);
@@ -124,20 +155,20 @@ impl Walk<'_> {
         }
         let mut claimed = BTreeSet::from([folder.to_owned()]);
         // The folder of a work tree that was added names that tree, and the one that they share.
-        if let Some(back) = line(&folder.join("gitdir")) {
+        for back in lines(&folder.join("gitdir")) {
             claimed.extend(folder.join(back).parent().map(Path::to_owned));
         }
         let mut common = None;
-        if let Some(named) = line(&folder.join("commondir"))
-            && let Ok(trail) = Trail::follow(&folder.join(named))
-        {
-            self.obeyed.files.extend(trail.links);
-            self.meet(&trail.end, None);
-            common = Some(trail.end);
+        for named in lines(&folder.join("commondir")) {
+            if let Ok(trail) = Trail::follow(&folder.join(named)) {
+                self.obeyed.files.extend(trail.links);
+                self.meet(&trail.end, None);
+                common.get_or_insert(trail.end);
+            }
         }
         let configs = ["config", "config.worktree"].map(|name| folder.join(name));
-        let named = configs.map(|file| Named::read(&file, self.home, &mut self.left));
-        let work_trees = named.iter().flat_map(|named| &named.work_trees);
+        let named = configs.map(|file| Named::read(&file, self.user, &mut self.left));
+        let work_trees = named.iter().chain([&self.given]).flat_map(|named| &named.work_trees);
         claimed.extend(work_trees.map(|tree| folder.join(tree)));
         if let Some(met) = self.met.get_mut(folder) {
             met.trees.claimed = claimed;
@@ -161,11 +192,15 @@ impl Walk<'_> {
     }
 
     /// All that the configurations name, in each work tree.
-    fn end(self, of_user: &[PathBuf]) -> Obeyed {
+    fn end(self) -> Obeyed {
         let mut names = Names::new(self.obeyed);
         let mut left = MAX_CONFIG_BYTES;
-        let users: Vec<Named> = of_user.iter().map(|file| Named::read(file, self.home, &mut left)).collect();
-        names.add_files(of_user.iter().cloned());
+        let (everywhere, in_each): (Vec<&PathBuf>, Vec<_>) =
+            self.user.configs.iter().partition(|file| file.is_absolute());
+        let mut users: Vec<Named> =
+            everywhere.iter().map(|file| Named::read(file, self.user, &mut left)).collect();
+        users.push(self.given);
+        names.add_files(everywhere.into_iter().cloned());
         let users_are_all = users.iter().all(|named| !named.is_cut && names.everywhere(named));
         let mut in_trees = Vec::new();
         for (folder, met) in &self.met {
@@ -185,6 +220,16 @@ impl Walk<'_> {
             for named in users.iter().chain(&met.named) {
                 names.in_tree(named, tree, !claimed);
             }
+            for file in in_each.iter().map(|config| tree.join(config)) {
+                let named = Named::read(&file, self.user, &mut left);
+                names.add_files([file]);
+                names.add_files(named.includes.iter().cloned());
+                if !named.is_cut && names.everywhere(&named) {
+                    names.in_tree(&named, tree, !claimed);
+                } else {
+                    names.leave_out_tree(tree, !claimed);
+                }
+            }
         }
         for named in users.iter().chain(self.met.values().flat_map(|met| &met.named)) {
             names.add_files(named.includes.iter().cloned());
@@ -193,20 +238,26 @@ impl Walk<'_> {
     }
 }
 
-/// The path in a `.git` file.
-fn gitdir(text: &[u8]) -> Option<PathBuf> {
-    path(text.strip_prefix(b"gitdir:")?)
+/// The paths in a `.git` file.
+fn gitdir(text: &[u8]) -> Vec<PathBuf> {
+    text.strip_prefix(b"gitdir:").map(|text| paths(text.strip_prefix(b" ").unwrap_or(text))).unwrap_or_default()
 }
 
-/// The path that is all of a small file.
-fn line(file: &Path) -> Option<PathBuf> {
-    path(&read::text(file, MAX_PATH_BYTES)?.bytes)
+/// The paths that may be all of a small file.
+fn lines(file: &Path) -> Vec<PathBuf> {
+    read::text(file, MAX_PATH_BYTES).map(|text| paths(&text.bytes)).unwrap_or_default()
 }
 
-fn path(text: &[u8]) -> Option<PathBuf> {
-    let text = text.trim_ascii();
-    let is_path = !text.is_empty() && !text.contains(&0);
-    read::path(text).filter(|_| is_path)
+/// What git takes a text for first: without the ends of lines at its end, up to a byte of zero. Then the same without
+/// blanks, as other programs may read it.
+fn paths(text: &[u8]) -> Vec<PathBuf> {
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let end = text.iter().rposition(|byte| !is_end(byte)).map_or(0, |last| last + 1);
+    let of_git = before_zero(&text[..end]);
+    let others = before_zero(text).trim_ascii();
+    let mut texts = vec![of_git];
+    texts.extend(Some(others).filter(|others| *others != of_git));
+    texts.into_iter().filter(|text| !text.is_empty()).filter_map(read::path).collect()
 }
 
 #[cfg(test)]

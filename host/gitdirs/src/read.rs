@@ -1,7 +1,7 @@
 //! Reading small files that may be anything.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The beginning of a file.
@@ -39,16 +39,23 @@ pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// Whether a file may be read, without opening what it is.
-#[cfg(unix)]
-pub(crate) fn may_be_read(path: &Path) -> io::Result<()> {
-    Ok(rustix::fs::access(path, rustix::fs::Access::READ_OK)?)
+/// Whether what is at a path, if anything is, is a file that [`text`] reads.
+pub(crate) fn is_read_if_there(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        // A link that leads nowhere may lead somewhere later.
+        Ok(_) => path.metadata().is_ok_and(|found| found.is_file()) && open(path).is_ok(),
+        Err(error) => is_absent(&error),
+    }
 }
 
-/// Whether a file may be read.
-#[cfg(not(unix))]
-pub(crate) fn may_be_read(path: &Path) -> io::Result<()> {
-    open(path).map(drop)
+/// Whether a path is a link, wherever it leads.
+pub(crate) fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
+/// Whether there is nothing, rather than something that cannot be looked at: whoever closed that can open it again.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Opens a file. A pipe in its place is not waited for.

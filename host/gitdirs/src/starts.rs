@@ -1,45 +1,50 @@
 //! Whether a repository starts programs.
 
 use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::config::Named;
-use crate::obeyed::{MAX_CONFIG_BYTES, Seen, obeyed};
-use crate::read::may_be_read;
+use crate::obeyed::{Met, Seen, Walk};
+use crate::read::{self, is_absent, is_read_if_there};
+use crate::user::User;
 
-/// Whether git starts programs because of what lies at `path`, which is called `.git`: hooks, or commands in its
-/// configuration. What cannot be followed to its end does.
+/// Files that lead git on, each of which it reads.
+const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
+/// Folders whose files git obeys: hooks, and what remote repositories were written into once.
+const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
+
+/// Whether git may start programs because of what lies at `path`, which is called `.git`: hooks, or anything in its
+/// configuration that is not known to start none. What cannot be followed to its end does.
 pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
-    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) => return !is_absent(&error),
+    };
     let (own, none) = ([path.to_owned()], []);
-    let (folders, pointers): (&[PathBuf], &[PathBuf]) = if is_folder { (&own, &none) } else { (&none, &own) };
-    let obeyed = obeyed(Seen { folders, pointers, of_user: &[], home });
-    if !obeyed.left_out.is_empty() {
+    let (folders, pointers): (&[_], &[_]) = if found.is_dir() { (&own, &none) } else { (&none, &own) };
+    let user = User::at_home(home);
+    let walk = Walk::through(Seen { folders, pointers, user: &user });
+    if walk.is_cut() || (!found.is_dir() && walk.met.is_empty() && !is_read_if_there(path)) {
         return true;
     }
-    let mut left = MAX_CONFIG_BYTES;
-    obeyed.files.iter().any(|file| match file.file_name().and_then(|name| name.to_str()) {
-        Some("config" | "config.worktree") => {
-            let named = Named::read(file, home, &mut left);
-            named.starts || named.is_cut || is_closed(may_be_read(file))
-        }
-        _ => holds_hooks(file),
-    })
+    let tree = path.parent().and_then(|tree| dunce::canonicalize(tree).ok());
+    walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref()))
 }
 
-/// Whether a folder has files that are no examples.
-fn holds_hooks(folder: &Path) -> bool {
+/// Whether a folder of git's starts programs, or leads git out of the work tree around it.
+fn starts(folder: &Path, met: &Met, tree: Option<&Path>) -> bool {
+    let is_elsewhere = |path: &Path| dunce::canonicalize(folder.join(path)).ok().as_deref() != tree;
+    met.named.iter().any(|named| {
+        named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path))
+    }) || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
+        || FOLDERS.iter().any(|name| holds_more_than_examples(&folder.join(name)))
+}
+
+fn holds_more_than_examples(folder: &Path) -> bool {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) => return is_closed(Err(error)),
+        Err(error) => return !is_absent(&error) || read::is_link(folder),
     };
     entries.flatten().any(|entry| !entry.file_name().as_encoded_bytes().ends_with(b".sample"))
-}
-
-/// Whether something is there and cannot be looked at: whoever closed it can open it again.
-fn is_closed(looked: io::Result<()>) -> bool {
-    looked.is_err_and(|error| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 #[cfg(test)]
@@ -53,7 +58,7 @@ mod tests {
         let bed = Bed::with(&["a/.git/hooks", "a/sub"]);
         let starts = |path: &str| starts_programs(&bed.at(path), None);
         let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n\
-                     [user]\n\tname = A\n[alias]\n\tst = status\n";
+                     [user]\n\tname = A\n[pager]\n\tlog = false\n";
         bed.put("a/.git/config", plain);
         bed.put("a/.git/hooks/pre-commit.sample", "");
         assert!(!starts("a/.git"));

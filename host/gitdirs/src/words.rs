@@ -12,7 +12,7 @@ pub(crate) struct Word {
 /// Words of one command that may name a program: itself, and what an interpreter is given.
 const PROGRAM_WORDS: usize = 2;
 
-/// Takes a command apart. What is quoted counts as one word and as the words in it.
+/// Takes a command apart, each character of which is a byte. What is quoted counts as one word and as the words in it.
 pub(crate) fn words(command: &str) -> Vec<Word> {
     let mut split = Split::default();
     let mut chars = command.chars().peekable();
@@ -36,7 +36,7 @@ pub(crate) fn words(command: &str) -> Vec<Word> {
                 split.end_word();
                 (split.count, split.is_value) = (count, true);
             }
-            c if c.is_whitespace() || "<>".contains(c) => split.end_word(),
+            c if c.is_ascii_whitespace() || "<>".contains(c) => split.end_word(),
             c => split.word.push(c),
         }
     }
@@ -81,7 +81,7 @@ impl Split {
         match self.quote.take() {
             None => self.quote = Some((c, String::new())),
             Some((open, quoted)) if open == c => {
-                if quoted.contains(char::is_whitespace) {
+                if quoted.contains(|c: char| c.is_ascii_whitespace()) {
                     self.words.push(Word { text: quoted, is_program: false });
                 }
             }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use scorpiox_cell::Tier;
-use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, obeyed};
+use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, User, obeyed};
 use scorpiox_operator::Site;
 use scorpiox_paths::Trail;
 use scorpiox_policy::PROTECTED;
@@ -164,7 +164,7 @@ impl View<'_> {
         let mut git = self.git(found);
         special.close_branches(git.folders.iter().chain(&git.pointers), self.bounds.repositories);
         git.retain(|path| special.closes(path, false).is_none());
-        let obeyed = obeyed(git.seen(self.home));
+        let obeyed = obeyed(git.seen());
         for path in &obeyed.left_out {
             let must = obeyed.begun.contains(path);
             Self::close(path, Why::Unseen("has more that git obeys than is followed"), must, special)?;
@@ -238,7 +238,8 @@ impl View<'_> {
         let mut git = Git {
             folders: found.git_folders.clone(),
             pointers: found.git_pointers.clone(),
-            of_user: self.home.map(of_user).unwrap_or_default(),
+            // This server's environment is the best guess at that of the person's git.
+            user: User::new(self.home, |name| std::env::var_os(name)),
         };
         let around =
             self.areas.iter().filter(|area| area.write).flat_map(|area| area.path.ancestors().skip(1));
@@ -261,7 +262,7 @@ impl View<'_> {
 struct Git {
     folders: Vec<PathBuf>,
     pointers: Vec<PathBuf>,
-    of_user: Vec<PathBuf>,
+    user: User,
 }
 
 impl Git {
@@ -270,18 +271,9 @@ impl Git {
         self.pointers.retain(|path| keep(path));
     }
 
-    fn seen<'a>(&'a self, home: Option<&'a Path>) -> Seen<'a> {
-        Seen { folders: &self.folders, pointers: &self.pointers, of_user: &self.of_user, home }
+    fn seen(&self) -> Seen<'_> {
+        Seen { folders: &self.folders, pointers: &self.pointers, user: &self.user }
     }
-}
-
-/// Configurations of git that hold in every repository of the user.
-fn of_user(home: &Path) -> Vec<PathBuf> {
-    let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-    let usual = [home.join(".gitconfig"), folder.join("git/config"), PathBuf::from("/etc/gitconfig")];
-    let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(named);
-    usual.into_iter().chain(named).collect()
 }
 
 #[cfg(test)]

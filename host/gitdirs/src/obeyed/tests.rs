@@ -5,8 +5,8 @@ use super::*;
 fn all(bed: &Bed, folders: &[&str], pointers: &[&str]) -> Obeyed {
     let at = |paths: &[&str]| -> Vec<_> { paths.iter().map(|path| bed.at(path)).collect() };
     let (folders, pointers, home) = (at(folders), at(pointers), bed.at("home"));
-    let of_user = [home.join(".gitconfig")];
-    obeyed(Seen { folders: &folders, pointers: &pointers, of_user: &of_user, home: Some(&home) })
+    let user = User::new(Some(&home), |_| None);
+    obeyed(Seen { folders: &folders, pointers: &pointers, user: &user })
 }
 
 fn found(bed: &Bed, folders: &[&str], pointers: &[&str]) -> BTreeSet<PathBuf> {

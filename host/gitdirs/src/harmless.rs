@@ -1,0 +1,303 @@
+//! Keys of git's configuration that start no program.
+//!
+//! Invariant: a key that is not listed here may hold a command, also one of a version of git or of a program beside
+//! git that nobody has seen yet.
+
+use crate::parse::Entry;
+
+/// Any key of a section.
+const ALL: &str = "*";
+
+/// Keys by their section, in small letters, whose values may be anything. From `git-config(1)`, without those that name
+/// programs, tools, helpers, hooks, other configurations or files to write, and without those that take a check away.
+const ANY: &[(&str, &str)] = &[
+    ("add", "ignoreerrors"),
+    ("advice", ALL),
+    ("am", "keepcr threeway messageid"),
+    ("apply", "ignorewhitespace whitespace"),
+    ("attr", "tree"),
+    ("author", "name email"),
+    ("bitmappseudomerge", ALL),
+    ("blame", "blankboundary coloring date ignorerevsfile markignoredlines markunblamablelines showemail showroot"),
+    (
+        "branch",
+        "autosetupmerge autosetuprebase base description gh-merge-base github-pr-owner-number merge rebase sort \
+         vscode-merge-base",
+    ),
+    ("checkout", "defaultremote guess thresholdforparallelism workers"),
+    ("clean", "requireforce"),
+    ("clone", "defaultremotename filtersubmodules rejectshallow"),
+    ("color", ALL),
+    ("column", ALL),
+    ("commit", "cleanup gpgsign status template verbose"),
+    ("commitgraph", ALL),
+    ("committer", "name email"),
+    ("completion", "commands"),
+    (
+        "core",
+        "abbrev alternaterefsprefixes autocrlf bare bigfilethreshold checkroundtripencoding checkstat commentchar \
+         commentstring commitgraph compression createobject deltabasecachelimit disambiguate eol excludesfile filemode \
+         filesreflocktimeout fscache fsmonitorhookversion fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase \
+         ignorestat logallrefupdates longpaths loosecompression maxtreedepth multipackindex notesref packedgitlimit \
+         packedgitwindowsize packedrefstimeout precomposeunicode prefersymlinkrefs preloadindex quotepath \
+         repositoryformatversion restrictinheritedhandles safecrlf sharedrepository sparsecheckout sparsecheckoutcone \
+         splitindex symlinks trustctime untrackedcache usereplacerefs warnambiguousrefs whitespace",
+    ),
+    ("credential", "usehttppath username"),
+    (
+        "diff",
+        "algorithm autorefreshindex binary cachetextconv colormoved colormovedws context dirstat dstprefix \
+         ignoresubmodules indentheuristic interhunkcontext mnemonicprefix noprefix orderfile relative renamelimit renames \
+         srcprefix statgraphwidth statnamewidth submodule suppressblankempty trustexitcode wordregex wserrorhighlight \
+         xfuncname",
+    ),
+    ("difftool", "guidefault prompt trustexitcode"),
+    (
+        "extensions",
+        "compatobjectformat noop noop-v1 objectformat partialclone preciousobjects refstorage relativeworktrees \
+         worktreeconfig",
+    ),
+    ("fastimport", "unpacklimit"),
+    ("feature", ALL),
+    (
+        "fetch",
+        "all fsckobjects negotiationalgorithm output parallel prune prunetags recursesubmodules showforcedupdates \
+         unpacklimit writecommitgraph",
+    ),
+    (
+        "format",
+        "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from headers \
+         mboxrd noprefix notes numbered pretty signature signaturefile signoff subjectprefix suffix thread to useautobase",
+    ),
+    ("fsck", ALL),
+    (
+        "gc",
+        "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold cruftpacks logexpiry maxcruftsize \
+         packrefs pruneexpire reflogexpire reflogexpireunreachable repackfilter rerereresolved rerereunresolved \
+         worktreepruneexpire writecommitgraph",
+    ),
+    ("gpg", "allowedsignersfile format mintrustlevel revocationfile"),
+    ("grep", "column extendedregexp fallbacktonoindex fullname linenumber patterntype threads"),
+    ("gui", "encoding geometry wmstate"),
+    ("help", "autocorrect format htmlpath"),
+    (
+        "http",
+        "delegation emptyauth extraheader followredirects lowspeedlimit lowspeedtime maxrequests minsessions noepsv \
+         pinnedpubkey postbuffer proactiveauth proxy proxyauthmethod schannelcheckrevoke sslbackend sslcainfo sslcapath \
+         sslcipherlist ssltry sslverify sslversion useragent version",
+    ),
+    ("i18n", ALL),
+    ("index", ALL),
+    ("interactive", "singlekey"),
+    ("lfs", "access locksverify repositoryformatversion"),
+    (
+        "log",
+        "abbrevcommit date decorate diffmerges excludedecoration follow graphcolors initialdecorationset mailmap showroot \
+         showsignature",
+    ),
+    ("lsrefs", "unborn"),
+    ("mailinfo", "scissors"),
+    ("mailmap", "blob file"),
+    ("maintenance", "auto autodetach enabled schedule strategy"),
+    (
+        "merge",
+        "autostash branchdesc conflictstyle defaulttoupstream directoryrenames ff log name recursive renamelimit renames \
+         renormalize stat suppressdest verbosity verifysignatures",
+    ),
+    (
+        "mergetool",
+        "guidefault hasoutput hideresolved keepbackup keeptemporaries layout prompt trustexitcode useautomerge writetotemp",
+    ),
+    ("notes", ALL),
+    ("pack", ALL),
+    ("pretty", ALL),
+    ("protocol", "version"),
+    ("pull", "ff rebase"),
+    ("push", "autosetupremote default followtags gpgsign negotiate pushoption recursesubmodules usebitmaps useforceifincludes"),
+    (
+        "rebase",
+        "abbreviatecommands autosquash autostash backend forkpoint instructionformat maxlabellength missingcommitscheck \
+         rebasemerges reschedulefailedexec stat updaterefs",
+    ),
+    (
+        "receive",
+        "advertiseatomic advertisepushoptions autogc certnonceseed certnonceslop denycurrentbranch denydeletecurrent \
+         denydeletes denynonfastforwards fsckobjects hiderefs keepalive maxinputsize procreceiverefs shallowupdate \
+         unpacklimit updateserverinfo",
+    ),
+    ("reftable", ALL),
+    (
+        "remote",
+        "fetch followremotehead gh-resolved mirror partialclonefilter promisor proxy proxyauthmethod prune prunetags push \
+         serveroption skipdefaultupdate skipfetchall tagopt",
+    ),
+    (
+        "repack",
+        "cruftdepth cruftthreads cruftwindow cruftwindowmemory packkeptobjects updateserverinfo usedeltabaseoffset \
+         usedeltaislands writebitmaps",
+    ),
+    ("rerere", ALL),
+    ("revert", "reference"),
+    ("showbranch", ALL),
+    ("sparse", ALL),
+    ("splitindex", ALL),
+    ("ssh", "variant"),
+    ("stash", ALL),
+    ("status", ALL),
+    (
+        "submodule",
+        "active alternateerrorstrategy alternatelocation branch fetchjobs fetchrecursesubmodules ignore propagatebranches \
+         recurse",
+    ),
+    ("tag", "forcesignannotated gpgsign sort"),
+    ("tar", "umask"),
+    ("transfer", "advertiseobjectinfo advertisesid credentialsinurl fsckobjects hiderefs unpacklimit"),
+    ("uploadarchive", "allowunreachable"),
+    (
+        "uploadpack",
+        "allowanysha1inwant allowfilter allowreachablesha1inwant allowrefinwant allowtipsha1inwant hiderefs keepalive",
+    ),
+    ("uploadpackfilter", "allow maxdepth"),
+    ("user", "email name signingkey useconfigonly"),
+    ("versionsort", ALL),
+    ("worktree", "guessremote userelativepaths"),
+];
+
+/// Schemes of addresses that git handles by itself, in its own spelling. Any other is the name of a program.
+const SCHEMES: [&str; 9] = ["http", "https", "ssh", "git", "file", "ftp", "ftps", "git+ssh", "ssh+git"];
+/// How a submodule is updated by git itself.
+const UPDATES: [&str; 4] = ["checkout", "rebase", "merge", "none"];
+/// What switches something on or off.
+const FLAGS: [&str; 9] = ["", "0", "1", "false", "true", "no", "yes", "off", "on"];
+
+/// Whether an entry starts no program, and leads to no file that could.
+pub(crate) fn is_harmless(entry: &Entry) -> bool {
+    let (section, key) = (entry.section(), entry.key());
+    let (Ok(section), Ok(key)) = (std::str::from_utf8(&section), std::str::from_utf8(&key)) else {
+        return false;
+    };
+    let value = entry.value();
+    let is_one_of = |values: &[&str]| values.iter().any(|one| value.eq_ignore_ascii_case(one.as_bytes()));
+    match (section, key) {
+        ("core", "fsmonitor") | ("pager", _) => is_one_of(&FLAGS),
+        ("diff" | "merge", "tool" | "guitool" | "default") => is_plain(value),
+        ("submodule", "update") => is_one_of(&UPDATES),
+        ("branch", "remote" | "pushremote")
+        | ("remote", "url" | "pushurl" | "pushdefault")
+        | ("submodule", "url")
+        | ("remotes", _) => is_location(value),
+        // What stands for an address is put before the rest of another one.
+        ("url", "insteadof" | "pushinsteadof") => entry.subsection().is_some_and(is_base),
+        _ => ANY.iter().any(|(one, keys)| {
+            *one == section && (*keys == ALL || keys.split_ascii_whitespace().any(|one| one == key))
+        }),
+    }
+}
+
+/// The name of a tool that git knows, or that another key, which is not harmless, defines. Git takes other texts for
+/// the path of a script.
+fn is_plain(value: &[u8]) -> bool {
+    value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Where another repository is, and no name of a program that would go there (`ext::…`, `foo://…`).
+fn is_location(value: &[u8]) -> bool {
+    let value = String::from_utf8_lossy(value);
+    // What begins like this is an option for `ssh` and others.
+    let is_option = |text: &str| text.starts_with('-') || text.contains("@-");
+    match value.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains(['/', '@']) => SCHEMES.contains(&scheme) && !is_option(rest),
+        _ => !value.split_once("::").is_some_and(|(helper, _)| is_helper(helper)) && !is_option(&value),
+    }
+}
+
+/// Whether git takes this, before `::`, for the name of a program.
+fn is_helper(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}
+
+/// Whether an address is one whatever follows.
+fn is_base(base: &[u8]) -> bool {
+    let base = String::from_utf8_lossy(base);
+    let has_host = base.split_once(':').is_some_and(|(host, _)| host.contains('@'));
+    is_location(base.as_bytes()) && (base.contains("://") || has_host || base.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is(name: &str, value: &str) -> bool {
+        is_harmless(&Entry::new(name.as_bytes(), Some(value.as_bytes())))
+    }
+
+    #[test]
+    fn what_git_and_its_users_write_every_day_is_harmless() {
+        for (name, value) in [
+            ("core.repositoryformatversion", "0"),
+            ("core.fsmonitor", "true"),
+            ("remote.origin.url", "https://example.com/a.git"),
+            ("remote.origin.url", "git@example.com:a/b.git"),
+            ("remote.origin.url", "ssh://git@[::1]:22/a"),
+            ("remote.origin.url", "../a::b/c"),
+            ("remote.a.b.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+            ("branch.main.remote", "origin"),
+            ("user.Name", "A B"),
+            ("submodule.lib/x.update", "rebase"),
+            ("url.git@example.com:.insteadof", "https://example.com/"),
+            ("pager.log", "false"),
+            ("merge.tool", "vimdiff"),
+        ] {
+            assert!(is(name, value), "{name} = {value}");
+        }
+    }
+
+    #[test]
+    fn what_may_start_something_is_not() {
+        for (name, value) in [
+            ("core.fsmonitor", "x"),
+            ("core.hookspath", "hooks"),
+            ("CORE.HooksPath", "hooks"),
+            ("core.protectntfs", "false"),
+            ("alias.st", "status"),
+            ("alias.st", "!x"),
+            ("pager.log", "x"),
+            ("remote.origin.url", "ext::sh -c x"),
+            ("remote.origin.url", "::x"),
+            ("remote.origin.url", "foo://x"),
+            ("remote.origin.url", "HTTPS://x"),
+            ("remote.origin.url", "ssh://-oProxyCommand=x"),
+            ("remote.origin.url", "-x:y"),
+            ("remote.origin.vcs", "x"),
+            ("branch.main.remote", "ext::sh -c x"),
+            ("remote.origin.uploadpack", "x"),
+            ("url.ext:.insteadof", "https:"),
+            ("url.ext::sh -c x .insteadof", "https://"),
+            ("url..insteadof", "x"),
+            ("submodule.a.update", "!x"),
+            ("merge.tool", "../../x"),
+            ("merge.x.driver", "x"),
+            ("diff.external", "x"),
+            ("diff.x.textconv", "x"),
+            ("filter.lfs.process", "git-lfs filter-process"),
+            ("include.path", "x"),
+            ("includeif.gitdir:/.path", "x"),
+            ("protocol.ext.allow", "always"),
+            ("hook.x.command", "x"),
+            ("not.yet.known", "1"),
+            ("nosection", "1"),
+            ("", ""),
+        ] {
+            assert!(!is(name, value), "{name} = {value}");
+        }
+    }
+
+    #[test]
+    fn keys_are_written_as_they_are_compared() {
+        for (section, keys) in ANY {
+            let is_small = |text: &str| text.bytes().all(|byte| !byte.is_ascii_uppercase());
+            assert!(is_small(section) && is_small(keys) && !keys.is_empty(), "{section}");
+        }
+        assert!(ANY.is_sorted_by_key(|(section, _)| section), "sections stand once, in order");
+    }
+}
