@@ -23,6 +23,7 @@ mod confine;
 mod covers;
 mod kernel_memory;
 mod landlock;
+mod many_in_one;
 mod namespaces;
 mod questions;
 mod root;

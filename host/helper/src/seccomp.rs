@@ -12,6 +12,8 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
+use crate::many_in_one;
+
 /// What of the machine a command shares, which decides what the filter must stop.
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::struct_excessive_bools)] // five independent facts
@@ -58,30 +60,23 @@ const CLONE_NEW: u64 = number(
 const PER_COMMAND: u64 = number(libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC);
 /// Of `open_tree`.
 const OPEN_TREE_CLONE: u64 = 1;
-/// Linux 5.6; for `unshare` only, since `clone` has its exit signal in these bits.
-const CLONE_NEWTIME: u64 = 0x80;
+/// What a process may keep for itself from now on that it shared: no namespace, of which kernels get more. `clone` has no
+/// bit left for another one.
+const UNSHARED: u64 = number(
+    libc::CLONE_FS
+        | libc::CLONE_FILES
+        | libc::CLONE_SYSVSEM
+        | libc::CLONE_THREAD
+        | libc::CLONE_SIGHAND
+        | libc::CLONE_VM,
+);
 /// The type of a socket, without `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
 const SOCKET_TYPE: u64 = 0xf;
 
-/// Requests of `ioctl` that change a file's attributes: `FS_IOC_SETFLAGS`, its 32-bit form,
-/// `FS_IOC_SETVERSION`, its form of ext4, `FS_IOC_FSSETXATTR`, from the kernel's `fs.h`.
-const FILE_REQUESTS: [u64; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x4008_6604, 0x401c_5820];
-
-/// `F_SETLEASE` of `fcntl`.
-const SET_LEASE: u64 = 1024;
-/// `F_NOTIFY` of `fcntl`: an older way to watch a folder.
-const NOTIFY: u64 = 1026;
-/// `F_SETOWN`, `F_SETSIG`, `F_SETOWN_EX` of `fcntl`.
-const OWNER_COMMANDS: [u64; 3] = [8, 10, 15];
-/// Requests that say which process is signalled: `FIOSETOWN`, `SIOCSPGRP`.
-const OWNER_REQUESTS: [u64; 2] = [0x8901, 0x8902];
 /// Bits of a mode that let a program run with its owner's or its group's rights.
 const SET_ID: u64 = 0o6000;
 /// The number of a command's supervisor in its process namespace.
 const SUPERVISOR: u64 = 1;
-/// `TIOCSTI` and `TIOCLINUX`, which push input into a terminal and paste a console's selection. C libraries
-/// disagree about the type of such numbers.
-const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541c];
 /// `PRIO_PROCESS` and `PRIO_PGRP`.
 const PRIORITY: [u64; 2] = [0, 1];
 /// `IOPRIO_WHO_PROCESS` and `IOPRIO_WHO_PGRP`, from the kernel's `ioprio.h`.
@@ -127,7 +122,8 @@ impl Filters {
 const UNKNOWN: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
 
 /// Allows what is listed. A call by another architecture's numbers (32-bit x86) kills the
-/// process: compiled filters begin with that test. The x32 numbers are not listed.
+/// process: compiled filters begin with that test. The x32 numbers are not listed. Calls that are many in one are
+/// decided before.
 fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules = Rules::new();
     let mut allow = |groups: &[&[c_long]]| {
@@ -151,7 +147,10 @@ fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     }
     conditional(&mut rules, shared)?;
     let architecture = std::env::consts::ARCH.try_into()?;
-    SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()
+    let listed: BpfProgram = SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()?;
+    let mut program = many_in_one::program(shared.processes);
+    program.extend(listed);
+    Ok(program)
 }
 
 /// Refuses signals, which the supervisor needs.
@@ -162,7 +161,7 @@ fn signals() -> Result<BpfProgram, seccompiler::BackendError> {
 }
 
 fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
-    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    use SeccompCmpOp::{Eq, MaskedEq};
     // New processes and threads, but no new namespaces; in particular no user namespaces, in which
     // a command would have capabilities.
     let helpers = if shared.mounts { PER_COMMAND } else { 0 };
@@ -171,23 +170,7 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
         // Without a copy it opens a path, which is not what it is here for.
         rules.insert(libc::SYS_open_tree, vec![rule(&[(2, MaskedEq(OPEN_TREE_CLONE), OPEN_TREE_CLONE)])?]);
     }
-    rules.insert(libc::SYS_unshare, vec![rule(&[(0, MaskedEq(CLONE_NEW | CLONE_NEWTIME), 0)])?]);
-    let terminal = TERMINAL_REQUESTS;
-    // Flags and attributes of files, which a descriptor for reading is enough to change.
-    let attributes = FILE_REQUESTS.map(|request| (1, Ne, request));
-    let mut allowed = [terminal.map(|request| (1, Ne, request)).to_vec(), attributes.to_vec()].concat();
-    // A lease makes everybody else wait who opens the file, for as long as its holder likes.
-    let mut commands = vec![(1, Ne, SET_LEASE)];
-    if shared.files {
-        commands.push((1, Ne, NOTIFY));
-    }
-    if shared.processes {
-        // Who is to be signalled when a descriptor is ready, and how.
-        commands.extend(OWNER_COMMANDS.map(|command| (1, Ne, command)));
-        allowed.extend(OWNER_REQUESTS.map(|request| (1, Ne, request)));
-    }
-    rules.insert(libc::SYS_fcntl, vec![rule(&commands)?]);
-    rules.insert(libc::SYS_ioctl, vec![rule(&allowed)?]);
+    rules.insert(libc::SYS_unshare, vec![rule(&[(0, MaskedEq(!UNSHARED & 0xffff_ffff), 0)])?]);
     // The ordinary personality, also without address randomisation, and asking which it is.
     let personalities = [0, 0x0004_0000, 0xffff_ffff];
     let personalities: Result<_, _> = personalities.map(|p| rule(&[(0, Eq, p)])).into_iter().collect();

@@ -1,7 +1,7 @@
 //! What the sandbox asks of the Linux kernel that no other library asks for it.
 //!
 //! `sys` holds the system calls that have no safe wrapper. `syscalls` is the table of the calls that commands may
-//! make. `reach` opens paths that commands may exchange at any moment, and `capabilities` gives up root's rights.
+//! make, and `requests` of what they may ask for by those that are many in one. `reach` opens paths that commands may exchange at any moment, and `capabilities` gives up root's rights.
 //!
 //! Invariants: calls of the kernel that need `unsafe` are all in `sys`, and each says why it is sound. Who makes
 //! them has one thread. `reach` follows no link.
@@ -13,6 +13,8 @@
 pub mod capabilities;
 #[cfg(target_os = "linux")]
 pub mod reach;
+#[cfg(target_os = "linux")]
+pub mod requests;
 #[cfg(target_os = "linux")]
 pub mod sys;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! The system calls that commands may make, as data. Everything else fails with ENOSYS, as
 //! if the kernel did not know it: programs have a way around an unknown call, and calls that
-//! future kernels add stay out until somebody has looked at them.
+//! future kernels add stay out until somebody has looked at them. Calls that are many in one (`ioctl`, `fcntl`,
+//! `prctl`, `seccomp`, `setsockopt`) are in `requests`.
 //!
 //! Left out on purpose, beside what needs capabilities anyway: `ptrace`, `process_vm_*`,
 //! `pidfd_getfd`, `kcmp` (other processes' memory and descriptors), `bpf`,
@@ -30,7 +31,6 @@ const DESCRIPTORS: &[c_long] = &[
     libc::SYS_dup,
     libc::SYS_dup3,
     libc::SYS_pipe2,
-    libc::SYS_fcntl,
     libc::SYS_flock,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
@@ -184,7 +184,6 @@ const PROCESSES: &[c_long] = &[
     libc::SYS_times,
     libc::SYS_sysinfo,
     libc::SYS_uname,
-    libc::SYS_prctl,
     libc::SYS_capget,
     libc::SYS_capset,
     libc::SYS_getcpu,
@@ -210,7 +209,6 @@ const PROCESSES: &[c_long] = &[
     libc::SYS_sched_get_priority_min,
     libc::SYS_sched_rr_get_interval,
     libc::SYS_getrandom,
-    libc::SYS_seccomp,
     libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,
@@ -281,7 +279,6 @@ const SOCKETS: &[c_long] = &[
     libc::SYS_getsockname,
     libc::SYS_getpeername,
     libc::SYS_getsockopt,
-    libc::SYS_setsockopt,
     libc::SYS_shutdown,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,

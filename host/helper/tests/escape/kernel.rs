@@ -139,6 +139,13 @@ fn terminals_take_no_input_from_commands() {
     for_each_tier(|bed| attack_in(bed, "terminals"));
 }
 
+/// A descriptor that is open for reading is enough for many of them: to make names in its folder, to show what is
+/// covered, to change a file.
+#[test]
+fn calls_that_are_many_in_one_are_lists_of_what_is_allowed() {
+    for_each_tier(|bed| attack_in(bed, "requests"));
+}
+
 #[test]
 fn commands_have_a_session_without_a_terminal() {
     for_each_tier(|bed| {
