@@ -6,6 +6,7 @@ use std::time::Duration;
 use scorpiox_text::line::{clean, escaped_json, push_number, push_string};
 
 use crate::Uses;
+use crate::rule_texts::RuleTexts;
 use crate::time::digits;
 
 /// Longest name or version of a client, in bytes.
@@ -103,7 +104,11 @@ impl ClientName {
 
 /// What is the same in all lines of a server, written once.
 #[derive(Debug, Clone)]
-pub struct Origin(Vec<u8>);
+pub struct Origin {
+    json: Vec<u8>,
+    /// What its rules say.
+    rules: Arc<RuleTexts>,
+}
 
 /// Who records, for what.
 #[derive(Debug, Clone, Copy)]
@@ -140,14 +145,20 @@ impl Origin {
             push_string(&mut json, &clean(text, most));
         }
         json.extend_from_slice(b",\"client\":");
-        Self(json)
+        Self { json, rules: Arc::default() }
+    }
+
+    /// Returns the same with the texts of the policy, whose rules lines cite.
+    #[must_use]
+    pub fn citing(self, rules: RuleTexts) -> Self {
+        Self { rules: Arc::new(rules), ..self }
     }
 
     /// Appends the line that tells of lines that were given up.
     pub(crate) fn push_lost(&self, out: &mut Vec<u8>, lost: u64) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&digits(crate::time::now()));
-        out.extend_from_slice(&self.0);
+        out.extend_from_slice(&self.json);
         out.extend_from_slice(b"null,\"lost\":");
         push_number(out, lost);
         out.extend_from_slice(b"}\n");
@@ -165,6 +176,51 @@ impl Origin {
     }
 }
 
+/// The component that a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Component<'a> {
+    /// One of the program's own, by the name and the hash that it has in lines.
+    BuiltIn(&'a str),
+    /// A plugin.
+    Plugin(PluginLabel<'a>),
+}
+
+/// A plugin, as lines name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PluginLabel<'a> {
+    /// Its name on this machine.
+    pub name: &'a str,
+    /// Its version; empty if it says none, or if that is not known.
+    pub version: &'a str,
+    /// The hash of all of it, which policies list; empty if that is not known.
+    pub hash: &'a str,
+}
+
+impl<'a> Component<'a> {
+    /// Returns what a line has as `component`; nothing if that is not known.
+    pub fn id(self) -> Option<&'a str> {
+        let (Self::BuiltIn(id) | Self::Plugin(PluginLabel { hash: id, .. })) = self;
+        Some(id).filter(|id| !id.is_empty())
+    }
+
+    /// Appends the members of a line that tell of it.
+    fn push(component: Option<Self>, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"component\":");
+        match component.and_then(Self::id) {
+            Some(id) => push_string(out, id),
+            None => out.extend_from_slice(b"null"),
+        }
+        let Some(Self::Plugin(PluginLabel { name, version, .. })) = component else { return };
+        out.extend_from_slice(b",\"plugin\":{\"name\":");
+        push_string(out, &clean(name, MAX_NAME_BYTES));
+        if !version.is_empty() {
+            out.extend_from_slice(b",\"version\":");
+            push_string(out, &clean(version, MAX_NAME_BYTES));
+        }
+        out.push(b'}');
+    }
+}
+
 /// One call.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
@@ -177,7 +233,7 @@ pub struct Entry<'a> {
     /// The tool.
     pub tool: &'a str,
     /// Which component ran; none for tools of the host.
-    pub component: Option<&'a str>,
+    pub component: Option<Component<'a>>,
     /// What it touched.
     pub uses: &'a Uses,
     /// How long it took.
@@ -193,16 +249,12 @@ impl Entry<'_> {
     pub fn push(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&digits(self.time));
-        out.extend_from_slice(&self.origin.0);
+        out.extend_from_slice(&self.origin.json);
         out.extend_from_slice(self.client.map_or(b"null", |client| &client.json));
         out.extend_from_slice(b",\"tool\":");
         push_string(out, self.tool);
-        out.extend_from_slice(b",\"component\":");
-        match self.component {
-            Some(component) => push_string(out, component),
-            None => out.extend_from_slice(b"null"),
-        }
-        self.uses.push(out);
+        Component::push(self.component, out);
+        self.uses.push(out, &self.origin.rules);
         self.push_costs(out);
         if let Some(trace) = self.uses.trace() {
             out.extend_from_slice(b",\"trace_id\":\"");
@@ -259,7 +311,7 @@ mod tests {
             origin: &origin,
             client: Some(&client),
             tool: "TaskManager",
-            component: Some("built-in"),
+            component: Some(Component::BuiltIn("built-in")),
             uses: &uses,
             duration: Duration::from_micros(1_002_003),
             outcome: Outcome::Ok,
@@ -327,6 +379,17 @@ mod tests {
         assert_eq!((&line["outcome"], &line["fault"]), (&json!("fault"), &json!("deadline")));
         assert_eq!((&line["component"], &line["client"]), (&Value::Null, &Value::Null));
         assert_eq!(line["memory_bytes"], 65_536);
+    }
+
+    #[test]
+    fn a_line_has_the_plugin_and_the_hash_that_policies_list() {
+        let plugin = PluginLabel { name: "weather", version: "1.2.0", hash: "ab" };
+        let with = line(None, |entry| entry.component = Some(Component::Plugin(plugin)));
+        assert_eq!(with["component"], "ab");
+        assert_eq!(with["plugin"], json!({"name": "weather", "version": "1.2.0"}));
+        let unknown = PluginLabel { version: "", hash: "", ..plugin };
+        let without = line(None, |entry| entry.component = Some(Component::Plugin(unknown)));
+        assert_eq!((&without["component"], &without["plugin"]), (&Value::Null, &json!({"name": "weather"})));
     }
 
     #[test]

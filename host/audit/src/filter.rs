@@ -1,7 +1,7 @@
 //! Which lines somebody wants to see.
 
-use crate::Record;
 use crate::uses::{APPROVAL, BUILT_IN};
+use crate::{Record, Use};
 
 /// A name in which `*` stands for anything and `?` for one character, in upper or lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,40 @@ impl Glob {
     }
 }
 
+/// A component that somebody asks for: by a hash as `plugin hash` prints it, by the beginning of one, or as lines have
+/// those that are built in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComponentId(String);
+
+/// Fewest digits of a hash that name a component.
+const LEAST_DIGITS: usize = 8;
+/// What stands before a hash in policies, and before the plugins of decisions' lines.
+const SHA256: &str = "sha256:";
+
+impl ComponentId {
+    /// Whether a line is about it. Lines of older versions have the hash of the component's bytes; those of decisions
+    /// name the plugin's beside it.
+    fn is_of(&self, record: &Record) -> bool {
+        let is_it = |text: &str| text.starts_with(&self.0);
+        let named = |used: &Use| used.what.rsplit_once(SHA256).is_some_and(|(_, hash)| is_it(hash));
+        record.component.as_deref().is_some_and(is_it) || record.uses.iter().any(named)
+    }
+}
+
+impl std::str::FromStr for ComponentId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix(SHA256).unwrap_or(text).to_ascii_lowercase();
+        let is_hash =
+            (LEAST_DIGITS..=64).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        if is_hash || text.starts_with(BUILT_IN) {
+            return Ok(Self(if is_hash { digits } else { text.to_owned() }));
+        }
+        Err("write the hash that `plugin hash` prints, or its first 8 digits, or built-in:DIGITS".to_owned())
+    }
+}
+
 /// What all lines that are shown have. Nothing is asked of them at first.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
@@ -53,6 +87,10 @@ pub struct Filter {
     pub user: Option<Glob>,
     /// The rule that decided about something.
     pub rule: Option<String>,
+    /// The words of that rule.
+    pub rule_text: Option<Glob>,
+    /// The hash of a component, or the beginning of it.
+    pub component: Option<ComponentId>,
     /// Not before this time, in milliseconds since 1970.
     pub since: Option<u64>,
     /// The call did not succeed.
@@ -74,6 +112,11 @@ impl Filter {
                 user.fits(&record.user) || record.uid.is_some_and(|uid| user.fits(&uid.to_string()))
             })
             && self.rule.as_ref().is_none_or(|rule| record.uses.iter().any(|used| used.rule == *rule))
+            && self
+                .rule_text
+                .as_ref()
+                .is_none_or(|words| record.uses.iter().any(|used| words.fits(&used.rule_text)))
+            && self.component.as_ref().is_none_or(|component| component.is_of(record))
             && self.since.is_none_or(|since| crate::time::parse(&record.time).is_some_and(|at| at >= since))
             && self.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
             && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
@@ -119,10 +162,28 @@ mod tests {
     }
 
     #[test]
+    fn a_component_is_known_by_its_hash_also_in_lines_of_decisions() {
+        let hash = "ab".repeat(32);
+        let uses = format!(r#"[{{"capability":"plugins","what":"weather@sha256:{hash}","allowed":true}}]"#);
+        let text = format!(r#"{{"tool":"plugin add","component":"cdcdcdcd","uses":{uses}}}"#);
+        let record = Record::parse(&text).unwrap();
+        for (asked, fits) in
+            [(&*hash, true), ("sha256:ABABABAB", true), ("cdcdcdcd", true), ("efefefef", false)]
+        {
+            let filter = Filter { component: Some(asked.parse().unwrap()), ..Filter::default() };
+            assert_eq!(filter.wants(&record), fits, "{asked}");
+        }
+        for bad in ["abab", "weather", &"a".repeat(65), "sha256:"] {
+            assert!(bad.parse::<ComponentId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn a_line_has_to_have_everything() {
         let record = Record::parse(
             r#"{"time":"2026-11-22T02:00:00.000Z","workspace":"/w","tool":"ReadDocs","client":{"name":"claude"},"outcome":"error",
-                "principal":"bob","user":"ana","uid":1000,"uses":[{"capability":"web","allowed":false,"rule":"policy.toml line 12"}]}"#,
+                "principal":"bob","user":"ana","uid":1000,"uses":[{"capability":"web","allowed":false,"rule":"policy.toml line 12","rule_text":"deny = [\"WebSearch\"]"}],
+                "component":"abcdef0123456789"}"#,
         )
         .unwrap();
         let all = Filter {
@@ -131,6 +192,8 @@ mod tests {
             principal: Some(Glob::new("b*")),
             user: Some(Glob::new("Ana")),
             rule: Some("policy.toml line 12".to_owned()),
+            rule_text: Some(Glob::new("*WebSearch*")),
+            component: Some("sha256:ABCDEF0123".parse().unwrap()),
             since: crate::time::parse("2026-11-22T02:00"),
             failed: true,
             denied: true,
@@ -146,7 +209,8 @@ mod tests {
         assert!(!other_line.wants(&record));
         assert!(!all.wants(&Record { outcome: "ok".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { uses: Vec::new(), ..record.clone() }));
-        let any_rule = Filter { rule: None, ..all.clone() };
+        assert!(!all.wants(&Record { component: Some("bbcdef0123456789".to_owned()), ..record.clone() }));
+        let any_rule = Filter { rule: None, rule_text: None, ..all.clone() };
         assert!(any_rule.wants(&Record { uses: Vec::new(), more_denied: 1, ..record.clone() }));
         assert!(!all.wants(&Record { time: "2026-11-22T01:59:59.999Z".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { time: String::new(), ..record }));

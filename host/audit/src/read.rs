@@ -40,6 +40,8 @@ pub struct Record {
     pub tool: String,
     /// Which component ran.
     pub component: Option<String>,
+    /// The plugin, where that component is of one.
+    pub plugin: Option<Plugin>,
     /// What it touched.
     pub uses: Vec<Use>,
     /// Uses that were not kept.
@@ -71,6 +73,15 @@ pub struct Client {
     pub version: String,
 }
 
+/// The plugin of a component.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct Plugin {
+    pub name: String,
+    pub version: String,
+}
+
 /// What a call touched.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -85,8 +96,20 @@ pub struct Use {
     pub why: String,
     /// The rule that decided.
     pub rule: String,
+    /// What that rule said then; empty where it is no line of a policy.
+    pub rule_text: String,
     /// How often, where more than once.
     pub count: u64,
+}
+
+impl Use {
+    /// Returns the rule as people need it: with its words, since the line may be another one by now.
+    pub fn cited(&self) -> String {
+        match &*self.rule_text {
+            "" => self.rule.clone(),
+            text => format!("{}: {text}", self.rule),
+        }
+    }
 }
 
 impl Record {

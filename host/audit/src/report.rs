@@ -106,7 +106,7 @@ impl Report {
     fn add_use(&mut self, used: &Use, calls: u64) {
         let what = (used.capability.clone(), used.what.clone());
         // Lines of before uses had rules.
-        let rule = if used.rule.is_empty() { "(not recorded)".to_owned() } else { used.rule.clone() };
+        let rule = if used.rule.is_empty() { "(not recorded)".to_owned() } else { used.cited() };
         let others = || (OTHERS.to_owned(), String::new());
         let count = times(used) * calls;
         entry(&mut self.rules, rule.clone(), OTHERS.to_owned()).add(used.allowed, count);

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use scorpiox_text::line::{clean, push_number, push_string};
 
 use crate::ClientName;
+use crate::rule_texts::RuleTexts;
 use crate::trace::Trace;
 
 /// Different uses of one call that are kept; the rest is counted.
@@ -217,7 +218,7 @@ impl Uses {
     }
 
     /// Appends the members of a line that tell of them.
-    pub(crate) fn push(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push(&self, out: &mut Vec<u8>, rules: &RuleTexts) {
         let noted = self.lock();
         if noted.uses.is_empty() {
             return;
@@ -227,7 +228,7 @@ impl Uses {
             if index > 0 {
                 out.push(b',');
             }
-            used.push(out);
+            used.push(out, rules);
         }
         out.push(b']');
         for (name, count) in
@@ -261,7 +262,7 @@ impl Use {
         Some(format!("This server refused {capability} {what}: {why} ({decides})."))
     }
 
-    fn push(&self, out: &mut Vec<u8>) {
+    fn push(&self, out: &mut Vec<u8>, rules: &RuleTexts) {
         out.extend_from_slice(b"{\"capability\":");
         push_string(out, self.capability);
         if !self.what.is_empty() {
@@ -277,6 +278,10 @@ impl Use {
         }
         out.extend_from_slice(b",\"rule\":");
         push_string(out, &self.rule);
+        if let Some(text) = rules.of(&self.rule) {
+            out.extend_from_slice(b",\"rule_text\":");
+            push_string(out, &text);
+        }
         if self.count > 1 {
             out.extend_from_slice(b",\"count\":");
             push_number(out, self.count);
@@ -308,7 +313,7 @@ mod tests {
 
     fn told(uses: &Uses) -> Value {
         let mut out = b"{\"x\":0".to_vec();
-        uses.push(&mut out);
+        uses.push(&mut out, &RuleTexts::default());
         out.push(b'}');
         serde_json::from_slice(&out).unwrap()
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use scorpiox_audit::read::Line;
-use scorpiox_audit::{Copies, Filter, Glob, rule_named, time};
+use scorpiox_audit::{ComponentId, Copies, Filter, Glob, rule_named, time};
 
 #[derive(Args)]
 pub(super) struct Chosen {
@@ -16,6 +16,12 @@ pub(super) struct Chosen {
     /// built-in, approval
     #[arg(long, value_name = "FILE:LINE", value_parser = rule_named)]
     line: Option<String>,
+    /// Only calls that a line with these words decided about, whatever its number is by now; * stands for anything
+    #[arg(long, value_name = "WORDS")]
+    rule: Option<String>,
+    /// Only calls of this component, and decisions about it: the hash that `plugin hash` prints, or its beginning
+    #[arg(long, value_name = "HASH")]
+    component: Option<ComponentId>,
     /// Only calls of this user, by name or number; * stands for anything
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
@@ -49,6 +55,8 @@ impl Chosen {
             principal: glob(&self.principal),
             user: glob(&self.user),
             rule: self.line.clone(),
+            rule_text: glob(&self.rule),
+            component: self.component.clone(),
             since: self.since,
             failed: self.failed,
             denied: self.denied,

@@ -285,7 +285,7 @@ fn user(record: &Record) -> String {
 fn denied(record: &Record) -> String {
     let told = record.denied().take(MAX_DENIED).map(|used| {
         let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
-        let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.rule) };
+        let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
         format!("{}{what}: {}{rule}", used.capability, used.why)
     });
     let mut told: Vec<_> = told.collect();

@@ -101,9 +101,9 @@ impl Beside {
         if !(asks_no_more && is_newer && leads_as_before) {
             return None;
         }
-        let (content, approved) = (look.content(), self.approval.content());
+        let (new, approved) = (look.hashes(), self.approval.hashes(look.home.as_deref()));
         let approved = candidate(&self.name, &approved, &self.approval);
-        let signer = plugins.takes_update(&look.candidate(&content), &approved)?;
+        let signer = plugins.takes_update(&look.candidate(&new), &approved)?;
         Some((&signer.value, signer.source))
     }
 

@@ -1,14 +1,15 @@
 //! A plugin as a person has to see it before they decide.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_anatomy::Anatomy;
 use scorpiox_plugin::{
-    Approval, Asks, Decisions, Fingerprint, Installed, Limits, Manifest, ORIGIN, Origin, Pins, PluginFolder,
-    PluginName, Record, SIGNATURE, Stamps, Status, WORKSPACE,
+    Approval, ApprovalHash, Asks, Decisions, Fingerprint, Hashes, Installed, Limits, Manifest, ORIGIN,
+    Origin, Pins, PluginFolder, PluginHash, PluginName, Record, SIGNATURE, Stamps, Status, WORKSPACE,
+    led_elsewhere,
 };
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
@@ -92,47 +93,27 @@ impl Look {
         })
     }
 
-    /// Of the plugin, the same on each machine: what a policy lists.
-    pub fn content(&self) -> Fingerprint {
-        let Self { installed, component, described, .. } = self;
-        Fingerprint::of_plugin(&installed.manifest_fingerprint, component, &described.fingerprint())
+    /// Returns the hashes by which people name it.
+    pub fn hashes(&self) -> Hashes {
+        let Self { installed, component, described, folders, origin, .. } = self;
+        let plugin = PluginHash::of(&installed.manifest_fingerprint, component, &described.fingerprint());
+        Hashes {
+            approval: ApprovalHash::of(&plugin, folders, self.home.as_deref(), self.plain_names),
+            component: component.clone(),
+            file: origin.as_ref().and_then(|origin| origin.file.clone()),
+            plugin,
+        }
     }
 
-    /// As the policy is asked about it; `content` is [`Look::content`].
-    pub fn candidate<'a>(&'a self, content: &'a Fingerprint) -> Candidate<'a> {
+    /// As the policy is asked about it; `hashes` is [`Look::hashes`].
+    pub fn candidate<'a>(&'a self, hashes: &'a Hashes) -> Candidate<'a> {
         let (name, origin) = (&self.installed.name, self.origin.as_ref());
+        let signature = signed(self.signature.as_deref(), origin);
         Candidate {
+            also: hashes.others(),
             original: origin.and_then(|origin| origin.other_name(name)),
-            ..Candidate::new(name.as_str(), content.as_str(), signed(self.signature.as_deref(), origin))
+            ..Candidate::new(name.as_str(), hashes.plugin.as_str(), signature)
         }
-    }
-
-    /// Of everything that is approved together. Where folders are is another thing on each machine; where links
-    /// lead is part of what is seen.
-    pub fn hash(&self) -> Fingerprint {
-        let mut elsewhere = String::new();
-        for (folder, place) in self.led_elsewhere() {
-            let _ = write!(elsewhere, " {folder:?} {}", place.display());
-        }
-        if self.plain_names {
-            elsewhere.push_str(" plain names");
-        }
-        let content = self.content();
-        if elsewhere.is_empty() {
-            content
-        } else {
-            Fingerprint::of(format!("{content}{elsewhere}").as_bytes())
-        }
-    }
-
-    /// Folders that are not where they are named, since links lead there.
-    fn led_elsewhere(&self) -> impl Iterator<Item = (&str, &Path)> {
-        let named = |folder: &str, place: &Path| match (folder.strip_prefix("~/"), &self.home) {
-            (Some(inside), Some(home)) => place == home.join(inside),
-            _ => place == Path::new(folder),
-        };
-        let all = self.folders.iter().map(|(folder, place)| (folder.as_str(), place.as_path()));
-        all.filter(move |(folder, place)| !named(folder, place))
     }
 
     /// What of its offers clients would be given.
@@ -215,7 +196,9 @@ impl Look {
                 let _ = writeln!(text, "    {what}");
                 for value in values {
                     rows(&mut text, "      ", value, MAX_ROWS);
-                    if let Some((_, place)) = self.led_elsewhere().find(|(folder, _)| folder == value) {
+                    if let Some((_, place)) =
+                        led_elsewhere(&self.folders, self.home.as_deref()).find(|(folder, _)| folder == value)
+                    {
                         let _ = writeln!(text, "        which leads to");
                         rows(
                             &mut text,
@@ -392,7 +375,7 @@ pub fn show(site: &Site, name: &PluginName) -> Result<ExitCode> {
     look.plain_names = decisions.get(name).is_some_and(Record::has_plain_names);
     let mut text = look.text();
     let _ = writeln!(text, "\nNow: {status}");
-    let _ = writeln!(text, "Hash of all of it: {}", look.hash());
+    let _ = writeln!(text, "Hash of all of it: {}", look.hashes().approval);
     text.push_str(&look.from());
     terminal::print(&Shown::text(&text));
     Ok(ExitCode::SUCCESS)
@@ -416,8 +399,8 @@ pub fn closed(operator: &Operator, name: &PluginName, approval: &Approval) -> Op
     match operator.policy() {
         Err(error) => Some(error.to_string()),
         Ok(policy) => {
-            let content = approval.content();
-            let refusal = policy.plugins.check_run(&candidate(name, &content, approval)).err()?;
+            let hashes = approval.hashes(operator.site().home.as_deref());
+            let refusal = policy.plugins.check_run(&candidate(name, &hashes, approval)).err()?;
             Some(refusal.to_string())
         }
     }

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::asks::{Asks, Limits};
 use crate::fingerprint::{Fingerprint, Stamps};
+use crate::hashes::{ApprovalHash, Hashes, PluginHash};
 use crate::name::PluginName;
 use crate::origin::Origin;
 use crate::plugin_folder::{owned, read_file};
@@ -94,9 +95,15 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// Of everything that was approved together, the same on each machine: what a policy lists.
-    pub fn content(&self) -> Fingerprint {
-        Fingerprint::of_plugin(&self.manifest, &self.component, &self.definitions)
+    /// Returns the hashes by which people name it, where the home folder is `home`.
+    pub fn hashes(&self, home: Option<&Path>) -> Hashes {
+        let plugin = PluginHash::of(&self.manifest, &self.component, &self.definitions);
+        Hashes {
+            approval: ApprovalHash::of(&plugin, &self.folders, home, self.plain_names),
+            component: self.component.clone(),
+            file: self.origin.as_ref().and_then(|origin| origin.file.clone()),
+            plugin,
+        }
     }
 
     /// Whether its definitions are those that were approved.

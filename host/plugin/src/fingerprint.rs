@@ -23,11 +23,6 @@ impl Fingerprint {
         Self::written(&Sha256::digest(bytes))
     }
 
-    /// Of a plugin, from those of its manifest, its component and its tools' definitions.
-    pub fn of_plugin(manifest: &Self, component: &Self, definitions: &Self) -> Self {
-        Self::of([manifest.as_str(), component.as_str(), definitions.as_str()].join(" ").as_bytes())
-    }
-
     /// Of the definitions of a plugin's tools, and of what it offers beside them, if it does.
     pub fn of_definitions(tools: &str, offers: Option<&str>) -> Self {
         match offers {

@@ -16,6 +16,7 @@ mod asks;
 mod decisions;
 mod difference;
 mod fingerprint;
+mod hashes;
 mod headers;
 mod manifest;
 mod name;
@@ -29,6 +30,7 @@ pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, Shell
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use difference::{Difference, Kind, Line, Version};
 pub use fingerprint::{Fingerprint, Stamps};
+pub use hashes::{ApprovalHash, Hashes, PluginHash, led_elsewhere};
 pub use headers::Template;
 pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError};
 pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, has_letters_of_a_tool, is_tool_name};

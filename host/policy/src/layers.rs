@@ -63,12 +63,15 @@ pub struct Loaded {
     /// SHA-256 of the one text that was read, in hexadecimal digits; of both texts, with a byte 0xff between, where
     /// there are two.
     pub hash: String,
+    /// The texts that were read, so that a rule can be cited by its words.
+    pub texts: Vec<(Layer, String)>,
 }
 
 impl Loaded {
     /// A policy that was read from one file, to be tried.
     pub fn of(policy: Policy) -> Self {
-        Self { policy, files: Vec::new(), is_managed: false, stamps: Vec::new(), hash: String::new() }
+        let (files, stamps, hash, texts) = Default::default();
+        Self { policy, files, is_managed: false, stamps, hash, texts }
     }
 
     /// Whether the files are still those that were read.
@@ -118,7 +121,10 @@ impl Loaded {
             _ = write!(text, "{byte:02x}");
             text
         });
-        Ok(Self { policy, files: read, is_managed: managed.is_some(), stamps, hash })
+        let is_managed = managed.is_some();
+        let texts = [(Layer::Managed, managed), (Layer::Own, own)].into_iter();
+        let texts = texts.filter_map(|(layer, text)| Some((layer, text?))).collect();
+        Ok(Self { policy, files: read, is_managed, stamps, hash, texts })
     }
 }
 

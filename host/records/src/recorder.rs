@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use scorpiox_audit::{BUILT_IN, Origin, Recorder};
+use scorpiox_audit::{BUILT_IN, Origin, Recorder, RuleTexts};
 use scorpiox_operator::Operator;
 use scorpiox_paths::{account_id, account_name};
 
@@ -20,6 +20,13 @@ pub(super) fn origin(workspace: &str, operator: &Operator) -> Origin {
         workspace,
         policy: policy_in_use(operator),
     })
+    .citing(rule_texts(operator))
+}
+
+/// Returns the texts of the policy in use, by the names that its rules have for them.
+pub fn rule_texts(operator: &Operator) -> RuleTexts {
+    let texts = operator.loaded().map(|loaded| loaded.texts.clone()).unwrap_or_default();
+    RuleTexts::new(texts.into_iter().map(|(layer, text)| (layer.file().to_owned(), text)))
 }
 
 /// The machine's name; empty where the system does not say.

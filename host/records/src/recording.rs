@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{
-    BUILT_IN, Called, ClientName, Cost, Entry, LogError, NOT_RECORDED, Outcome, Uses, time,
+    BUILT_IN, Called, ClientName, Component, Cost, Entry, LogError, NOT_RECORDED, Outcome, PluginLabel, Uses,
+    time,
 };
 use scorpiox_executor::threads;
 
@@ -14,6 +15,7 @@ use super::{Audit, Records};
 use crate::call_error::CallError;
 use crate::watcher::{self, Ended};
 use scorpiox_operator::OperatorError;
+use scorpiox_runtime::PluginIdentity;
 use scorpiox_tools::{Kind, Tool};
 
 /// What a line is about.
@@ -160,7 +162,7 @@ impl<'a> Recording<'a> {
             kind: self.subject.kind(),
             name: tool,
             client: self.client.as_deref(),
-            component: component(self.subject),
+            component: component(self.subject).and_then(Component::id),
             uses: &self.uses,
             time: self.time,
             duration,
@@ -266,7 +268,7 @@ impl Records {
     pub fn record_decision(
         &self,
         what: &str,
-        component: Option<&str>,
+        component: Option<Component<'_>>,
         uses: &Uses,
         outcome: Outcome,
     ) -> Result<(), CallError> {
@@ -332,17 +334,20 @@ fn refusal(what: &'static str, error: &dyn Display) -> CallError {
     CallError::Unrecorded { what, error: error.to_string() }
 }
 
-/// Which component runs: of those of others the hash that was approved, of the program's own the beginning of it.
-fn component(subject: Subject<'_>) -> Option<&str> {
+/// Which component runs: of those of others the plugin, of the program's own the beginning of its hash.
+fn component(subject: Subject<'_>) -> Option<Component<'_>> {
     let tool = match subject {
         Subject::Tool { tool, .. } => tool,
         Subject::Unknown { .. } => return None,
-        Subject::Method(_) => return Some(BUILT_IN),
+        Subject::Method(_) => return Some(Component::BuiltIn(BUILT_IN)),
     };
     match &tool.kind {
         Kind::Native(_) => None,
         Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
-            Some(component.fingerprint.as_deref().unwrap_or(component.built_in))
+            Some(component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), |plugin| {
+                let PluginIdentity { name, version, hash } = plugin;
+                Component::Plugin(PluginLabel { name, version, hash })
+            }))
         }
     }
 }

@@ -64,6 +64,14 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// Returns the name that rules have for such a text.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Self::Managed => MANAGED_FILE,
+            Self::Own | Self::Any => "policy.toml",
+        }
+    }
+
     /// A line, from 1, of such a text.
     pub const fn line(self, line: usize) -> Source {
         match self {

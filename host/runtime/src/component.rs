@@ -40,12 +40,23 @@ pub enum Binary {
 /// Gives the compiled code of a component, for a call that may be cancelled meanwhile.
 pub type Load = dyn Fn(&Engines, &Cancel) -> Result<Compiled, LoadError> + Send + Sync;
 
+/// The plugin that a component is of, as lines of the audit name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginIdentity {
+    /// Its name here.
+    pub name: Arc<str>,
+    /// Its version; empty if it says none.
+    pub version: Arc<str>,
+    /// The hash of all of it, which policies list: not that of its component alone.
+    pub hash: Arc<str>,
+}
+
 /// A component with what it is granted. Loaded when it is first called.
 pub struct Component {
     /// Names its data; unique.
     pub name: Arc<str>,
-    /// Of its file, where others made it.
-    pub fingerprint: Option<Arc<str>>,
+    /// The plugin that it is of, where others made it.
+    pub plugin: Option<PluginIdentity>,
     /// What the audit calls it, where nobody else made it: with the beginning of its file's SHA-256.
     pub built_in: &'static str,
     /// What it may do.
@@ -98,7 +109,7 @@ impl Component {
         let (grants, limits) = (grants.into(), Limits::default());
         Self {
             name: name.into(),
-            fingerprint: None,
+            plugin: None,
             built_in: BUILT_IN,
             grants,
             limits,

@@ -30,7 +30,7 @@ mod wait;
 
 pub use call::{Finished, Runtime};
 pub use code_cache::{CodeCache, LoadError};
-pub use component::{Binary, Component, Load};
+pub use component::{Binary, Component, Load, PluginIdentity};
 pub use engines::Engines;
 pub use fault::Fault;
 pub use functions::{Exported, Functions, function_name, tool_name};

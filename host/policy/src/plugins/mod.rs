@@ -78,6 +78,8 @@ pub struct Candidate<'a> {
     pub name: &'a str,
     /// The SHA-256 of all of it, as `plugin hash` prints it; empty where it is not known.
     pub hash: &'a str,
+    /// Other hashes that somebody can have seen of it, such as its component's: they close it, and never open it.
+    pub also: [&'a str; 3],
     /// What vouches for it.
     pub signature: Signed<'a>,
     /// Its author's name for it, where it was installed under another one.
@@ -90,6 +92,7 @@ pub struct Candidate<'a> {
 struct Vouched<'a> {
     name: &'a str,
     hash: &'a str,
+    also: [&'a str; 3],
     original: Option<&'a str>,
     by: Vec<&'a Signer>,
 }
@@ -102,7 +105,7 @@ impl<'a> Candidate<'a> {
 
     /// By its name, its hash, and what vouches for it.
     pub const fn new(name: &'a str, hash: &'a str, signature: Signed<'a>) -> Self {
-        Self { name, hash, signature, original: None, relied_on: None }
+        Self { name, hash, also: [""; 3], signature, original: None, relied_on: None }
     }
 }
 
@@ -128,7 +131,8 @@ impl PluginsPolicy {
     fn vouched<'a>(&'a self, plugin: &Candidate<'a>) -> Vouched<'a> {
         let signers = self.signers.values().map(|signer| &*signer.value);
         let by = signers.filter(|signer| signer.signed(plugin).is_ok()).collect();
-        Vouched { name: plugin.name, hash: plugin.hash, original: plugin.original, by }
+        let Candidate { name, hash, also, original, .. } = *plugin;
+        Vouched { name, hash, also, original, by }
     }
 
     fn permits(
@@ -136,12 +140,12 @@ impl PluginsPolicy {
         plugin: &Candidate<'_>,
         vouched: &Vouched<'_>,
     ) -> Result<&Sourced<PluginPattern>, Refusal> {
-        let denies = |pattern: &PluginPattern| pattern.covers_any_name(vouched);
+        let denies = |pattern: &PluginPattern| pattern.covers_any_way(vouched);
         let allows = |pattern: &PluginPattern| pattern.covers_each_name(vouched);
         let rule = self.rules.check_by(denies, allows).map_err(|closed| {
             let refusal = closed.refusal(&format!("plugin {}", shorten(plugin.name)), "plugins");
             let more = match closed {
-                Closed::By(rule) if rule.value.covers(vouched) => String::new(),
+                Closed::By(rule) if plugin.original.is_none() || rule.value.covers(vouched) => String::new(),
                 Closed::NotListed(_) if plugin.original.is_none() => {
                     self.unsigned(plugin).unwrap_or_default()
                 }
@@ -238,7 +242,7 @@ impl PluginsPolicy {
         let covers =
             |rule: &&Sourced<PluginPattern>| approves(&rule.value) && rule.value.covers_each_name(vouched);
         // A hash means this very version; a signature, whatever is signed. Their order in the file says nothing.
-        self.rules.allow.iter().filter(covers).min_by_key(|rule| !rule.value.has_hash())
+        self.rules.allow.iter().filter(covers).min_by_key(|rule| rule.value.hash().is_none())
     }
 
     /// The rules of `allow` that let a plugin of this name run by its content or its signer.

@@ -57,13 +57,16 @@ impl PluginPattern {
             && self.signer.as_ref().is_none_or(|signer| plugin.by.iter().any(|by| by.says_the_same(signer)))
     }
 
-    /// Whether a plugin is meant by one of its names: what is denied is so under whatever name it was installed.
-    pub(super) fn covers_any_name(&self, plugin: &Vouched<'_>) -> bool {
-        let by_original = || {
-            let name = plugin.original?;
-            Some(self.covers(&Vouched { name, by: plugin.by.clone(), ..*plugin }))
-        };
-        self.covers(plugin) || by_original().unwrap_or_default()
+    /// Whether a plugin is meant by one of its names and one of its hashes: what is denied is so under whatever name
+    /// it was installed, and by whichever of its hashes somebody has seen.
+    pub(super) fn covers_any_way(&self, plugin: &Vouched<'_>) -> bool {
+        let names = [Some(plugin.name), plugin.original].into_iter().flatten();
+        names.into_iter().any(|name| {
+            let hashes = std::iter::once(plugin.hash).chain(plugin.also);
+            hashes
+                .into_iter()
+                .any(|hash| self.covers(&Vouched { name, hash, by: plugin.by.clone(), ..*plugin }))
+        })
     }
 
     /// Whether a plugin is meant by each of its names: another one does not open what its own does not. A rule that has
@@ -78,9 +81,9 @@ impl PluginPattern {
         self.hash.is_some() || self.signer.is_some()
     }
 
-    /// Whether it means one version alone.
-    pub fn has_hash(&self) -> bool {
-        self.hash.is_some()
+    /// Returns the hash that it has, if it means one version alone.
+    pub fn hash(&self) -> Option<&str> {
+        self.hash.as_deref()
     }
 
     /// What both mean, if there is anything.

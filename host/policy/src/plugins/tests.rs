@@ -39,7 +39,7 @@ fn with_acme(rules: &str) -> PluginsPolicy {
 #[test]
 fn a_plugin_is_meant_by_name_by_content_or_by_both() {
     let covers = |text: &str, name, hash| {
-        parse(text).unwrap().covers(&Vouched { name, hash, original: None, by: Vec::new() })
+        parse(text).unwrap().covers(&Vouched { name, hash, also: [""; 3], original: None, by: Vec::new() })
     };
     assert!(covers("weather", "weather", "x") && !covers("weather", "weathers", "x"));
     assert!(covers(&format!("sha256:{HASH}"), "any", HASH) && !covers(&format!("sha256:{HASH}"), "any", "x"));
@@ -357,4 +357,28 @@ fn an_index_is_an_address_or_a_path_that_is_the_same_everywhere() {
         let problem = read(&format!("[plugins]\nindex = \"{index}\"")).unwrap_err();
         assert!(problem.contains("write an https:// address"), "{problem}");
     }
+}
+
+#[test]
+fn each_hash_of_a_plugin_closes_it_and_only_its_own_opens_it() {
+    let (component, approval, file) = ("c".repeat(64), "a".repeat(64), "f".repeat(64));
+    let also = [&*component, &*approval, &*file];
+    let plugin = Candidate { also, original: Some("sky"), ..Candidate::new("weather", HASH, Signed::Not) };
+    for hash in [HASH, &component, &approval, &file] {
+        for rule in [format!("sha256:{hash}"), format!("weather@sha256:{hash}"), format!("sky@sha256:{hash}")]
+        {
+            let closed = read(&format!("[plugins]\ndeny = [\"{rule}\"]")).unwrap();
+            assert!(closed.check(&plugin).is_err(), "{rule}");
+            let upper = rule.replace(hash, &hash.to_ascii_uppercase());
+            assert!(
+                read(&format!("[plugins]\ndeny = [\"{upper}\"]")).unwrap().check(&plugin).is_err(),
+                "{upper}"
+            );
+        }
+        let opened = read(&format!("[plugins]\nallow = [\"sha256:{hash}\"]\napprove = \"policy\"")).unwrap();
+        assert_eq!(opened.check_run(&plugin).is_ok(), hash == HASH, "{hash}");
+    }
+    // What is not known is no hash that a rule has.
+    let bare = Candidate::named("weather");
+    assert!(read(&format!("[plugins]\ndeny = [\"sha256:{HASH}\"]")).unwrap().check(&bare).is_ok());
 }

@@ -1,5 +1,6 @@
 //! One plugin that was approved.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -8,7 +9,7 @@ use scorpiox_executor::Cancel;
 use scorpiox_offers::{Offers, Served};
 use scorpiox_operator::Operator;
 use scorpiox_plugin::{
-    Approval, Asks, Fingerprint, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
+    Approval, Asks, Fingerprint, Hashes, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
 };
 use scorpiox_policy::Refusal;
 use serde::Deserialize;
@@ -16,7 +17,7 @@ use serde::Deserialize;
 use super::grants::{Ungrantable, grants, limits};
 use super::secrets;
 use crate::{Definition, Kind, Marks, Tool};
-use scorpiox_runtime::{Binary, CodeCache, Component, Engines};
+use scorpiox_runtime::{Binary, CodeCache, Component, Engines, PluginIdentity};
 
 /// A plugin by one decision. Another decision makes another entry; calls that run keep theirs.
 pub(super) struct Entry {
@@ -152,7 +153,7 @@ impl Entry {
         cache: &CodeCache,
         operator: &Arc<Operator>,
     ) -> Result<Made, String> {
-        let mut component = self.component(installed, cache)?;
+        let mut component = self.component(installed, cache, operator.site().home.as_deref())?;
         let secrets = secrets::reader(installed, &self.approval.capabilities, plugins.own_home(), operator);
         component.secrets = secrets.map_err(|error| error.to_string())?;
         let (component, tools) =
@@ -169,10 +170,15 @@ impl Entry {
         self.approval.plain_names.then_some(self.decided_at)
     }
 
-    fn component(&self, installed: &Installed, cache: &CodeCache) -> Result<Component, String> {
-        let Approval { component, capabilities, folders, limits, .. } = &*self.approval;
-        let names = (installed, self.authors_name());
-        held_to(names, component, (capabilities, folders), limits, cache).map_err(|error| error.to_string())
+    fn component(
+        &self,
+        installed: &Installed,
+        cache: &CodeCache,
+        home: Option<&Path>,
+    ) -> Result<Component, String> {
+        let Approval { capabilities, folders, limits, .. } = &*self.approval;
+        let (names, hashes) = ((installed, self.authors_name()), self.approval.hashes(home));
+        held_to(names, &hashes, (capabilities, folders), limits, cache).map_err(|error| error.to_string())
     }
 }
 
@@ -228,7 +234,7 @@ pub fn namespace(name: &PluginName) -> String {
 /// nothing else. What is granted to its author's name, if it has another one here, is for the policy to compare.
 pub fn held_to(
     (installed, authors_name): (&Installed, Option<&str>),
-    fingerprint: &Fingerprint,
+    hashes: &Hashes,
     (capabilities, folders): (&Asks, &Pins),
     limits: &Limits,
     cache: &CodeCache,
@@ -236,13 +242,17 @@ pub fn held_to(
     let (grants, approved) = grants(capabilities, folders)?;
     let authors_name = authors_name.map(|name| format!("{NAMESPACE}{name}"));
     let approved = Approved { config: installed.manifest.config.clone(), authors_name, ..approved };
-    let (cache, pinned, source) = (cache.clone(), fingerprint.clone(), installed.clone());
+    let (cache, pinned, source) = (cache.clone(), hashes.component.clone(), installed.clone());
     let load = move |engines: &Engines, cancel: &Cancel| {
         cache.load(engines, &pinned, cancel, || Ok(source.read_component()?.into()))
     };
     // Its data is its own, whatever a built-in tool is called.
     let mut component = Component::new(&namespace(&installed.name), Binary::Shipped(Box::new(load)), grants);
-    component.fingerprint = Some(fingerprint.as_str().into());
+    component.plugin = Some(PluginIdentity {
+        name: installed.name.as_str().into(),
+        version: installed.manifest.version.as_str().into(),
+        hash: hashes.plugin.as_str().into(),
+    });
     component.limits = self::limits(limits);
     component.most_calls = limits.calls;
     component.approved = Some(Arc::new(approved));

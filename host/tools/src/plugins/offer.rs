@@ -11,7 +11,9 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use scorpiox_audit::APPROVAL;
 use scorpiox_paths::Stamp;
-use scorpiox_plugin::{Approval, Decision, Decisions, Fingerprint, Origin, PluginFolder, PluginName, Status};
+use scorpiox_plugin::{
+    Approval, Decision, Decisions, Fingerprint, Hashes, Origin, PluginFolder, PluginName, Status,
+};
 use scorpiox_policy::{Candidate, Refusal, Signed, SignedFile};
 
 use super::entry::{Entry, Made, Offering};
@@ -181,8 +183,8 @@ impl Plugins {
     fn standing(&self, name: &PluginName, approval: &Approval) -> Result<String, Refusal> {
         // Of a policy that cannot be used every call is told.
         let Ok(policy) = self.operator.policy() else { return Ok(APPROVAL.to_owned()) };
-        let content = approval.content();
-        let plugin = candidate(name, &content, approval);
+        let hashes = approval.hashes(self.operator.site().home.as_deref());
+        let plugin = candidate(name, &hashes, approval);
         let approves = policy.plugins.check_run(&plugin)?;
         Ok(approves.map_or_else(|| APPROVAL.to_owned(), |rule| rule.source.to_string()))
     }
@@ -221,17 +223,14 @@ impl Plugins {
 }
 
 /// What was approved, as the policy is asked about it.
-pub fn candidate<'a>(
-    name: &'a PluginName,
-    content: &'a Fingerprint,
-    approval: &'a Approval,
-) -> Candidate<'a> {
+pub fn candidate<'a>(name: &'a PluginName, hashes: &'a Hashes, approval: &'a Approval) -> Candidate<'a> {
     let origin = approval.origin.as_ref();
     let signature = signed(approval.signature.as_deref(), origin);
     Candidate {
+        also: hashes.others(),
         original: origin.and_then(|origin| origin.other_name(name)),
         relied_on: approval.signer.as_deref(),
-        ..Candidate::new(name.as_str(), content.as_str(), signature)
+        ..Candidate::new(name.as_str(), hashes.plugin.as_str(), signature)
     }
 }
 

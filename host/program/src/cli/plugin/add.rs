@@ -73,7 +73,7 @@ pub(super) fn hash(
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     look.plain_names = plain_names;
-    terminal::print(&Shown::line(look.hash().as_str()));
+    terminal::print(&Shown::line(look.hashes().approval.as_str()));
     Ok(ExitCode::SUCCESS)
 }
 

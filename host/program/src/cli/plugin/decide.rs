@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use scorpiox_audit::{APPROVAL, BUILT_IN, Outcome, Uses};
+use scorpiox_audit::{APPROVAL, BUILT_IN, Component, Outcome, PluginLabel, Uses};
 use scorpiox_executor::Cancel;
-use scorpiox_plugin::{Approval, Decision, Decisions, Installed, PluginFolder, PluginName, Record, Secrets};
+use scorpiox_plugin::{
+    Approval, Decision, Decisions, Hashes, Installed, PluginFolder, PluginName, Record, Secrets,
+};
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
@@ -103,7 +105,7 @@ impl Judged {
 /// Shows a plugin, and asks. The hash of another one is an error, and so is what the policy keeps out; both are
 /// recorded as refusals of `what`.
 pub(super) fn judge(environment: &Environment, what: &str, look: &Look, said: Said<'_>) -> Result<Judged> {
-    let (name, hash) = (&look.installed.name, look.hash());
+    let (name, hash) = (&look.installed.name, look.hashes().approval);
     let beside = Beside::of(&environment.site(), look)?;
     let before = beside.as_ref().map(Beside::text).unwrap_or_default();
     terminal::print(&Shown::text(&(look.text() + &before)));
@@ -135,8 +137,8 @@ fn judged_by_policy(
 ) -> Result<Option<Judged>> {
     let operator = Operator::new(environment.site());
     let plugins = &policy_for(environment, &operator, what, look)?.plugins;
-    let (name, content) = (look.installed.name.as_str(), look.content());
-    let plugin = look.candidate(&content);
+    let (name, hashes) = (look.installed.name.as_str(), look.hashes());
+    let plugin = look.candidate(&hashes);
     if let Some(signer) = plugins.signed_by(&plugin) {
         told(&format!("Signed by {} ([plugins.signers], {}).", signer.value.name, signer.source));
     } else if look.is_signed() {
@@ -151,7 +153,7 @@ fn judged_by_policy(
     let older = beside.filter(|beside| beside.is_older());
     let rule = plugins.approves(&plugin);
     // A policy that has the hash means this very version.
-    if let Some(rule) = rule.filter(|rule| older.is_none() || rule.value.has_hash()) {
+    if let Some(rule) = rule.filter(|rule| older.is_none() || rule.value.hash().is_some()) {
         told(&format!("The policy approves it: `allow` of [plugins] has {} ({}).", rule.value, rule.source));
         return Ok(Some(Judged::Approved));
     }
@@ -243,16 +245,25 @@ fn recorded_as(
     by: Option<Source>,
 ) -> Result<()> {
     let recorder = Recorder::new(environment);
-    let content = look.map(Look::content);
-    let by_policy = content.as_ref().and_then(|content| {
-        let approves =
-            recorder.shell.operator().policy().ok()?.plugins.approves(&look?.candidate(content))?;
+    let hashes = look.map(Look::hashes);
+    let by_policy = hashes.as_ref().and_then(|hashes| {
+        let approves = recorder.shell.operator().policy().ok()?.plugins.approves(&look?.candidate(hashes))?;
         Some(approves.source.to_string())
     });
     let uses = Uses::default();
     let by_policy = by.map(|by| by.to_string()).or(by_policy);
     uses.allowed("plugins", shown(name, look), by_policy.unwrap_or_else(|| APPROVAL.to_owned()));
-    recorder.record(what, look, &uses, Outcome::Ok)
+    let installed = || PluginFolder::new(&environment.own_home).find(name).ok();
+    let approved = || match Decisions::read(&environment.own_home).ok()?.get(name)?.decision {
+        Decision::Approved(ref approval) => Some(approval.hashes(environment.home.as_deref())),
+        Decision::Denied => None,
+    };
+    // Of what is not looked into the decision about it still says which it is.
+    let (hashes, version) = match look {
+        Some(look) => (hashes, Some(look.installed.manifest.version.clone())),
+        None => (approved(), installed().map(|installed| installed.manifest.version)),
+    };
+    recorder.record(what, Some(labelled(name, version.as_deref(), hashes.as_ref())), &uses, Outcome::Ok)
 }
 
 /// Leaves a line of a plugin that was put into its place and may not run.
@@ -266,7 +277,7 @@ pub(super) fn recorded_unapproved(
     if let Some((why, rule)) = judged.denial() {
         uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
     }
-    Recorder::new(environment).record(what, Some(look), &uses, Outcome::Ok)
+    Recorder::new(environment).record_of(what, look, &uses, Outcome::Ok)
 }
 
 /// Leaves a line of what was not done, since nobody approved it.
@@ -293,13 +304,19 @@ fn record_refusal(
     let uses = Uses::default();
     uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
     // Nothing is done, so that without a line there is nothing to withhold; that there is none was said.
-    _ = Recorder::new(environment).record(what, Some(look), &uses, Outcome::Refused(kind));
+    _ = Recorder::new(environment).record_of(what, look, &uses, Outcome::Refused(kind));
 }
 
 /// A plugin and its content, as lines have it.
 fn shown(name: &PluginName, look: Option<&Look>) -> String {
-    let hash = look.map(|look| format!("@sha256:{}", look.content())).unwrap_or_default();
+    let hash = look.map(|look| format!("@sha256:{}", look.hashes().plugin)).unwrap_or_default();
     format!("{name}{hash}")
+}
+
+/// A plugin as the component of a line.
+fn labelled<'a>(name: &'a PluginName, version: Option<&'a str>, hashes: Option<&'a Hashes>) -> Component<'a> {
+    let hash = hashes.map_or("", |hashes| hashes.plugin.as_str());
+    Component::Plugin(PluginLabel { name: name.as_str(), version: version.unwrap_or_default(), hash })
 }
 
 /// What leaves lines of decisions.
@@ -319,14 +336,20 @@ impl Recorder {
         self.records.check_decision().map_err(|refused| anyhow!("{refused}"))
     }
 
+    /// The same as [`record`](Self::record), of a plugin that was looked into.
+    fn record_of(&self, what: &str, look: &Look, uses: &Uses, outcome: Outcome) -> Result<()> {
+        let (installed, hashes) = (&look.installed, look.hashes());
+        let label = labelled(&installed.name, Some(&installed.manifest.version), Some(&hashes));
+        self.record(what, Some(label), uses, outcome)
+    }
+
     pub(super) fn record(
         &self,
         what: &str,
-        look: Option<&Look>,
+        component: Option<Component<'_>>,
         uses: &Uses,
         outcome: Outcome,
     ) -> Result<()> {
-        let component = look.map(|look| look.component.as_str());
         let recorded = self.records.record_decision(what, component, uses, outcome);
         recorded.map_err(|refused| anyhow!("{refused}"))
     }
@@ -383,8 +406,8 @@ pub(super) fn not_taken(name: &PluginName, judged: Judged) -> ExitCode {
 fn keep(environment: &Environment, look: &Look) -> Result<()> {
     let Look { installed, component, signature, origin, stamps, described, folders, .. } = look;
     let operator = Operator::new(environment.site());
-    let content = look.content();
-    let signer = operator.policy()?.plugins.signed_by(&look.candidate(&content));
+    let hashes = look.hashes();
+    let signer = operator.policy()?.plugins.signed_by(&look.candidate(&hashes));
     let approval = Approval {
         manifest: installed.manifest_fingerprint.clone(),
         component: component.clone(),

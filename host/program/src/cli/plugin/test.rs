@@ -43,7 +43,7 @@ pub(super) fn run(
     let manifest = &look.installed.manifest;
     let cache = CodeCache::new(&environment.own_home);
     let asked = (&manifest.capabilities, &look.folders);
-    let mut component = held_to((&look.installed, None), &look.component, asked, &manifest.limits, &cache)?;
+    let mut component = held_to((&look.installed, None), &look.hashes(), asked, &manifest.limits, &cache)?;
     component.secrets = untried(&look.installed, &manifest.capabilities)?;
     // What an installed plugin of that name stored is not its.
     let prefix = format!("{}.", manifest.name);
@@ -62,8 +62,8 @@ fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
     let operator = Operator::new(environment.site());
     let policy = policy_for(environment, &operator, TEST, look)?;
     let name = look.installed.name.as_str();
-    let content = look.content();
-    let checked = policy.plugins.check_run(&look.candidate(&content));
+    let hashes = look.hashes();
+    let checked = policy.plugins.check_run(&look.candidate(&hashes));
     let bare = tool.strip_prefix(&format!("{name}.")).unwrap_or(tool);
     let checked = checked.and_then(|_| policy.tools.check_tool(&format!("{name}.{bare}")).map(drop));
     checked.inspect_err(|refusal| refused_by_policy(environment, TEST, look, refusal))?;

@@ -129,6 +129,11 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     let mut notes = unknown_tools(environment, policy);
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
+    notes.extend(
+        super::plugins::unknown_hashes(environment, policy)
+            .into_iter()
+            .map(|note| Note::at(note.0, note.1, note.2)),
+    );
     let of_access = scorpiox_access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
     notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     let checked = shell.check_profile(DEFAULT_PROFILE);

@@ -17,6 +17,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use scorpiox_access::{HttpPolicy, Principal};
 use scorpiox_operator::Operator;
 use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
+use scorpiox_records::rule_texts;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
@@ -144,12 +145,12 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
             if what == What::Command {
                 let profile = shell.operator().profile(&profile)?;
                 return match judge.closed(what) {
-                    Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"))),
+                    Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"), shell.operator())),
                     None => describe_command(&shell, &shell.operator().loaded()?.policy, &profile, &subject),
                 };
             }
             let verdict = judge.verdict(what, &subject, &profile)?;
-            Ok(print(&verdict, &judge.shown(what, &subject)))
+            Ok(print(&verdict, &judge.shown(what, &subject), shell.operator()))
         }
         PolicyCommand::Test { cases, policy } => test::run(environment, &cases, policy.as_deref()),
         PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
@@ -219,9 +220,13 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(verdict: &Verdict, subject: &str) -> ExitCode {
+fn print(verdict: &Verdict, subject: &str, operator: &Operator) -> ExitCode {
     let word = word(verdict.allowed);
     let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
+    // A number alone says nothing to who has the file no more.
+    for (rule, words) in rule_texts(operator).cited(&verdict.because) {
+        shown = shown.and(&Shown::line(&format!("  {rule}: {words}")));
+    }
     if let Some(line) = &verdict.would_allow {
         shown = shown.and(&Shown::line(&format!("  to allow it, write in {}: {line}", verdict.file)));
     }

@@ -1,8 +1,9 @@
 //! What the policy says of a plugin, as it would be decided when one of its tools is called.
 
 use anyhow::{Result, ensure};
-use scorpiox_plugin::{Approval, Decisions, PluginFolder, PluginName, Status};
-use scorpiox_policy::{Candidate, PluginsPolicy, Signed, Verdict};
+use scorpiox_install::Look;
+use scorpiox_plugin::{Approval, Decisions, Hashes, Installed, PluginFolder, PluginName, Status};
+use scorpiox_policy::{Candidate, PluginPattern, PluginsPolicy, Policy, Signed, Source, Sourced, Verdict};
 
 use crate::cli::environment::Environment;
 use scorpiox_tools::plugins::candidate;
@@ -20,14 +21,19 @@ pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subjec
         "{content:?} is not a hash: write sha256: and 64 digits, as `plugin hash` prints them"
     );
     let hash = digits.to_ascii_lowercase();
-    Ok(judged(plugins, &Candidate::new(name, &hash, Signed::Not)))
+    // Of a plugin that is here, somebody may have seen another of its hashes.
+    let here = known(environment).into_iter().find(|(_, hashes)| hashes.kind(&hash).is_some());
+    let also = here.as_ref().map_or([""; 3], |(_, hashes)| hashes.others());
+    let hash = here.as_ref().map_or(&*hash, |(_, hashes)| hashes.plugin.as_str());
+    Ok(judged(plugins, &Candidate { also, ..Candidate::new(name, hash, Signed::Not) }))
 }
 
 /// Of a plugin by its bare name: of what is installed and approved here, where something is.
 pub(super) fn named(environment: &Environment, plugins: &PluginsPolicy, name: &str) -> Result<Verdict> {
     if let Some((name, approval)) = approved(environment, name)? {
-        let content = approval.content();
-        let verdict = judged(plugins, &candidate(&name, &content, &approval));
+        let hashes = approval.hashes(environment.home.as_deref());
+        let content = &hashes.plugin;
+        let verdict = judged(plugins, &candidate(&name, &hashes, &approval));
         let because = format!("{}; what is installed and approved is sha256:{content}", verdict.because);
         return Ok(Verdict { because, ..verdict });
     }
@@ -43,6 +49,46 @@ pub(super) fn named(environment: &Environment, plugins: &PluginsPolicy, name: &s
         listed.join(", ")
     );
     Ok(Verdict { because, ..verdict })
+}
+
+/// Notes hashes in `[plugins]` that no plugin here has, or that name another thing than the list takes: what stands
+/// before the rule is named, the rule, and what stands behind it.
+pub(super) fn unknown_hashes(environment: &Environment, policy: &Policy) -> Vec<(String, Source, String)> {
+    let PluginsPolicy { rules, .. } = &policy.plugins;
+    let listed = [("denies", &rules.deny), ("allows", &rules.allow)];
+    let listed = listed.into_iter().flat_map(|(what, rules)| rules.iter().map(move |rule| (what, rule)));
+    let mut listed = listed.filter_map(|(what, rule)| Some((what, rule, rule.value.hash()?))).peekable();
+    // Most policies have none, and plugins need not be looked into for them.
+    let known = if listed.peek().is_some() { known(environment) } else { Vec::new() };
+    let note = |(what, rule, hash): (&str, &Sourced<PluginPattern>, &str)| {
+        let found = known.iter().find_map(|(name, hashes)| Some((name, hashes, hashes.kind(hash)?)));
+        let after = match found {
+            None => ", and no plugin that is installed here has that hash; `plugin list` shows those that are, and \
+                     `plugin hash` prints the hash of one"
+                .to_owned(),
+            Some((_, hashes, _)) if hashes.plugin.as_str() == hash || what == "denies" => return None,
+            Some((name, hashes, kind)) => format!(
+                ", which is the hash of {kind}, of {name}: that approves nothing; its own is sha256:{}",
+                hashes.plugin
+            ),
+        };
+        Some((format!("[plugins] {what} {}", rule.value), rule.source, after))
+    };
+    listed.filter_map(note).collect()
+}
+
+/// Lists what is installed here with its hashes: of what waits for approval they are found by looking into it.
+fn known(environment: &Environment) -> Vec<(PluginName, Hashes)> {
+    let decisions = Decisions::read(&environment.own_home).unwrap_or_default();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
+    let hashes = |installed: Installed| {
+        let name = installed.name.clone();
+        if let Status::Approved(approval) = Status::of(&installed, decisions.get(&name)) {
+            return Some((name, approval.hashes(environment.home.as_deref())));
+        }
+        Some((name, Look::at(&environment.site(), installed, None).ok()?.hashes()))
+    };
+    installed.filter_map(hashes).collect()
 }
 
 fn judged(plugins: &PluginsPolicy, plugin: &Candidate<'_>) -> Verdict {
