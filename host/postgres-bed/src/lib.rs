@@ -104,6 +104,63 @@ impl Postgres {
         server
     }
 
+    /// Starts a standby that follows this one, with settings of its own beside those of this one.
+    pub fn standby(&self, settings: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let watcher = watcher(folder.path());
+        let standby =
+            Self { folder, port: free_port(), process: None, made: AtomicU32::new(0), _watcher: watcher };
+        if geteuid().is_root() {
+            chown(standby.folder.path(), Some(NOBODY), Some(NOBODY)).expect("an owner");
+        }
+        let copied = standby
+            .program("pg_basebackup")
+            .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"])
+            .args(["--host=127.0.0.1", "--username", OWNER, "--port", &self.port.to_string()])
+            .env("PGPASSWORD", PASSWORD)
+            .output()
+            .expect("pg_basebackup runs");
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        let own = [
+            format!("unix_socket_directories={}", standby.folder.path().display()),
+            format!("port={}", standby.port),
+        ];
+        let lines = settings
+            .iter()
+            .copied()
+            .chain(own.iter().map(String::as_str))
+            .filter_map(|setting| setting.split_once('='))
+            .fold(String::new(), |lines, (name, value)| format!("{lines}{name} = '{value}'\n"));
+        let path = standby.data().join("postgresql.auto.conf");
+        let copied = fs::read_to_string(&path).expect("settings");
+        fs::write(&path, copied + &lines).expect("settings");
+        let mut standby = standby;
+        standby.begin();
+        standby
+    }
+
+    /// Has a standby receive nothing any more from the server that it follows.
+    pub fn stop_receiving(&self) {
+        self.psql("postgres", "ALTER SYSTEM SET primary_conninfo = ''").expect("set");
+        self.psql("postgres", "SELECT pg_reload_conf()").expect("read");
+        self.wait_for("postgres", "SELECT count(*) FROM pg_stat_wal_receiver", "0");
+    }
+
+    /// Has a standby take over.
+    pub fn promote(&self) {
+        let promoted = self.psql("postgres", "SELECT pg_promote(true, 60)").expect("it answers");
+        assert_eq!(promoted.trim(), "t");
+    }
+
+    /// Waits until a query gives this.
+    pub fn wait_for(&self, database: &str, sql: &str, expected: &str) {
+        let until = Instant::now() + PATIENCE;
+        while self.psql(database, sql).is_ok_and(|answer| answer.trim() != expected) {
+            assert!(Instant::now() < until, "{sql} does not give {expected}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Starts the server again that was killed or ended.
     pub fn begin(&mut self) {
         assert!(self.process.is_none(), "it runs");

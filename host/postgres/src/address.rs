@@ -103,6 +103,17 @@ impl Address {
         self
     }
 
+    /// Whether it leads to the same database, as the same role with the same password.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.config == other.config && self.encryption == other.encryption
+    }
+
+    /// Why it cannot be had again.
+    #[must_use]
+    pub fn unavailable(why: String) -> AddressError {
+        AddressError(why)
+    }
+
     /// Whether it has a password.
     pub fn has_password(&self) -> bool {
         self.config.get_password().is_some()

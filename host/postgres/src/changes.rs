@@ -1,4 +1,4 @@
-//! Learning of commits by the number that each of them raises.
+//! Learning of commits by what each of them leaves.
 
 use std::mem;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use scorpiox_executor::Cancel;
 use scorpiox_store::{Changes, StoreError, poll_every};
 
-use crate::store::Inner;
+use crate::store::{Inner, Version};
 
 /// How often to ask during a wait.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct PostgresChanges {
     workspace: Arc<Inner>,
-    last: Option<i64>,
+    last: Option<Version>,
 }
 
 impl PostgresChanges {
@@ -29,8 +29,8 @@ impl Changes for PostgresChanges {
     fn changed(&mut self) -> Result<bool, StoreError> {
         let now = self.workspace.version()?;
         // It has a row before it has anything else.
-        let is_same = |last: Option<i64>| last.unwrap_or_default() == now.unwrap_or_default();
-        Ok(!is_same(mem::replace(&mut self.last, now)))
+        let last = mem::replace(&mut self.last, now);
+        Ok(last.unwrap_or_default() != self.last.clone().unwrap_or_default())
     }
 
     fn wait(&mut self, at_most: Duration, cancel: &Cancel) -> Result<bool, StoreError> {

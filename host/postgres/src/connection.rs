@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scorpiox_executor::threads;
 use scorpiox_store::StoreError;
@@ -17,6 +17,7 @@ use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use crate::address::{Address, Encryption};
 use crate::error::store_error;
+use crate::mark::{Mark, mark};
 use crate::tls;
 
 /// How long an answer is waited for. Each statement takes a moment; locks are not waited for that long.
@@ -29,7 +30,24 @@ pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(crate) type Owned = Box<dyn ToSql + Sync + Send>;
 
 /// What was sent, and its answer when that comes.
-type Answer = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+type Answer = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
+
+/// Judges the row that a check gave.
+type Judge = Box<dyn FnOnce(Option<&Row>) -> Result<(), StoreError> + Send>;
+
+/// Why something that was sent did not succeed.
+enum Failure {
+    /// The database or the network refused it.
+    Database(Error),
+    /// A check of its answer did.
+    Refused(StoreError),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
 
 /// A connection to a database.
 pub(crate) struct Connection {
@@ -40,7 +58,20 @@ pub(crate) struct Connection {
     /// What was sent and not looked at since, the oldest first.
     sent: Vec<Answer>,
     location: Arc<str>,
-    is_broken: bool,
+    pub(crate) is_broken: bool,
+    /// Tells it from all others that there ever were: no other connection writes the row of its commits.
+    pub(crate) id: Mark,
+    /// What was committed over it.
+    pub(crate) commits: Commits,
+}
+
+/// The last commits of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Commits {
+    /// The one that was acknowledged last, and when.
+    pub(crate) kept: Option<(Mark, Instant)>,
+    /// The one that was sent last.
+    pub(crate) sent: Mark,
 }
 
 /// What carries messages to and fro, while somebody waits.
@@ -76,6 +107,7 @@ impl Connection {
             .build()
             .map_err(|error| StoreError::Other(format!("there is no room for a connection: {error}")))?;
         let runtime = Reactor(Some(runtime));
+        let id = mark()?;
         let told = |error: &Error| store_error(error, location);
         let config = &address.config;
         let connected = threads::wait(|| {
@@ -101,6 +133,8 @@ impl Connection {
             sent: Vec::new(),
             location: Arc::clone(location),
             is_broken: false,
+            id,
+            commits: Commits::default(),
         })
     }
 
@@ -145,7 +179,7 @@ impl Connection {
     /// Sends such statements. What becomes of them is known with the next answer.
     pub(crate) fn send(&mut self, sql: &'static str) {
         let client = Arc::clone(&self.client);
-        self.queue(Box::pin(async move { client.batch_execute(sql).await }));
+        self.queue(Box::pin(async move { Ok(client.batch_execute(sql).await?) }));
     }
 
     /// Sends a statement. What becomes of it is known with the next answer.
@@ -155,9 +189,26 @@ impl Connection {
         self.queue(Box::pin(async move {
             let params: Vec<&(dyn ToSql + Sync)> =
                 params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
-            client.execute(&statement, &params).await.map(drop)
+            client.execute(&statement, &params).await?;
+            Ok(())
         }));
         Ok(())
+    }
+
+    /// Sends a question whose answer decides whether all that follows counts. It is judged with the next answer.
+    pub(crate) fn send_check(&mut self, sql: &'static str, judge: Judge) -> Result<(), StoreError> {
+        let statement = self.statement(sql)?;
+        let client = Arc::clone(&self.client);
+        self.queue(Box::pin(async move {
+            let row = client.query_opt(&statement, &[]).await?;
+            judge(row.as_ref()).map_err(Failure::Refused)
+        }));
+        Ok(())
+    }
+
+    /// Where the database is, without the password.
+    pub(crate) fn location(&self) -> &Arc<str> {
+        &self.location
     }
 
     /// Sends such statements as the last ones of a transaction: nobody waits for what becomes of them.
@@ -205,10 +256,13 @@ impl Connection {
             let why = format!("{}: no answer came within {} s", self.location, ANSWER_TIME.as_secs());
             return Err(StoreError::Unreachable(why));
         };
-        let answer = earlier.and(answer);
-        answer.map_err(|error| {
+        let answer = earlier.and(answer.map_err(Failure::Database));
+        answer.map_err(|failure| {
             self.is_broken |= self.client.is_closed();
-            let error = store_error(&error, &self.location);
+            let error = match failure {
+                Failure::Database(error) => store_error(&error, &self.location),
+                Failure::Refused(error) => error,
+            };
             self.is_broken |= matches!(error, StoreError::Unreachable(_));
             error
         })

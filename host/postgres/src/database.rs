@@ -9,8 +9,9 @@ use scorpiox_store::StoreError;
 
 use crate::address::Address;
 use crate::format;
+use crate::mark::{Mark, mark};
 use crate::notices::Notices;
-use crate::pool::{Lease, Pool};
+use crate::pool::{Lease, Pool, Reload};
 use crate::store::PostgresStore;
 
 /// How a database is used.
@@ -38,25 +39,27 @@ pub struct Database {
     /// Held by who makes sure of that.
     checking: Mutex<()>,
     /// What tells this process from others.
-    pub(crate) token: String,
+    pub(crate) sender: Mark,
     pub(crate) notices: Notices,
 }
 
 impl Database {
     /// The database at an address.
     pub fn new(address: Address, options: Options) -> Arc<Self> {
-        let pool = Pool::new(address, options.connections);
-        let mut random = [0; 16];
-        // Without random numbers it hears itself, and the time tells it from others mostly.
-        if getrandom::fill(&mut random).is_err() {
-            random[..4].copy_from_slice(&std::process::id().to_be_bytes());
-        }
+        Self::reloading(address, None, options)
+    }
+
+    /// The database at an address that is read again when the database refuses the role or its password.
+    pub fn reloading(address: Address, reload: Option<Reload>, options: Options) -> Arc<Self> {
+        let pool = Pool::new(address, reload, options.connections);
+        // Without random numbers it hears itself, and nothing can be written, which needs them, too.
+        let sender = mark().unwrap_or_default();
         Arc::new(Self {
             pool,
             options,
             is_ready: AtomicBool::new(false),
             checking: Mutex::default(),
-            token: format!("{:032x}", u128::from_be_bytes(random)),
+            sender,
             notices: Notices::default(),
         })
     }
@@ -74,6 +77,12 @@ impl Database {
     /// How many connections this process has to it, and how many of them nothing uses.
     pub fn connections(&self) -> [usize; 2] {
         self.pool.load()
+    }
+
+    /// How often a database answered that had not what this process knows to have been kept: a standby took over that did not
+    /// have the last writes, or a backup was restored.
+    pub fn lost_writes(&self) -> u64 {
+        self.pool.losses.count()
     }
 
     /// The format of its tables; none where there are none.
@@ -94,6 +103,26 @@ impl Database {
     pub fn migrate(&self) -> Result<bool, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         format::migrate(&mut lease, &self.pool.location)
+    }
+
+    /// Lets nobody connect to it any more who was not given that, where this role owns it; whether it does.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and writing.
+    pub fn close_to_others(&self) -> Result<bool, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        format::close(&mut lease)
+    }
+
+    /// Whether anybody may connect to it who has an account of its server.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and of reading.
+    pub fn is_open_to_others(&self) -> Result<bool, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        format::is_open(&mut lease)
     }
 
     /// The names of all workspaces in it, in the order of their bytes.

@@ -21,6 +21,8 @@ pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
         StoreError::Full(location.to_owned())
     } else if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
         StoreError::Damaged(message)
+    } else if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(code) {
+        StoreError::Denied(message)
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         StoreError::Unreachable(format!(
             "{location} takes no writes: it is a standby, or was set to be read only"

@@ -1,4 +1,6 @@
-//! The tables, and how they came to be what they are.
+//! The tables, how they came to be what they are, and who may use them.
+
+use std::sync::Arc;
 
 use scorpiox_store::StoreError;
 
@@ -9,9 +11,8 @@ use crate::connection::Connection;
 pub const FORMAT: i32 = MIGRATIONS.len() as i32;
 
 /// What brings the tables from each format to the next one, from none on. What is here stays as it is: databases went
-/// that way. A program of the format before has to go on beside the tables of the next one, while the servers of a
-/// team are replaced one after the other.
-const MIGRATIONS: [&str; 1] = [
+/// that way.
+const MIGRATIONS: [&str; 2] = [
     // Texts are bytes: any text can be a key, also one with a null, and keys are in the order of their bytes.
     "CREATE TABLE scorpiox_code.workspace (
         id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -58,7 +59,41 @@ const MIGRATIONS: [&str; 1] = [
         since   timestamptz NOT NULL DEFAULT now()
     );
     CREATE INDEX ended_by_time ON scorpiox_code.ended (since);",
+    // Marks are random: see `mark`. Rows of `relay` act at the other servers, and those of `secret` make whoever reads them a
+    // server, so that a role that may only read sees neither.
+    "ALTER TABLE scorpiox_code.workspace ADD COLUMN mark bytea;
+    CREATE TABLE scorpiox_code.commit_mark (
+        connection bytea PRIMARY KEY,
+        mark       bytea NOT NULL,
+        since      timestamptz NOT NULL DEFAULT now()
+    ) WITH (fillfactor = 50);
+    ALTER TABLE scorpiox_code.message ADD COLUMN mark bytea;
+    ALTER TABLE scorpiox_code.message ADD COLUMN sender bytea;
+    ALTER TABLE scorpiox_code.message ADD COLUMN since timestamptz NOT NULL DEFAULT now();
+    CREATE INDEX message_by_time ON scorpiox_code.message (since);
+    CREATE TABLE scorpiox_code.relay (
+        mark    bytea PRIMARY KEY,
+        sender  bytea NOT NULL,
+        since   timestamptz NOT NULL DEFAULT clock_timestamp(),
+        content text NOT NULL
+    );
+    CREATE INDEX relay_by_time ON scorpiox_code.relay (since);
+    ALTER TABLE scorpiox_code.secret ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY writers ON scorpiox_code.secret
+        USING (has_table_privilege('scorpiox_code.secret', 'INSERT'));
+    ALTER TABLE scorpiox_code.relay ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY writers ON scorpiox_code.relay
+        USING (has_table_privilege('scorpiox_code.relay', 'INSERT'));",
 ];
+
+/// What nobody has who was not given it.
+const REVOKE: &str = "REVOKE ALL ON SCHEMA scorpiox_code FROM PUBLIC;
+     REVOKE ALL ON ALL TABLES IN SCHEMA scorpiox_code FROM PUBLIC";
+
+/// Keeps all transactions out that write, and waits for those that do. Who reads first and writes then is kept out by the
+/// new version of each workspace.
+const KEEP_OUT: &str = "LOCK TABLE scorpiox_code.workspace IN EXCLUSIVE MODE;
+     UPDATE scorpiox_code.workspace SET version = version + 1";
 
 /// The format of the tables; none where there are none.
 pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreError> {
@@ -93,16 +128,88 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
                 "CREATE SCHEMA IF NOT EXISTS scorpiox_code;
                  CREATE TABLE scorpiox_code.format (format integer NOT NULL, since timestamptz NOT NULL DEFAULT now())",
             )?;
+        } else {
+            connection.run(KEEP_OUT)?;
         }
         for (format, migration) in (1..).zip(MIGRATIONS).filter(|(format, _)| *format > from) {
             connection.run(migration)?;
             connection.run(&format!("INSERT INTO scorpiox_code.format (format) VALUES ({format})"))?;
+        }
+        connection.run(REVOKE)?;
+        for writer in writers(connection)? {
+            connection.run(&format!(
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO {writer}"
+            ))?;
         }
         Ok(true)
     })();
     let ended = connection.run(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" });
     let is_done = migrated?;
     ended.map(|()| is_done)
+}
+
+/// Roles that may write the tables, as SQL names them: they get the same rights on new ones.
+fn writers(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let rows = connection.rows(
+        "SELECT DISTINCT quote_ident(r.rolname) FROM pg_catalog.pg_class AS c
+         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+         CROSS JOIN aclexplode(c.relacl) AS a JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee
+         WHERE n.nspname = 'scorpiox_code' AND c.relname = 'workspace' AND a.privilege_type = 'INSERT'
+             AND a.grantee <> c.relowner",
+        &[],
+    )?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Lets nobody connect to the database any more who was not given that, where the connected role owns it; whether
+/// it does. Those who were given rights on the tables are given this, too.
+pub(crate) fn close(connection: &mut Connection) -> Result<bool, StoreError> {
+    let owned = connection.row(
+        "SELECT quote_ident(datname) FROM pg_catalog.pg_database
+         WHERE datname = current_database() AND pg_has_role(datdba, 'MEMBER')",
+        &[],
+    )?;
+    let Some(database) = owned.map(|row| row.get::<_, String>(0)) else { return Ok(false) };
+    let roles = connection.rows(
+        "SELECT DISTINCT quote_ident(r.rolname) FROM pg_catalog.pg_class AS c
+         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+         CROSS JOIN aclexplode(c.relacl) AS a JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee
+         WHERE n.nspname = 'scorpiox_code'",
+        &[],
+    )?;
+    connection.run("BEGIN")?;
+    for role in roles.iter().map(|row| row.get::<_, String>(0)) {
+        connection.run(&format!("GRANT CONNECT ON DATABASE {database} TO {role}"))?;
+    }
+    connection.run(&format!("REVOKE CONNECT, TEMPORARY ON DATABASE {database} FROM PUBLIC"))?;
+    connection.run("COMMIT")?;
+    Ok(true)
+}
+
+/// Whether anybody may connect to the database who has an account of its server.
+pub(crate) fn is_open(connection: &mut Connection) -> Result<bool, StoreError> {
+    let row = connection.row(
+        "SELECT EXISTS (
+             SELECT 1 FROM aclexplode(coalesce(datacl, acldefault('d', datdba))) AS a
+             WHERE a.grantee = 0 AND a.privilege_type = 'CONNECT'
+         ) FROM pg_catalog.pg_database WHERE datname = current_database()",
+        &[],
+    )?;
+    Ok(row.is_some_and(|row| row.get(0)))
+}
+
+/// Sends the question for the format: what follows on the connection is refused where it is not this program's.
+pub(crate) fn send_check(connection: &mut Connection) -> Result<(), StoreError> {
+    let location = Arc::clone(connection.location());
+    connection.send_check(
+        "SELECT max(format) FROM scorpiox_code.format",
+        Box::new(move |row| check(row.and_then(|row| row.get(0)), &location)),
+    )
+}
+
+/// Refuses tables of another format than this program's.
+pub(crate) fn check(found: Option<i32>, location: &str) -> Result<(), StoreError> {
+    if found == Some(FORMAT) { Ok(()) } else { Err(refusal(found, location)) }
 }
 
 /// Why tables of another format cannot be used.

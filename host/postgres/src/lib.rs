@@ -9,6 +9,8 @@
 //!   COMMITTED`: nobody else writes, so that nothing changes under it.
 //! - What the guest need not wait for is sent and not waited for: the beginning, writes whose effect on the quota is
 //!   known, the end of what only read. A commit is one round trip.
+//! - Each transaction finds the format of the tables as it knows it, or is refused: a program that migrates them raises it.
+//! - Nothing is inferred from numbers of the database, which can come again after a crash or a failover: see `mark`.
 //! - A connection is used by the thread that waits for its answer: no other has to be woken.
 //!
 //! All processes of a [`Database`] share a bounded number of connections each. Whose password it is, and where it comes
@@ -19,15 +21,18 @@ mod changes;
 mod clock;
 mod connection;
 mod database;
+mod doubt;
 mod error;
 mod forget;
 mod format;
 mod keys;
+mod losses;
+mod mark;
 mod messages;
 mod notices;
 mod operations;
-mod passed;
 mod pool;
+mod relay;
 mod scan;
 mod shared;
 mod store;
@@ -39,4 +44,5 @@ mod usage;
 pub use address::{Address, AddressError};
 pub use database::{Database, Options};
 pub use format::FORMAT;
+pub use pool::Reload;
 pub use store::PostgresStore;

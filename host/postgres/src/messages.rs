@@ -3,6 +3,7 @@
 use scorpiox_store::{MAX_KEPT_MESSAGES, Message, StoreError};
 use tokio_postgres::Row;
 
+use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::transaction::PostgresTransaction;
 
@@ -30,17 +31,17 @@ pub(crate) fn add(
         "WITH counted AS (
              UPDATE scorpiox_code.workspace SET messages = messages + 1 WHERE id = $1 RETURNING messages
          )
-         INSERT INTO scorpiox_code.message (workspace, sequence, namespace, timer, fired_at, text)
-         SELECT $1, messages, $2, $3, $4, $5 FROM counted
-         RETURNING sequence, pg_notify('scorpiox_code', $6 || ' ' || sequence || ' ' || $7)::text",
+         INSERT INTO scorpiox_code.message (workspace, sequence, namespace, timer, fired_at, text, mark, sender, since)
+         SELECT $1, messages, $2, $3, $4, $5, $6, $7, clock_timestamp() FROM counted
+         RETURNING sequence, pg_notify('scorpiox_code', '')::text",
         &[
             &workspace,
             &namespace.as_bytes(),
             &i64::from(timer),
             &fired_at,
             &text.as_bytes(),
-            &transaction.token(),
-            &transaction.workspace_name(),
+            &mark()?.as_slice(),
+            &transaction.sender().as_slice(),
         ],
     )?;
     let sequence: Option<i64> = row.map(|row| row.get(0));
@@ -64,18 +65,27 @@ pub(crate) fn of(
     rows.iter().map(message).collect()
 }
 
-/// The message of a number, in the workspace of a name, if it still waits.
-pub(crate) fn numbered(
-    lease: &mut Lease,
-    workspace: &str,
-    sequence: i64,
-) -> Result<Option<Message>, StoreError> {
-    let row = lease.row(
-        "SELECT m.sequence, m.timer, m.fired_at, m.text FROM scorpiox_code.message AS m
-         JOIN scorpiox_code.workspace AS w ON w.id = m.workspace WHERE w.name = $1 AND m.sequence = $2",
-        &[&workspace, &sequence],
+/// A message that another process added.
+pub(crate) struct Added {
+    /// Its mark.
+    pub(crate) mark: Vec<u8>,
+    /// The name of its workspace.
+    pub(crate) workspace: String,
+    /// The message, or why it cannot be read.
+    pub(crate) message: Result<Message, StoreError>,
+}
+
+/// Messages that other processes than `sender` added lately, and that still wait.
+pub(crate) fn added(lease: &mut Lease, sender: &Mark) -> Result<Vec<Added>, StoreError> {
+    let rows = lease.rows(
+        "SELECT m.sequence, m.timer, m.fired_at, m.text, m.mark, w.name FROM scorpiox_code.message AS m
+         JOIN scorpiox_code.workspace AS w ON w.id = m.workspace
+         WHERE m.since > now() - interval '1 minute' AND m.sender <> $1 AND m.mark IS NOT NULL
+         ORDER BY m.since LIMIT 1000",
+        &[&sender.as_slice()],
     )?;
-    row.as_ref().map(message).transpose()
+    let added = |row: &Row| Added { mark: row.get(4), workspace: row.get(5), message: message(row) };
+    Ok(rows.iter().map(added).collect())
 }
 
 pub(crate) fn has_any(transaction: &mut PostgresTransaction) -> Result<bool, StoreError> {

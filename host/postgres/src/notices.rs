@@ -1,35 +1,39 @@
-//! What the database tells of other processes: messages that they add, and what they pass on. `LISTEN`, on a connection of
+//! What the database tells of other processes: that they added messages, or passed something on. `LISTEN`, on a connection of
 //! its own.
 //!
-//! No message depends on it: one that is not heard here, as behind a pooler that keeps no connection, comes with the next
-//! result. What is passed on is kept nowhere.
+//! Anybody who may connect can ring the bell, so it carries nothing: what there is to tell is in tables, and each of it is
+//! told once. No message depends on the bell: one that is not heard here, as behind a pooler that keeps no connection, comes with
+//! the next result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_executor::threads;
 use scorpiox_store::{StoreError, Tell};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Notification};
+use tokio::sync::Notify;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
 use crate::address::{Address, Encryption};
 use crate::database::Database;
 use crate::error::store_error;
 use crate::messages;
-use crate::passed::{self, Hear, Pieces};
+use crate::relay::{self, Hear, REMEMBERED};
 use crate::tls;
 
 /// Where the database tells of messages.
-pub(crate) const CHANNEL: &str = "scorpiox_code";
+const CHANNEL: &str = "scorpiox_code";
 /// Between two tries to connect, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Between two looks at the tables: whoever rings without end causes no more of them.
+const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Who wants to be told.
 #[derive(Default)]
@@ -56,6 +60,34 @@ impl std::fmt::Debug for Notices {
     }
 }
 
+/// What was told already, by its marks, and when. Bounded by what servers write within the time.
+#[derive(Default)]
+struct Told(HashMap<Vec<u8>, Instant>);
+
+impl Told {
+    /// Notes a mark; whether it is new.
+    fn is_new(&mut self, mark: Vec<u8>) -> bool {
+        self.0.insert(mark, Instant::now()).is_none()
+    }
+
+    fn forget_old(&mut self) {
+        self.0.retain(|_, since| since.elapsed() < REMEMBERED);
+    }
+
+    fn marks(&self) -> Vec<&[u8]> {
+        self.0.keys().map(Vec::as_slice).collect()
+    }
+}
+
+/// What the thread that listens remembers over all its connections.
+#[derive(Default)]
+struct Memory {
+    messages: Told,
+    passed: Told,
+    /// Messages that were there before it began are not told.
+    has_begun: bool,
+}
+
 impl Database {
     /// Has somebody told of each message that another process adds to a workspace from now on. The first one starts a
     /// thread, with a connection of its own.
@@ -75,27 +107,36 @@ impl Database {
         Ok(())
     }
 
-    /// Another process passed a piece of a text on.
-    fn heard_piece(&self, notification: &Notification, pieces: &mut Pieces) {
-        let whole = pieces.add(notification).filter(|(who, _)| *who != self.token);
-        if let (Some((_, text)), Some(hear)) = (whole, self.notices.of_passed.get()) {
-            hear(&text);
+    /// Tells of what other processes passed on.
+    fn tell_passed(&self, memory: &mut Memory) -> Result<(), StoreError> {
+        memory.passed.forget_old();
+        // A few at a time, since each may have a megabyte.
+        loop {
+            let passed = self.passed(&memory.passed.marks())?;
+            if passed.is_empty() {
+                return Ok(());
+            }
+            for (mark, text) in passed {
+                let is_new = memory.passed.is_new(mark);
+                if let Some(hear) = self.notices.of_passed.get().filter(|_| is_new) {
+                    hear(&text);
+                }
+            }
         }
     }
 
-    /// The database told of something: who added a message, its number, and the workspace.
-    fn heard(&self, notification: &Notification) -> Result<(), StoreError> {
-        let mut parts = notification.payload().splitn(3, ' ');
-        let (Some(who), Some(Ok(sequence)), Some(workspace)) =
-            (parts.next(), parts.next().map(str::parse::<i64>), parts.next())
-        else {
-            return Ok(());
-        };
-        let tell = self.notices.of_messages.lock().get(workspace).cloned();
-        let Some(tell) = tell.filter(|_| who != self.token) else { return Ok(()) };
-        // It may have been taken along with a result by now.
-        if let Some(message) = self.look(|lease| messages::numbered(lease, workspace, sequence))? {
-            tell(&message);
+    /// Tells of messages that other processes added.
+    fn tell_messages(&self, memory: &mut Memory) -> Result<(), StoreError> {
+        memory.messages.forget_old();
+        // Of those that were taken along with a result by now nothing is there.
+        for added in self.look(|lease| messages::added(lease, &self.sender))? {
+            let is_told = memory.messages.is_new(added.mark) && memory.has_begun;
+            let tell = self.notices.of_messages.lock().get(&added.workspace).cloned();
+            let Some(tell) = tell.filter(|_| is_told) else { continue };
+            match &added.message {
+                Ok(message) => tell(message),
+                Err(error) => tracing::warn!(workspace = added.workspace, "{error}; it is not told"),
+            }
         }
         Ok(())
     }
@@ -103,11 +144,14 @@ impl Database {
 
 fn listen(database: &Weak<Database>) {
     let mut pause = FIRST_PAUSE;
+    let mut memory = Memory::default();
     loop {
-        let Some(address) = database.upgrade().map(|database| Arc::clone(&database.pool)) else { return };
-        let ended = Ear::open(address.address(), &address.location).and_then(|ear| {
+        let Some(pool) = database.upgrade().map(|database| Arc::clone(&database.pool)) else { return };
+        let opened = pool.connected(|address| Ear::open(address, &pool.location));
+        drop(pool);
+        let ended = opened.and_then(|ear| {
             pause = FIRST_PAUSE;
-            ear.listen(database)
+            ear.listen(database, &mut memory)
         });
         match ended {
             Ok(()) => return,
@@ -118,10 +162,26 @@ fn listen(database: &Weak<Database>) {
     }
 }
 
+/// What has rung. However often it did is the same.
+#[derive(Default)]
+struct Bells {
+    messages: AtomicBool,
+    passed: AtomicBool,
+    has_ended: AtomicBool,
+    rung: Notify,
+}
+
+impl Bells {
+    fn ring(&self, bell: &AtomicBool) {
+        bell.store(true, Ordering::Release);
+        self.rung.notify_one();
+    }
+}
+
 /// A connection that is listened on.
 struct Ear {
     runtime: Runtime,
-    heard: UnboundedReceiver<Notification>,
+    bells: Arc<Bells>,
     /// The connection ends with it.
     _client: Client,
 }
@@ -133,60 +193,76 @@ impl Ear {
             .build()
             .map_err(|error| StoreError::Other(format!("there is no room for a connection: {error}")))?;
         let told = |error: &tokio_postgres::Error| store_error(error, location);
-        let (teller, heard) = unbounded_channel();
+        let bells = Arc::new(Bells::default());
         let client = runtime.block_on(async {
             let client = match &address.encryption {
                 Encryption::None => {
                     let (client, connection) =
                         address.config.connect(NoTls).await.map_err(|error| told(&error))?;
-                    tokio::spawn(carry(connection, teller));
+                    tokio::spawn(carry(connection, Arc::clone(&bells)));
                     client
                 }
                 Encryption::Verified(authorities) => {
                     let tls = tls::connector(authorities.as_deref())?;
                     let (client, connection) =
                         address.config.connect(tls).await.map_err(|error| told(&error))?;
-                    tokio::spawn(carry(connection, teller));
+                    tokio::spawn(carry(connection, Arc::clone(&bells)));
                     client
                 }
             };
-            for channel in [passed::CHANNEL, CHANNEL] {
+            for channel in [relay::CHANNEL, CHANNEL] {
                 let listen = format!("LISTEN {channel}");
                 client.batch_execute(&listen).await.map_err(|error| told(&error))?;
             }
             Ok(client)
         })?;
-        Ok(Self { runtime, heard, _client: client })
+        // What came while nobody listened.
+        bells.ring(&bells.passed);
+        bells.ring(&bells.messages);
+        Ok(Self { runtime, bells, _client: client })
     }
 
     /// Hands on what is heard, until the connection ends or nobody wants it any more.
-    fn listen(mut self, database: &Weak<Database>) -> Result<(), StoreError> {
-        let mut pieces = Pieces::default();
+    fn listen(self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
         loop {
-            let Some(notification) = self.runtime.block_on(self.heard.recv()) else {
+            self.runtime.block_on(self.bells.rung.notified());
+            if self.bells.has_ended.load(Ordering::Acquire) {
                 return Err(StoreError::Other("the connection ended".to_owned()));
-            };
-            let Some(database) = database.upgrade() else { return Ok(()) };
-            if notification.channel() == passed::CHANNEL {
-                database.heard_piece(&notification, &mut pieces);
-            } else if let Err(error) = database.heard(&notification) {
-                tracing::debug!("a message of another server is not told at once: {error}");
             }
+            let Some(database) = database.upgrade() else { return Ok(()) };
+            let has_rung = |bell: &AtomicBool| bell.swap(false, Ordering::AcqRel);
+            let mut told = Ok(());
+            if has_rung(&self.bells.passed) {
+                told = database.tell_passed(memory);
+            }
+            if has_rung(&self.bells.messages) {
+                told = told.and(database.tell_messages(memory));
+            }
+            drop(database);
+            match told {
+                Ok(()) => memory.has_begun = true,
+                // Connecting again looks again, at what was missed, too.
+                Err(error) => return Err(error),
+            }
+            sleep(LOOK_PAUSE);
         }
     }
 }
 
-/// Carries messages of a connection, and hands notifications on.
-async fn carry<S, T>(mut connection: Connection<S, T>, teller: UnboundedSender<Notification>)
+/// Carries messages of a connection, and notes which bells ring.
+async fn carry<S, T>(mut connection: Connection<S, T>, bells: Arc<Bells>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-        if let AsyncMessage::Notification(notification) = message
-            && teller.send(notification).is_err()
-        {
-            return;
+        if let AsyncMessage::Notification(notification) = message {
+            match notification.channel() {
+                relay::CHANNEL => bells.ring(&bells.passed),
+                CHANNEL => bells.ring(&bells.messages),
+                _ => {}
+            }
         }
     }
+    bells.ring(&bells.has_ended);
 }

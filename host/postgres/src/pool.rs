@@ -1,5 +1,6 @@
 //! The connections of a process: so many and no more.
 
+use std::fmt::{self, Debug, Formatter};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,24 +9,30 @@ use parking_lot::{Condvar, Mutex};
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::StoreError;
 
-use crate::address::Address;
+use crate::address::{Address, AddressError};
 use crate::clock::Clock;
 use crate::connection::Connection;
+use crate::losses::Losses;
 
 /// How long a free connection is waited for.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 /// How often who waits looks whether its call was cancelled.
 const LOOK: Duration = Duration::from_millis(25);
 
+/// Reads the address again, with the password, from where they came.
+pub type Reload = Box<dyn Fn() -> Result<Address, AddressError> + Send + Sync>;
+
 /// Connections to one database.
-#[derive(Debug)]
 pub(crate) struct Pool {
-    address: Address,
+    address: Mutex<Arc<Address>>,
+    /// Where the address came from, if it can be read again.
+    reload: Option<Reload>,
     pub(crate) location: Arc<str>,
     most: usize,
     state: Mutex<State>,
     freed: Condvar,
     pub(crate) clock: Clock,
+    pub(crate) losses: Losses,
 }
 
 #[derive(Debug, Default)]
@@ -45,15 +52,17 @@ pub(crate) struct Lease {
 }
 
 impl Pool {
-    pub(crate) fn new(address: Address, most: usize) -> Arc<Self> {
+    pub(crate) fn new(address: Address, reload: Option<Reload>, most: usize) -> Arc<Self> {
         let location = address.to_string().into();
         Arc::new(Self {
-            address,
+            address: Mutex::new(Arc::new(address)),
+            reload,
             location,
             most: most.max(1),
             state: Mutex::default(),
             freed: Condvar::new(),
             clock: Clock::default(),
+            losses: Losses::default(),
         })
     }
 
@@ -105,9 +114,27 @@ impl Pool {
         Some(Lease { pool: Arc::clone(self), connection })
     }
 
-    /// Where the database is.
-    pub(crate) fn address(&self) -> &Address {
-        &self.address
+    /// Connects. Where the database does not take who this is, the address is read again with the password: either may
+    /// have changed since.
+    pub(crate) fn connected<T>(
+        &self,
+        connect: impl Fn(&Address) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let address = Arc::clone(&self.address.lock());
+        let refused = match connect(&address) {
+            Err(StoreError::Denied(why)) => why,
+            connected => return connected,
+        };
+        let Some(reload) = &self.reload else { return Err(StoreError::Denied(refused)) };
+        let again = reload().map_err(|error| StoreError::Denied(format!("{refused}; {error}")))?;
+        if again.is_same_as(&address) {
+            return Err(StoreError::Denied(refused));
+        }
+        let again = Arc::new(again);
+        let connected = connect(&again)?;
+        *self.address.lock() = again;
+        tracing::info!("the database took a new password, which was read again");
+        Ok(connected)
     }
 
     /// How many connections there are, and how many of them nothing uses.
@@ -122,7 +149,13 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         state.open -= idle.len();
         drop(state);
-        drop(idle);
+        idle.iter().for_each(|connection| self.losses.note(connection));
+    }
+}
+
+impl Debug for Pool {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({})", self.location)
     }
 }
 
@@ -130,15 +163,24 @@ impl Lease {
     /// Connects where there is no connection yet, or one that has ended.
     fn ready(mut self) -> Result<Self, StoreError> {
         if self.connection.as_mut().is_some_and(Connection::has_ended) {
-            self.connection = None;
+            self.connection.take().iter().for_each(|connection| self.pool.losses.note(connection));
             self.pool.close_idle();
         }
         if self.connection.is_none() {
-            let mut connection = Connection::open(&self.pool.address, &self.pool.location)?;
+            let location = &self.pool.location;
+            let mut connection = self.pool.connected(|address| Connection::open(address, location))?;
             self.pool.clock.compare(&mut connection)?;
+            self.pool.losses.look(&mut connection);
             self.connection = Some(connection);
         }
         Ok(self)
+    }
+}
+
+impl Lease {
+    /// Has the connection closed at the end, whatever state it is in.
+    pub(crate) fn give_up(&mut self) {
+        self.is_broken = true;
     }
 }
 
@@ -166,7 +208,7 @@ impl Drop for Lease {
             broken => {
                 state.open -= 1;
                 drop(state);
-                drop(broken);
+                broken.iter().for_each(|connection| self.pool.losses.note(connection));
             }
         }
         self.pool.freed.notify_one();

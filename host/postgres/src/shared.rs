@@ -6,6 +6,7 @@ use scorpiox_executor::Cancel;
 use scorpiox_store::StoreError;
 
 use crate::database::Database;
+use crate::format;
 use crate::pool::Lease;
 
 impl Database {
@@ -15,10 +16,10 @@ impl Database {
         &self,
         look: impl Fn(&mut Lease) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        match self.used().and_then(|mut lease| look(&mut lease)) {
+        match self.checked().and_then(|mut lease| look(&mut lease)) {
             Err(StoreError::Unreachable(_)) => {
                 self.pool.close_idle();
-                look(&mut self.used()?)
+                look(&mut self.checked()?)
             }
             looked => looked,
         }
@@ -30,12 +31,13 @@ impl Database {
     ///
     /// Those of connecting and writing.
     pub fn secret(&self, name: &str, new: &[u8]) -> Result<Vec<u8>, StoreError> {
-        let mut lease = self.used()?;
-        lease.change(
-            "INSERT INTO scorpiox_code.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            &[&name, &new],
-        )?;
-        let row = lease.row("SELECT value FROM scorpiox_code.secret WHERE name = $1", &[&name])?;
+        let row = self.write(|lease| {
+            lease.change(
+                "INSERT INTO scorpiox_code.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                &[&name, &new],
+            )?;
+            lease.row("SELECT value FROM scorpiox_code.secret WHERE name = $1", &[&name])
+        })?;
         row.map(|row| row.get(0))
             .ok_or_else(|| StoreError::Other(format!("the secret {name} was taken away")))
     }
@@ -65,28 +67,54 @@ impl Database {
         most: usize,
         good_for: Duration,
     ) -> Result<Option<bool>, StoreError> {
-        let mut lease = self.used()?;
         let seconds = i64::try_from(good_for.as_secs()).unwrap_or(i64::MAX);
-        // Those whose ids would be good no more.
-        lease.change(
-            "DELETE FROM scorpiox_code.ended WHERE since < now() - $1 * interval '1 second'",
-            &[&seconds_of(seconds)],
-        )?;
-        let count = lease.row(
-            "SELECT count(*) FROM (
+        self.write(|lease| {
+            // Those whose ids would be good no more.
+            lease.change(
+                "DELETE FROM scorpiox_code.ended WHERE since < now() - $1 * interval '1 second'",
+                &[&seconds_of(seconds)],
+            )?;
+            let count = lease.row(
+                "SELECT count(*) FROM (
                  SELECT 1 FROM scorpiox_code.ended WHERE session BETWEEN $1 AND $2 LIMIT $3
              ) AS own",
-            &[&first, &last, &i64::try_from(most).unwrap_or(i64::MAX)],
-        )?;
-        let count: i64 = count.map(|row| row.get(0)).unwrap_or_default();
-        if usize::try_from(count).is_ok_and(|count| count >= most) {
-            return Ok(None);
+                &[&first, &last, &i64::try_from(most).unwrap_or(i64::MAX)],
+            )?;
+            let count: i64 = count.map(|row| row.get(0)).unwrap_or_default();
+            if usize::try_from(count).is_ok_and(|count| count >= most) {
+                return Ok(None);
+            }
+            let made = lease.change(
+                "INSERT INTO scorpiox_code.ended (session) VALUES ($1) ON CONFLICT DO NOTHING",
+                &[&number],
+            )?;
+            Ok(Some(made == 1))
+        })
+    }
+
+    /// Writes in a transaction, and only where the tables have this program's format.
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&mut Lease) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut lease = self.used()?;
+        lease.send("BEGIN");
+        let done = format::send_check(&mut lease).and_then(|()| work(&mut lease));
+        match done {
+            Ok(done) => lease.run("COMMIT").map(|()| done),
+            Err(error) => {
+                // The error says more than how the end of it went.
+                let _ = lease.run("ROLLBACK");
+                Err(error)
+            }
         }
-        let made = lease.change(
-            "INSERT INTO scorpiox_code.ended (session) VALUES ($1) ON CONFLICT DO NOTHING",
-            &[&number],
-        )?;
-        Ok(Some(made == 1))
+    }
+
+    /// A connection to tables that are there, with the question for their format under way.
+    fn checked(&self) -> Result<Lease, StoreError> {
+        let mut lease = self.used()?;
+        format::send_check(&mut lease)?;
+        Ok(lease)
     }
 
     /// A connection to tables that are there.

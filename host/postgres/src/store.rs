@@ -1,15 +1,18 @@
 //! One workspace of a database.
 
 use std::mem;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::implementing::{Turn, Writers, retry_while_locked};
 use scorpiox_store::{Changes, Mode, Store, StoreError, Tell, Transaction};
 
 use crate::changes::PostgresChanges;
 use crate::database::Database;
+use crate::format;
+use crate::mark;
 use crate::pool::Lease;
 use crate::transaction::PostgresTransaction;
 
@@ -24,20 +27,28 @@ pub struct PostgresStore {
     pub(crate) inner: Arc<Inner>,
 }
 
+/// What each commit that changed something leaves: a count alone may come again after a failover.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Version {
+    count: i64,
+    mark: Option<Vec<u8>>,
+}
+
 /// What its transactions share.
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) database: Arc<Database>,
     pub(crate) name: String,
-    /// By which its rows are found, once that is known. It stays.
-    id: OnceLock<i64>,
+    /// By which its rows are found, once that is known. It is random: a standby that takes over without having heard of it
+    /// gives it to no other workspace.
+    id: Mutex<Option<i64>>,
     /// Who of this process writes.
     writers: Writers,
 }
 
 impl PostgresStore {
     pub(crate) fn new(database: Arc<Database>, name: &str) -> Self {
-        let (id, writers) = (OnceLock::new(), Writers::default());
+        let (id, writers) = (Mutex::default(), Writers::default());
         Self { inner: Arc::new(Inner { database, name: name.to_owned(), id, writers }) }
     }
 }
@@ -45,21 +56,28 @@ impl PostgresStore {
 impl Inner {
     /// The number of the workspace, which gets one where it was never used.
     fn id(&self, lease: &mut Lease) -> Result<i64, StoreError> {
-        if let Some(id) = self.id.get() {
-            return Ok(*id);
+        if let Some(id) = *self.id.lock() {
+            return Ok(id);
         }
         self.database.ready(lease)?;
         let id = if let Some(id) = self.known_id(lease)? {
             id
         } else {
             lease.change(
-                "INSERT INTO scorpiox_code.workspace (name) VALUES ($1) ON CONFLICT DO NOTHING",
-                &[&self.name],
+                "INSERT INTO scorpiox_code.workspace (id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2)
+                 ON CONFLICT DO NOTHING",
+                &[&mark::number()?, &self.name],
             )?;
             let made = self.known_id(lease)?;
             made.ok_or_else(|| StoreError::Other(format!("the workspace {} was taken away", self.name)))?
         };
-        Ok(*self.id.get_or_init(|| id))
+        *self.id.lock() = Some(id);
+        Ok(id)
+    }
+
+    /// Has the number looked up anew.
+    pub(crate) fn forget_id(&self) {
+        *self.id.lock() = None;
     }
 
     fn known_id(&self, lease: &mut Lease) -> Result<Option<i64>, StoreError> {
@@ -67,14 +85,22 @@ impl Inner {
         Ok(row.map(|row| row.get(0)))
     }
 
-    /// How often the workspace was changed; none where it was never used. Creates nothing.
-    pub(crate) fn version(&self) -> Result<Option<i64>, StoreError> {
+    /// What each change of the workspace changes; none where it was never used. Creates nothing.
+    pub(crate) fn version(&self) -> Result<Option<Version>, StoreError> {
         let lease = &mut self.database.pool.lease(&Cancel::default(), &mut || ())?;
         if !self.database.is_there(lease)? {
             return Ok(None);
         }
-        let row = lease.row("SELECT version FROM scorpiox_code.workspace WHERE name = $1", &[&self.name])?;
-        Ok(row.map(|row| row.get(0)))
+        let row = lease.row(
+            "SELECT (SELECT max(format) FROM scorpiox_code.format), version, mark
+             FROM scorpiox_code.workspace WHERE name = $1",
+            &[&self.name],
+        )?;
+        let version = row.map(|row| {
+            format::check(row.get(0), lease.location())?;
+            Ok(Version { count: row.get(1), mark: row.get(2) })
+        });
+        version.transpose()
     }
 
     /// A connection, with the number of the workspace.
@@ -116,11 +142,11 @@ impl Store for PostgresStore {
     }
 
     fn exists(&self) -> bool {
-        self.inner.id.get().is_some() || self.inner.version().is_ok_and(|version| version.is_some())
+        self.inner.id.lock().is_some() || self.inner.version().is_ok_and(|version| version.is_some())
     }
 
     fn is_absent(&self) -> Result<bool, StoreError> {
-        Ok(self.inner.id.get().is_none() && self.inner.version()?.is_none())
+        Ok(self.inner.id.lock().is_none() && self.inner.version()?.is_none())
     }
 
     fn begin(

@@ -1,14 +1,16 @@
 //! A transaction on a connection of its own.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::StoreError;
 use scorpiox_store::implementing::{Seen, Turn, Usages};
 use tokio_postgres::Row;
 
 use crate::connection::{Owned, Params};
+use crate::doubt::Doubt;
+use crate::format;
+use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::store::{Inner, Patience};
 
@@ -26,9 +28,12 @@ const BEGIN_WRITER: &str = begin!("ISOLATION LEVEL READ COMMITTED");
 const BEGIN_WAITING: &str =
     concat!(begin!("ISOLATION LEVEL READ COMMITTED"), "; SET LOCAL lock_timeout = '40ms'");
 
-/// How long it is looked whether a commit was kept that nobody answered.
-const DOUBT_TIME: Duration = Duration::from_secs(10);
-const DOUBT_PAUSE: Duration = Duration::from_millis(100);
+/// Takes away rows of connections that were not used for long, once for each new connection. A commit is looked for within
+/// seconds.
+const PRUNE_MARKS: &str = "DELETE FROM scorpiox_code.commit_mark WHERE connection IN (
+         SELECT connection FROM scorpiox_code.commit_mark WHERE since < now() - interval '30 days'
+         LIMIT 100 FOR UPDATE SKIP LOCKED
+     )";
 
 #[derive(Debug)]
 pub(crate) struct PostgresTransaction {
@@ -54,8 +59,8 @@ enum Stage {
     Outset,
     /// It has a snapshot.
     Reads,
-    /// It is the writer. The number is what the server knows it by.
-    Writes { number: i64, has_changed: bool },
+    /// It is the writer. `has_snapshot` says that it began as a reader, whose snapshot stays.
+    Writes { has_changed: bool, has_snapshot: bool },
     /// An error has ended it.
     Failed,
 }
@@ -80,13 +85,8 @@ impl PostgresTransaction {
     }
 
     /// What tells this process from others.
-    pub(crate) fn token(&self) -> String {
-        self.store.database.token.clone()
-    }
-
-    /// The name of its workspace.
-    pub(crate) fn workspace_name(&self) -> String {
-        self.store.name.clone()
+    pub(crate) fn sender(&self) -> Mark {
+        self.store.database.sender
     }
 
     /// Reads; the rows.
@@ -135,9 +135,11 @@ impl PostgresTransaction {
 
     /// Becomes the writer of the workspace, or finds a conflict.
     pub(crate) fn become_writer(&mut self, patience: Patience) -> Result<(), StoreError> {
-        const LOCK: &str = "SELECT txid_current() FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE";
-        const LOCK_NOW: &str =
-            "SELECT txid_current() FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE NOWAIT";
+        /// With the format, which a program that migrates raises under a lock of the same table.
+        const LOCK: &str = "SELECT (SELECT max(format) FROM scorpiox_code.format)
+             FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE";
+        const LOCK_NOW: &str = "SELECT (SELECT max(format) FROM scorpiox_code.format)
+             FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE NOWAIT";
         let (begin, lock) = match patience {
             Patience::None => (BEGIN_WRITER, LOCK_NOW),
             Patience::Moment => (BEGIN_WAITING, LOCK),
@@ -146,15 +148,19 @@ impl PostgresTransaction {
         let is_new = self.stage == Stage::Outset;
         // From here on there is something to take back.
         self.stage = Stage::Reads;
-        let locked = self.done(|lease| {
+        let store = Arc::clone(&self.store);
+        self.done(|lease| {
             if is_new {
                 lease.send(begin);
             }
-            lease.row(lock, &[&workspace])
+            let Some(row) = lease.row(lock, &[&workspace])? else {
+                // A standby took over that had never heard of it. It gets another number.
+                store.forget_id();
+                return Err(StoreError::Conflict);
+            };
+            format::check(row.get(0), lease.location())
         })?;
-        let row =
-            locked.ok_or_else(|| StoreError::Other(format!("the workspace {} is gone", self.store.name)))?;
-        self.stage = Stage::Writes { number: row.get(0), has_changed: false };
+        self.stage = Stage::Writes { has_changed: false, has_snapshot: !is_new };
         Ok(())
     }
 
@@ -164,7 +170,7 @@ impl PostgresTransaction {
                 self.stage = Stage::Reads;
                 self.done(|lease| {
                     lease.send(BEGIN_READER);
-                    Ok(())
+                    format::send_check(lease)
                 })
             }
             Stage::Reads | Stage::Writes { .. } => Ok(()),
@@ -214,30 +220,40 @@ impl PostgresTransaction {
 
     /// Keeps what it wrote.
     pub(crate) fn finish(&mut self) -> Result<(), StoreError> {
-        let changed = match self.stage {
+        let has_snapshot = match self.stage {
             Stage::Failed => return Err(self.ended()),
-            Stage::Writes { has_changed: true, number } => number,
+            Stage::Writes { has_changed: true, has_snapshot } => has_snapshot,
             Stage::Outset | Stage::Reads | Stage::Writes { .. } => {
                 self.roll_back();
                 return Ok(());
             }
         };
-        self.send_finish()?;
+        let doubt = self.send_finish(has_snapshot)?;
         let Some(mut lease) = self.lease.take() else { return Err(self.ended()) };
         self.stage = Stage::Failed;
+        lease.commits.sent = doubt.mark;
         match lease.run("COMMIT") {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                lease.commits.kept = Some((doubt.mark, Instant::now()));
+                Ok(())
+            }
             Err(StoreError::Conflict) => Err(StoreError::Conflict),
             // A server that breaks down, of a full disk too, may have kept it before.
             Err(error) => {
+                lease.give_up();
                 drop(lease);
-                self.look_whether_kept(changed, error)
+                doubt.settle(&self.store.database, error)
             }
         }
     }
 
-    /// Sends the last writes: what namespaces use now, and that the workspace has changed.
-    fn send_finish(&mut self) -> Result<(), StoreError> {
+    /// Sends the last writes: what namespaces use now, that the workspace has changed, and the mark by which the commit is
+    /// known if its answer gets lost.
+    fn send_finish(&mut self, has_snapshot: bool) -> Result<Doubt, StoreError> {
+        let mark = mark().inspect_err(|_| self.roll_back())?;
+        let Some(lease) = self.lease.as_ref() else { return Err(self.ended()) };
+        let doubt = Doubt { workspace: self.workspace, connection: lease.id, mark };
+        let prunes = lease.commits.kept.is_none() && !has_snapshot;
         let usages = self.usages.changed().inspect_err(|_| self.roll_back())?;
         let workspace = self.workspace;
         for usage in usages {
@@ -255,41 +271,18 @@ impl PostgresTransaction {
                 )?;
             }
         }
-        self.send(
-            "UPDATE scorpiox_code.workspace SET version = version + 1 WHERE id = $1",
-            vec![Box::new(workspace)],
-        )
-    }
-
-    /// Finds out whether a commit was kept whose answer got lost: the server knows what became of the transaction.
-    fn look_whether_kept(&self, number: i64, error: StoreError) -> Result<(), StoreError> {
-        let start = Instant::now();
-        while start.elapsed() < DOUBT_TIME {
-            let asked =
-                self.store.database.pool.lease(&Cancel::default(), &mut || ()).and_then(|mut lease| {
-                    let row = lease.row("SELECT txid_status($1)", &[&number])?;
-                    Ok(row.and_then(|row| row.get::<_, Option<String>>(0)))
-                });
-            match asked.as_ref().map(Option::as_deref) {
-                Ok(Some("committed")) => return Ok(()),
-                Ok(Some("aborted")) => {
-                    return Err(match error {
-                        StoreError::Unreachable(why) => {
-                            StoreError::Unreachable(format!("{why}; nothing was kept"))
-                        }
-                        error => error,
-                    });
-                }
-                // It may still be ending, or the server may still be starting.
-                Ok(Some("in progress")) | Err(_) => {}
-                Ok(_) => break,
-            }
-            threads::wait(|| std::thread::sleep(DOUBT_PAUSE));
+        if prunes {
+            self.send(PRUNE_MARKS, Vec::new())?;
         }
-        Err(StoreError::InDoubt(match error {
-            StoreError::Unreachable(why) => why,
-            error => error.to_string(),
-        }))
+        self.send(
+            "WITH marked AS (
+                 INSERT INTO scorpiox_code.commit_mark (connection, mark) VALUES ($2, $3)
+                 ON CONFLICT (connection) DO UPDATE SET mark = excluded.mark, since = now()
+             )
+             UPDATE scorpiox_code.workspace SET version = version + 1, mark = $3 WHERE id = $1",
+            vec![Box::new(workspace), Box::new(doubt.connection.to_vec()), Box::new(mark.to_vec())],
+        )?;
+        Ok(doubt)
     }
 
     /// What a namespace used before this transaction.

@@ -13,13 +13,11 @@ use scorpiox_postgres::{Address, Database, FORMAT, Options};
 use scorpiox_postgres_bed::Postgres;
 use scorpiox_store::{Mode, Store, StoreError, Transaction};
 
-use common::{database, server};
+use common::{LONG, database, name, server};
 use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
 const ANY: u64 = u64::MAX;
-/// Longer than what has to come takes.
-const LONG: Duration = Duration::from_secs(30);
 
 fn begin(store: &dyn Store, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
     store.begin(mode, &Cancel::default(), &mut || ())
@@ -33,11 +31,6 @@ fn put(store: &dyn Store, key: &str, value: &[u8]) -> Result<(), StoreError> {
 
 fn value(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
     begin(store, Mode::ReadFirst).expect("a transaction").get(TOOL, key).expect("a value")
-}
-
-/// The name of a database in its address.
-fn name(address: &str) -> &str {
-    address.rsplit('/').next().expect("a name")
 }
 
 #[test]
@@ -217,4 +210,101 @@ fn a_writer_that_does_not_end_is_waited_for_for_ten_seconds() {
     assert_eq!(value(&store, "k").as_deref(), Some(&b"v"[..]), "readers do not wait");
     drop(writer);
     put(&store, "k", b"w").expect("kept");
+}
+
+#[test]
+fn a_server_that_runs_refuses_everything_when_the_format_of_the_tables_rises() {
+    let address = server().database();
+    let old = database(&address);
+    let store = old.workspace("w");
+    put(&store, "k", b"v").expect("kept");
+    let mut changes = store.changes().expect("changes");
+    let (mut reader, mut both) = (
+        begin(&store, Mode::ReadFirst).expect("a reader"),
+        begin(&store, Mode::ReadFirst).expect("a reader"),
+    );
+    assert!(both.get(TOOL, "k").expect("a value").is_some());
+    // As a program does that migrates.
+    let rises = "BEGIN; LOCK TABLE scorpiox_code.workspace IN EXCLUSIVE MODE;
+                 UPDATE scorpiox_code.workspace SET version = version + 1;
+                 INSERT INTO scorpiox_code.format (format) VALUES (1000); COMMIT";
+    server().psql(name(&address), rises).expect("written");
+    let is_newer = |error: &StoreError| matches!(error, StoreError::Newer { found: 1000, .. });
+    let refused = put(&store, "k", b"w").expect_err("newer");
+    assert!(is_newer(&refused) && refused.to_string().contains("update the program"), "{refused}");
+    assert!(is_newer(&reader.get(TOOL, "k").expect_err("newer")), "who begins");
+    assert!(reader.set(TOOL, "k", b"w", ANY).is_err() && reader.commit().is_err());
+    let written = both.set(TOOL, "k", b"w", ANY).and_then(|()| both.commit());
+    assert_eq!(written, Err(StoreError::Conflict), "it has a snapshot of before");
+    assert!(is_newer(&changes.changed().expect_err("newer")));
+    assert!(is_newer(&old.secret("name", b"new").expect_err("newer")));
+    assert!(is_newer(&old.has_ended(b"number").expect_err("newer")));
+    assert!(is_newer(&old.end_session(b"1", (b"0", b"2"), 9, LONG).expect_err("newer")));
+    assert!(is_newer(&old.pass_on("text").expect_err("newer")));
+    server().psql(name(&address), "DELETE FROM scorpiox_code.format WHERE format = 1000").expect("written");
+    assert_eq!(value(&store, "k").as_deref(), Some(&b"v"[..]));
+    let rows =
+        "SELECT (SELECT count(*) FROM scorpiox_code.secret) + (SELECT count(*) FROM scorpiox_code.ended)
+                + (SELECT count(*) FROM scorpiox_code.relay)";
+    assert_eq!(server().psql(name(&address), rows).expect("a number").trim(), "0", "nothing was written");
+    put(&store, "k", b"w").expect("kept");
+}
+
+#[test]
+fn whoever_reads_before_a_migration_writes_nothing_after_it() {
+    let address = server().database();
+    let (old, new) = (database(&address), database(&address));
+    let store = old.workspace("w");
+    put(&store, "k", b"v").expect("kept");
+    let mut open = begin(&store, Mode::ReadFirst).expect("a reader");
+    assert!(open.get(TOOL, "k").expect("a value").is_some());
+    // As the tables were before they were brought to this format.
+    server().psql(name(&address), "DELETE FROM scorpiox_code.format WHERE format = 2").expect("written");
+    let undone = "DROP TABLE scorpiox_code.commit_mark, scorpiox_code.relay;
+                  ALTER TABLE scorpiox_code.workspace DROP COLUMN mark;
+                  ALTER TABLE scorpiox_code.message DROP COLUMN mark, DROP COLUMN sender, DROP COLUMN since;
+                  DROP POLICY writers ON scorpiox_code.secret";
+    drop(open);
+    server().psql(name(&address), undone).expect("written");
+    let mut open = begin(&old.workspace("x"), Mode::ReadFirst).expect("a reader");
+    assert!(open.get(TOOL, "k").is_err(), "the tables are older than this program's");
+    assert_eq!(new.migrate(), Ok(true));
+    put(&database(&address).workspace("w"), "k", b"w").expect("kept");
+    assert_eq!(value(&store, "k").as_deref(), Some(&b"w"[..]));
+}
+
+#[test]
+fn a_new_password_is_read_when_the_database_refuses_the_old_one() {
+    use std::sync::{Arc, Mutex};
+    let mut own = Postgres::start();
+    let address = own.database();
+    let role = "CREATE ROLE app LOGIN SUPERUSER PASSWORD 'old'";
+    own.psql("postgres", role).expect("a role");
+    let of = |password: &str| {
+        let address = address.replace("owner:pass%20word@", &format!("app:{password}@"));
+        Address::parse(&address).expect("an address")
+    };
+    let source = Arc::new(Mutex::new("old".to_owned()));
+    let (read, from) = (Arc::new(Mutex::new(0)), Arc::clone(&source));
+    let (count, base) = (Arc::clone(&read), address.clone());
+    let reload = move || {
+        *count.lock().expect("no panic") += 1;
+        let password = from.lock().expect("no panic").clone();
+        Address::parse(&base.replace("owner:pass%20word@", &format!("app:{password}@")))
+    };
+    let opened = Database::reloading(of("old"), Some(Box::new(reload)), Options::default());
+    let store = opened.workspace("w");
+    put(&store, "k", b"v").expect("kept");
+    assert_eq!(*read.lock().expect("no panic"), 0, "nothing is read while all is well");
+    own.psql("postgres", "ALTER ROLE app PASSWORD 'new'").expect("changed");
+    own.end();
+    own.begin();
+    let refused = put(&store, "k", b"w").expect_err("the file has the old one still");
+    assert!(matches!(refused, StoreError::Denied(_)), "{refused:?}");
+    assert!(!refused.to_string().contains("old"), "{refused}");
+    *source.lock().expect("no panic") = "new".to_owned();
+    let begun = Instant::now();
+    put(&store, "k", b"w").expect("kept");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(value(&store, "k").as_deref(), Some(&b"w"[..]));
 }

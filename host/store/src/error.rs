@@ -42,6 +42,11 @@ pub enum StoreError {
     /// What stores it cannot be reached. Nothing was kept.
     #[error("the database cannot be reached: {0}")]
     Unreachable(String),
+    /// The database does not take who this is.
+    #[error(
+        "the database refuses this program: {0}; check the role of `address` in `[store]`, and its password"
+    )]
+    Denied(String),
     /// What stores it became unreachable at the moment of the commit.
     #[error(
         "the database became unreachable while this was being kept, so that it is not known whether it was; look before you \

@@ -1,9 +1,14 @@
 //! What tests of this crate share: one server, with a database for each test.
+#![allow(dead_code, unreachable_pub)] // no file of tests uses all of it
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_postgres_bed::Postgres;
+
+/// Longer than what has to come takes.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 static SERVER: LazyLock<Postgres> = LazyLock::new(|| Postgres::start_with(&["max_connections=400"]));
 
@@ -15,4 +20,9 @@ pub(crate) fn server() -> &'static Postgres {
 /// A database as a process opens it.
 pub(crate) fn database(address: &str) -> Arc<Database> {
     Database::new(Address::parse(address).expect("an address"), Options::default())
+}
+
+/// The name of a database in its address.
+pub(crate) fn name(address: &str) -> &str {
+    address.rsplit('/').next().expect("a name")
 }

@@ -1,10 +1,12 @@
 //! What stands between a client and its database, and cuts the line at a chosen place.
+#![allow(dead_code)] // no file of tests uses all of it
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// Where the line is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub(crate) enum Cut {
     BeforeCommit = 1,
     /// After a commit has reached the server: its answer comes to nobody.
     AfterCommit = 2,
+    /// Before a commit reaches the server. Nobody else gets through either, until that is allowed.
+    AtCommit = 3,
 }
 
 /// No place where it is cut.
@@ -23,6 +27,14 @@ const NOWHERE: u8 = 0;
 pub(crate) struct Proxy {
     port: u16,
     cut: Arc<AtomicU8>,
+    gate: Arc<Gate>,
+}
+
+/// Whether anybody gets through.
+#[derive(Default)]
+struct Gate {
+    is_closed: Mutex<bool>,
+    changed: Condvar,
 }
 
 impl Proxy {
@@ -31,16 +43,34 @@ impl Proxy {
         let port = listener.local_addr().expect("an address").port();
         let cut = Arc::new(AtomicU8::new(NOWHERE));
         let shared = Arc::clone(&cut);
+        let gate = Arc::new(Gate::default());
+        let of_all = Arc::clone(&gate);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let server = TcpStream::connect(("127.0.0.1", server)).expect("a server");
+                if *of_all.is_closed.lock().expect("no panic") {
+                    continue;
+                }
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
                 let back = (server.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
-                let cut = Arc::clone(&shared);
-                thread::spawn(move || forward(client, server, &cut));
+                let (cut, gate) = (Arc::clone(&shared), Arc::clone(&of_all));
+                thread::spawn(move || forward(client, server, &cut, &gate));
                 thread::spawn(move || copy(back.0, back.1));
             }
         });
-        Self { port, cut }
+        Self { port, cut, gate }
+    }
+
+    /// Waits until a commit is held back by [`Cut::AtCommit`].
+    pub(crate) fn wait_for_commit(&self) {
+        let is_closed = self.gate.is_closed.lock().expect("no panic");
+        let waited =
+            self.gate.changed.wait_timeout_while(is_closed, Duration::from_secs(20), |closed| !*closed);
+        assert!(*waited.expect("no panic").0, "no commit came");
+    }
+
+    /// Lets everybody through again.
+    pub(crate) fn open(&self) {
+        *self.gate.is_closed.lock().expect("no panic") = false;
     }
 
     /// Where the next line is cut that comes by there. Others are not.
@@ -55,7 +85,7 @@ impl Proxy {
 }
 
 /// From the client to the server.
-fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8) {
+fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8, gate: &Gate) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = client.read(&mut buffer) {
         let is_commit = buffer[..read].windows(7).any(|bytes| bytes == b"COMMIT\0");
@@ -64,6 +94,13 @@ fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8) {
                 && cut.compare_exchange(place as u8, NOWHERE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         };
         if at(Cut::BeforeCommit) {
+            break;
+        }
+        if at(Cut::AtCommit) {
+            *gate.is_closed.lock().expect("no panic") = true;
+            gate.changed.notify_all();
+            // The server dies now; its end of the line tells.
+            let _ = server.read(&mut buffer);
             break;
         }
         if at(Cut::AfterCommit) {

@@ -1,0 +1,85 @@
+//! Whether a commit was kept whose answer got lost.
+//!
+//! Each commit leaves a random mark in the row of its connection, in the transaction itself: the mark is there if and only if the
+//! transaction was kept. No number of the database says that, since one of a transaction that was never on disk is given
+//! out again after a crash or a failover.
+//!
+//! "Not there" is certain only when the transaction has ended. It held the lock of its workspace's row, so whoever gets
+//! that lock over a new connection knows that no backend of this server can commit it any more; a server that took
+//! over never had it. "There" is certain only when it would survive a failover, so the look itself writes, and
+//! its own commit waits for whatever a commit of this database waits for.
+
+use std::time::{Duration, Instant};
+
+use scorpiox_executor::{Cancel, threads};
+use scorpiox_store::StoreError;
+
+use crate::database::Database;
+use crate::mark::Mark;
+use crate::pool::Lease;
+
+/// How long it is looked whether a commit was kept that nobody answered.
+const DOUBT_TIME: Duration = Duration::from_secs(10);
+const DOUBT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Others may write meanwhile, and the transaction in doubt may still be ending.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '1s';
+     SET LOCAL idle_in_transaction_session_timeout = '60s'";
+
+/// A commit whose answer got lost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doubt {
+    /// The number of the workspace.
+    pub(crate) workspace: i64,
+    /// The connection that it was sent over, which nobody uses any more.
+    pub(crate) connection: Mark,
+    /// What it leaves.
+    pub(crate) mark: Mark,
+}
+
+impl Doubt {
+    /// Finds out what became of it, over a new connection. `error` is why nobody knows.
+    pub(crate) fn settle(self, database: &Database, error: StoreError) -> Result<(), StoreError> {
+        let start = Instant::now();
+        while start.elapsed() < DOUBT_TIME {
+            // A connection from before may lead to a server that is none any more.
+            database.pool.close_idle();
+            let lease = database.pool.lease(&Cancel::default(), &mut || ());
+            match lease.and_then(|mut lease| self.was_kept(&mut lease)) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
+                    return Err(match error {
+                        StoreError::Unreachable(why) => {
+                            StoreError::Unreachable(format!("{why}; nothing was kept"))
+                        }
+                        error => error,
+                    });
+                }
+                // It may still be ending, or the server may still be starting.
+                Err(why) => tracing::debug!("a commit is still in doubt: {why}"),
+            }
+            threads::wait(|| std::thread::sleep(DOUBT_PAUSE));
+        }
+        Err(StoreError::InDoubt(match error {
+            StoreError::Unreachable(why) => why,
+            error => error.to_string(),
+        }))
+    }
+
+    fn was_kept(self, lease: &mut Lease) -> Result<bool, StoreError> {
+        lease.run(BEGIN)?;
+        let looked = self.look(lease);
+        lease.run(if looked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        looked
+    }
+
+    fn look(self, lease: &mut Lease) -> Result<bool, StoreError> {
+        lease.row("SELECT 1 FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE", &[&self.workspace])?;
+        // A statement of its own, which sees what was committed before the lock was free.
+        let found = lease.change(
+            "UPDATE scorpiox_code.commit_mark SET since = now() WHERE connection = $1 AND mark = $2",
+            &[&self.connection.as_slice(), &self.mark.as_slice()],
+        )?;
+        Ok(found == 1)
+    }
+}

@@ -1,0 +1,88 @@
+//! Texts that one process relays to whichever of the others they concern.
+//!
+//! A text is a row of a table that only servers may write: what a role does that may only read, or only connect, is no text.
+//! The notification is a bell and carries nothing. Each text acts once at each process, and for seconds.
+
+use std::time::Duration;
+
+use scorpiox_store::StoreError;
+
+use crate::database::Database;
+use crate::mark::mark;
+use crate::pool::Lease;
+
+/// Where the bell rings.
+pub(crate) const CHANNEL: &str = "scorpiox_code_relay";
+/// Most bytes of a text.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// How long a process remembers which texts it has heard. By then their rows are long gone, even where a standby takes over
+/// whose clock is minutes behind.
+pub(crate) const REMEMBERED: Duration = Duration::from_mins(10);
+
+/// Is told each text.
+pub(crate) type Hear = Box<dyn Fn(&str) + Send + Sync>;
+
+impl Database {
+    /// Passes a text in ASCII on to all processes that hear.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting and writing, and a text of more than 2 MiB.
+    pub fn pass_on(&self, text: &str) -> Result<(), StoreError> {
+        if !text.is_ascii() || text.len() > MAX_BYTES {
+            return Err(StoreError::Other(format!("{} bytes are too long to be passed on", text.len())));
+        }
+        // Where the connection breaks it is written again, by the same mark.
+        let mark = mark()?;
+        let write = || {
+            self.write(|lease| {
+                lease.row(
+                    "WITH old AS (
+                         DELETE FROM scorpiox_code.relay WHERE mark IN (
+                             SELECT mark FROM scorpiox_code.relay WHERE since < now() - interval '1 minute'
+                             LIMIT 100 FOR UPDATE SKIP LOCKED
+                         )
+                     ), new AS (
+                         INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ($1, $2, $3)
+                         ON CONFLICT (mark) DO NOTHING
+                     )
+                     SELECT pg_notify('scorpiox_code_relay', '')::text",
+                    &[&mark.as_slice(), &self.sender.as_slice(), &text],
+                )
+            })
+        };
+        match write() {
+            Err(StoreError::Unreachable(_)) => {
+                self.pool.close_idle();
+                write().map(drop)
+            }
+            written => written.map(drop),
+        }
+    }
+
+    /// Has somebody told each text that another process passes on from now on.
+    ///
+    /// # Errors
+    ///
+    /// No room for a thread.
+    pub fn hear_passed(
+        self: &std::sync::Arc<Self>,
+        hear: impl Fn(&str) + Send + Sync + 'static,
+    ) -> std::io::Result<()> {
+        self.notices.hear_passed(Box::new(hear));
+        self.listen()
+    }
+
+    /// Texts of other processes that act still, each with its mark, but for those that were `heard`.
+    pub(crate) fn passed(&self, heard: &[&[u8]]) -> Result<Vec<(Vec<u8>, String)>, StoreError> {
+        self.look(|lease: &mut Lease| {
+            let rows = lease.rows(
+                "SELECT mark, content FROM scorpiox_code.relay
+                 WHERE since > now() - interval '10 seconds' AND sender <> $1 AND mark <> ALL($2)
+                 ORDER BY since LIMIT 8",
+                &[&self.sender.as_slice(), &heard],
+            )?;
+            Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! What roles of the database can do that were given little.
+#![cfg(unix)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use scorpiox_executor::Cancel;
+use scorpiox_postgres::{Address, Database, Options};
+use scorpiox_store::{Mode, Store};
+
+use common::{LONG, database, name, server};
+
+/// Long enough for what must not come.
+const SHORT: Duration = Duration::from_millis(500);
+const TOOL: &str = "tool";
+
+/// A role that may connect, with what it was given; the address of the same database as that role.
+fn role(address: &str, role: &str, given: &str) -> String {
+    let role = format!("{role}_{}", name(address));
+    let made = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'p'; GRANT CONNECT ON DATABASE {} TO {role}",
+        name(address)
+    );
+    server().psql("postgres", &made).expect("a role");
+    if !given.is_empty() {
+        server().psql(name(address), &given.replace("ROLE", &role)).expect("given");
+    }
+    address.replace("owner:pass%20word@", &format!("{role}:p@"))
+}
+
+const READS: &str = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
+                     GRANT SELECT ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
+
+/// Runs SQL as the role of an address.
+fn as_role(address: &str, sql: &str) -> Result<String, String> {
+    #[allow(clippy::disallowed_methods)] // no part of the product
+    let ran = std::process::Command::new("psql")
+        .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, address])
+        .output()
+        .expect("psql runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
+}
+
+fn add_message(database: &Arc<Database>, text: &str) {
+    let store = database.workspace("w");
+    let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a writer");
+    transaction.add_message(TOOL, 1, 2, text).expect("added");
+    transaction.commit().expect("kept");
+}
+
+/// A process that hears, and what it hears.
+fn hearing(address: &str) -> (Arc<Database>, Receiver<String>, Receiver<String>) {
+    let (database, (told, messages), (passed, texts)) = (database(address), channel(), channel());
+    database
+        .workspace("w")
+        .hear(Box::new(move |message| drop(told.send(message.text.clone()))))
+        .expect("a thread");
+    database.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");
+    (database, messages, texts)
+}
+
+/// Two processes that hear each other.
+fn both(address: &str) -> (Arc<Database>, Arc<Database>, Receiver<String>, Receiver<String>) {
+    let one = database(address);
+    add_message(&one, "before");
+    let (other, messages, texts) = hearing(address);
+    // Until it listens nothing comes.
+    let begin = Instant::now();
+    while texts.recv_timeout(Duration::from_millis(50)).is_err() {
+        assert!(begin.elapsed() < LONG, "nothing is heard");
+        one.pass_on("is it there").expect("passed on");
+    }
+    while texts.recv_timeout(SHORT).is_ok() {}
+    assert!(messages.try_recv().is_err(), "what was there before is not told");
+    (one, other, messages, texts)
+}
+
+#[test]
+fn what_servers_pass_on_and_add_comes_once_to_the_others_and_not_to_themselves() {
+    let address = server().database();
+    let (one, other, messages, texts) = both(&address);
+    let long = "x".repeat(1024 * 1024);
+    for text in ["a", "a", &long] {
+        one.pass_on(text).expect("passed on");
+        assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok(text));
+    }
+    add_message(&one, "fired");
+    assert_eq!(messages.recv_timeout(LONG).as_deref(), Ok("fired"));
+    other.pass_on("own").expect("passed on");
+    add_message(&other, "own");
+    assert!(texts.recv_timeout(SHORT).is_err() && messages.recv_timeout(SHORT).is_err());
+}
+
+#[test]
+fn a_role_that_may_only_read_passes_nothing_on_has_nothing_told_and_sees_no_secret() {
+    let address = server().database();
+    let (one, _other, messages, texts) = both(&address);
+    one.secret("http", b"hidden").expect("a secret");
+    let (reader, nobody) = (role(&address, "reader", READS), role(&address, "nobody", ""));
+    add_message(&one, "fired");
+    assert_eq!(messages.recv_timeout(LONG).as_deref(), Ok("fired"));
+    one.pass_on("answer").expect("passed on");
+    assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("answer"));
+    // What it could replay, or use as a key, is not there for it.
+    for table in ["secret", "relay"] {
+        let count = format!("SELECT count(*) FROM scorpiox_code.{table}");
+        assert_eq!(as_role(&reader, &count).expect("it may read").trim(), "0", "{table}");
+        assert!(as_role(&nobody, &count).is_err(), "{table}");
+    }
+    assert_ne!(
+        server().psql(name(&address), "SELECT count(*) FROM scorpiox_code.secret").expect("one").trim(),
+        "0"
+    );
+    let sender =
+        as_role(&reader, "SELECT encode(sender, 'hex') FROM scorpiox_code.message LIMIT 1").expect("read");
+    for who in [&reader, &nobody] {
+        // The bell, with all that it ever carried, by the names that it has and had.
+        for _ in 0..20 {
+            for channel in ["scorpiox_code", "scorpiox_code_relay", "scorpiox_code_passed"] {
+                for payload in ["", "forged", "0 1 w", "0 2 w", "0 1 1 forged", sender.trim()] {
+                    as_role(who, &format!("SELECT pg_notify('{channel}', '{payload}')"))
+                        .expect("anybody may ring");
+                }
+            }
+        }
+        for write in [
+            "INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ('m', 's', 'forged')",
+            "UPDATE scorpiox_code.relay SET since = now(), mark = 'm'",
+            "UPDATE scorpiox_code.message SET since = now(), mark = 'm', sender = 's'",
+            "DELETE FROM scorpiox_code.relay",
+            "SELECT 1 FROM scorpiox_code.workspace FOR UPDATE",
+            "CREATE TABLE scorpiox_code.mine (x int)",
+            "ALTER TABLE scorpiox_code.relay DISABLE ROW LEVEL SECURITY",
+            "CREATE POLICY mine ON scorpiox_code.relay USING (true)",
+            "SET row_security = off; SELECT content FROM scorpiox_code.relay",
+        ] {
+            assert!(as_role(who, write).is_err(), "{write}");
+        }
+    }
+    assert!(texts.recv_timeout(SHORT).is_err() && messages.recv_timeout(SHORT).is_err());
+    // The bell still rings for what there is.
+    one.pass_on("answer").expect("passed on");
+    assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("answer"));
+}
+
+#[test]
+fn a_row_of_long_ago_acts_no_more_and_goes() {
+    let address = server().database();
+    let (one, _other, _messages, texts) = both(&address);
+    let old = "INSERT INTO scorpiox_code.relay (mark, sender, content, since)
+               VALUES ('old', 's', 'old', now() - interval '2 minutes'); NOTIFY scorpiox_code_relay";
+    server().psql(name(&address), old).expect("written");
+    assert!(texts.recv_timeout(SHORT).is_err());
+    one.pass_on("new").expect("passed on");
+    assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("new"));
+    let left = "SELECT count(*) FROM scorpiox_code.relay WHERE mark = 'old'";
+    assert_eq!(server().psql(name(&address), left).expect("a number").trim(), "0");
+}
+
+#[test]
+fn a_database_can_be_closed_to_all_who_were_given_nothing() {
+    let address = server().database();
+    let owner = database(&address);
+    owner.migrate().expect("tables");
+    let reader = role(&address, "reads", READS);
+    let stranger = format!("stranger_{}", name(&address));
+    server().psql("postgres", &format!("CREATE ROLE {stranger} LOGIN PASSWORD 'p'")).expect("a role");
+    let stranger = address.replace("owner:pass%20word@", &format!("{stranger}:p@"));
+    assert_eq!(owner.is_open_to_others(), Ok(true));
+    as_role(&stranger, "SELECT 1").expect("PostgreSQL lets everybody in");
+    assert_eq!(owner.close_to_others(), Ok(true));
+    assert_eq!((owner.is_open_to_others(), owner.close_to_others()), (Ok(false), Ok(true)));
+    assert!(as_role(&stranger, "SELECT 1").expect_err("closed").contains("permission denied for database"));
+    as_role(&reader, "SELECT count(*) FROM scorpiox_code.entry").expect("it was given that");
+    let other = Database::new(Address::parse(&reader).expect("an address"), Options::default());
+    assert_eq!(other.close_to_others(), Ok(false), "it does not own it");
+}
+
+#[test]
+fn a_role_that_writes_and_owns_nothing_does_all_that_a_server_does() {
+    let address = server().database();
+    database(&address).migrate().expect("tables");
+    let given = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
+                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
+    let writer = role(&address, "writes", given);
+    let (one, _other, messages, texts) = both(&writer);
+    let secret = one.secret("http", b"hidden").expect("a secret");
+    assert_eq!(database(&address).secret("http", b"other"), Ok(secret), "its owner has the same one");
+    one.pass_on("answer").expect("passed on");
+    assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("answer"));
+    add_message(&one, "fired");
+    assert_eq!(messages.recv_timeout(LONG).as_deref(), Ok("fired"));
+}
