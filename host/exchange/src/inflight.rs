@@ -19,8 +19,8 @@ pub struct InFlight(Mutex<Calls>);
 #[derive(Debug, Default)]
 struct Calls {
     by_id: HashMap<String, Call>,
-    /// The server ends: what begins now is to stop at once.
-    stopping: bool,
+    /// The client is gone, or the server ends: what begins now is to stop at once.
+    stopping: Option<Reason>,
 }
 
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl InFlight {
         if calls.by_id.contains_key(&key) {
             return None;
         }
-        if calls.stopping {
-            cancel.set(Reason::Shutdown);
+        if let Some(reason) = calls.stopping {
+            cancel.set(reason);
         }
         calls.by_id.insert(key.clone(), Call { cancel: cancel.clone(), until: None, stays_open: false });
         Some(Ticket { key, cancel, since: Instant::now(), answered: OnceLock::new() })
@@ -107,9 +107,9 @@ impl InFlight {
         }
     }
 
-    /// Cancels everything: the client is gone.
+    /// Cancels everything: the client is gone. What it sent may not be registered yet, and is cancelled when it is.
     pub fn abandon_all(&self) {
-        self.lock().by_id.values().for_each(|call| call.cancel.set(Reason::Client));
+        self.stop(Reason::Client);
     }
 
     /// Whether every request is answered.
@@ -119,11 +119,14 @@ impl InFlight {
 
     /// Stops everything: the server ends.
     pub fn stop_all(&self) {
+        self.stop(Reason::Shutdown);
+    }
+
+    fn stop(&self, reason: Reason) {
         let mut calls = self.lock();
-        calls.stopping = true;
-        for call in calls.by_id.values() {
-            call.cancel.set(Reason::Shutdown);
-        }
+        // The first reason stays, as it does for each call.
+        calls.stopping.get_or_insert(reason);
+        calls.by_id.values().for_each(|call| call.cancel.set(reason));
     }
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
@@ -189,5 +192,19 @@ mod tests {
         assert!(ticket.cancel.is_set());
         assert!(calls.finish(&ticket));
         assert!(calls.begin(&id("2")).expect("free").cancel.is_set(), "too late to begin");
+    }
+
+    #[test]
+    fn what_a_client_sent_that_is_gone_is_cancelled_also_where_it_is_registered_later() {
+        let calls = InFlight::default();
+        let before = calls.begin(&id("1")).expect("free");
+        calls.abandon_all();
+        calls.stop_all();
+        let after = calls.begin(&id("2")).expect("free");
+        for ticket in [before, after] {
+            assert_eq!(ticket.cancel.reason(), Some(Reason::Client));
+            assert!(!calls.finish(&ticket), "nobody reads an answer");
+        }
+        assert!(calls.is_empty());
     }
 }

@@ -14,8 +14,10 @@ use scorpiox_rules::NetworkRule;
 pub struct Doors {
     /// The names that it may be asked as, without ports.
     pub hosts: Vec<String>,
-    /// The pages that may call it from a browser.
+    /// The pages that may call its endpoint from a browser.
     pub origins: Vec<String>,
+    /// Where its own pages for people come from, whose forms are for those pages alone.
+    pub own_origins: Vec<String>,
     /// The proxies that stand before it: nobody else connects, if there are some.
     pub proxies: Vec<NetworkRule>,
 }
@@ -35,11 +37,11 @@ impl Refusal {
     }
 }
 
-/// Whether a request may come in at all; the page that sends it, if one does.
-pub fn admit(parts: &Parts, options: &Doors) -> Result<Option<HeaderValue>, Refusal> {
+/// Whether a request may come in at all; the page that sends it, if one does, which is of one of these origins.
+pub fn admit(parts: &Parts, options: &Doors, origins: &[String]) -> Result<Option<HeaderValue>, Refusal> {
     check_coding(&parts.headers)?;
     check_host(parts, options)?;
-    check_origin(&parts.headers, options)
+    check_origin(&parts.headers, origins)
 }
 
 /// A body that comes in chunks is in nothing else: what is coded in other ways is read in other ways by programs before
@@ -54,29 +56,48 @@ fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// Where a request comes from: what proxies say who were declared, of the last one before them.
-pub fn peer(headers: &HeaderMap, connected: IpAddr, options: &Doors) -> IpAddr {
-    if options.proxies.is_empty() {
-        return connected;
-    }
-    let values = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<_> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
-    let is_proxy = |peer: IpAddr| options.proxies.iter().any(|proxy| proxy.contains(peer.to_canonical()));
-    let mut peer = connected;
-    for name in named.iter().rev() {
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// Where a request comes from: what declared proxies say of the last one before them. A client may have sent any bytes in the
+/// same header, which stand to the left of what proxies add, and are not looked at.
+pub fn peer(headers: &HeaderMap, connected: IpAddr, options: &Doors) -> Result<IpAddr, Refusal> {
+    let is_proxy = |peer: IpAddr| options.proxies.iter().any(|proxy| proxy.contains(peer));
+    let mut peer = connected.to_canonical();
+    let values: Vec<_> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
+    for name in values.iter().rev().flat_map(|value| value.rsplit(|byte| *byte == b',')) {
         if !is_proxy(peer) {
             break;
         }
-        let Some(before) = address(name) else { break };
-        peer = before;
+        let name = name.trim_ascii();
+        // Lists may have members that are empty: RFC 9110, 5.6.1.
+        if name.is_empty() {
+            continue;
+        }
+        // Else the proxy would pass for the client.
+        let Some(before) = address(name) else {
+            return Err(Refusal::new(
+                StatusCode::BAD_REQUEST,
+                format!(
+                    "the proxy {peer} says in {FORWARDED_FOR} that a request comes from {:?}, which is no address; \
+                     have it write the client's",
+                    String::from_utf8_lossy(&name[..name.len().min(MAX_SHOWN)])
+                ),
+            ));
+        };
+        peer = before.to_canonical();
     }
-    peer
+    Ok(peer)
 }
 
-/// An address, which some proxies write with a port.
-fn address(text: &str) -> Option<IpAddr> {
+/// Most bytes that are shown of what is no address.
+const MAX_SHOWN: usize = 100;
+
+/// An address, which some proxies write with a port, or in brackets.
+fn address(name: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(name).ok()?;
     let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip());
-    text.parse().ok().or_else(with_port)
+    let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
+    text.parse().ok().or_else(with_port).or_else(in_brackets)
 }
 
 /// A page of the web can let a browser call any address, by a name that it makes lead there.
@@ -108,13 +129,12 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-fn check_origin(headers: &HeaderMap, options: &Doors) -> Result<Option<HeaderValue>, Refusal> {
+fn check_origin(headers: &HeaderMap, origins: &[String]) -> Result<Option<HeaderValue>, Refusal> {
     if !headers.contains_key(header::ORIGIN) {
         return Ok(None);
     }
     let origin = only(headers, &header::ORIGIN);
-    if origin.is_some_and(|origin| options.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)))
-    {
+    if origin.is_some_and(|origin| origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))) {
         return Ok(headers.get(header::ORIGIN).cloned());
     }
     let shown = origin.unwrap_or("what cannot be read");
@@ -178,18 +198,44 @@ mod tests {
     fn only_declared_proxies_say_where_a_request_comes_from() {
         let proxies =
             ["10.0.0.0/8", "::1/128"].map(|rule| NetworkRule::parse(rule, Source::Builtin).expect("a rule"));
-        let mut options = Doors { hosts: Vec::new(), origins: Vec::new(), proxies: proxies.into() };
-        let peer = |options: &Doors, connected: &str, said: &[&str]| {
+        let mut options = Doors { proxies: proxies.into(), ..Doors::default() };
+        let refused = |options: &Doors, connected: &str, said: &[&[u8]]| {
             let mut headers = HeaderMap::new();
             for said in said {
-                headers.append("x-forwarded-for", said.parse().expect("a header"));
+                headers.append(FORWARDED_FOR, HeaderValue::from_bytes(said).expect("a header"));
             }
-            super::peer(&headers, connected.parse().expect("an address"), options).to_string()
+            super::peer(&headers, connected.parse().expect("an address"), options)
+        };
+        let peer = |options: &Doors, connected: &str, said: &[&str]| {
+            let said: Vec<_> = said.iter().map(|said| said.as_bytes()).collect();
+            refused(options, connected, &said).expect("an address").to_string()
         };
         assert_eq!(peer(&options, "10.0.0.1", &["192.0.2.7"]), "192.0.2.7");
         assert_eq!(peer(&options, "10.0.0.1", &["198.51.100.9, 192.0.2.7", "10.0.0.2"]), "192.0.2.7");
         assert_eq!(peer(&options, "::1", &["[2001:db8::1]:4711"]), "2001:db8::1");
-        assert_eq!(peer(&options, "10.0.0.1", &["unknown"]), "10.0.0.1");
+        assert_eq!(peer(&options, "::1", &["[2001:db8::1]"]), "2001:db8::1");
+        assert_eq!(peer(&options, "::ffff:10.0.0.1", &["192.0.2.7, ::ffff:10.0.0.2"]), "192.0.2.7");
+        assert_eq!(peer(&options, "10.0.0.1", &[]), "10.0.0.1", "it asks for itself");
+        assert_eq!(peer(&options, "10.0.0.1", &["192.0.2.7, ,", ""]), "192.0.2.7");
+        // nginx and haproxy add the address to whatever the client sent.
+        for sent in [&b"\xff, 192.0.2.7"[..], b"unknown, 192.0.2.7", b"10.0.0.9, \xff\xfe,192.0.2.7"] {
+            let found = refused(&options, "10.0.0.1", &[sent]).expect("an address");
+            assert_eq!(found.to_string(), "192.0.2.7", "{sent:?}");
+            let found = refused(&options, "10.0.0.1", &[sent, b"10.0.0.2"]).expect("an address");
+            assert_eq!(found.to_string(), "192.0.2.7", "{sent:?}");
+        }
+        let long = [b'1'; 4096];
+        for no_address in
+            [&b"unknown"[..], b"\xff", b"_hidden", b"192.0.2.7 x", b"192.0.2.256", b"\"192.0.2.7\"", &long]
+        {
+            for sent in [&[no_address][..], &[b"192.0.2.7", no_address], &[no_address, b"10.0.0.2"]] {
+                let refusal = refused(&options, "10.0.0.1", sent).expect_err("no address");
+                assert_eq!(refusal.status, StatusCode::BAD_REQUEST);
+                assert!(refusal.why.len() < 400 && refusal.why.contains("10.0.0."), "{}", refusal.why);
+            }
+            let found = refused(&options, "192.0.2.1", &[no_address]).expect("it is no proxy's");
+            assert_eq!(found.to_string(), "192.0.2.1");
+        }
         assert_eq!(peer(&options, "192.0.2.1", &["192.0.2.7"]), "192.0.2.1", "no proxy of ours");
         options.proxies.clear();
         assert_eq!(peer(&options, "10.0.0.1", &["192.0.2.7"]), "10.0.0.1");

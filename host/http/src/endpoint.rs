@@ -22,11 +22,13 @@ use crate::listen::{Load, MAX_CONNECTIONS};
 use crate::pages::Desk;
 use crate::peers::Peers;
 use crate::places::{Places, Room};
-use crate::served::{AllServed, Caller, name_in};
+use crate::served::{AllServed, Caller, NoWorkspace, name_in};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
+use crate::visits::{self, Seen};
 use crate::{end, get, post};
 use scorpiox_http_request::admission::{self, Doors};
+use scorpiox_records::{Act, Refused};
 
 /// The path of the endpoint of the workspace that the server was started for, and the end of those of others.
 pub(crate) const PATH: &str = "/mcp";
@@ -62,7 +64,7 @@ pub(crate) struct Endpoint {
     pub(crate) peers: Peers,
     pub(crate) sessions: Sessions,
     /// Where calls run.
-    pub(crate) places: Places,
+    pub(crate) places: Arc<Places>,
     /// Where bodies are held.
     pub(crate) room: Room,
     /// Answers that stay.
@@ -93,15 +95,23 @@ impl Endpoint {
         {
             return not_allowed();
         }
-        let origin = match admission::admit(&parts, &self.options.doors) {
-            Ok(origin) => origin,
+        let doors = &self.options.doors;
+        let origins = if desk.is_some() { &doors.own_origins } else { &doors.origins };
+        let admitted = admission::admit(&parts, doors, origins)
+            .and_then(|origin| Ok((origin, admission::peer(&parts.headers, peer, doors)?)));
+        let (origin, peer) = match admitted {
+            Ok(admitted) => admitted,
             Err(refusal) => {
                 tracing::info!("a request from {peer} is refused: {}", refusal.why);
+                if refusal.status == StatusCode::FORBIDDEN {
+                    let from = admission::peer(&parts.headers, peer, doors).unwrap_or(peer);
+                    let refused = Refused { kind: visits::FORBIDDEN, why: &refusal.why };
+                    self.refused(Seen { act: Act::Request, from, path }, None, refused, None);
+                }
                 return answer::refusal(&refusal);
             }
         };
         if let Some(desk) = desk {
-            let peer = admission::peer(&parts.headers, peer, &self.options.doors);
             return desk.answer(&self, &parts, body, peer).await;
         }
         let mut answer = if parts.method == Method::OPTIONS {
@@ -118,14 +128,20 @@ impl Endpoint {
 
     async fn admitted(self: &Arc<Self>, parts: &Parts, body: Incoming, peer: IpAddr) -> Answer {
         let (path, headers) = (parts.uri.path(), &parts.headers);
-        let peer = admission::peer(headers, peer, &self.options.doors);
         let Known { principal, until } = match self.known(headers, path, peer).await {
             Ok(known) => known,
             Err(refused) => return refused,
         };
-        let Some(served) = self.served.at(path, &principal) else {
-            tracing::info!("{} of {peer} asks for {path}, which is not there for it", principal.name);
-            return not_here();
+        let served = match self.served.at(path, &principal) {
+            Ok(served) => served,
+            Err(NoWorkspace { why, rule }) => {
+                tracing::info!("{} of {peer} asks for {path}, which is not there for it", principal.name);
+                let (seen, rule) =
+                    (Seen { act: Act::Request, from: peer, path }, rule.map(|rule| rule.to_string()));
+                let refused = Refused { kind: visits::NO_WORKSPACE, why: &why };
+                self.refused(seen, Some(&principal), refused, rule.as_deref());
+                return not_here();
+            }
         };
         let caller = Caller { principal, until, served };
         match parts.method {
@@ -143,14 +159,19 @@ impl Endpoint {
             Shown::Nothing => Err(Unknown::Missing),
         };
         found.map_err(|unknown| {
+            let seen = Seen { act: Act::Request, from: peer, path };
             if matches!(unknown, Unknown::NotGood(_)) {
                 if !self.peers.may_try(peer) {
-                    tracing::info!("{peer} has to wait: too many of its tokens were not good");
+                    let why = "too many of its tokens were not good";
+                    tracing::info!("{peer} has to wait: {why}");
+                    self.refused(seen, None, Refused { kind: visits::TOO_MANY, why }, None);
                     return challenge::too_many();
                 }
                 self.peers.refused(peer);
             }
             tracing::info!("{peer} is not let in: {unknown}");
+            let refused = Refused { kind: visits::kind(&unknown), why: &unknown.to_string() };
+            self.refused(seen, None, refused, None);
             self.challenge.refuse(path, &unknown)
         })
     }

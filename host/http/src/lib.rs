@@ -5,7 +5,7 @@
 //! token or by what an `issuer` signed, `challenge` tells others how they get in, `peers` makes those wait that try too often, `cors` lets
 //! pages of a browser call. `served` has the workspaces. `post`, `get` and `end` answer by the method; `running` runs a message where there is a place (`places`), `stream` is what is said to a client on the way to its
 //! answer, and stays as far as there is room (`kept`), `events` writes that as server-sent events. `sessions` keeps the clients of the era with a handshake, whose ids
-//! (`scorpiox-http-request` makes them) outlive the process, as does what was `ended`; what is for another server is `passed` on; [`files`] are those of the transport. [`pages`] are for people.
+//! (`scorpiox-http-request` makes them) outlive the process, as does what was `ended`; what is for another server is `passed` on; `visits` records what comes to no call; [`files`] are those of the transport. [`pages`] are for people, on `paper` for browsers.
 //!
 //! Invariants: nothing of a request is looked at before its sender is known, but for its head; what a session or a request
 //! has is found by its own client alone; a client that reads nothing costs bounded memory, and no thread.
@@ -25,6 +25,7 @@ mod issuer;
 mod kept;
 mod listen;
 pub mod pages;
+mod paper;
 mod passed;
 mod patient;
 mod peers;
@@ -37,6 +38,7 @@ mod shared;
 mod shares;
 mod stream;
 mod tls;
+mod visits;
 
 pub use callers::sha256;
 pub use endpoint::{listening_address, url};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use hyper::header::{HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -36,7 +37,7 @@ use crate::pages::{Desk, Pages};
 use crate::passed;
 use crate::patient::{Patient, Serving};
 use crate::peers::Peers;
-use crate::places::{Places, Room};
+use crate::places::{MAX_RUNNING, Places, Room};
 use crate::served::AllServed;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
@@ -47,6 +48,9 @@ use crate::tls::Certificate;
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// Most threads that look after connections.
 const MAX_THREADS: usize = 8;
+/// Most threads for what may take its time and is no call: a cancel, a session's end, a page. They never wait for the threads
+/// of calls.
+const MAX_BESIDE: usize = 32;
 /// Most connections at once.
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may be without a request: longer than the pools of proxies keep one, so that it is they who end it.
@@ -59,6 +63,8 @@ const ERROR_TIME: Duration = Duration::from_millis(50);
 
 /// Connections of one peer at once, unless it is of this machine or a declared proxy.
 const MAX_OF_PEER: usize = 512;
+/// Browsers that saw this ask the host over encrypted connections alone, for a year.
+const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// How long a client may take to agree on how it is encrypted.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
@@ -111,6 +117,7 @@ impl Server {
         let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS))
+            .max_blocking_threads(MAX_RUNNING + MAX_BESIDE)
             .thread_name("http")
             .enable_all()
             .build()
@@ -126,19 +133,15 @@ impl Server {
             TcpListener::from_std(listener)?
         };
         let (shared, secret) = Shared::open(&files, database)?;
-        let mut options = options(&policy.http, secret, address);
+        let options = options(&policy.http, secret, address);
         let desk = pages
             .zip(policy.http.admin.as_ref())
             .map(|(pages, admin)| Desk::new(pages, admin, &policy.http, &options.secret).map(Arc::new));
         let desk = desk.transpose()?;
-        // A form of a page comes from there.
-        let public = policy.http.url.as_ref().filter(|_| desk.is_some());
-        let public = public.and_then(|url| url::Url::parse(&url.value).ok());
-        options.doors.origins.extend(public.map(|url| url.origin().ascii_serialization()));
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
         let endpoint = Arc::new(Endpoint {
-            served: AllServed::new(workspaces, &policy.served),
+            served: AllServed::new(workspaces, Arc::clone(&first), &policy.served),
             sessions: Sessions::new(Seal::of(&options.secret, "sessions"), shared, callers.are_many()),
             places: Places::new(callers.are_many()),
             room: Room::new(callers.are_many()),
@@ -289,9 +292,10 @@ fn own_origins(http: &HttpPolicy, address: SocketAddr) -> Vec<String> {
 /// The names that the server may be asked as: those of this machine, and those of the policy.
 fn options(http: &HttpPolicy, secret: Secret, address: SocketAddr) -> Options {
     let local = LOCAL.map(str::to_owned);
-    let origins = own_origins(http, address);
-    let public =
-        http.url.as_ref().and_then(|url| Some(url::Url::parse(&url.value).ok()?.host_str()?.to_owned()));
+    let own_origins = own_origins(http, address);
+    let public = http.url.as_ref().and_then(|url| url::Url::parse(&url.value).ok());
+    let public_origin = public.as_ref().map(|url| url.origin().ascii_serialization());
+    let public = public.and_then(|url| Some(url.host_str()?.to_owned()));
     let own = match address.ip() {
         ip if ip.is_unspecified() => None,
         IpAddr::V4(ip) => Some(ip.to_string()),
@@ -301,7 +305,8 @@ fn options(http: &HttpPolicy, secret: Secret, address: SocketAddr) -> Options {
     let hosts: Vec<_> = hosts.filter(|host| !local.contains(host)).collect();
     let doors = Doors {
         hosts: local.into_iter().chain(hosts).collect(),
-        origins: origins.into_iter().chain(http.origins.iter().map(|origin| origin.value.clone())).collect(),
+        origins: own_origins.iter().chain(http.origins.iter().map(|origin| &origin.value)).cloned().collect(),
+        own_origins: own_origins.into_iter().chain(public_origin).collect(),
         proxies: http.proxies.clone(),
     };
     Options { secret, doors }
@@ -389,29 +394,37 @@ impl Connection {
     async fn begin(mut self, stream: TcpStream, certificate: Option<Arc<Certificate>>) {
         // An answer is written at once.
         let _ = stream.set_nodelay(true);
-        let Some(certificate) = certificate else { return self.serve(stream).await };
+        let Some(certificate) = certificate else { return self.serve(stream, None).await };
         let agreed = tokio::select! {
             agreed = timeout(HANDSHAKE_TIME, certificate.acceptor().accept(stream)) => agreed,
             _ = self.is_ending.changed() => return,
         };
         match agreed {
-            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Ok(stream)) => self.serve(stream, Some(TRANSPORT_SECURITY)).await,
             Ok(Err(error)) => tracing::debug!("{} did not agree on how to encrypt: {error}", self.peer),
             Err(_) => tracing::debug!("{} took too long to agree on how to encrypt", self.peer),
         }
     }
 
-    async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    /// `security` is what each answer says of the encryption.
+    async fn serve(
+        mut self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        security: Option<HeaderValue>,
+    ) {
         let (endpoint, peer) = (Arc::clone(&self.endpoint), self.peer);
         let serving = Serving::default();
         let is_serving = serving.clone();
         let service = service_fn(move |request| {
-            let (endpoint, serving) = (Arc::clone(&endpoint), &is_serving);
+            let (endpoint, serving, security) = (Arc::clone(&endpoint), &is_serving, security.clone());
             let served = serving.begin();
             async move {
                 let mut answer = Arc::clone(&endpoint).answer(request, peer).await;
                 *endpoint.answered.lock().entry(answer.status().as_u16()).or_default() += 1;
                 answer.body_mut().hold(served);
+                if let Some(security) = security {
+                    answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, security);
+                }
                 Ok::<_, Infallible>(answer)
             }
         });

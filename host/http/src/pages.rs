@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
 use scorpiox_access::{HttpPolicy, Principal, Who};
@@ -22,15 +22,20 @@ use tokio::time::timeout;
 
 use crate::answer::{self, Answer};
 use crate::callers::{Known, PAUSE, Unknown};
-use crate::ended::now;
+use crate::ended::{End, now};
 use crate::endpoint::Endpoint;
 use crate::listen::Load;
+use crate::paper::{PLAIN, dressed, html, moved, unrecorded};
 use crate::sessions::number_for;
+use crate::visits::{self, Seen};
 use scorpiox_http_request::admission::only;
 use scorpiox_http_request::session_id::Number;
+use scorpiox_records::{Act, Refused};
 
 /// Where all pages are.
 pub(crate) const ROOT: &str = "/admin";
+const LOGIN: &str = "/admin/login";
+const LOGOUT: &str = "/admin/logout";
 /// How long a cookie is good, in seconds.
 const COOKIE_SECONDS: u64 = 8 * 60 * 60;
 /// Largest form, and how long it may take to come: a JWT has some thousand bytes.
@@ -129,11 +134,14 @@ impl Desk {
             }
             (&Method::GET, "/login") => self.asks(StatusCode::OK, None),
             (&Method::POST, "/login" | "/logout") if !self.is_own(&parts.headers) => {
+                let act = if path == "/login" { Act::LogIn } else { Act::LogOut };
+                let refused = Refused { kind: visits::FORBIDDEN, why: "the form came from another page" };
+                endpoint.refused(Seen { act, from: peer, path: parts.uri.path() }, None, refused, None);
                 self.asks(StatusCode::FORBIDDEN, Some("The form came from another page. Log in here."))
             }
             (&Method::POST, "/login") => self.login(endpoint, body, peer).await,
-            (&Method::POST, "/logout") => self.leave(endpoint, &parts.headers).await,
-            (&Method::GET, _) => self.page(endpoint, parts, path).await,
+            (&Method::POST, "/logout") => self.leave(endpoint, &parts.headers, peer).await,
+            (&Method::GET, _) => self.page(endpoint, parts, path, peer).await,
             _ => {
                 let mut refused =
                     answer::text(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "pages are read with GET\n");
@@ -150,10 +158,20 @@ impl Desk {
         own.is_some_and(|own| only(headers, &header::ORIGIN) == Some(own.as_str()))
     }
 
-    async fn page(self: &Arc<Self>, endpoint: &Arc<Endpoint>, parts: &Parts, path: &str) -> Answer {
-        let Some((reader, _)) = self.reader(endpoint, &parts.headers).await else {
-            return moved(&format!("{ROOT}/login"), None);
+    async fn page(
+        self: &Arc<Self>,
+        endpoint: &Arc<Endpoint>,
+        parts: &Parts,
+        path: &str,
+        peer: IpAddr,
+    ) -> Answer {
+        let Some(reader) = self.reader(endpoint, &parts.headers).await else {
+            return moved(LOGIN, None);
         };
+        let read = (Act::Page, peer, parts.uri.path().to_owned());
+        if let Err(error) = endpoint.did(read, Some(Arc::clone(&reader)), Some(self.rule())).await {
+            return unrecorded(&error);
+        }
         let (desk, load) = (Arc::clone(self), endpoint.load());
         let (path, query) =
             (path.trim_end_matches('/').to_owned(), parts.uri.query().unwrap_or_default().to_owned());
@@ -170,18 +188,21 @@ impl Desk {
         }
     }
 
-    /// Who reads, by a cookie: its token is still good, and good for this.
-    async fn reader(&self, endpoint: &Endpoint, headers: &HeaderMap) -> Option<(Arc<Principal>, Number)> {
+    /// What the cookies say that this server, or one with its secret, gave, and that are not over. Another program of this
+    /// machine may have put one of the name there.
+    fn visits(&self, headers: &HeaderMap) -> Vec<Visit> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let named =
             cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        // Another program of this machine may have put one of the name there.
-        for (_, closed) in named.filter(|(name, _)| *name == self.cookie()).take(MAX_COOKIES) {
-            let visit =
-                self.envelope.open(closed).and_then(|visit| serde_json::from_slice::<Visit>(&visit).ok());
-            let Some(Visit { token, number, .. }) = visit.filter(|visit| visit.until > now()) else {
-                continue;
-            };
+        let closed = named.filter(|(name, _)| *name == self.cookie()).take(MAX_COOKIES);
+        let opened = closed.filter_map(|(_, closed)| self.envelope.open(closed));
+        let visits = opened.filter_map(|visit| serde_json::from_slice::<Visit>(&visit).ok());
+        visits.filter(|visit| visit.until > now()).collect()
+    }
+
+    /// Who reads, by a cookie: its token is still good, and good for this.
+    async fn reader(&self, endpoint: &Endpoint, headers: &HeaderMap) -> Option<Arc<Principal>> {
+        for Visit { token, number, .. } in self.visits(headers) {
             let known = match endpoint.callers.known_by(&token) {
                 Some(known) => known,
                 None => match endpoint.callers.identify(&token).await {
@@ -195,7 +216,7 @@ impl Desk {
                 && known.until.is_none_or(|until| until > now())
                 && self.policy.value.admits(&known.principal)
             {
-                return Some((known.principal, number));
+                return Some(known.principal);
             }
         }
         None
@@ -210,10 +231,12 @@ impl Desk {
         };
         let token = url::form_urlencoded::parse(&form).find(|(name, _)| name == "token");
         let token = token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
+        let seen = Seen { act: Act::LogIn, from: peer, path: LOGIN };
         let known = match self.identified(endpoint, &token, peer).await {
             Ok(known) => known,
-            Err((status, why)) => {
+            Err((status, kind, why)) => {
                 tracing::info!("{peer} does not get the pages of {ROOT}: {why}");
+                endpoint.refused(seen, None, Refused { kind, why: &why }, None);
                 return self.asks(status, Some(&why));
             }
         };
@@ -224,10 +247,13 @@ impl Desk {
                 principal.name, self.policy.source
             );
             tracing::info!("{peer}: {why}");
+            let refused = Refused { kind: visits::POLICY, why: &why };
+            endpoint.refused(seen, Some(&principal), refused, Some(&self.rule()));
             return self.asks(StatusCode::FORBIDDEN, Some(&why));
         }
         let until = until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
-        let Some(number) = number_for(&principal.key()) else {
+        // What it ends of its sessions leaves room for what it ends here.
+        let Some(number) = number_for(&format!("pages {}", principal.key())) else {
             return self.asks(StatusCode::INTERNAL_SERVER_ERROR, Some("The system gives no random numbers."));
         };
         let visit = serde_json::to_vec(&Visit { token, until, number }).ok();
@@ -236,6 +262,10 @@ impl Desk {
         };
         if sealed.len() > MAX_COOKIE_BYTES {
             return self.asks(StatusCode::BAD_REQUEST, Some("This token is too long for a cookie."));
+        }
+        let entered = (Act::LogIn, peer, LOGIN.to_owned());
+        if let Err(error) = endpoint.did(entered, Some(Arc::clone(&principal)), Some(self.rule())).await {
+            return unrecorded(&error);
         }
         tracing::info!("{peer} reads the pages of {ROOT} as {}", principal.name);
         moved(ROOT, Some(&self.set_cookie(&sealed, until.saturating_sub(now()))))
@@ -247,23 +277,25 @@ impl Desk {
         endpoint: &Endpoint,
         token: &str,
         peer: IpAddr,
-    ) -> Result<Known, (StatusCode, String)> {
+    ) -> Result<Known, (StatusCode, &'static str, String)> {
+        let refuse = |status, unknown: &Unknown, why: String| (status, visits::kind(unknown), why);
         if token.is_empty() {
-            return Err((StatusCode::UNAUTHORIZED, "A token is needed.".to_owned()));
+            return Err(refuse(StatusCode::UNAUTHORIZED, &Unknown::Missing, "A token is needed.".to_owned()));
         }
         if let Some(known) = endpoint.callers.known_by(token) {
             return Ok(known);
         }
         if !endpoint.peers.may_try(peer) {
             let why = format!("Too many tokens from here were not good. Try again in {} s.", PAUSE.as_secs());
-            return Err((StatusCode::TOO_MANY_REQUESTS, why));
+            return Err((StatusCode::TOO_MANY_REQUESTS, visits::TOO_MANY, why));
         }
         endpoint.callers.identify(token).await.map_err(|unknown| {
             if unknown == Unknown::Unavailable {
-                return (StatusCode::SERVICE_UNAVAILABLE, format!("Nobody can be let in: {unknown}."));
+                let why = format!("Nobody can be let in: {unknown}.");
+                return refuse(StatusCode::SERVICE_UNAVAILABLE, &unknown, why);
             }
             endpoint.peers.refused(peer);
-            (StatusCode::UNAUTHORIZED, "This token is not good here.".to_owned())
+            refuse(StatusCode::UNAUTHORIZED, &unknown, "This token is not good here.".to_owned())
         })
     }
 
@@ -271,16 +303,54 @@ impl Desk {
         html(Page { status: status.as_u16(), html: self.pages.login(why) })
     }
 
-    async fn leave(&self, endpoint: &Arc<Endpoint>, headers: &HeaderMap) -> Answer {
-        if let Some((_, number)) = self.reader(endpoint, headers).await {
-            let shared = Arc::clone(endpoint);
-            let ended = endpoint.handle.spawn_blocking(move || shared.sessions.shared().end(number)).await;
-            if !matches!(ended, Ok(Ok(_))) {
-                let why = "You are not logged out: that could not be written. Try again.";
-                return self.asks(StatusCode::SERVICE_UNAVAILABLE, Some(why));
-            }
+    /// Ends each log-in that the browser has, also where nobody can say at this moment whether its token is good.
+    async fn leave(&self, endpoint: &Arc<Endpoint>, headers: &HeaderMap, peer: IpAddr) -> Answer {
+        let visits = self.visits(headers);
+        let forgets = self.set_cookie("", 0);
+        if visits.is_empty() {
+            return moved(LOGIN, Some(&forgets));
         }
-        moved(&format!("{ROOT}/login"), Some(&self.set_cookie("", 0)))
+        let reader = self.reader(endpoint, headers).await;
+        let shared = Arc::clone(endpoint);
+        let end = move || {
+            let ended = visits.iter().map(|visit| shared.sessions.shared().end(visit.number));
+            ended.collect::<io::Result<Vec<_>>>()
+        };
+        let ended = endpoint.handle.spawn_blocking(end).await.map_err(io::Error::other).flatten();
+        let (status, kind, why) = match ended {
+            Ok(ends) if !ends.contains(&End::TooMany) => {
+                let left = endpoint.did((Act::LogOut, peer, LOGOUT.to_owned()), reader, None).await;
+                // It has ended all the same.
+                left.unwrap_or_else(|error| tracing::error!("a log-out is not recorded: {error}"));
+                return moved(LOGIN, Some(&forgets));
+            }
+            Ok(_) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many",
+                "This browser has forgotten the log-in, but the server could not end it: too many were ended in the \
+                 last 30 days. Whoever copied the cookie can use it for up to 8 hours; take the token back to end it now.",
+            ),
+            Err(error) => {
+                tracing::error!("a log-in cannot be ended: {error}");
+                let why = "You are not logged out: that could not be written. Try again.";
+                (StatusCode::SERVICE_UNAVAILABLE, "not-written", why)
+            }
+        };
+        let seen = Seen { act: Act::LogOut, from: peer, path: LOGOUT };
+        endpoint.refused(seen, reader.as_deref(), Refused { kind, why }, None);
+        let mut refused = self.asks(status, Some(why));
+        if status == StatusCode::TOO_MANY_REQUESTS
+            && let Ok(forgets) = HeaderValue::from_str(&forgets)
+        {
+            // To try again would not help.
+            refused.headers_mut().insert(header::SET_COOKIE, forgets);
+        }
+        refused
+    }
+
+    /// Which rule says who may read.
+    fn rule(&self) -> String {
+        self.policy.source.to_string()
     }
 
     /// A browser takes one with this beginning over an encrypted connection alone, from this host alone.
@@ -293,47 +363,4 @@ impl Desk {
         let place = if self.is_secure { "Path=/; Secure" } else { "Path=/admin" };
         format!("{}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict", self.cookie())
     }
-}
-
-const PLAIN: &str = "text/plain; charset=utf-8";
-
-/// What browsers are told of each answer: no script, nothing from elsewhere, in no frame, kept nowhere.
-const HEADERS: [(HeaderName, &str); 6] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    ),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // With `no-referrer` a browser does not say where a form comes from.
-    (header::REFERRER_POLICY, "same-origin"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-];
-
-fn dressed(mut answer: Answer) -> Answer {
-    for (name, value) in HEADERS {
-        answer.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    answer
-}
-
-fn html(page: Page) -> Answer {
-    let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    dressed(answer::text(status, "text/html; charset=utf-8", page.html))
-}
-
-/// Sends a browser elsewhere, with a cookie.
-fn moved(to: &str, cookie: Option<&str>) -> Answer {
-    let mut answer = answer::empty(StatusCode::SEE_OTHER);
-    let headers = answer.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Both are made of what has no other characters.
-    if let Ok(to) = HeaderValue::from_str(to) {
-        headers.insert(header::LOCATION, to);
-    }
-    if let Some(Ok(cookie)) = cookie.map(HeaderValue::from_str) {
-        headers.insert(header::SET_COOKIE, cookie);
-    }
-    dressed(answer)
 }

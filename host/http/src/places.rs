@@ -1,23 +1,25 @@
 //! How much is done at once: calls that run, and bytes of bodies that are held.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 
-use parking_lot::{Condvar, Mutex};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Calls that run at once.
-const MAX_RUNNING: usize = 64;
+pub(crate) const MAX_RUNNING: usize = 64;
 /// Calls that wait for one that runs to end.
 const MAX_WAITING: usize = 192;
 
 /// Of several principals none has more than this part of anything.
 pub(crate) const PART: usize = 2;
 
-/// Places for calls.
+/// Places for calls. A call has no thread before it has a place.
 pub(crate) struct Places {
     taken: Mutex<Taken>,
-    freed: Condvar,
     /// Most that one principal has, running and waiting.
     most: [usize; 2],
 }
@@ -25,9 +27,19 @@ pub(crate) struct Places {
 #[derive(Default)]
 struct Taken {
     running: usize,
-    waiting: usize,
+    /// Calls that wait, in the order in which they came. None of them may have a place at this moment: whatever frees a
+    /// place gives it to the first that may.
+    queue: VecDeque<Queued>,
+    /// The number of the call that came last.
+    last: u64,
     /// How many run and wait for each principal that has some.
     of: BTreeMap<String, [usize; 2]>,
+}
+
+struct Queued {
+    number: u64,
+    principal: Arc<str>,
+    turn: oneshot::Sender<Place>,
 }
 
 impl Taken {
@@ -42,76 +54,110 @@ impl Taken {
             self.of.remove(principal);
         }
     }
+
+    fn run(&mut self, principal: &str) {
+        self.running += 1;
+        self.change(principal, |[running, _]| *running += 1);
+    }
+
+    /// Takes a call out of the queue.
+    fn unqueue(&mut self, at: Option<usize>) -> Option<Queued> {
+        let queued = self.queue.remove(at?)?;
+        self.change(&queued.principal, |[_, waiting]| *waiting -= 1);
+        Some(queued)
+    }
 }
 
 /// A place, until it is dropped.
-pub(crate) struct Place<'a> {
-    places: &'a Places,
-    principal: &'a str,
+pub(crate) struct Place {
+    places: Arc<Places>,
+    principal: Arc<str>,
+}
+
+/// A call that waits for a place: it comes when this is awaited. Whoever drops this leaves the queue.
+pub(crate) struct Turn {
+    places: Arc<Places>,
+    number: u64,
+    place: oneshot::Receiver<Place>,
+}
+
+/// What there is for a call that comes.
+pub(crate) enum Entry {
+    Place(Place),
+    Turn(Turn),
+    /// Too many wait already.
+    Full,
 }
 
 impl Places {
     /// For one principal, or for several of whom none is to keep the others out.
-    pub(crate) fn new(are_many: bool) -> Self {
+    pub(crate) fn new(are_many: bool) -> Arc<Self> {
         let part = if are_many { PART } else { 1 };
-        Self {
-            taken: Mutex::default(),
-            freed: Condvar::new(),
-            most: [MAX_RUNNING / part, MAX_WAITING / part],
-        }
+        Arc::new(Self { taken: Mutex::default(), most: [MAX_RUNNING / part, MAX_WAITING / part] })
     }
 
-    /// A place that is free.
-    pub(crate) fn try_enter<'a>(&'a self, principal: &'a str) -> Option<Place<'a>> {
+    /// A place, where one is free; else a turn, where not too many wait. Nobody overtakes those who wait.
+    pub(crate) fn enter(self: &Arc<Self>, principal: &Arc<str>) -> Entry {
         let mut taken = self.taken.lock();
-        // Nobody overtakes those who wait.
-        let is_free = taken.waiting == 0 && !self.is_full(&taken, principal);
-        is_free.then(|| self.take(&mut taken, principal))
+        if !self.is_full(&taken, principal) {
+            taken.run(principal);
+            return Entry::Place(Place { places: Arc::clone(self), principal: Arc::clone(principal) });
+        }
+        if taken.queue.len() >= MAX_WAITING || taken.of(principal)[1] >= self.most[1] {
+            return Entry::Full;
+        }
+        taken.last += 1;
+        taken.change(principal, |[_, waiting]| *waiting += 1);
+        let (turn, place) = oneshot::channel();
+        let number = taken.last;
+        taken.queue.push_back(Queued { number, principal: Arc::clone(principal), turn });
+        Entry::Turn(Turn { places: Arc::clone(self), number, place })
     }
 
     fn is_full(&self, taken: &Taken, principal: &str) -> bool {
         taken.running >= MAX_RUNNING || taken.of(principal)[0] >= self.most[0]
     }
 
-    fn take<'a>(&'a self, taken: &mut Taken, principal: &'a str) -> Place<'a> {
-        taken.running += 1;
-        taken.change(principal, |[running, _]| *running += 1);
-        Place { places: self, principal }
-    }
-
     /// How many calls run, and how many wait: of all, and of each principal that has some.
     pub(crate) fn load(&self) -> ([usize; 2], BTreeMap<String, [usize; 2]>) {
         let taken = self.taken.lock();
-        ([taken.running, taken.waiting], taken.of.clone())
-    }
-
-    /// Waits for a place; none where too many wait already.
-    pub(crate) fn enter<'a>(&'a self, principal: &'a str) -> Option<Place<'a>> {
-        let mut taken = self.taken.lock();
-        if self.is_full(&taken, principal) {
-            if taken.waiting >= MAX_WAITING || taken.of(principal)[1] >= self.most[1] {
-                return None;
-            }
-            taken.waiting += 1;
-            taken.change(principal, |[_, waiting]| *waiting += 1);
-            while self.is_full(&taken, principal) {
-                self.freed.wait(&mut taken);
-            }
-            taken.waiting -= 1;
-            taken.change(principal, |[_, waiting]| *waiting -= 1);
-        }
-        Some(self.take(&mut taken, principal))
+        ([taken.running, taken.queue.len()], taken.of.clone())
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.taken.lock();
         taken.running -= 1;
-        taken.change(self.principal, |[running, _]| *running -= 1);
+        taken.change(&self.principal, |[running, _]| *running -= 1);
+        let next = taken.queue.iter().position(|queued| !self.places.is_full(&taken, &queued.principal));
+        let Some(next) = taken.unqueue(next) else { return };
+        taken.run(&next.principal);
         drop(taken);
-        // Not each that waits may have this one.
-        self.places.freed.notify_all();
+        // Where nobody takes it any more, it is dropped here, and goes to the one after.
+        let _ = next.turn.send(Place { places: Arc::clone(&self.places), principal: next.principal });
+    }
+}
+
+impl Future for Turn {
+    type Output = Place;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Place> {
+        match Pin::new(&mut self.place).poll(context) {
+            Poll::Ready(Ok(place)) => Poll::Ready(place),
+            // The sender is in the queue until it sends.
+            Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken.lock();
+        let at = taken.queue.iter().position(|queued| queued.number == self.number);
+        let left = taken.unqueue(at);
+        drop(taken);
+        drop(left);
     }
 }
 
@@ -196,43 +242,75 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
     use std::time::Duration;
 
     use super::*;
 
-    #[test]
-    fn calls_beyond_the_bounds_wait_and_then_are_refused() {
-        let places = Places::new(false);
-        let mut running: Vec<_> = (0..MAX_RUNNING).map(|_| places.enter("a").expect("a place")).collect();
-        thread::scope(|scope| {
-            for _ in 0..MAX_WAITING {
-                scope.spawn(|| drop(places.enter("b").expect("a place, in time")));
-            }
-            while places.taken.lock().waiting < MAX_WAITING {
-                thread::yield_now();
-            }
-            assert!(places.enter("a").is_none() && places.try_enter("a").is_none());
-            running.pop();
-        });
-        assert!(places.try_enter("a").is_some());
+    fn named(name: &str) -> Arc<str> {
+        name.into()
     }
 
-    #[test]
-    fn one_of_several_principals_leaves_places_to_the_others() {
+    fn place(places: &Arc<Places>, principal: &str) -> Option<Place> {
+        match places.enter(&named(principal)) {
+            Entry::Place(place) => Some(place),
+            Entry::Turn(_) | Entry::Full => None,
+        }
+    }
+
+    fn turn(places: &Arc<Places>, principal: &str) -> Option<Turn> {
+        match places.enter(&named(principal)) {
+            Entry::Turn(turn) => Some(turn),
+            Entry::Place(_) | Entry::Full => None,
+        }
+    }
+
+    async fn in_time(turn: Turn) -> Place {
+        tokio::time::timeout(Duration::from_secs(10), turn).await.expect("a place, in time")
+    }
+
+    #[tokio::test]
+    async fn so_many_run_so_many_wait_and_more_are_refused() {
+        let places = Places::new(false);
+        let mut running: Vec<_> = (0..MAX_RUNNING).map(|_| place(&places, "a").expect("a place")).collect();
+        let waiting: Vec<_> = (0..MAX_WAITING).map(|_| turn(&places, "b").expect("a turn")).collect();
+        assert!(matches!(places.enter(&named("a")), Entry::Full));
+        running.pop();
+        for turn in waiting {
+            drop(in_time(turn).await);
+        }
+        assert!(place(&places, "a").is_some());
+        drop(running);
+        assert!(places.load().0 == [0, 0] && places.taken.lock().of.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_of_several_principals_leaves_places_to_the_others() {
         let places = Places::new(true);
         let mut running: Vec<_> =
-            (0..MAX_RUNNING / PART).map(|_| places.enter("a").expect("a place")).collect();
-        thread::scope(|scope| {
-            scope.spawn(|| drop(places.enter("a").expect("a place, in time")));
-            while places.taken.lock().waiting < 1 {
-                thread::yield_now();
-            }
-            assert!(places.enter("b").is_some());
-            running.pop();
-        });
+            (0..MAX_RUNNING / PART).map(|_| place(&places, "a").expect("a place")).collect();
+        let waiting = turn(&places, "a").expect("a turn");
+        assert!(place(&places, "b").is_some());
+        running.pop();
+        drop(in_time(waiting).await);
         running.clear();
         assert!(places.taken.lock().of.is_empty());
+    }
+
+    #[tokio::test]
+    async fn whoever_leaves_the_queue_gives_the_turn_to_the_next() {
+        let places = Places::new(false);
+        let mut running: Vec<_> = (0..MAX_RUNNING).map(|_| place(&places, "a").expect("a place")).collect();
+        let [first, second, third] = ["a", "b", "c"].map(|name| turn(&places, name).expect("a turn"));
+        drop(first);
+        assert_eq!(places.load().0, [MAX_RUNNING, 2]);
+        // It has its turn, and is gone before it takes it.
+        running.pop();
+        assert_eq!(places.load().0, [MAX_RUNNING, 1]);
+        drop(second);
+        assert_eq!(places.load().0, [MAX_RUNNING, 0]);
+        let last = in_time(third).await;
+        drop((running, last));
+        assert!(places.load().0 == [0, 0] && places.taken.lock().of.is_empty());
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use crate::ended::now;
 use crate::endpoint::Endpoint;
 use crate::events::Events;
 use crate::passed;
-use crate::running::{self, Body};
+use crate::running::{self, Body, Matter};
 use crate::served::Caller;
 use crate::sessions::{Client, Found};
 use crate::stream::{Beginning, Refusal, Stream};
@@ -38,7 +38,7 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) const CALL: &str = "tools/call";
-const LISTEN: &str = "subscriptions/listen";
+pub(crate) const LISTEN: &str = "subscriptions/listen";
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -136,7 +136,7 @@ async fn modern_answer(
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
     }
-    running::run(endpoint, Arc::clone(&once.0), Some(claims), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&once.0), &Matter::Request(claims), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => match stream.refusal() {
             Some(refusal) => refuse(endpoint, &once.0, &refusal, line.into()),
@@ -250,7 +250,7 @@ async fn legacy_answer(
         if let Err((status, error)) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
             return answer::error(status, None, &error);
         }
-        running::run(endpoint, client, None, body, Stream::passing());
+        running::run(endpoint, client, &Matter::Word, body, Stream::passing());
         return answer::empty(StatusCode::ACCEPTED);
     }
     spoken(endpoint, client, Some(claims), body).await
@@ -267,7 +267,8 @@ async fn spoken(
     let (number, stream) = client.keep_stream();
     // Until the client is gone, or reads it.
     let awaited = stream.awaited();
-    running::run(endpoint, Arc::clone(&client), claims, body, Arc::clone(&stream));
+    let matter = claims.map_or(Matter::Batch, Matter::Request);
+    running::run(endpoint, Arc::clone(&client), &matter, body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => {
             client.forget_stream(number);
@@ -297,7 +298,7 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
     let client = Client::new(caller, &endpoint.options.secret);
     let stream = Stream::passing();
     let bytes = body.bytes.clone();
-    running::run(endpoint, Arc::clone(&client), None, body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&client), &Matter::Word, body, Arc::clone(&stream));
     let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
         let error = RpcError::internal("the handshake took too long");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);

@@ -1,19 +1,26 @@
-//! Running a message, on a thread where it may take its time, or at once where it takes none.
+//! Running a message, on a thread where it may take its time, or at once where it takes none. A call has a place before it
+//! has a thread: those that wait for one cost the bytes of their bodies alone.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use scorpiox_audit::Trace;
-use scorpiox_executor::threads;
+use scorpiox_exchange::inflight::Ticket;
+use scorpiox_executor::Cancel;
 use scorpiox_http_request::claims::Claims;
 use scorpiox_rpc::{Incoming, Message};
 use scorpiox_server::{Reply, Step};
+use tokio::sync::Notify;
 
 use crate::endpoint::Endpoint;
-use crate::places::{Held, Place, Places};
-use crate::post::CALL;
+use crate::places::{Entry, Held, Place, Turn};
+use crate::post::{CALL, LISTEN};
 use crate::sessions::Client;
 use crate::stream::Stream;
+
+/// Methods that are over at once. They need no place, as answers to questions and cancels need none, which never wait for
+/// the calls that they are for.
+const QUICK: [&str; 5] = ["initialize", "ping", "logging/setLevel", "server/discover", LISTEN];
 
 /// A body that was read, and the room that it takes.
 pub(crate) struct Body {
@@ -23,31 +30,74 @@ pub(crate) struct Body {
     pub(crate) trace: Option<Trace>,
 }
 
+/// What a body has, as far as it matters where it runs.
+pub(crate) enum Matter<'a> {
+    /// An answer, a notification, or a handshake.
+    Word,
+    Request(&'a Claims),
+    Batch,
+}
+
+/// A message that is to run.
+struct Task {
+    endpoint: Arc<Endpoint>,
+    client: Arc<Client>,
+    body: Body,
+    stream: Arc<Stream>,
+}
+
+/// Where a message runs.
+enum Seat {
+    Place(#[expect(dead_code, reason = "it is there to be dropped")] Place),
+    /// It needs no place.
+    Beside,
+    /// There is none for it: it is refused.
+    Refused,
+}
+
+/// What became of a message before its turn.
+enum Registered {
+    /// A request that has its ticket, so that a cancel reaches it.
+    Waits(Ticket),
+    Answered(Vec<u8>),
+    /// Its messages are registered when it runs.
+    Batch,
+    Nothing,
+}
+
 /// Begins to run what a body says; what comes of it is said on `stream`, which ends with the answer. A subscription
-/// leaves it open. `claims` are those of a single request.
+/// leaves it open.
 pub(crate) fn run(
     endpoint: &Arc<Endpoint>,
     client: Arc<Client>,
-    claims: Option<&Claims>,
+    matter: &Matter<'_>,
     body: Body,
     stream: Arc<Stream>,
 ) {
-    let is_brief = claims.is_some_and(|claims| is_brief(&client, claims));
-    let shared = Arc::clone(endpoint);
     if let Some(trace) = body.trace {
         stream.part_of(trace);
     }
-    let run = move || {
-        perform(&shared, &client, &body.bytes, &stream);
-        drop(body.room);
-        client.session.follow_list_changes();
+    let (is_beside, is_brief) = match matter {
+        Matter::Word => (true, false),
+        Matter::Batch => (false, false),
+        Matter::Request(claims) => (QUICK.contains(&claims.method.as_str()), is_brief(&client, claims)),
     };
-    if is_brief {
+    let principal = Arc::clone(&client.principal);
+    let task = Task { endpoint: Arc::clone(endpoint), client, body, stream };
+    if is_beside {
+        return task.start(Seat::Beside);
+    }
+    match endpoint.places.enter(&principal) {
         // To wake another thread takes longer than the call. It is a task of its own, and the next one of this thread:
         // where it has to wait, another thread goes on with the connection.
-        endpoint.handle.spawn(async move { run() });
-    } else {
-        endpoint.handle.spawn_blocking(run);
+        Entry::Place(place) if is_brief => {
+            endpoint.handle.spawn(async move { task.perform(Seat::Place(place)) });
+        }
+        Entry::Place(place) => task.start(Seat::Place(place)),
+        Entry::Turn(turn) => {
+            endpoint.handle.spawn(task.wait(turn));
+        }
+        Entry::Full => task.start(Seat::Refused),
     }
 }
 
@@ -58,42 +108,108 @@ fn is_brief(client: &Client, claims: &Claims) -> bool {
     tool.is_some_and(|tool| tool.is_brief())
 }
 
-/// A place, at once or when others have ended; none where too many wait already.
-fn enter<'a>(places: &'a Places, principal: &'a str) -> Option<Place<'a>> {
-    places.try_enter(principal).or_else(|| threads::wait(|| places.enter(principal)))
+impl Task {
+    /// Runs it on a thread of its own.
+    fn start(self, seat: Seat) {
+        let handle = self.endpoint.handle.clone();
+        handle.spawn_blocking(move || self.perform(seat));
+    }
+
+    /// Runs it when its turn comes, or ends it when it is told to stop before that.
+    async fn wait(self, turn: Turn) {
+        let ticket = match self.register() {
+            Registered::Waits(ticket) => ticket,
+            Registered::Answered(answer) => return self.end(Some(answer)),
+            Registered::Batch => return self.start(Seat::Place(turn.await)),
+            Registered::Nothing => return,
+        };
+        let place = unless_stopped(turn, &ticket.cancel).await;
+        let handle = self.endpoint.handle.clone();
+        // Without a place it was told to stop, and does nothing but say so in the audit.
+        handle.spawn_blocking(move || self.perform_again(&ticket, place));
+    }
+
+    fn register(&self) -> Registered {
+        match Incoming::parse(&self.body.bytes) {
+            Ok(Incoming::Single(message)) => match self.client.session.step(message, &self.reply()) {
+                Step::Work(_, ticket) => Registered::Waits(ticket),
+                Step::Answer(answer) => Registered::Answered(answer),
+                Step::Nothing => Registered::Nothing,
+            },
+            Ok(Incoming::Batch(_)) => Registered::Batch,
+            Err(error) => Registered::Answered(error.reply()),
+        }
+    }
+
+    fn reply(&self) -> Reply {
+        self.stream.clone()
+    }
+
+    fn perform_again(self, ticket: &Ticket, place: Option<Place>) {
+        let session = &self.client.session;
+        let ticker = session.ticker();
+        let awake = ticker.begin();
+        // It borrows from the body, which two threads cannot share.
+        let answer = match Incoming::parse(&self.body.bytes) {
+            Ok(Incoming::Single(message)) => session.perform_again(message, ticket, &self.reply()),
+            _ => None,
+        };
+        drop((place, awake));
+        self.end(answer);
+    }
+
+    fn perform(self, seat: Seat) {
+        let session = &self.client.session;
+        let ticker = session.ticker();
+        let awake = ticker.begin();
+        let reply = self.reply();
+        let answer = match Incoming::parse(&self.body.bytes) {
+            Ok(Incoming::Single(message)) => {
+                let is_request = matches!(message, Message::Request { .. });
+                match session.step(message, &reply) {
+                    // It stays open, as the client asked.
+                    Step::Nothing if is_request => return session.follow_list_changes(),
+                    Step::Nothing => None,
+                    Step::Answer(answer) => Some(answer),
+                    Step::Work(work, right) => match &seat {
+                        Seat::Place(_) => session.perform(&work, &right, &reply),
+                        Seat::Beside | Seat::Refused => Some(session.refuse_busy(&work, &right)),
+                    },
+                }
+            }
+            Ok(Incoming::Batch(batch)) => match &seat {
+                Seat::Place(_) => session.batch_answer(&batch.0, &reply),
+                Seat::Beside | Seat::Refused => session.refuse_busy_batch(&batch.0),
+            },
+            Err(error) => Some(error.reply()),
+        };
+        drop((seat, awake));
+        self.end(answer);
+    }
+
+    /// Says the answer, if there is one.
+    fn end(self, answer: Option<Vec<u8>>) {
+        let Self { endpoint, client, body, stream } = self;
+        let session = &client.session;
+        let sent = answer.as_ref().map_or(0, Vec::len);
+        session.workspace().records().moved(&client.principal, body.bytes.len(), sent);
+        if stream.is_kept() && sent > 0 {
+            stream.stays(endpoint.kept.stay(&client.principal, &stream, stream.bytes() + sent));
+        }
+        stream.end(answer);
+        drop(body.room);
+        session.follow_list_changes();
+    }
 }
 
-/// Only what may take long needs a place: an answer to a question, or a cancel, never waits for the calls that it is for.
-fn perform(endpoint: &Endpoint, client: &Client, body: &[u8], stream: &Arc<Stream>) {
-    let (session, places) = (&client.session, &endpoint.places);
-    let ticker = session.ticker();
-    let _awake = ticker.begin();
-    let reply: Reply = stream.clone();
-    // It was read before, and borrows from the body, which two threads cannot share.
-    let answer = match Incoming::parse(body) {
-        Ok(Incoming::Single(message)) => {
-            let is_request = matches!(message, Message::Request { .. });
-            match session.step(message, &reply) {
-                // It stays open, as the client asked.
-                Step::Nothing if is_request => return,
-                Step::Nothing => None,
-                Step::Answer(answer) => Some(answer),
-                Step::Work(work, right) => match enter(places, &client.principal) {
-                    Some(_place) => session.perform(&work, &right, &reply),
-                    None => Some(session.refuse_busy(&work, &right)),
-                },
-            }
-        }
-        Ok(Incoming::Batch(batch)) => match enter(places, &client.principal) {
-            Some(_place) => session.batch_answer(&batch.0, &reply),
-            None => session.refuse_busy_batch(&batch.0),
-        },
-        Err(error) => Some(error.reply()),
-    };
-    let sent = answer.as_ref().map_or(0, Vec::len);
-    session.workspace().records().moved(&client.principal, body.len(), sent);
-    if stream.is_kept() && sent > 0 {
-        stream.stays(endpoint.kept.stay(&client.principal, stream, stream.bytes() + sent));
+/// A place when its turn comes; none for a call that is told to stop before.
+async fn unless_stopped(turn: Turn, cancel: &Cancel) -> Option<Place> {
+    let told = Arc::new(Notify::new());
+    let tell = Arc::clone(&told);
+    let _watch = cancel.watch(move || tell.notify_one());
+    tokio::select! {
+        biased;
+        () = told.notified() => None,
+        place = turn => Some(place),
     }
-    stream.end(answer);
 }

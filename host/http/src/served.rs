@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use scorpiox_access::{DEFAULT_WORKSPACE, Principal, ServedWorkspace};
+use scorpiox_rules::Source;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::Workspace;
 use serde_json::json;
@@ -57,35 +58,65 @@ impl Caller {
 }
 
 /// All of them, by name.
-pub(crate) struct AllServed(BTreeMap<String, Arc<Served>>);
+pub(crate) struct AllServed {
+    by_name: BTreeMap<String, Arc<Served>>,
+    /// The one that the server was started for.
+    first: Arc<Workspace>,
+}
+
+/// Why a principal finds no workspace at a path.
+pub(crate) struct NoWorkspace {
+    /// What it is not told: that would say which there are.
+    pub(crate) why: String,
+    /// What decided it.
+    pub(crate) rule: Option<Source>,
+}
 
 impl AllServed {
     /// These, which the policy speaks of by their names.
     pub(crate) fn new(
         workspaces: impl IntoIterator<Item = (String, Arc<Workspace>)>,
+        first: Arc<Workspace>,
         rules: &BTreeMap<String, ServedWorkspace>,
     ) -> Self {
         let served = |(name, workspace): (String, Arc<Workspace>)| {
             let rule = rules.get(&name).cloned();
             (name.clone(), Arc::new(Served { name, workspace, rule }))
         };
-        Self(workspaces.into_iter().map(served).collect())
+        Self { by_name: workspaces.into_iter().map(served).collect(), first }
     }
 
     /// Each with its name.
     pub(crate) fn all(&self) -> Vec<(String, Arc<Workspace>)> {
-        self.0.values().map(|served| (served.name.clone(), Arc::clone(&served.workspace))).collect()
+        self.by_name.values().map(|served| (served.name.clone(), Arc::clone(&served.workspace))).collect()
     }
 
     /// Ends what runs in each.
     pub(crate) fn close(&self) {
-        self.0.values().for_each(|served| served.workspace.close());
+        self.by_name.values().for_each(|served| served.workspace.close());
     }
 
     /// The one at a path, if a principal may work in it: for others it is not there.
-    pub(crate) fn at(&self, path: &str, principal: &Principal) -> Option<Arc<Served>> {
-        let served = self.0.get(name_in(path)?)?;
-        served.rule.as_ref().is_none_or(|rule| rule.who.admits(principal)).then(|| Arc::clone(served))
+    pub(crate) fn at(&self, path: &str, principal: &Principal) -> Result<Arc<Served>, NoWorkspace> {
+        let Some(served) = self.named_in(path) else {
+            return Err(NoWorkspace { why: "there is no workspace of that name".to_owned(), rule: None });
+        };
+        match served.rule.as_ref().filter(|rule| !rule.who.admits(principal)) {
+            None => Ok(Arc::clone(served)),
+            Some(rule) => Err(NoWorkspace {
+                why: format!("{} may not work in the workspace {}", principal.name, served.name),
+                rule: Some(rule.source),
+            }),
+        }
+    }
+
+    fn named_in(&self, path: &str) -> Option<&Arc<Served>> {
+        self.by_name.get(name_in(path)?)
+    }
+
+    /// The workspace that a path is for, whoever asks; of other paths the one that the server was started for.
+    pub(crate) fn of_path(&self, path: &str) -> Arc<Workspace> {
+        Arc::clone(self.named_in(path).map_or(&self.first, |served| &served.workspace))
     }
 }
 

@@ -10,6 +10,7 @@ mod exports;
 mod recorder;
 mod recording;
 mod refusals;
+mod visits;
 mod watcher;
 mod writer;
 
@@ -33,6 +34,7 @@ pub use recorder::{machine, rule_texts};
 pub use recording::Recording;
 use recording::Subject;
 use refusals::Refusals;
+pub use visits::{Act, Refused, Visit, Visitor};
 pub use watcher::{Ended, Kind, Watcher};
 
 use scorpiox_shell::{Report, Shell};

@@ -315,7 +315,7 @@ impl Audit {
     }
 
     /// Whether a call may run where each needs a line: it could be written now, and every export has those before it.
-    fn check(&self) -> Result<(), CallError> {
+    pub(super) fn check(&self) -> Result<(), CallError> {
         self.spool.check().map_err(|error| refusal("was not run", &error))?;
         self.ensure_exports().map_err(|error| refusal("was not run", &error))
     }

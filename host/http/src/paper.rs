@@ -1,0 +1,57 @@
+//! How pages for people are sent: what browsers are told of each.
+
+use hyper::StatusCode;
+use hyper::header::{self, HeaderName, HeaderValue};
+
+use crate::answer::{self, Answer};
+use crate::pages::Page;
+
+/// The operator wants nothing without a line in the audit, and there can be none.
+pub(crate) fn unrecorded(error: &str) -> Answer {
+    tracing::error!("nobody reads pages without a line in the audit: {error}");
+    let why = format!("nobody can read pages now: {error}\n");
+    dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why))
+}
+
+pub(crate) const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// What browsers are told of each answer: no script, nothing from elsewhere, in no frame, kept nowhere.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    ),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // With `no-referrer` a browser does not say where a form comes from.
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+pub(crate) fn dressed(mut answer: Answer) -> Answer {
+    for (name, value) in HEADERS {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+pub(crate) fn html(page: Page) -> Answer {
+    let status = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    dressed(answer::text(status, "text/html; charset=utf-8", page.html))
+}
+
+/// Sends a browser elsewhere, with a cookie.
+pub(crate) fn moved(to: &str, cookie: Option<&str>) -> Answer {
+    let mut answer = answer::empty(StatusCode::SEE_OTHER);
+    let headers = answer.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Both are made of what has no other characters.
+    if let Ok(to) = HeaderValue::from_str(to) {
+        headers.insert(header::LOCATION, to);
+    }
+    if let Some(Ok(cookie)) = cookie.map(HeaderValue::from_str) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
+    dressed(answer)
+}

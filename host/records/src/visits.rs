@@ -1,0 +1,120 @@
+//! What somebody did at a server over HTTP that is no call: a request that was not let in, and what is done with the pages for
+//! the operator. The lines are bounded as those of refused calls are, also of what was not refused: they cost nothing.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use scorpiox_audit::{BUILT_IN, ClientName, Entry, Outcome, Uses, time};
+
+use super::Records;
+use crate::call_error::CallError;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// A request was made that came to no call.
+    Request,
+    /// Somebody showed a token to the pages for the operator.
+    LogIn,
+    /// Somebody gave a log-in back.
+    LogOut,
+    /// Somebody read a page.
+    Page,
+}
+
+impl Act {
+    /// What a line calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Request => "http request",
+            Self::LogIn => "admin log-in",
+            Self::LogOut => "admin log-out",
+            Self::Page => "admin page",
+        }
+    }
+}
+
+/// Who is at the door: the name, who vouches for that, and what tells it from all others.
+#[derive(Debug, Clone, Copy)]
+pub struct Visitor<'a> {
+    /// The name of a token, or the subject of a JWT.
+    pub name: &'a str,
+    /// The issuer of a JWT.
+    pub issuer: Option<&'a str>,
+    /// The key of the principal.
+    pub key: &'a str,
+}
+
+/// Why it was refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Refused<'a> {
+    /// In a word.
+    pub kind: &'static str,
+    /// In a sentence.
+    pub why: &'a str,
+}
+
+/// What somebody did at the door.
+#[derive(Debug, Clone, Copy)]
+pub struct Visit<'a> {
+    /// What was done.
+    pub act: Act,
+    /// From where.
+    pub from: IpAddr,
+    /// Which path was asked for.
+    pub path: &'a str,
+    /// Who it was, where that is known.
+    pub visitor: Option<Visitor<'a>>,
+    /// Why it was refused, if it was.
+    pub refused: Option<Refused<'a>>,
+    /// The rule that decided; the program itself, where there is none.
+    pub rule: Option<&'a str>,
+}
+
+impl Records {
+    /// Leaves a line of a visit. Fails where the operator wants nothing without a line, and there is none; what was refused did
+    /// nothing, and waits for no disk.
+    pub fn record_visit(&self, visit: &Visit<'_>) -> Result<(), CallError> {
+        let Some(audit) = self.audit() else { return Ok(()) };
+        let is_needed = audit.required && visit.refused.is_none();
+        if is_needed {
+            audit.check()?;
+        }
+        let uses = Uses::default();
+        let (what, rule) = (format!("{} {}", visit.from, visit.path), visit.rule.unwrap_or(BUILT_IN));
+        let (kind, outcome) = match visit.refused {
+            None => ("ok", Outcome::Ok),
+            Some(Refused { kind, .. }) => (kind, Outcome::Refused(kind)),
+        };
+        match visit.refused {
+            None => uses.allowed("http", what, rule),
+            Some(Refused { why, .. }) => uses.denied("http", what, why, rule),
+        }
+        let client = visit
+            .visitor
+            .map(|visitor| ClientName::unknown().used_by(visitor.name, visitor.issuer, visitor.key));
+        let entry = Entry {
+            time: time::now(),
+            origin: &audit.origin,
+            client: client.as_ref(),
+            tool: visit.act.name(),
+            component: None,
+            uses: &uses,
+            duration: Duration::ZERO,
+            outcome,
+            arguments: None,
+        };
+        let line = || {
+            let mut line = Vec::new();
+            entry.push(&mut line);
+            line
+        };
+        // No principal has such a key: each act has lines of its own. All whom nobody knows share theirs.
+        let of = format!("\0{}\0{}", visit.act.name(), visit.visitor.map_or("", |visitor| visitor.key));
+        if audit.refusals.has_line(&Arc::from(of), kind, Instant::now(), line) {
+            audit.spool.push(|out| entry.push(out));
+        }
+        if is_needed { audit.check() } else { Ok(()) }
+    }
+}
