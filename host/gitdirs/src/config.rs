@@ -129,7 +129,8 @@ impl Named {
         // Not every value is for a shell: some are paths, with whatever is in them.
         let is_word = !command.iter().any(|byte| byte.is_ascii_whitespace() || SHELL.contains(byte));
         if !is_word && !command.starts_with(b"!") {
-            let may_come = is_program && command.contains(&b'/') && !command.iter().any(|byte| SHELL.contains(byte));
+            let may_come =
+                is_program && command.contains(&b'/') && !command.iter().any(|byte| SHELL.contains(byte));
             let paths = user.expand(command).unwrap_or_default();
             self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come }));
         }

@@ -18,7 +18,10 @@ const ANY: &[(&str, &str)] = &[
     ("attr", "tree"),
     ("author", "name email"),
     ("bitmappseudomerge", ALL),
-    ("blame", "blankboundary coloring date ignorerevsfile markignoredlines markunblamablelines showemail showroot"),
+    (
+        "blame",
+        "blankboundary coloring date ignorerevsfile markignoredlines markunblamablelines showemail showroot",
+    ),
     (
         "branch",
         "autosetupmerge autosetuprebase base description gh-merge-base github-pr-owner-number merge rebase sort \
@@ -35,7 +38,7 @@ const ANY: &[(&str, &str)] = &[
     ("completion", "commands"),
     (
         "core",
-        "abbrev alternaterefsprefixes autocrlf bare bigfilethreshold checkroundtripencoding checkstat commentchar \
+        "abbrev autocrlf bare bigfilethreshold checkroundtripencoding checkstat commentchar \
          commentstring commitgraph compression createobject deltabasecachelimit disambiguate eol excludesfile filemode \
          filesreflocktimeout fscache fsmonitorhookversion fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase \
          ignorestat logallrefupdates longpaths loosecompression maxtreedepth multipackindex notesref packedgitlimit \
@@ -106,17 +109,20 @@ const ANY: &[(&str, &str)] = &[
     ),
     (
         "mergetool",
-        "guidefault hasoutput hideresolved keepbackup keeptemporaries layout prompt trustexitcode useautomerge writetotemp",
+        "guidefault hasoutput hideresolved keepbackup keeptemporaries prompt trustexitcode useautomerge writetotemp",
     ),
     ("notes", ALL),
     ("pack", ALL),
     ("pretty", ALL),
     ("protocol", "version"),
     ("pull", "ff rebase"),
-    ("push", "autosetupremote default followtags gpgsign negotiate pushoption recursesubmodules usebitmaps useforceifincludes"),
+    (
+        "push",
+        "autosetupremote default followtags gpgsign negotiate pushoption recursesubmodules usebitmaps useforceifincludes",
+    ),
     (
         "rebase",
-        "abbreviatecommands autosquash autostash backend forkpoint instructionformat maxlabellength missingcommitscheck \
+        "abbreviatecommands autosquash autostash backend forkpoint maxlabellength missingcommitscheck \
          rebasemerges reschedulefailedexec stat updaterefs",
     ),
     (
@@ -284,6 +290,8 @@ mod tests {
             ("includeif.gitdir:/.path", "x"),
             ("protocol.ext.allow", "always"),
             ("hook.x.command", "x"),
+            // A line of it may be `exec x`.
+            ("rebase.instructionformat", "%s%nexec x"),
             ("not.yet.known", "1"),
             ("nosection", "1"),
             ("", ""),

@@ -32,5 +32,12 @@ pub use signs::Signs;
 pub use starts::starts_programs;
 pub use user::User;
 
+/// The names of the keys in a configuration, and whether all of it is what git accepts. For fuzzing.
+#[cfg(feature = "fuzzing")]
+pub fn keys(configuration: &[u8]) -> (Vec<Vec<u8>>, bool) {
+    let parsed = parse::parse(configuration);
+    (parsed.entries.into_iter().map(|entry| entry.name).collect(), !parsed.is_broken)
+}
+
 /// What in a folder of git's decides about programs: hooks, and what names them.
 pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];

@@ -135,7 +135,8 @@ impl<'a> Walk<'a> {
             self.meet(&trail.end, tree);
             return;
         }
-        let named = read::text(&trail.end, MAX_PATH_BYTES).map(|text| gitdir(&text.bytes)).unwrap_or_default();
+        let named =
+            read::text(&trail.end, MAX_PATH_BYTES).map(|text| gitdir(&text.bytes)).unwrap_or_default();
         // Git reads the text as relative to the link.
         let bases: Vec<&Path> = tree.into_iter().chain(trail.end.parent()).collect();
         let folders = named.iter().flat_map(|named| bases.iter().map(move |base| base.join(named)));
@@ -240,7 +241,9 @@ impl<'a> Walk<'a> {
 
 /// The paths in a `.git` file.
 fn gitdir(text: &[u8]) -> Vec<PathBuf> {
-    text.strip_prefix(b"gitdir:").map(|text| paths(text.strip_prefix(b" ").unwrap_or(text))).unwrap_or_default()
+    text.strip_prefix(b"gitdir:")
+        .map(|text| paths(text.strip_prefix(b" ").unwrap_or(text)))
+        .unwrap_or_default()
 }
 
 /// The paths that may be all of a small file.

@@ -33,9 +33,10 @@ pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
 /// Whether a folder of git's starts programs, or leads git out of the work tree around it.
 fn starts(folder: &Path, met: &Met, tree: Option<&Path>) -> bool {
     let is_elsewhere = |path: &Path| dunce::canonicalize(folder.join(path)).ok().as_deref() != tree;
-    met.named.iter().any(|named| {
-        named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path))
-    }) || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
+    met.named
+        .iter()
+        .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))
+        || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
         || FOLDERS.iter().any(|name| holds_more_than_examples(&folder.join(name)))
 }
 
@@ -73,5 +74,62 @@ mod tests {
         bed.put("a/.git/config", plain);
         bed.put("a/.git/hooks/pre-commit", "");
         assert!(starts("a/.git") && starts("a/sub/.git"));
+    }
+
+    #[test]
+    fn what_is_not_known_to_start_nothing_starts_something() {
+        let bed = Bed::with(&["a/.git", "b/.git", "b/else"]);
+        for config in [
+            "# a\\\n[core]\nfsmonitor = x",
+            "[a] [core] fsmonitor = x",
+            "[include]\npath = more",
+            "[remote \"origin\"]\nurl = ext::x",
+            "[core \"fsmonitor\0\"]\nb = c",
+            "[core]\nworktree = ../../b",
+            "[not-yet]\nknown = 1",
+            "[core",
+        ] {
+            bed.put("a/.git/config", config);
+            assert!(starts_programs(&bed.at("a/.git"), None), "{config}");
+        }
+        // As submodules have it.
+        bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../x\n");
+        bed.put("b/x/.git", "gitdir: ../.git/modules/x\n");
+        assert!(!starts_programs(&bed.at("b/x/.git"), None));
+        bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../else\n");
+        assert!(starts_programs(&bed.at("b/x/.git"), None));
+    }
+
+    #[test]
+    fn files_that_lead_git_are_read_to_where_git_reads_them() {
+        let bed = Bed::with(&["a", "b", "c/.git"]);
+        for folder in ["a/ evil", "b/evil", "d"] {
+            bed.put(format!("{folder}/config"), "[core]\nfsmonitor = x\n");
+        }
+        for (path, text) in [
+            ("a/.git", "gitdir:  evil\n"),
+            ("b/.git", "gitdir: evil\0more"),
+            ("c/.git/commondir", "../../d\r\n\n"),
+        ] {
+            bed.put(path, text);
+        }
+        for path in ["a/.git", "b/.git", "c/.git"] {
+            assert!(starts_programs(&bed.at(path), None), "{path}");
+        }
+        bed.put("b/.git", "no pointer");
+        assert!(!starts_programs(&bed.at("b/.git"), None), "git does not accept it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_leads_nowhere_yet_may_lead_somewhere() {
+        let bed = Bed::with(&["a/.git", "b/.git", "c", "d/.git/remotes", "e/.git/config"]);
+        bed.link("../../none", "a/.git/config");
+        bed.link("../../none", "b/.git/hooks");
+        bed.link("none", "c/.git");
+        bed.put("d/.git/remotes/origin", "URL: ext::x\n");
+        for path in ["a/.git", "b/.git", "c/.git", "d/.git", "e/.git"] {
+            assert!(starts_programs(&bed.at(path), None), "{path}");
+        }
     }
 }

@@ -31,7 +31,8 @@ const COMMANDS: [&str; 13] = [
     "VISUAL",
 ];
 /// Variables that name folders of programs, and the key that does the same.
-const FOLDERS: [(&str, &str); 2] = [("GIT_EXEC_PATH", "core.hookspath"), ("GIT_TEMPLATE_DIR", "init.templatedir")];
+const FOLDERS: [(&str, &str); 2] =
+    [("GIT_EXEC_PATH", "core.hookspath"), ("GIT_TEMPLATE_DIR", "init.templatedir")];
 /// Variables that name folders of git's.
 const REPOSITORIES: [&str; 2] = ["GIT_DIR", "GIT_COMMON_DIR"];
 
@@ -262,8 +263,11 @@ mod tests {
 
     #[test]
     fn configurations_are_where_the_environment_says() {
-        let user = user(&[("XDG_CONFIG_HOME", "/xdg"), ("GIT_CONFIG_GLOBAL", "mine"), ("GIT_CONFIG_SYSTEM", "")]);
-        for path in ["/xdg/git/config", "/home/me/.gitconfig", "mine", "/etc/gitconfig", "/usr/local/etc/gitconfig"] {
+        let user =
+            user(&[("XDG_CONFIG_HOME", "/xdg"), ("GIT_CONFIG_GLOBAL", "mine"), ("GIT_CONFIG_SYSTEM", "")]);
+        for path in
+            ["/xdg/git/config", "/home/me/.gitconfig", "mine", "/etc/gitconfig", "/usr/local/etc/gitconfig"]
+        {
             assert!(user.configs.contains(&PathBuf::from(path)), "{path}");
         }
         assert!(!user.configs.contains(&PathBuf::new()));

@@ -162,7 +162,7 @@ impl Places {
     pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, made)?;
-        if !matches!(ruling, Ruling::Free) || !self.unpacked.names(&name) {
+        if !matches!(ruling, Ruling::Free) || !self.unpacked.names(&folder.path, &name) {
             return Ok(ruling);
         }
         let Folder { path, about, .. } = &folder;
@@ -201,7 +201,7 @@ impl Places {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, what)?;
         let Folder { about, .. } = &folder;
-        let stays = || self.unpacked.names(&name) && !self.unpacked.may_change(about.born);
+        let stays = || self.unpacked.names(&folder.path, &name) && !self.unpacked.may_change(about.born);
         Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
     }
 
@@ -279,6 +279,9 @@ impl Places {
     /// A name was made: that of a file, or of what may be a folder.
     pub(super) fn made(&self, spot: &Spot, is_file: bool) {
         self.repositories.made(spot, is_file);
+        if !is_file {
+            self.unpacked.folder_came(spot);
+        }
     }
 
     /// Something was moved, which may have brought names along.
@@ -339,7 +342,8 @@ impl Places {
         let must_go = |folder: &OwnedFd, name: &[u8]| {
             let name = folded(OsStr::from_bytes(name));
             let is_absent = || identity_of(folder).is_ok_and(|folder| self.absent.holds(folder, &name));
-            self.unpacked.names(&name) || is_absent()
+            let is_named = || path_of(folder).is_ok_and(|path| self.unpacked.names(&path, &name));
+            is_named() || is_absent()
         };
         self.roots.iter().for_each(|root| sockets::remove_below(root, must_go));
     }

@@ -5,7 +5,7 @@
 //! the command has ended, with the path that it has by then.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,17 @@ const CLOCK_TICK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Unpacked {
     names: BTreeSet<String>,
+    /// Before and after what may be anything.
+    patterns: Vec<(String, String)>,
+    /// By a name, those of the folders that it counts in: the last one first.
+    in_folders: BTreeMap<String, Vec<Vec<String>>>,
     /// Names of folders that nobody opens as a project.
     packages: BTreeSet<String>,
     /// When the command began.
     began: Duration,
     came: Came,
+    /// Folders in which a name counts because of theirs: they may be moved there with what is in them.
+    holders: Came,
     /// Something came in a package.
     in_packages: Cell<bool>,
 }
@@ -34,19 +40,55 @@ pub(super) struct Unpacked {
 impl Unpacked {
     pub(super) fn new(names: &[String], packages: &[String]) -> Self {
         let fold = |names: &[String]| names.iter().map(|name| folded(OsStr::new(name))).collect();
+        let mut unpacked = Self::empty(fold(packages));
+        for name in fold(names) {
+            if let Some((before, after)) = name.split_once('*') {
+                unpacked.patterns.push((before.to_owned(), after.to_owned()));
+            } else if let Some((folders, name)) = name.rsplit_once('/') {
+                let folders = folders.rsplit('/').map(str::to_owned).collect();
+                unpacked.in_folders.entry(name.to_owned()).or_default().push(folders);
+            } else {
+                unpacked.names.insert(name);
+            }
+        }
+        unpacked
+    }
+
+    fn empty(packages: BTreeSet<String>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
-            names: fold(names),
-            packages: fold(packages),
+            names: BTreeSet::new(),
+            patterns: Vec::new(),
+            in_folders: BTreeMap::new(),
+            packages,
             began: now.saturating_sub(CLOCK_TICK),
             came: Came::default(),
+            holders: Came::default(),
             in_packages: Cell::default(),
         }
     }
 
-    /// Whether this is one of the names, as [`folded`] gives it.
-    pub(super) fn names(&self, name: &str) -> bool {
+    /// Whether this is one of the names, as [`folded`] gives it, in the folder at this path.
+    pub(super) fn names(&self, folder: &Path, name: &str) -> bool {
+        let is_like = |(before, after): &(String, String)| {
+            name.strip_prefix(before.as_str()).is_some_and(|rest| rest.ends_with(after.as_str()))
+        };
+        let is_in = |names: &Vec<String>| {
+            let mut above = folder.iter().rev();
+            names.iter().all(|name| above.next().is_some_and(|part| folded(part) == *name))
+        };
         self.names.contains(name)
+            || self.patterns.iter().any(is_like)
+            || self.in_folders.get(name).is_some_and(|folders| folders.iter().any(is_in))
+    }
+
+    /// A folder was made, or moved to its name with what is in it.
+    pub(super) fn folder_came(&self, spot: &Spot) {
+        let name = folded(spot.bare());
+        // Of several folders any may be the one that moves.
+        if self.in_folders.values().flatten().flatten().any(|folder| *folder == name) {
+            self.holders.add(spot);
+        }
     }
 
     /// Whether a place may get one of the names: in a folder at this path, as the folder knows it that
@@ -80,7 +122,7 @@ impl Unpacked {
         let mut above = root.to_owned();
         for part in inside {
             let name = folded(part);
-            if self.names.contains(&name) && !self.is_new(born(&above)?) {
+            if self.names(&above, &name) && !self.is_new(born(&above)?) {
                 return Ok(true);
             }
             above.push(part);
@@ -109,9 +151,32 @@ impl Unpacked {
         }
     }
 
+    /// Names that are there and count because of a folder.
+    fn below(&self, holder: &Path) -> Vec<PathBuf> {
+        let holder_name = holder.file_name().map(folded).unwrap_or_default();
+        let mut found = Vec::new();
+        for (name, folders) in &self.in_folders {
+            for folders in folders {
+                let inside = folders.iter().position(|folder| *folder == holder_name);
+                let Some(inside) = inside else { continue };
+                let mut path = holder.to_owned();
+                path.extend(folders[..inside].iter().rev());
+                if self.names(&path, name) && path.join(name).symlink_metadata().is_ok() {
+                    found.push(path.join(name));
+                }
+            }
+        }
+        found
+    }
+
     /// What is there of it now, but among packages: all that is known, and how many more came.
     pub(super) fn found(&self, inside: impl Fn(&Path) -> &Path) -> (Vec<PathBuf>, u32) {
         let (mut paths, others) = self.came.found();
+        // How many more folders came matters less: most of them hold nothing of this.
+        let (holders, _) = self.holders.found();
+        paths.extend(holders.iter().flat_map(|holder| self.below(holder)));
+        paths.sort();
+        paths.dedup();
         paths.retain(|path| !self.is_packed(inside(path)));
         (paths, others)
     }

@@ -22,6 +22,7 @@ mod hosts;
 mod invalid;
 mod names;
 mod network;
+mod obeyed;
 mod place;
 mod source;
 mod tier;
@@ -32,9 +33,11 @@ pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Od
 pub use invalid::{Invalid, shorten, suggest};
 pub use names::NamePattern;
 pub use network::NetworkRule;
+pub use obeyed::{
+    List, Listed, is_name, is_protected_name, plain_protected_names, protected_names, protected_names_in,
+};
 pub use place::{
-    PACKAGES, PROTECTED, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name,
-    is_name, is_protected_name, slashed,
+    PACKAGES, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name, slashed,
 };
 pub use source::{File, Layer, MANAGED_FILE, Source, Sourced};
 pub use tier::{Tier, UnknownTier};

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::invalid::{Invalid, shorten, suggest};
+use crate::obeyed::{has_protected, is_name};
 use crate::source::Source;
 
 /// Folders of the system's programs and libraries: what `@system` stands for.
@@ -54,71 +54,19 @@ pub const TOOLCHAINS: &[&str] = &[
     ".local/share/pnpm",
 ];
 
-/// Names that no command may write, at any depth of what it may write, whatever the file says:
-/// editors, clients of models and shells outside the sandbox read these and run what they name.
-pub const PROTECTED: &[&str] = &[
-    ".mcp.json",
-    ".claude",
-    ".scorpiox",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".fleet",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".envrc",
-    ".gitconfig",
-    ".cursor",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".opencode",
-    ".agents",
-    "opencode.json",
-    "opencode.jsonc",
-    ".continue",
-    ".roo",
-    ".kiro",
-    ".junie",
-    ".amazonq",
-];
-
-/// The same of a repository. What else git obeys depends on what is in its folders.
+/// Names in a folder of git's that no command may write. What else git obeys depends on what is in its folders.
 pub const PROTECTED_IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 
 /// Nobody opens what package managers put here as a project, and packages bring such names along.
 pub const PACKAGES: &str = "node_modules";
 
-/// Whether a name is one of [`PROTECTED`], on the least particular disk.
-pub fn is_protected_name(name: &OsStr) -> bool {
-    is_one_of(name, PROTECTED)
-}
-
-/// Whether a name is this one, which is ASCII, on the least particular disk.
-pub fn is_name(name: &OsStr, other: &str) -> bool {
-    is_one_of(name, &[&other.to_ascii_lowercase()])
-}
-
-/// Whether a name is one of these, which are ASCII in small letters.
-fn is_one_of(name: &OsStr, names: &[&str]) -> bool {
-    if name.as_encoded_bytes().is_ascii() {
-        // Most names are told by their letters alone.
-        let bytes = name.as_encoded_bytes();
-        let end = bytes.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
-        let bytes = bytes.get(..end).unwrap_or(bytes);
-        return names.iter().any(|other| bytes.eq_ignore_ascii_case(other.as_bytes()));
-    }
-    let folded = scorpiox_text::folded(&name.to_string_lossy());
-    names.contains(&folded.as_str())
-}
-
 /// Whether a path, relative to a folder that may be written, has a protected name in it.
 pub fn has_protected_name(inside: &Path) -> bool {
-    let is = |part: &Component<'_>, names: &[&str]| is_one_of(part.as_os_str(), names);
+    let is = |part: &Component<'_>, names: &[&str]| names.iter().any(|name| is_name(part.as_os_str(), name));
     let parts: Vec<_> = inside.components().collect();
-    let mut projects = parts.iter().take_while(|part| !is(part, &[PACKAGES]));
+    let projects = parts.iter().position(|part| is(part, &[PACKAGES])).unwrap_or(parts.len());
     let in_git = |pair: &[Component<'_>]| is(&pair[0], &[".git"]) && is(&pair[1], PROTECTED_IN_GIT);
-    projects.any(|part| is_one_of(part.as_os_str(), PROTECTED)) || parts.windows(2).any(in_git)
+    has_protected(&parts[..projects]) || parts.windows(2).any(in_git)
 }
 
 /// The names that stand for folders.
@@ -335,20 +283,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_protected_name_is_known_as_one() {
-        for name in PROTECTED {
-            assert!(is_protected_name(OsStr::new(name)) && has_protected_name(Path::new(name)), "{name}");
+    fn what_git_obeys_is_protected_in_its_folder_alone() {
+        for path in ["a/.git./Hooks/x", ".git/config", "node_modules/a/.git/commondir"] {
+            assert!(has_protected_name(Path::new(path)), "{path}");
         }
-        for name in
-            [".VSCode", ".vscode. ", ".vs\u{200b}code", "\u{feff}.vscode", ".vscode\u{3164}", ".v\u{17f}code"]
-        {
-            assert!(is_protected_name(OsStr::new(name)), "{name:?}");
-            assert!(has_protected_name(&Path::new("a").join(name).join("b")), "{name:?}");
+        for path in ["a/.git/x", "hooks", "config/.git"] {
+            assert!(!has_protected_name(Path::new(path)), "{path}");
         }
-        assert!(
-            has_protected_name(Path::new("a/.git./Hooks/x")) && !has_protected_name(Path::new("a/.git/x"))
-        );
-        assert!(!is_protected_name(OsStr::new("vscode")) && !is_protected_name(OsStr::new("open")));
     }
 
     #[cfg(windows)] // Elsewhere these are names in the working folder, and are refused.

@@ -249,7 +249,7 @@ impl Shell {
             timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             limits: plan::limits(profile),
             covers,
-            absent_names: scorpiox_policy::PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
+            absent_names: scorpiox_policy::protected_names().to_vec(),
             packages: vec![scorpiox_policy::PACKAGES.to_owned()],
             areas: area::exposed(&cell.plan.areas),
             granted,

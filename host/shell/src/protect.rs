@@ -13,7 +13,7 @@ use scorpiox_cell::Tier;
 use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, User, obeyed};
 use scorpiox_operator::Site;
 use scorpiox_paths::Trail;
-use scorpiox_policy::PROTECTED;
+use scorpiox_policy::plain_protected_names;
 
 use super::ShellError;
 use super::area::Area;
@@ -153,7 +153,7 @@ impl View<'_> {
         }
         let roots = self.areas.iter().filter(|area| area.write && area.path.is_dir());
         for root in roots {
-            for name in PROTECTED {
+            for name in plain_protected_names() {
                 Self::protect_here(&root.path.join(name), Why::Name, special);
             }
         }

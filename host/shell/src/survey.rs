@@ -59,7 +59,7 @@ pub(crate) struct Found {
     pub denied: Vec<PathBuf>,
     /// Sockets, which lead to programs outside.
     pub sockets: Vec<PathBuf>,
-    /// Files, folders and links of a protected name.
+    /// Files, folders and links of a protected name; one that is protected in its folder alone need not be there.
     pub names: Vec<PathBuf>,
     /// Folders of git's, under any name.
     pub git_folders: Vec<PathBuf>,

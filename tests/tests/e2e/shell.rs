@@ -3,6 +3,7 @@
 mod areas;
 mod background;
 mod compatibility;
+mod configurations;
 mod exchanged;
 mod git;
 mod home;

@@ -159,7 +159,8 @@ impl Profile {
         });
         self.line(&format!("; Names that other programs obey, in {area}."));
         for name in &command.absent_names {
-            let name = regex(&format!("/{}(/|$)", any_case(name)));
+            let parts: Vec<_> = name.split('*').map(any_case).collect();
+            let name = regex(&format!("/{}(/|$)", parts.join("[^/]*")));
             self.line(&format!("(deny {WRITES} (require-all {area} {name}{packages}))"));
         }
         for name in NAMES {

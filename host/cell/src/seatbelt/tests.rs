@@ -36,7 +36,7 @@ fn command(covers: Vec<Cover>) -> CommandSpec {
     let limits = Limits { processes: 512, memory: 1 << 32, open_files: 4096, file_size: 1 << 30 };
     CommandSpec {
         covers,
-        absent_names: [".mcp.json", ".vscode"].map(str::to_owned).to_vec(),
+        absent_names: [".mcp.json", ".vscode", "*.code-workspace", ".hg/hgrc"].map(str::to_owned).to_vec(),
         packages: vec!["node_modules".to_owned()],
         ..CommandSpec::new("true".to_owned(), Vec::new(), limits)
     }

@@ -101,6 +101,55 @@ fn configurations_of_the_user_hold_in_every_work_tree() {
     has(&bed, &found, &["a/.hooks", "b/.hooks", "home/more", "home/.gitconfig"]);
 }
 
+#[test]
+fn any_value_that_is_not_known_to_be_harmless_may_name_a_program() {
+    let bed = Bed::new();
+    bed.put(
+        "a/.git/config",
+        "# a\\\n[a] [core] fsmonitor = tools/hidden\n[user]\nname = tools/name\n[blame]\nignoreRevsFile = revs\n\
+         [new]\nkey = tools/unknown\npath = my tools/one\n[url \"ext::tools/url %S\"]\ninsteadOf = x\n\
+         [remote \"o\"]\nurl = https://example.com/x\n",
+    );
+    for path in ["tools/name", "revs", "tools/url", "my tools/one"] {
+        bed.put(format!("a/{path}"), "");
+    }
+    let found = found(&bed, &["a/.git"], &[]);
+    has(&bed, &found, &["a/tools/hidden", "a/tools/unknown", "a/tools/url", "a/my tools/one"]);
+    for path in ["a/tools/name", "a/revs", "a/https:/example.com/x"] {
+        assert!(!found.contains(&bed.at(path)), "{path}");
+    }
+}
+
+#[test]
+fn what_the_environment_names_is_obeyed_in_every_work_tree() {
+    let bed = Bed::with(&["a/.git", "elsewhere"]);
+    bed.put("mine/extra", "[core]\nhooksPath = .hooks\n");
+    bed.put("elsewhere/config", "[core]\nfsmonitor = tools/far\nworktree = ../a\n");
+    bed.put("a/relative", "[core]\neditor = tools/relative\n");
+    let extra = bed.at("mine/extra");
+    let variables = [
+        ("GIT_CONFIG_COUNT", "1".to_owned()),
+        ("GIT_CONFIG_KEY_0", "include.path".to_owned()),
+        ("GIT_CONFIG_VALUE_0", extra.display().to_string()),
+        ("GIT_EXTERNAL_DIFF", "tools/diff".to_owned()),
+        ("GIT_CONFIG_GLOBAL", "relative".to_owned()),
+        ("GIT_DIR", "../elsewhere".to_owned()),
+    ];
+    let find = |name: &str| variables.iter().find(|(one, _)| *one == name).map(|(_, value)| value.into());
+    let (user, folders) = (User::new(None, find), [bed.at("a/.git")]);
+    let found = obeyed(Seen { folders: &folders, pointers: &[], user: &user }).files;
+    has(&bed, &found, &["a/tools/diff", "a/.hooks", "a/relative", "a/tools/relative", "mine/extra"]);
+    assert!(found.iter().any(|path| path.ends_with("elsewhere/../a/tools/far")), "{found:#?}");
+}
+
+#[test]
+fn a_configuration_of_a_user_who_is_not_known_is_not_all_that_is_read() {
+    let bed = Bed::new();
+    bed.put("a/.git/config", "[include]\npath = ~nobody-has-this-name/x\n");
+    let all = all(&bed, &["a/.git"], &[]);
+    assert!(all.left_out.contains(&bed.at("a")) && all.begun.contains(&bed.at("a")), "{all:?}");
+}
+
 #[cfg(target_os = "linux")] // macOS makes pipes by another call
 #[test]
 fn pipes_and_endless_files_are_not_waited_for() {

@@ -39,10 +39,24 @@ fn a_comment_ends_with_its_line_and_a_line_may_hold_more_than_a_section() {
 
 #[test]
 fn what_git_would_not_accept_is_known_and_reading_goes_on_behind_it() {
-    for text in ["[", "[\"", "=", "[a\\", "[a]x = \"", "[a]\nx = \\q", "\n]\n", "\u{e9}", "[a]x y", "\u{feff}\u{feff}"] {
+    for text in [
+        "[",
+        "[\"",
+        "=",
+        "[a\\",
+        "[a]x = \"",
+        "[a]\nx = \\q",
+        "\n]\n",
+        "\u{e9}",
+        "[a]x y",
+        "\u{feff}\u{feff}",
+    ] {
         assert!(shown(text.as_bytes()).1, "{text:?}");
         let (entries, is_broken) = shown(format!("{text}\n[core]\nfsmonitor = x\n").as_bytes());
-        assert!(is_broken && entries.contains(&("core.fsmonitor".to_owned(), Some("x".to_owned()))), "{text:?}");
+        assert!(
+            is_broken && entries.contains(&("core.fsmonitor".to_owned(), Some("x".to_owned()))),
+            "{text:?}"
+        );
     }
     assert_eq!(shown(b"").0, []);
     assert!(shown(b"\xef\xbb[a]\nb=c").1);

@@ -114,20 +114,22 @@ fn all_names_of_a_file_have_the_rule_of_one() {
     assert!(special.closes(&bed.at("work/same.json"), false).is_none());
 }
 
-/// Fewer rules than tests would have to make files for; two roots have some for protected names.
-const FEW: Bounds = Bounds { rules: 200, repositories: 10 };
+/// Fewer rules than tests would have to make files for, beside those that two roots have for protected names.
+fn few() -> Bounds {
+    Bounds { rules: 2 * plain_protected_names().len() + 150, repositories: 10 }
+}
 
 #[test]
 fn too_many_rules_in_a_folder_close_it_and_leave_the_rest() {
     let bed = bed();
-    for number in 0..210 {
+    for number in 0..few().rules + 10 {
         bed.put(format!("work/many/.env{number}"), "");
     }
     bed.put("work/a/.env", "");
-    let special = look(&bed, FEW).expect("decides");
+    let special = look(&bed, few()).expect("decides");
     assert!(special.closes(&bed.at("work/many/x"), false).is_some());
     writable(&bed, &special, &["work/a/x"]);
-    assert!(special.covers().len() < 100);
+    assert!(special.covers().len() < few().rules - 100);
 }
 
 #[test]
@@ -136,21 +138,24 @@ fn too_many_rules_in_many_folders_close_as_many_of_them_at_once() {
     for number in 0..100 {
         bed.put(format!("work/d{number}/.env"), "");
     }
-    let special = look(&bed, FEW).expect("decides");
+    let special = look(&bed, few()).expect("decides");
     let closes = |path: String| special.closes(&bed.at(&path), false).is_some();
     assert!((0..100).all(|number| closes(format!("work/d{number}/.env"))));
     let open = (0..100).filter(|number| !closes(format!("work/d{number}/x"))).count();
-    assert_eq!(open, 200 - 2 * PROTECTED.len() - 100, "one rule for what is closed, two for what is not");
+    assert_eq!(open, 150 - 100, "one rule for what is closed, two for what is not");
 }
 
 #[test]
 fn too_many_rules_right_in_a_root_are_an_error_that_names_it() {
     let bed = bed();
-    for number in 0..210 {
+    for number in 0..few().rules + 10 {
         bed.put(format!("work/.env{number}"), "");
     }
-    let error = look(&bed, FEW).map(drop).expect_err("too many").to_string();
-    assert!(error.contains(&format!("{} holds more than 200", bed.at("work").display())), "{error}");
+    let error = look(&bed, few()).map(drop).expect_err("too many").to_string();
+    assert!(
+        error.contains(&format!("{} holds more than {}", bed.at("work").display(), few().rules)),
+        "{error}"
+    );
 }
 
 #[test]
@@ -161,7 +166,7 @@ fn decoys_by_any_name_do_not_open_a_repository() {
     for number in 0..20 {
         bed.put(format!("work/!a/{number}/commondir"), "");
     }
-    let special = look(&bed, FEW).expect("decides");
+    let special = look(&bed, few()).expect("decides");
     unwritable(
         &bed,
         &special,
@@ -265,6 +270,33 @@ fn links_in_protected_folders_protect_what_they_lead_to() {
         ],
     );
     writable(&bed, &special, &["work/scripts/x", "work/shared/x", "work/deep/x"]);
+}
+
+#[test]
+fn names_count_by_patterns_and_by_the_folders_that_they_stand_in() {
+    let bed = bed();
+    bed.put("work/a.code-workspace", "{}");
+    bed.put("work/.hg/store/x", "");
+    bed.put("work/deep/.github/hooks/x.json", "{}");
+    bed.put("work/deep/.github/workflows/x.yml", "");
+    bed.put("work/node_modules/p/.hg/x", "");
+    let special = special(&bed);
+    unwritable(
+        &bed,
+        &special,
+        &["work/a.code-workspace", "work/.hg/hgrc", "work/deep/.github/hooks/x.json", "work/mise.toml"],
+    );
+    writable(
+        &bed,
+        &special,
+        &[
+            "work/.hg/x",
+            "work/deep/.github/workflows/x.yml",
+            "work/hgrc",
+            "work/node_modules/p/.hg/hgrc",
+            "work/.github/hooks",
+        ],
+    );
 }
 
 #[test]

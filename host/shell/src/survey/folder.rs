@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use scorpiox_gitdirs::Signs;
 use scorpiox_paths::{Identity, Stamp};
-use scorpiox_policy::{DenySet, is_protected_name};
+use scorpiox_policy::{DenySet, is_protected_name, protected_names_in};
 
 use super::entries::{Kind, Opened};
 
@@ -46,6 +46,7 @@ pub(super) struct Folder {
     /// Of any kind, folders too.
     pub denied: Vec<PathBuf>,
     pub sockets: Vec<PathBuf>,
+    /// Protected ones, of which those that count because of this folder's name need not be there.
     pub names: Vec<PathBuf>,
     pub git_pointers: Vec<PathBuf>,
 }
@@ -116,6 +117,10 @@ impl Folder {
             folder.note(path.join(name), name, kind, manner, deny);
         })?;
         folder.files = files.into();
+        if manner == Manner::Open {
+            // Whether there is such a file yet or not: its folder makes it one that counts.
+            folder.names.extend(protected_names_in(path).map(|name| path.join(name)));
+        }
         let is_seen = manner != Manner::Denied;
         folder.is_of_git = is_seen && (path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path));
         Ok(folder)

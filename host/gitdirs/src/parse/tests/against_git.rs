@@ -12,7 +12,7 @@ use std::process::Command;
 use super::*;
 
 /// Configurations that are tried. `GIT_CONFIG_CASES` says another number.
-const CASES: usize = 4_000;
+const CASES: usize = 2_000;
 /// Of them are included by one file.
 const AT_ONCE: usize = 250;
 /// Bytes of a random configuration.
@@ -20,16 +20,92 @@ const MAX_RANDOM: usize = 40;
 
 /// Pieces of configurations, with what is easily read in another way than git does.
 const PIECES: &[&str] = &[
-    "[core]", "[a]", "[A.b]", "[a \"B c\"]", "[a \"x\\\"]\"]", "[a\t\"\"]", "[a.b \"c\"]", "[a \"\\\\\"]", "[include]",
-    "[alias]", "[]", "[.a]", "[a.]", "[core \"fsmonitor\0\"]", "[a \"b]", "[a b]", "[ a]", "[a ]", "[a \"b\" ]",
-    "fsmonitor", "path", "b", "X-1", "1x", "b_c", "é", " ", "\t", "\u{b}", "\u{c}", "\u{a0}", "=", " = ", "==", "\n", "\r\n",
-    "\r", "\n\n", "\\\n", "\\\r\n", "\\", "\\t", "\\b", "\\n", "\\\"", "\\\\", "\\q", "\"", "\"a;b\"", "\"a\\\nb\"", "\"\"", "#",
-    ";", "# c\\", " ; c\\", "#\"", ";[core]", "\0", "\u{feff}", "x", "a b  c", "true", "~none/x", "\u{7f}", "'",
+    "[core]",
+    "[a]",
+    "[A.b]",
+    "[a \"B c\"]",
+    "[a \"x\\\"]\"]",
+    "[a\t\"\"]",
+    "[a.b \"c\"]",
+    "[a \"\\\\\"]",
+    "[include]",
+    "[alias]",
+    "[]",
+    "[.a]",
+    "[a.]",
+    "[core \"fsmonitor\0\"]",
+    "[a \"b]",
+    "[a b]",
+    "[ a]",
+    "[a ]",
+    "[a \"b\" ]",
+    "fsmonitor",
+    "path",
+    "b",
+    "X-1",
+    "1x",
+    "b_c",
+    "é",
+    " ",
+    "\t",
+    "\u{b}",
+    "\u{c}",
+    "\u{a0}",
+    "=",
+    " = ",
+    "==",
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    "\\\n",
+    "\\\r\n",
+    "\\",
+    "\\t",
+    "\\b",
+    "\\n",
+    "\\\"",
+    "\\\\",
+    "\\q",
+    "\"",
+    "\"a;b\"",
+    "\"a\\\nb\"",
+    "\"\"",
+    "#",
+    ";",
+    "# c\\",
+    " ; c\\",
+    "#\"",
+    ";[core]",
+    "\0",
+    "\u{feff}",
+    "x",
+    "a b  c",
+    "true",
+    "~none/x",
+    "\u{7f}",
+    "'",
 ];
 /// What is put together of those, more often right than not.
 const LINES: &[&str] = &[
-    "[core]\n", "[a] ", "[a \"b\"]\r\n", "[a][core]", "\tb = c\n", "fsmonitor = x y # z\\\n", "b=\"c d\" e;f\r\n", "b\n", "b = \\\n c\n",
-    "b = c\\\n", "# \\\n", "; \"\n", "\r\n", " \t\n", "b = a\0b\n", "b=\"a\\\"b\\\\\" \n", "b =  c  \"  \"  \n", "[core \"f\0g\"]c=d\n",
+    "[core]\n",
+    "[a] ",
+    "[a \"b\"]\r\n",
+    "[a][core]",
+    "\tb = c\n",
+    "fsmonitor = x y # z\\\n",
+    "b=\"c d\" e;f\r\n",
+    "b\n",
+    "b = \\\n c\n",
+    "b = c\\\n",
+    "# \\\n",
+    "; \"\n",
+    "\r\n",
+    " \t\n",
+    "b = a\0b\n",
+    "b=\"a\\\"b\\\\\" \n",
+    "b =  c  \"  \"  \n",
+    "[core \"f\0g\"]c=d\n",
 ];
 
 /// Numbers that look random and are the same each time (`xorshift64*`).
@@ -54,7 +130,8 @@ impl Numbers {
             bytes.extend_from_slice("\u{feff}".as_bytes());
         }
         match self.below(8) {
-            0 => bytes.extend((0..self.below(MAX_RANDOM)).map(|_| u8::try_from(self.below(256)).expect("a byte"))),
+            0 => bytes
+                .extend((0..self.below(MAX_RANDOM)).map(|_| u8::try_from(self.below(256)).expect("a byte"))),
             1 => (0..self.below(12)).for_each(|_| bytes.extend_from_slice(self.one_of(PIECES))),
             kind => {
                 if kind > 2 {
@@ -122,7 +199,11 @@ fn agrees(bytes: &[u8], of_git: &Listed) {
     assert!(ours.starts_with(&theirs), "git finds more in {}", case());
     assert!(is_broken || ours.len() == theirs.len(), "git finds less in {}", case());
     // Git also ends where an included path is of a user that is not there.
-    assert!(is_broken || !of_git.is_broken || ours.iter().any(|(name, _)| name == "include.path"), "{}", case());
+    assert!(
+        is_broken || !of_git.is_broken || ours.iter().any(|(name, _)| name == "include.path"),
+        "{}",
+        case()
+    );
     assert!(of_git.is_broken || !is_broken, "git accepts {}", case());
 }
 

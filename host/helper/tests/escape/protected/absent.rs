@@ -361,6 +361,32 @@ fn absent_names_of_all_folders_stay_absent() {
     });
 }
 
+/// Names that count with others of their kind, or in folders of a name alone.
+#[test]
+fn names_by_patterns_and_by_their_folders_stay_absent() {
+    for_each_tier(|bed| {
+        for path in ["own/.hub/flows/file", ".config/file", "own/file"] {
+            grow_old(&bed.put(path, "mine\n"));
+        }
+        bed.shield.names = vec!["*.work-space", ".hub/hooks", ".config/a/set"];
+        let finished = bed.attack(
+            r#"
+            for path in x.work-space own/.Work-Space own/.hub/hooks own/.HUB/Hooks; do
+                must_fail "a folder at $path" mkdir "$path"
+                must_fail "a file at $path" overwrite "$path"
+                must_fail "a move to $path" move own/file "$path"
+            done
+            may "what is beside it" overwrite own/.hub/flows/file
+            may "a name of one alone" mkdir own/hooks
+            may "a folder for another" mkdir own/.config
+            mkdir -p n/hooks m/a; echo > m/a/set; mv n .hub; mv m own/b; mkdir -p .config/a; echo > .config/a/set
+            mkdir -p p; mv own/b/a p/a; mv p other; mkdir c; mv other/a c/a; mv c own/.config/c; mv own/.config/c/a own/.config/a
+            "#,
+        );
+        assert_eq!(unpacked(bed, &finished), [".config/a/set", ".hub/hooks", "own/.config/a/set"]);
+    });
+}
+
 /// What a result says to have come with what was unpacked, in the workspace.
 fn unpacked(bed: &Bed, finished: &Finished) -> Vec<String> {
     let names = &finished.outcome.as_ref().expect("an outcome").names;
