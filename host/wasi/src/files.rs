@@ -89,8 +89,8 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let (old, old_name, real) = self.changed(&fd, &old_path)?;
         let moved = match self.changed(&new_fd, &new_path) {
-            Ok((new, new_name, _)) => {
-                let moved = if self.may_move(&real) {
+            Ok((new, new_name, to)) => {
+                let moved = if self.may_move(&real, &to) {
                     self.view.rename_at(old.fd(), old_name, new.fd(), new_name).await
                 } else {
                     Err(ErrorCode::NotPermitted.into())

@@ -312,20 +312,21 @@ impl Guard {
         Ok(root)
     }
 
-    /// Whether everything below a folder may be moved elsewhere with it, where other rules hold.
-    pub(super) fn allows_all_below(&self, folder: &Path) -> bool {
+    /// Whether everything below a folder may be moved to another path with it, where other rules hold.
+    pub(super) fn allows_all_below(&self, folder: &Path, to: &Path) -> bool {
         let mut left = MAX_MOVED;
-        let mut open = vec![folder.to_owned()];
-        while let Some(folder) = open.pop() {
+        let mut open = vec![(folder.to_owned(), to.to_owned())];
+        while let Some((folder, to)) = open.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { return false };
             for entry in entries {
                 let Ok(entry) = entry else { return false };
+                let (path, to) = (entry.path(), to.join(entry.file_name()));
                 left -= 1;
-                if left == 0 || self.check(&entry.path(), true).is_err() {
+                if left == 0 || self.check(&path, true).is_err() || self.check(&to, true).is_err() {
                     return false;
                 }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    open.push(entry.path());
+                    open.push((path, to));
                 }
             }
         }

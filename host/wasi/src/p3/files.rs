@@ -153,19 +153,17 @@ impl<U: HasWasi + Send> HostDescriptorWithStore<U> for GuardedFiles {
         new_fd: Resource<Descriptor>,
         new_path: String,
     ) -> FilesystemResult<()> {
-        let (old, old_name) = files.with(|mut store| {
-            let mut guarded = store.get();
-            let (old, name, real) = guarded.changed(&fd, &old_path).map_err(shapes::error)?;
-            if guarded.may_move(&real) {
-                return Ok((old, name));
-            }
-            guarded.release(&old).map_err(shapes::error)?;
-            Err(FilesystemError::from(ErrorCode::NotPermitted))
-        })?;
-        let moved = match changed(files, &new_fd, &new_path) {
-            Ok((new, new_name)) => {
-                let moved =
-                    WasiFilesystem::rename_at(&inner(files), old.fd(), old_name, new.fd(), new_name).await;
+        let place = |fd: &Resource<Descriptor>, path: &str| {
+            files.with(|mut store| store.get().changed(fd, path)).map_err(shapes::error)
+        };
+        let (old, old_name, real) = place(&fd, &old_path)?;
+        let moved = match place(&new_fd, &new_path) {
+            Ok((new, new_name, to)) => {
+                let moved = if files.with(|mut store| store.get().may_move(&real, &to)) {
+                    WasiFilesystem::rename_at(&inner(files), old.fd(), old_name, new.fd(), new_name).await
+                } else {
+                    Err(FilesystemError::from(ErrorCode::NotPermitted))
+                };
                 release(files, &new)?;
                 moved
             }

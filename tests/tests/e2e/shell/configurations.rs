@@ -26,7 +26,8 @@ const HOSTILE: [&str; 14] = [
 fn repositories_whose_configuration_hides_something_are_told() {
     in_each_tier(|_, server| {
         for (at, config) in HOSTILE.iter().enumerate() {
-            let make = format!("mkdir -p n{at} && cd n{at} && git init -q . && printf '{config}' >> .git/config");
+            let make =
+                format!("mkdir -p n{at} && cd n{at} && git init -q . && printf '{config}' >> .git/config");
             let ran = bash(server, &make);
             assert_eq!(ran.exit_code(), 0, "{}", ran.text);
             assert!(ran.text.contains(&format!("/n{at}/.git: git starts")), "{config}\n{}", ran.text);
@@ -75,7 +76,9 @@ fn files_that_hidden_keys_and_the_environment_name_are_protected() {
         }
         let mut server = start(&program);
         bash_for(&mut server, "for name in tools/*.sh; do echo evil > $name; done; mv tools t; true", 5_000);
-        let is = |name: &str| fs::read_to_string(program.workspace().join(format!("tools/{name}.sh"))).expect(name);
+        let is = |name: &str| {
+            fs::read_to_string(program.workspace().join(format!("tools/{name}.sh"))).expect(name)
+        };
         for name in &names[..6] {
             assert_eq!(is(name), "mine", "{name}");
         }
@@ -98,7 +101,14 @@ fn names_that_count_by_a_pattern_or_by_their_folder_are_protected() {
         bash_for(server, attack, 10_000);
         let at = |path: &str| program.workspace().join(path);
         assert_eq!(fs::read_to_string(at("app.code-workspace")).expect("the file"), "mine");
-        for path in ["new.code-workspace", ".hg/hgrc", "lib/.github/hooks", ".config/mise", "mise.toml", "lib/.MISE.toml"] {
+        for path in [
+            "new.code-workspace",
+            ".hg/hgrc",
+            "lib/.github/hooks",
+            ".config/mise",
+            "mise.toml",
+            "lib/.MISE.toml",
+        ] {
             assert!(at(path).symlink_metadata().is_err(), "{path} is there");
         }
         assert!(at(".hg/store/x").exists() && at("lib/.github/workflows/x.yml").exists());

@@ -97,6 +97,12 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
     assert_eq!(go("soft-link", json!({"target": "notes", "path": ".vscode"})), denied());
     assert_eq!(go("move-to", json!({"old": "notes/a.txt", "new": ".mcp.json"})), denied());
     assert_eq!(go("move-to", json!({"old": ".git", "new": "git"})), denied());
+    // A name counts by the folder that it is moved into.
+    assert_eq!(go("make-folder", path("flows")), Ok(Value::Null));
+    assert_eq!(go("write-file", json!({"path": "flows/hgrc", "text": "x"})), Ok(json!(1)));
+    assert_eq!(go("move-to", json!({"old": "flows", "new": ".hg"})), denied());
+    assert_eq!(go("move-to", json!({"old": "flows", "new": "others"})), Ok(Value::Null));
+    assert_eq!(go("write-file", json!({"path": "a.code-workspace", "text": "x"})), denied());
     assert_eq!(fs::read_to_string(root.join(".git/config")).expect("a file"), "[core]");
 }
 

@@ -70,6 +70,10 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
     assert_eq!(go("make-folder", path(".claude")), denied());
     assert_eq!(go("soft-link", json!({"target": "notes", "path": ".vscode"})), denied());
     assert_eq!(go("move-to", json!({"old": ".git", "new": "git"})), denied());
+    assert_eq!(go("make-folder", path("flows")), Ok(Value::Null));
+    assert_eq!(go("write-file", json!({"path": "flows/hgrc", "text": "x"})), Ok(Value::Null));
+    assert_eq!(go("move-to", json!({"old": "flows", "new": ".hg"})), denied());
+    assert_eq!(go("move-to", json!({"old": "flows", "new": "others"})), Ok(Value::Null));
     assert_eq!(fs::read_to_string(root.join(".git/config")).expect("a file"), "[core]");
 }
 
