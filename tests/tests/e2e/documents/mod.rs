@@ -120,6 +120,11 @@ fn policy() {
 }
 
 #[test]
+fn protected_names() {
+    runs("docs/protected-names.md", "");
+}
+
+#[test]
 fn sandbox() {
     runs("docs/sandbox.md", "");
 }
@@ -191,6 +196,7 @@ fn every_document_is_run() {
         "performance",
         "plugins",
         "policy",
+        "protected-names",
         "reading",
         "sandbox",
         "scale",
