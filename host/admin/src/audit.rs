@@ -105,9 +105,9 @@ impl Wanted {
 
 impl Row {
     fn of(record: Record) -> Self {
-        let denied = record.denied().take(MAX_DENIED);
+        let denied = record.denied().chain(record.hidden()).take(MAX_DENIED);
         let denied =
-            denied.map(|used| format!("{} {}: {} ({})", used.capability, used.what, used.why, used.rule));
+            denied.map(|used| format!("{} {}: {} ({})", used.capability, used.what, used.why, used.cited()));
         let client = record.client.as_ref();
         Self {
             denied: denied.collect(),

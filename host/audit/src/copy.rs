@@ -6,7 +6,7 @@
 //! behind a line that somebody names.
 
 mod lines;
-mod rows;
+pub(crate) mod rows;
 mod sort;
 
 use std::collections::HashMap;
@@ -24,6 +24,12 @@ pub use lines::Copies;
 /// The hash of a line, by which a person names it: as `sha256sum` prints it of the line without its line feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineHash(Hash);
+
+impl From<Hash> for LineHash {
+    fn from(hash: Hash) -> Self {
+        Self(hash)
+    }
+}
 
 impl FromStr for LineHash {
     type Err = &'static str;
@@ -192,7 +198,7 @@ impl Read {
 }
 
 /// Who wrote a line: who has no name has a number, and older lines have neither.
-fn owner(record: &Record) -> String {
+pub(crate) fn owner(record: &Record) -> String {
     let user = match (record.user.as_str(), record.uid) {
         ("", None) => "an unknown user".to_owned(),
         ("", Some(uid)) => format!("user {uid}"),

@@ -194,12 +194,14 @@ pub struct PluginLabel<'a> {
     pub version: &'a str,
     /// The hash of all of it, which policies list; empty if that is not known.
     pub hash: &'a str,
+    /// The hash of its component's bytes; empty if that is not known.
+    pub component: &'a str,
 }
 
 impl<'a> Component<'a> {
     /// Returns what a line has as `component`; nothing if that is not known.
     pub fn id(self) -> Option<&'a str> {
-        let (Self::BuiltIn(id) | Self::Plugin(PluginLabel { hash: id, .. })) = self;
+        let (Self::BuiltIn(id) | Self::Plugin(PluginLabel { component: id, .. })) = self;
         Some(id).filter(|id| !id.is_empty())
     }
 
@@ -210,12 +212,16 @@ impl<'a> Component<'a> {
             Some(id) => push_string(out, id),
             None => out.extend_from_slice(b"null"),
         }
-        let Some(Self::Plugin(PluginLabel { name, version, .. })) = component else { return };
+        let Some(Self::Plugin(PluginLabel { name, version, hash, .. })) = component else { return };
         out.extend_from_slice(b",\"plugin\":{\"name\":");
         push_string(out, &clean(name, MAX_NAME_BYTES));
         if !version.is_empty() {
             out.extend_from_slice(b",\"version\":");
             push_string(out, &clean(version, MAX_NAME_BYTES));
+        }
+        if !hash.is_empty() {
+            out.extend_from_slice(b",\"hash\":");
+            push_string(out, hash);
         }
         out.push(b'}');
     }
@@ -382,12 +388,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_the_plugin_and_the_hash_that_policies_list() {
-        let plugin = PluginLabel { name: "weather", version: "1.2.0", hash: "ab" };
+    fn a_line_has_the_plugin_with_both_its_hashes_by_their_names() {
+        let plugin = PluginLabel { name: "weather", version: "1.2.0", hash: "ab", component: "cd" };
         let with = line(None, |entry| entry.component = Some(Component::Plugin(plugin)));
-        assert_eq!(with["component"], "ab");
-        assert_eq!(with["plugin"], json!({"name": "weather", "version": "1.2.0"}));
-        let unknown = PluginLabel { version: "", hash: "", ..plugin };
+        assert_eq!(with["component"], "cd");
+        assert_eq!(with["plugin"], json!({"name": "weather", "version": "1.2.0", "hash": "ab"}));
+        let unknown = PluginLabel { version: "", hash: "", component: "", ..plugin };
         let without = line(None, |entry| entry.component = Some(Component::Plugin(unknown)));
         assert_eq!((&without["component"], &without["plugin"]), (&Value::Null, &json!({"name": "weather"})));
     }

@@ -40,7 +40,7 @@ impl Glob {
     }
 }
 
-/// A component that somebody asks for: by a hash as `plugin hash` prints it, by the beginning of one, or as lines have
+/// A component that somebody asks for: by its hash, by its plugin's as `plugin hash` prints it, by the beginning of one, or as lines have
 /// those that are built in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentId(String);
@@ -51,12 +51,13 @@ const LEAST_DIGITS: usize = 8;
 const SHA256: &str = "sha256:";
 
 impl ComponentId {
-    /// Whether a line is about it. Lines of older versions have the hash of the component's bytes; those of decisions
-    /// name the plugin's beside it.
+    /// Whether a line is about it: it has the component's hash, and the plugin's.
     fn is_of(&self, record: &Record) -> bool {
         let is_it = |text: &str| text.starts_with(&self.0);
         let named = |used: &Use| used.what.rsplit_once(SHA256).is_some_and(|(_, hash)| is_it(hash));
-        record.component.as_deref().is_some_and(is_it) || record.uses.iter().any(named)
+        record.component.as_deref().is_some_and(is_it)
+            || record.plugin.as_ref().is_some_and(|plugin| is_it(&plugin.hash))
+            || record.uses.iter().any(named)
     }
 }
 

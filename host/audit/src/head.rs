@@ -70,6 +70,13 @@ impl Head {
         Ok(Self::parse(&text[..read]))
     }
 
+    /// Whether a file has this head in the very bytes that a server writes, and no others.
+    pub(crate) fn is_written_so(&self, file: &File) -> io::Result<bool> {
+        let mut text = [0; BYTES + 1];
+        let read = read_from(file, &mut text, 0)?;
+        Ok(text[..read] == *self.text())
+    }
+
     /// Whether nothing was written to this file since.
     pub(crate) fn is_of(&self, file: Identity, bytes: u64) -> bool {
         (self.inode, self.bytes) == (file.1, bytes)

@@ -80,6 +80,8 @@ pub struct Client {
 pub struct Plugin {
     pub name: String,
     pub version: String,
+    /// Of all of it, as policies list it; empty if the line does not say it.
+    pub hash: String,
 }
 
 /// What a call touched.
@@ -92,7 +94,9 @@ pub struct Use {
     pub what: String,
     /// Whether it could.
     pub allowed: bool,
-    /// Why not.
+    /// Whether its name was hidden, which says nothing of other ways to it.
+    pub hidden: bool,
+    /// Why not, or how it was hidden.
     pub why: String,
     /// The rule that decided.
     pub rule: String,
@@ -132,9 +136,14 @@ impl Record {
         std::iter::once(self.outcome.clone()).chain(fault).chain(more).collect()
     }
 
+    /// Uses whose names were hidden.
+    pub fn hidden(&self) -> impl Iterator<Item = &Use> {
+        self.uses.iter().filter(|used| used.hidden)
+    }
+
     /// Uses that were denied.
     pub fn denied(&self) -> impl Iterator<Item = &Use> {
-        self.uses.iter().filter(|used| !used.allowed)
+        self.uses.iter().filter(|used| !used.allowed && !used.hidden)
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Report {
     pub workspaces: BTreeMap<String, u64>,
     /// Calls that could not be recorded.
     pub lost: u64,
+    /// Files that were hidden by their names, of which nobody knows whether they were read in another way.
+    pub hidden: u64,
     /// Uses that lines have no room for, and those of them that were denied.
     pub left_out: (u64, u64),
 }
@@ -109,6 +111,10 @@ impl Report {
         let rule = if used.rule.is_empty() { "(not recorded)".to_owned() } else { used.cited() };
         let others = || (OTHERS.to_owned(), String::new());
         let count = times(used) * calls;
+        if used.hidden {
+            self.hidden += count;
+            return;
+        }
         entry(&mut self.rules, rule.clone(), OTHERS.to_owned()).add(used.allowed, count);
         entry(&mut self.used, what.clone(), others()).add(used.allowed, count);
         if !used.allowed {

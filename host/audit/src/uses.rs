@@ -55,6 +55,8 @@ struct Use {
     /// What was asked for by its whole name: only who called is told.
     asked: Option<String>,
     why: Option<String>,
+    /// It could not be had by its name, and perhaps in another way: neither allowed nor denied.
+    is_hidden: bool,
     rule: String,
     count: u64,
 }
@@ -75,7 +77,21 @@ impl Uses {
         self.note(capability, &what, None, Some(why), &rule);
     }
 
-    /// The same, with what was asked for by its whole name. Who called is told that, and nobody else: it is an
+    /// Notes what was hidden, and how: it could not be had by its name, and perhaps in another way, so that nobody may
+    /// say that it was denied.
+    pub fn hidden(&self, capability: &'static str, what: impl Display, how: &str, rule: impl Display) {
+        self.add(Use {
+            capability,
+            what: shown(&what),
+            asked: None,
+            why: Some(clean(how, MAX_BYTES)),
+            is_hidden: true,
+            rule: shown(&rule),
+            count: 1,
+        });
+    }
+
+    /// The same as [`denied`](Self::denied), with what was asked for by its whole name. Who called is told that, and nobody else: it is an
     /// argument's value.
     pub fn denied_by_name(
         &self,
@@ -97,21 +113,25 @@ impl Uses {
         rule: &dyn Display,
     ) {
         let (what, rule, why) = (shown(what), shown(rule), why.map(|why| clean(why, MAX_BYTES)));
+        self.add(Use { capability, what, asked: asked.map(shown), why, is_hidden: false, rule, count: 1 });
+    }
+
+    fn add(&self, new: Use) {
         let mut noted = self.lock();
         let same = |used: &&mut Use| {
-            used.capability == capability
-                && used.what == what
-                && used.rule == rule
-                && used.why.is_some() == why.is_some()
+            used.capability == new.capability
+                && used.what == new.what
+                && used.rule == new.rule
+                && used.why.is_some() == new.why.is_some()
+                && used.is_hidden == new.is_hidden
         };
         if let Some(used) = noted.uses.iter_mut().find(same) {
             used.count += 1;
         } else if noted.uses.len() < MAX_USES {
-            let asked = asked.map(shown);
-            noted.uses.push(Use { capability, what, asked, why, rule, count: 1 });
+            noted.uses.push(new);
         } else {
             noted.left_out += 1;
-            noted.left_out_denied += u64::from(why.is_some());
+            noted.left_out_denied += u64::from(new.is_denied());
         }
     }
 
@@ -121,7 +141,15 @@ impl Uses {
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
         if !known && noted.uses.len() < MAX_USES {
             let (what, rule) = (String::new(), rule.to_owned());
-            noted.uses.push(Use { capability, what, asked: None, why: None, rule, count: 1 });
+            noted.uses.push(Use {
+                capability,
+                what,
+                asked: None,
+                why: None,
+                is_hidden: false,
+                rule,
+                count: 1,
+            });
         }
     }
 
@@ -166,10 +194,14 @@ impl Uses {
         self.0.stored.load(Ordering::Relaxed)
     }
 
-    /// Each use that was kept: the capability, what it was about, the rule, and why it was denied, if it was.
-    pub fn each(&self, mut tell: impl FnMut(&'static str, &str, &str, Option<&str>)) {
+    /// Each use that was kept: the capability, what it was about, the rule, why it was denied or how it was hidden, if it
+    /// was, and whether it was hidden.
+    pub fn each(&self, mut tell: impl FnMut(&'static str, &str, &str, Option<&str>, bool)) {
         let noted = self.lock();
-        noted.uses.iter().for_each(|used| tell(used.capability, &used.what, &used.rule, used.why.as_deref()));
+        let each = |used: &Use| {
+            tell(used.capability, &used.what, &used.rule, used.why.as_deref(), used.is_hidden);
+        };
+        noted.uses.iter().for_each(each);
     }
 
     /// Whether nothing was noted.
@@ -181,7 +213,7 @@ impl Uses {
     /// Whether something was refused.
     pub fn was_denied(&self) -> bool {
         let noted = self.lock();
-        noted.left_out_denied > 0 || noted.uses.iter().any(|used| used.why.is_some())
+        noted.left_out_denied > 0 || noted.uses.iter().any(Use::is_denied)
     }
 
     /// Notes the memory that the guest took at most. A call may run its guest twice.
@@ -194,7 +226,8 @@ impl Uses {
         let line = |used: &Use| {
             let Use { capability, what, why, count, .. } = used;
             let times = if *count == 1 { String::new() } else { format!(", {count} times") };
-            let refused = why.as_ref().map_or_else(String::new, |why| format!(", refused: {why}"));
+            let word = if used.is_hidden { "hidden" } else { "refused" };
+            let refused = why.as_ref().map_or_else(String::new, |why| format!(", {word}: {why}"));
             format!("{capability} {what}{times}{refused}")
         };
         self.lock().uses.iter().map(line).collect()
@@ -247,7 +280,14 @@ impl Uses {
 }
 
 impl Use {
+    fn is_denied(&self) -> bool {
+        self.why.is_some() && !self.is_hidden
+    }
+
     fn refusal(&self) -> Option<String> {
+        if self.is_hidden {
+            return None;
+        }
         let Self { capability, what, asked, why: Some(why), rule, .. } = self else { return None };
         let what = asked.as_ref().unwrap_or(what);
         let decides = match rule.as_str() {
@@ -270,6 +310,10 @@ impl Use {
             push_string(out, &self.what);
         }
         match &self.why {
+            Some(how) if self.is_hidden => {
+                out.extend_from_slice(b",\"hidden\":true,\"why\":");
+                push_string(out, how);
+            }
             None => out.extend_from_slice(b",\"allowed\":true"),
             Some(why) => {
                 out.extend_from_slice(b",\"allowed\":false,\"why\":");
@@ -316,6 +360,22 @@ mod tests {
         uses.push(&mut out, &RuleTexts::default());
         out.push(b'}');
         serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn what_was_hidden_is_neither_allowed_nor_denied() {
+        let uses = Uses::default();
+        uses.hidden("files", "/w/finance", "hidden by \"finance/\"", "policy.toml line 4");
+        let line = told(&uses);
+        assert_eq!(
+            line["uses"],
+            json!([{"capability": "files", "what": "/w/finance", "hidden": true, "why": "hidden by \"finance/\"",
+                    "rule": "policy.toml line 4"}])
+        );
+        assert!(!uses.was_denied() && uses.refusals().is_empty());
+        assert_eq!(uses.lines(), ["files /w/finance, hidden: hidden by \"finance/\""]);
+        let text = format!("{{\"tool\":\"Bash\",\"uses\":{}}}", line["uses"]);
+        assert_eq!(crate::Record::parse(&text).unwrap().denied().count(), 0);
     }
 
     #[test]

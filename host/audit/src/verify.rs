@@ -9,6 +9,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::chain::{Hash, Link, Tip};
+use crate::export::taken;
 use crate::files::{HEAD, Opened, open_all};
 use crate::head::{Head, Held};
 use crate::read::{MAX_LINE_BYTES, Record};
@@ -44,6 +45,10 @@ pub enum Broken {
     Twice(u64),
     /// A line that has no place in the chain.
     Added,
+    /// An empty line, which no server writes.
+    Empty,
+    /// The line feed behind this line is not there: it was written with one.
+    Unended(u64),
     /// The chain begins anew with this line: the head had been taken away.
     BegunAnew(u64),
     /// These lines, the newest, are not there.
@@ -52,6 +57,10 @@ pub enum Broken {
     OldestMissing(u64, u64),
     /// The head is missing or damaged: whether newest lines are missing is not known.
     NoHead,
+    /// The head says what a server would have written in other bytes.
+    HeadChanged,
+    /// An export had taken a line of this number, and the newest one has a lower number.
+    Exported(u64, String),
 }
 
 impl fmt::Display for Broken {
@@ -65,6 +74,8 @@ impl fmt::Display for Broken {
             Self::Moved(number) => write!(f, "number {number} was moved or copied here"),
             Self::Twice(number) => write!(f, "number {number} is there already, and is another line"),
             Self::Added => write!(f, "is not of the chain: added, or changed"),
+            Self::Empty => write!(f, "is an empty line, which no server writes: added"),
+            Self::Unended(number) => write!(f, "number {number} lost the line feed behind it"),
             Self::BegunAnew(number) => {
                 write!(f, "the chain begins anew with number {number}: {HEAD} had been removed or damaged")
             }
@@ -75,6 +86,12 @@ impl fmt::Display for Broken {
             Self::NoHead => {
                 write!(f, "{HEAD} is missing or damaged: newest lines may be missing")
             }
+            Self::HeadChanged => write!(f, "{HEAD} was changed: no server writes it so"),
+            Self::Exported(number, export) => write!(
+                f,
+                "{export} says that number {number} was exported, and it is not here: newest lines, or the log with \
+                 its {HEAD}, were removed"
+            ),
         }
     }
 }
@@ -101,6 +118,8 @@ pub struct Verified {
     pub begins: Option<(u64, Place)>,
     /// Lines of before there was a chain.
     pub before: u64,
+    /// Numbers of lines that are there although the head says that they were rotated away.
+    pub unrotated: Option<(u64, u64)>,
     /// Pieces of lines whose writer was ended while it wrote. No line of the chain is among them.
     pub torn: u64,
     /// The first places where it is broken.
@@ -118,23 +137,43 @@ impl Verified {
 
 /// Reads all lines of the folder. Writes nothing, so that it may be a copy.
 pub fn verify(folder: &Path) -> io::Result<Verified> {
-    let (head, files) = snapshot(folder)?;
+    let Snapshot { head, files, beside } = snapshot(folder)?;
     let mut check = Check::default();
     for Opened { name, file, bytes, .. } in files {
         check.file(&name, file, bytes, head.as_ref())?;
     }
-    Ok(check.finish(head.as_ref()))
+    Ok(check.finish(head.as_ref(), beside))
+}
+
+/// What lies in a folder.
+struct Snapshot {
+    head: Option<Head>,
+    files: Vec<Opened>,
+    beside: Beside,
+}
+
+/// What lies there beside the lines and what the head says.
+struct Beside {
+    /// Whether the head has the very bytes that a server writes.
+    is_head_as_written: bool,
+    /// The number of the line that an export is behind, with the file that says so.
+    exported: Option<(u64, String)>,
 }
 
 /// The head, and all files as they were at the same moment.
-fn snapshot(folder: &Path) -> io::Result<(Option<Head>, Vec<Opened>)> {
+fn snapshot(folder: &Path) -> io::Result<Snapshot> {
     let head = match File::open(folder.join(HEAD)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         other => Some(other?),
     };
     let _held = head.as_ref().and_then(Held::to_read);
     let read = head.as_ref().map(Head::read).transpose()?.flatten();
-    Ok((read, open_all(folder)?))
+    let is_head_as_written = match (&head, &read) {
+        (Some(file), Some(head)) => head.is_written_so(file)?,
+        _ => true,
+    };
+    let beside = Beside { is_head_as_written, exported: positions(folder) };
+    Ok(Snapshot { head: read, files: open_all(folder)?, beside })
 }
 
 #[derive(Default)]
@@ -167,9 +206,18 @@ impl Check {
                 // Longer than any line.
                 rows.skip_until(b'\n')?;
             }
-            if !text.trim_ascii().is_empty() {
-                has_lines = true;
-                self.line(text, || Place { file: name.to_owned(), row }, head);
+            let place = || Place { file: name.to_owned(), row };
+            if text.trim_ascii().is_empty() {
+                self.broken(Some(place()), Broken::Empty);
+                continue;
+            }
+            has_lines = true;
+            self.line(text, place, head);
+            // The head is written when the line feeds of the lines before it are.
+            let number = self.last.as_ref().filter(|(_, at)| at.row == row).map(|(tip, _)| tip.number);
+            let is_told = |number: &u64| head.is_some_and(|head| head.tip.number >= *number);
+            if let Some(number) = number.filter(|number| line.last() != Some(&b'\n') && is_told(number)) {
+                self.broken(Some(place()), Broken::Unended(number));
             }
         }
         self.found.files += u64::from(has_lines);
@@ -223,9 +271,8 @@ impl Check {
         let is_record = std::str::from_utf8(text).ok().and_then(Record::parse).is_some();
         match (is_record, &self.last) {
             (true, None) => self.found.before += 1,
-            (false, Some(_)) if is_piece(text) => self.found.torn += 1,
-            (false, None) => self.found.torn += 1,
-            (_, Some(_)) => self.broken(Some(place()), Broken::Added),
+            (false, _) if is_piece(text) => self.found.torn += 1,
+            _ => self.broken(Some(place()), Broken::Added),
         }
     }
 
@@ -237,7 +284,7 @@ impl Check {
         }
     }
 
-    fn finish(mut self, head: Option<&Head>) -> Verified {
+    fn finish(mut self, head: Option<&Head>, beside: Beside) -> Verified {
         self.seen.sort_unstable();
         for (from, to, place) in std::mem::take(&mut self.gaps) {
             // What is elsewhere was moved, which is told of there.
@@ -246,6 +293,14 @@ impl Check {
             }
         }
         self.check_ends(head);
+        let newest = self.seen.iter().map(|run| run.1).max().unwrap_or(0);
+        let newest = head.map_or(newest, |head| newest.max(head.tip.number));
+        if !beside.is_head_as_written {
+            self.broken(None, Broken::HeadChanged);
+        }
+        if let Some((number, export)) = beside.exported.filter(|(number, _)| *number > newest) {
+            self.broken(None, Broken::Exported(number, export));
+        }
         let time = |line: &[u8]| Record::parse(std::str::from_utf8(line).ok()?).map(|record| record.time);
         self.found.times = self.ends.and_then(|(first, last)| Some((time(&first)?, time(&last)?)));
         self.found
@@ -260,6 +315,8 @@ impl Check {
             }
             return;
         };
+        // A server that is killed while it rotates leaves such lines, too.
+        self.found.unrotated = first.filter(|first| *first < head.first).map(|first| (first, head.first - 1));
         if let Some(first) = first.filter(|first| *first > head.first) {
             self.broken(None, Broken::OldestMissing(head.first, first - 1));
         }
@@ -277,6 +334,14 @@ impl Check {
             }
         }
     }
+}
+
+/// The farthest line that an export had taken.
+fn positions(folder: &Path) -> Option<(u64, String)> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let read = names.filter_map(|name| Some((taken(folder, &name)?, name)));
+    read.max_by_key(|(number, _)| *number)
 }
 
 /// What is left of some numbers without those that were seen, which are sorted.

@@ -70,9 +70,14 @@ impl Chosen {
     }
 
     /// Gives the lines of the files that are named, each once.
-    pub(super) fn read_files(&self, mut take: impl FnMut(Line)) -> Result<()> {
+    pub(super) fn read_files(&self, take: impl FnMut(Line)) -> Result<()> {
+        self.read_files_and(&[], take)
+    }
+
+    /// The same, and those of others.
+    pub(super) fn read_files_and(&self, others: &[PathBuf], mut take: impl FnMut(Line)) -> Result<()> {
         let mut copies = Copies::default();
-        self.file.iter().try_for_each(|file| {
+        self.file.iter().chain(others).try_for_each(|file| {
             copies.read(file, &mut take).with_context(|| {
                 let hint = if file.is_dir() { "; name the files in it, such as audit*.jsonl" } else { "" };
                 format!("{} cannot be read{hint}", file.display())

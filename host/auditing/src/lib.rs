@@ -1,7 +1,9 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
+mod against;
 mod chosen;
 mod copied;
+mod plugins;
 mod report;
 mod sentences;
 mod verify;
@@ -60,6 +62,12 @@ enum AuditCommand {
         /// Check a copy, as `export` in [audit] writes it, instead of your own audit
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
+        /// Check that your own audit has what this copy of it has. Can be repeated
+        #[arg(long, value_name = "FILE", conflicts_with = "file")]
+        against: Vec<PathBuf>,
+        /// Accept a chain of yours in a copy that is of another audit, by the SHA-256 of its last line. Can be repeated
+        #[arg(long, value_name = "HASH", requires = "against")]
+        elsewhere: Vec<LineHash>,
         /// Accept a chain that begins after the line with this SHA-256, which is in an older copy. Can be repeated
         #[arg(long, value_name = "HASH", requires = "file")]
         from: Vec<LineHash>,
@@ -68,15 +76,23 @@ enum AuditCommand {
     Report(report::ReportArguments),
 }
 
-/// Shows the lines of the audit in a folder; those of one workspace, where somebody names it.
+/// Shows the lines of the audit in a folder; those of one workspace, where somebody names it. `account` has the user and
+/// the machine of lines that this account would write.
 ///
 /// # Errors
 ///
 /// Files that cannot be read.
-pub fn run(folder: &Path, arguments: &AuditArguments, workspace: Option<&Path>) -> Result<ExitCode> {
+pub fn run(
+    folder: &Path,
+    arguments: &AuditArguments,
+    workspace: Option<&Path>,
+    account: &Record,
+) -> Result<ExitCode> {
     match &arguments.command {
-        Some(AuditCommand::Verify { file: Some(file), from }) => return verify::run_copy(file, from),
-        Some(AuditCommand::Verify { file: None, .. }) => return verify::run(folder),
+        Some(AuditCommand::Verify { file: Some(file), from, .. }) => return verify::run_copy(file, from),
+        Some(AuditCommand::Verify { file: None, against, elsewhere, .. }) => {
+            return verify::run(folder, against, elsewhere, account);
+        }
         Some(AuditCommand::Report(report)) => return report::run(folder, report, workspace.map(resolved)),
         None => {}
     }
@@ -144,7 +160,8 @@ impl Show {
             left_out: 0,
             damaged: 0,
             // Of tools and outcomes nothing is cut: an auditor looks for them.
-            table: Table::new(["time (UTC)", who, "tool", "outcome", "took", "denied"], &[1]).with_details(),
+            table: Table::new(["time (UTC)", who, "tool", "outcome", "took", "denied, hidden"], &[1])
+                .with_details(),
             tool: Asked::new("--tool", tool.as_ref()),
             client: Asked::new("--client", client.as_ref()),
         }
@@ -283,13 +300,14 @@ fn user(record: &Record) -> String {
 }
 
 fn denied(record: &Record) -> String {
-    let told = record.denied().take(MAX_DENIED).map(|used| {
+    let all = || record.denied().chain(record.hidden());
+    let told = all().take(MAX_DENIED).map(|used| {
         let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
         let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
         format!("{}{what}: {}{rule}", used.capability, used.why)
     });
     let mut told: Vec<_> = told.collect();
-    let more = (record.denied().count() - told.len()) as u64 + record.more_denied;
+    let more = (all().count() - told.len()) as u64 + record.more_denied;
     if more > 0 {
         told.push(format!("and {more} more"));
     }

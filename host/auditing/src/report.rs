@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use scorpiox_audit::read::{Line, Reader};
-use scorpiox_audit::{Decided, Ended, Report, Used};
+use scorpiox_audit::{Decided, Ended, Installed, Report, Used};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Table;
 use scorpiox_terminal::{Shown, columns, wrapped};
@@ -29,18 +29,29 @@ pub(super) struct ReportArguments {
     /// Rows of each table; 0 shows all
     #[arg(long, value_name = "N", default_value_t = ROWS)]
     rows: usize,
+    /// Show who has which plugin, by name, version and hash, instead of sums
+    #[arg(long)]
+    plugins: bool,
+    /// With --plugins: print a line of JSON for each plugin of a user
+    #[arg(long, requires = "plugins")]
+    json: bool,
+    /// With --plugins: read these files, such as the exported audits of many machines
+    #[arg(value_name = "FILE", requires = "plugins", conflicts_with = "file")]
+    files: Vec<PathBuf>,
 }
 
 pub(super) fn run(folder: &Path, arguments: &ReportArguments, workspace: Option<String>) -> Result<ExitCode> {
     let (chosen, filter) = (&arguments.chosen, arguments.chosen.filter(workspace));
-    let (mut report, mut damaged) = (Report::default(), 0_u64);
+    let (mut report, mut installed, mut damaged) = (Report::default(), Installed::default(), 0_u64);
     let mut take = |line| match line {
+        Line::Whole(record, _) if arguments.plugins && filter.wants(&record) => installed.add(&record),
+        Line::Whole(..) if arguments.plugins => {}
         Line::Whole(record, _) if record.lost > 0 || filter.wants(&record) => report.add(&record),
         Line::Whole(..) => {}
         Line::Damaged => damaged += 1,
     };
-    if chosen.is_of_files() {
-        chosen.read_files(take)?;
+    if !arguments.files.is_empty() || chosen.is_of_files() {
+        chosen.read_files_and(&arguments.files, take)?;
         // What a log server's file has besides is nothing that a report lacks.
         if let Some(said) = left_out(std::mem::take(&mut damaged), true) {
             terminal::complain(&said);
@@ -54,6 +65,16 @@ pub(super) fn run(folder: &Path, arguments: &ReportArguments, workspace: Option<
         }
     }
     let rows = if arguments.rows == 0 { usize::MAX } else { arguments.rows };
+    if arguments.plugins {
+        let (found, more) = installed.finish();
+        let shown = if arguments.json {
+            super::plugins::json(&found)?
+        } else {
+            Shown::text(&super::plugins::told(&found, rows, more))
+        };
+        terminal::print(&shown);
+        return Ok(ExitCode::SUCCESS);
+    }
     terminal::print(&Shown::text(&told(&report, damaged, rows)));
     Ok(ExitCode::SUCCESS)
 }
@@ -109,6 +130,7 @@ fn beginning(text: &mut String, report: &Report, damaged: u64) {
     let (left_out, left_out_denied) = report.left_out;
     for (count, what) in [
         (report.lost, "lost calls".to_owned()),
+        (report.hidden, "names that were hidden; what git keeps of them can be read".to_owned()),
         (damaged, "damaged lines; see audit verify".to_owned()),
         (left_out, format!("uses that lines had no room for, {left_out_denied} of them denied")),
     ] {

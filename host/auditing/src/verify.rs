@@ -1,21 +1,32 @@
 //! `scorpiox-code audit verify`: whether the lines are those that were written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use scorpiox_audit::{Break, Broken, LineHash, Verified, verify, verify_copy};
+use scorpiox_audit::{Break, Broken, LineHash, Record, Verified, verify, verify_against, verify_copy};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_text::line::escaped;
 
-use super::copied;
 use super::sentences::{count, push};
+use super::{against, copied};
 
-/// Checks the audit.
-pub(super) fn run(folder: &Path) -> Result<ExitCode> {
+/// Checks the audit; with copies also whether it has what they have.
+pub(super) fn run(
+    folder: &Path,
+    copies: &[PathBuf],
+    elsewhere: &[LineHash],
+    account: &Record,
+) -> Result<ExitCode> {
     let found = verify(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    Ok(ended(&told(&found), found.is_whole()))
+    if copies.is_empty() {
+        return Ok(ended(&told(&found), found.is_whole()));
+    }
+    let compared = verify_against(folder, copies, elsewhere, account)
+        .context("the audit and its copies cannot be compared")?;
+    let text = told(&found) + &against::told(&compared);
+    Ok(ended(&text, found.is_whole() && compared.is_whole()))
 }
 
 /// Checks a copy, whose chains may begin behind these lines.
@@ -42,6 +53,12 @@ fn told(found: &Verified) -> String {
         let is_rotated = !found.breaks.iter().any(|found| matches!(found.what, Broken::OldestMissing(..)));
         let before = if is_rotated { "; older lines were rotated away" } else { "" };
         push(&mut text, "", &format!("It begins with number {number} ({place}){before}."));
+    }
+    if let Some((from, to)) = found.unrotated {
+        let sentence = format!(
+            "Numbers {from} to {to} are there although audit.head says that they were rotated away: a server was              killed while it rotated, or audit.head was changed."
+        );
+        push(&mut text, "", &sentence);
     }
     if found.before > 0 {
         let lines = count(found.before, "line");
@@ -76,6 +93,7 @@ mod tests {
             times: Some(("2026-11-22T02:08:36.123Z".to_owned(), "2026-11-29T02:08:36.123Z".to_owned())),
             begins: Some((1_234_567, place())),
             before: 1,
+            unrotated: Some((1, 4)),
             torn: 2,
             breaks: vec![
                 Break { place: Some(place()), what: Broken::Changed(1_240_000) },

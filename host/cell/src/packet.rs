@@ -12,8 +12,8 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest message without a memory file, in bytes.
-const MAX_BYTES: usize = 8 * 1024;
+/// Longest message without a memory file, in bytes: the end of a command with all the paths that it tells.
+const MAX_BYTES: usize = 40 * 1024;
 /// Most descriptors that come with one.
 const MAX_FDS: usize = 4;
 /// Longest message in a memory file: a command and the paths that are special to it.

@@ -50,6 +50,10 @@ pub use self::places::{guarded_roots, writable_roots};
 /// Most paths of a kind that are told, and their bytes together.
 const MAX_TOLD: usize = 8;
 const MAX_TOLD_BYTES: usize = 2500;
+/// The same of repositories: as many as are followed. Whether one starts programs is seen after they are told, so that a
+/// few harmless ones must not stand for all.
+const MAX_TOLD_REPOSITORIES: usize = 64;
+const MAX_TOLD_REPOSITORY_BYTES: usize = 24 * 1024;
 
 /// What comes of a question.
 #[derive(Debug)]
@@ -154,8 +158,9 @@ impl Guard {
         if self.sockets {
             self.places.remove_sockets();
         }
-        let (unpacked, unpacked_others) = Told::of(self.places.unpacked());
-        let (repositories, repositories_others) = Told::of(self.places.repositories());
+        let (unpacked, unpacked_others) = Told::of(self.places.unpacked(), MAX_TOLD, MAX_TOLD_BYTES);
+        let (repositories, repositories_others) =
+            Told::of(self.places.repositories(), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
         Names {
             refused: self.refused.into_paths(),
             unpacked,
@@ -172,18 +177,22 @@ struct Told(Vec<PathBuf>);
 
 impl Told {
     /// The first few of these, and how many there are beside them.
-    fn of((paths, others): (Vec<PathBuf>, u32)) -> (Vec<RawPath>, u32) {
+    fn of((paths, others): (Vec<PathBuf>, u32), most: usize, most_bytes: usize) -> (Vec<RawPath>, u32) {
         let mut told = Self::default();
         for path in &paths {
-            told.add(path);
+            told.add_within(path, most, most_bytes);
         }
         let untold = u32::try_from(paths.len() - told.0.len()).unwrap_or(u32::MAX);
         (told.into_paths(), others.saturating_add(untold))
     }
 
     fn add(&mut self, path: &Path) {
+        self.add_within(path, MAX_TOLD, MAX_TOLD_BYTES);
+    }
+
+    fn add_within(&mut self, path: &Path, most: usize, most_bytes: usize) {
         let bytes: usize = self.0.iter().map(|path| path.as_os_str().len()).sum();
-        let is_told = self.0.len() < MAX_TOLD && bytes + path.as_os_str().len() < MAX_TOLD_BYTES;
+        let is_told = self.0.len() < most && bytes + path.as_os_str().len() < most_bytes;
         if is_told && !self.0.iter().any(|known| known == path) {
             self.0.push(path.to_owned());
         }

@@ -133,11 +133,16 @@ fn attributes(ended: &Ended<'_>) -> Vec<KeyValue> {
 /// What the call touched: nothing of it has a time of its own.
 fn events(uses: &Uses, time: SystemTime) -> SpanEvents {
     let mut events = SpanEvents::default();
-    uses.each(|capability, what, rule, why| {
+    uses.each(|capability, what, rule, why, is_hidden| {
         let mut attributes = vec![
             KeyValue::new("scorpiox.what", what.to_owned()),
-            KeyValue::new("scorpiox.allowed", why.is_none()),
             KeyValue::new("scorpiox.rule", rule.to_owned()),
+            // What was hidden is neither allowed nor denied.
+            if is_hidden {
+                KeyValue::new("scorpiox.hidden", true)
+            } else {
+                KeyValue::new("scorpiox.allowed", why.is_none())
+            },
         ];
         attributes.extend(why.map(|why| KeyValue::new("scorpiox.why", why.to_owned())));
         events.events.push(Event::new(capability, time, attributes, 0));

@@ -30,7 +30,7 @@ use scorpiox_text::line;
 
 pub use call_error::{CallError, NO_POLICY, NOT_APPROVED};
 pub use exports::check as check_exports;
-pub use recorder::{machine, rule_texts};
+pub use recorder::{account, machine, rule_texts};
 pub use recording::Recording;
 use recording::Subject;
 use refusals::Refusals;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use scorpiox_audit::{BUILT_IN, Origin, Recorder, RuleTexts};
+use scorpiox_audit::{BUILT_IN, Origin, Record, Recorder, RuleTexts};
 use scorpiox_operator::Operator;
 use scorpiox_paths::{account_id, account_name};
 
@@ -27,6 +27,12 @@ pub(super) fn origin(workspace: &str, operator: &Operator) -> Origin {
 pub fn rule_texts(operator: &Operator) -> RuleTexts {
     let texts = operator.loaded().map(|loaded| loaded.texts.clone()).unwrap_or_default();
     RuleTexts::new(texts.into_iter().map(|(layer, text)| (layer.file().to_owned(), text)))
+}
+
+/// Returns a line's user and machine, as those of this account have them.
+pub fn account() -> Record {
+    let user = account_name().unwrap_or_default();
+    Record { user, uid: Some(account_id()), machine: machine(), ..Record::default() }
 }
 
 /// The machine's name; empty where the system does not say.

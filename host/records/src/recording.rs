@@ -345,8 +345,8 @@ fn component(subject: Subject<'_>) -> Option<Component<'_>> {
         Kind::Native(_) => None,
         Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
             Some(component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), |plugin| {
-                let PluginIdentity { name, version, hash } = plugin;
-                Component::Plugin(PluginLabel { name, version, hash })
+                let PluginIdentity { name, version, hash, component } = plugin;
+                Component::Plugin(PluginLabel { name, version, hash, component })
             }))
         }
     }

@@ -47,8 +47,10 @@ pub struct PluginIdentity {
     pub name: Arc<str>,
     /// Its version; empty if it says none.
     pub version: Arc<str>,
-    /// The hash of all of it, which policies list: not that of its component alone.
+    /// The hash of all of it, which policies list.
     pub hash: Arc<str>,
+    /// The hash of its component's bytes.
+    pub component: Arc<str>,
 }
 
 /// A component with what it is granted. Loaded when it is first called.

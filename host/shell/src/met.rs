@@ -72,11 +72,26 @@ impl Met {
             let led = || resolve(&path, &Writable::default()).ok().and_then(|path| deny.matches(&path));
             if let Some(rule) = deny.matches(&path).or_else(led) {
                 let folder = path.parent().unwrap_or(&path);
-                let why = format!("denied by \"{}\" in `deny`, as the command's output says", rule.glob());
-                uses.denied("files", folder.display(), &why, rule.source.to_string());
+                let (glob, rule) = (rule.glob(), rule.source.to_string());
+                if is_in_git(&path, workspace) {
+                    let how = format!(
+                        "hidden by \"{glob}\" in `deny`, as the command's output says; what git keeps of it is not"
+                    );
+                    uses.hidden("files", folder.display(), &how, rule);
+                } else {
+                    let why = format!("denied by \"{glob}\" in `deny`, as the command's output says");
+                    uses.denied("files", folder.display(), &why, rule);
+                }
             }
         }
     }
+}
+
+/// Whether a path lies in a repository's work tree: git's objects may hold what the path's file has, and a command that
+/// was refused the file may have printed it from there.
+fn is_in_git(path: &Path, workspace: &Path) -> bool {
+    let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
+    above.into_iter().any(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
 #[cfg(test)]
@@ -141,5 +156,27 @@ mod tests {
         assert_eq!(told(&[&format!("{long}\ncat: .env: Permission denied\n{long}")]).len(), 1);
         assert!(told(&["cat: .env: No such file\n", "cat: other: Permission denied\n", ".env\n"]).is_empty());
         assert!(told(&[&"cat: a: Permission denied\n".repeat(1000)]).is_empty());
+    }
+
+    /// `git archive` prints a file that is denied, and that it may not look for attributes beside it.
+    #[test]
+    fn what_git_may_have_printed_is_not_said_to_be_denied() {
+        let root = tempfile::tempdir().expect("a folder");
+        let workspace = root.path().join("w");
+        std::fs::create_dir_all(workspace.join("finance")).expect("creates");
+        let places = Places::standard(workspace.clone(), Some("/h".into()), Path::new("/h/.own"));
+        let rule = DenyRule::parse("finance/", Source::Line(4)).expect("a glob");
+        let deny = DenySet::new(&[rule], &[workspace.clone()], &places);
+        let said = || {
+            let (mut met, uses) = (Met::default(), Uses::default());
+            met.look(b"warning: unable to access 'finance/.gitattributes': Permission denied\n");
+            met.note(&uses, &workspace, &deny);
+            (uses.was_denied(), uses.lines().join("\n"))
+        };
+        let (was_denied, line) = said();
+        assert!(was_denied && line.contains("refused: denied by"), "{line}");
+        std::fs::create_dir(workspace.join(".git")).expect("creates");
+        let (was_denied, line) = said();
+        assert!(!was_denied && line.contains("hidden: hidden by \"") && !line.contains("denied"), "{line}");
     }
 }

@@ -22,7 +22,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 /// none where something may be, and it cannot be read to take that out.
 pub fn clean_json(json: &str) -> Option<Cow<'_, str>> {
     // They stand there as they are, or escaped.
-    if !json.contains("\\u") && !json.contains(hides) {
+    let is_looked_at = |c: char| hides(c) || crate::is_selector(c) || matches!(c, '\u{200c}' | '\u{200d}');
+    if !json.contains("\\u") && !json.contains(is_looked_at) {
         return Some(Cow::Borrowed(json));
     }
     let mut value: Value = serde_json::from_str(json).ok()?;
@@ -39,14 +40,21 @@ fn clean_value(value: &mut Value) -> bool {
         Value::String(text) => {
             let before = text.len();
             text.retain(|c| !hides(c));
+            if let Some(kept) = crate::readable::without_idle(text) {
+                *text = kept;
+            }
             text.len() < before
         }
         Value::Array(items) => clean_values(items.iter_mut()),
         Value::Object(members) => {
             let mut changed = clean_values(members.values_mut());
-            if members.keys().any(|name| name.contains(hides)) {
+            let cleaned = |name: &str| {
+                let shown = name.replace(hides, "");
+                crate::readable::without_idle(&shown).unwrap_or(shown)
+            };
+            if members.keys().any(|name| cleaned(name) != *name) {
                 let named = std::mem::take(members).into_iter();
-                *members = named.map(|(name, member)| (name.replace(hides, ""), member)).collect();
+                *members = named.map(|(name, member)| (cleaned(&name), member)).collect();
                 changed = true;
             }
             changed

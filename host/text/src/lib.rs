@@ -11,6 +11,7 @@
 
 mod clean;
 mod columns;
+mod invisible;
 pub mod line;
 mod look_alike;
 mod name;

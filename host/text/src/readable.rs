@@ -5,28 +5,30 @@
 
 use std::borrow::Cow;
 
+use crate::invisible::{Selectors, joins};
 use crate::{hides, is_selector};
 
 /// The text without control characters but line feeds and tabs, and without characters that hide or
 /// turn text. Joiners stay between letters of scripts that use them and between emoji; one variation
-/// selector stays behind a character that can have one. Other separators of lines become line feeds.
+/// selector stays behind a character that Unicode has a variant of, and only a few rare ones do. Other separators of lines become line feeds.
 /// Borrowed when nothing of it is special.
 pub fn readable(text: &str) -> Cow<'_, str> {
     if !is_special(text) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len());
-    let mut before = None;
+    let (mut before, mut selectors) = (None, Selectors::default());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
+        let after = || rest.clone().next();
         let c = match c {
             '\u{2028}' | '\u{2029}' => '\n',
             _ => c,
         };
         let stays = match c {
             '\n' | '\t' => true,
-            '\u{200c}' | '\u{200d}' => before.is_some_and(joins) && rest.clone().next().is_some_and(joins),
-            _ if is_selector(c) => before.is_some_and(|before| selects(before, c)),
+            '\u{200c}' | '\u{200d}' => joins(before, c, after()),
+            _ if is_selector(c) => selectors.keeps(before, c, after()),
             _ => !c.is_control() && !is_empty(c),
         };
         if stays {
@@ -58,21 +60,32 @@ fn is_empty(c: char) -> bool {
     hides(c) || c == '\u{ad}'
 }
 
-/// Whether a joiner beside it does something: no script before Hebrew's has joiners.
-fn joins(c: char) -> bool {
-    c >= '\u{590}' && !c.is_whitespace() && !is_empty(c) && !matches!(c, '\u{200c}' | '\u{200d}')
-}
-
-/// Whether a selector behind the character does something.
-fn selects(before: char, selector: char) -> bool {
-    match selector {
-        '\u{e0100}'..='\u{e01ef}' => {
-            matches!(before, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-        }
-        '\u{180b}'..='\u{180f}' => matches!(before, '\u{1800}'..='\u{18af}'),
-        _ if before.is_ascii() => matches!(before, '0'..='9' | '#' | '*'),
-        _ => !before.is_whitespace() && !is_selector(before) && !matches!(before, '\u{200c}' | '\u{200d}'),
+/// The text without selectors, and without joiners where there are several, that stand where they do nothing: all else
+/// stays. Nothing if there is none of them.
+pub(crate) fn without_idle(text: &str) -> Option<String> {
+    let is_one = |c: char| is_selector(c) || matches!(c, '\u{200c}' | '\u{200d}');
+    if !text.contains(is_one) {
+        return None;
     }
+    let (mut kept, mut strays) = (String::with_capacity(text.len()), Vec::new());
+    let (mut before, mut selectors) = (None, Selectors::default());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let after = rest.clone().next();
+        match c {
+            '\u{200c}' | '\u{200d}' if !joins(before, c, after) => strays.push((kept.len(), c)),
+            _ if is_selector(c) && !selectors.keeps(before, c, after) => {}
+            _ => {
+                kept.push(c);
+                before = Some(c);
+            }
+        }
+    }
+    // One may be data of somebody who cut a text; several are bits.
+    if let [(at, joiner)] = strays[..] {
+        kept.insert(at, joiner);
+    }
+    (kept.len() < text.len()).then_some(kept)
 }
 
 #[cfg(test)]

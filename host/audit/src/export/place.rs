@@ -18,13 +18,25 @@ use crate::system::{Share, read_from, write_all_at};
 const BYTES: usize = 128;
 /// Longest wait for another server that sends.
 const LOCK_TIME: Duration = Duration::from_secs(2);
+/// What names of such files begin and end with.
+const PREFIX: &str = "export-";
+const SUFFIX: &str = ".position";
 /// Digits of a hash that tell exports apart.
 const DIGITS: usize = 16;
 
 /// The file of the export to this place.
 pub(super) fn path(folder: &Path, name: &str) -> PathBuf {
     let hash = Hash::of(name.as_bytes()).to_string();
-    folder.join(format!("export-{}.position", &hash[..DIGITS]))
+    folder.join(format!("{PREFIX}{}{SUFFIX}", &hash[..DIGITS]))
+}
+
+/// The number of the line that an export had taken, if a file of this name says so.
+pub(crate) fn taken(folder: &Path, name: &str) -> Option<u64> {
+    let is_position = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let mut text = [0; BYTES];
+    let file = is_position.then(|| File::open(folder.join(name)).ok())??;
+    let read = read_from(&file, &mut text, 0).ok()?;
+    Some(serde_json::from_slice::<Position>(&text[..read]).ok()?.n)
 }
 
 /// The right to send, until it is dropped.

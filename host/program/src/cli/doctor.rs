@@ -129,6 +129,9 @@ fn shell(report: &mut Report, workspace: &Workspace) {
         Ok(tier) => {
             report.good(format_args!("commands run in a sandbox of tier {tier}"));
             holds(report, shell);
+            if let Some(kept) = super::history::note(shell) {
+                report.note(kept);
+            }
             for (higher, why) in shell.why_not_higher(tier) {
                 report.note(format_args!("not in {higher}: {why}{}", hint(&why)));
             }

@@ -75,7 +75,7 @@ impl<'a> MakeWriter<'a> for Limited {
 
     fn make_writer(&'a self) -> Line {
         let (allowed, note) = self.0.lock().spend(Instant::now());
-        Line { text: note.unwrap_or_default().into_bytes(), allowed }
+        Line { note: note.unwrap_or_default().into_bytes(), text: Vec::new(), allowed }
     }
 }
 
@@ -84,6 +84,8 @@ static WRITING: Mutex<()> = Mutex::new(());
 
 /// One line, written whole when it is complete.
 struct Line {
+    /// What is said before it, on a line of its own.
+    note: Vec<u8>,
     text: Vec<u8>,
     allowed: bool,
 }
@@ -103,6 +105,9 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        let shown = shown(&self.text);
+        self.text = std::mem::take(&mut self.note);
+        self.text.extend(shown);
         if self.text.len() > MAX_LINE_BYTES {
             self.text.truncate(MAX_LINE_BYTES - 1);
             self.text.push(b'\n');
@@ -111,6 +116,17 @@ impl Drop for Line {
         if can_take_a_line() {
             let _ = io::stderr().write_all(&self.text);
         }
+    }
+}
+
+/// A line as a terminal may have it, and one line alone: names of files and hosts in it were chosen by others.
+fn shown(line: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(line);
+    let body = text.strip_suffix('\n').unwrap_or(&text);
+    if body.is_empty() {
+        Vec::new()
+    } else {
+        (scorpiox_text::line::escaped(body).into_owned() + "\n").into_bytes()
     }
 }
 

@@ -6,6 +6,7 @@ mod call;
 mod config;
 mod doctor;
 mod environment;
+mod history;
 mod logging;
 mod plugin;
 mod policy;
@@ -223,7 +224,12 @@ pub fn main() -> ExitCode {
         Some(Command::Policy { command }) => Ok(policy::run(&environment, command)),
         Some(Command::Audit(arguments)) => {
             let folder = scorpiox_records::audit_folder(&environment.own_home);
-            scorpiox_auditing::run(&folder, &arguments, cli.workspace.as_deref())
+            scorpiox_auditing::run(
+                &folder,
+                &arguments,
+                cli.workspace.as_deref(),
+                &scorpiox_records::account(),
+            )
         }
         Some(Command::Store { command }) => store::run(&environment, &command),
         Some(Command::Stats { days: Some(days), json }) => usage::run(&environment, days, json),

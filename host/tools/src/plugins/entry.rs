@@ -252,6 +252,7 @@ pub fn held_to(
         name: installed.name.as_str().into(),
         version: installed.manifest.version.as_str().into(),
         hash: hashes.plugin.as_str().into(),
+        component: hashes.component.as_str().into(),
     });
     component.limits = self::limits(limits);
     component.most_calls = limits.calls;

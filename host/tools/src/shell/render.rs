@@ -183,14 +183,21 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
              at it before"
         )
     });
-    let repositories = named(&names.repositories, names.repositories_others).map(|paths| {
+    let repositories = named(&names.repositories, 0).map(|paths| {
         format!(
             "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
              status` in a repository around it that has it in its index; the person should look at its config and \
              hooks before"
         )
     });
-    refused.into_iter().chain(unpacked).chain(repositories)
+    let unseen = (names.repositories_others > 0).then(|| {
+        format!(
+            "new: {} more repositories, more than are looked at: git may start programs that they name; the person \
+             should look at their config and hooks before using git there",
+            names.repositories_others
+        )
+    });
+    refused.into_iter().chain(unpacked).chain(repositories).chain(unseen)
 }
 
 /// Some paths, and how many others there are.

@@ -57,6 +57,9 @@ fn every_kind_of_call_has_a_line() {
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     assert!(own.is_some_and(is_hash) && components[0] == components[1], "{components:?}");
     assert_eq!(components[2..], [Value::Null, json!(plugin), json!(plugin), Value::Null]);
+    let listed = plugins::hash_of(&program, &program.workspace().join("sources/kinds").display().to_string());
+    assert_eq!(lines[3]["plugin"], json!({ "name": "kinds", "hash": listed }));
+    assert!(lines[0].get("plugin").is_none() && lines[5].get("plugin").is_none());
     assert_eq!(lines[5]["fault"], "unknown-tool");
     // By which rule the plugin runs.
     let runs = json!([{ "capability": "plugins", "what": "kinds", "allowed": true, "rule": "approval" }]);

@@ -128,3 +128,77 @@ fn doctor_says_of_each_plugin_that_does_not_run_why() {
         assert!(code == Some(1) && said.contains(row), "{row}: {said}");
     }
 }
+
+/// What an operator finds in the audit of a plugin that has to be stopped stops it, whichever of its hashes that is.
+#[test]
+fn each_hash_that_the_audit_has_of_a_plugin_closes_it() {
+    let (program, hash) = installed();
+    assert!(calls(&program));
+    let (_, line, _) = program.run(&["audit", "--json", "--last", "1"]);
+    let line: serde_json::Value = serde_json::from_str(line.trim()).expect("a line");
+    let component = line["component"].as_str().expect("a hash").to_owned();
+    assert_eq!(
+        (line["plugin"]["name"].as_str(), line["plugin"]["hash"].as_str()),
+        (Some("kinds"), Some(&*hash))
+    );
+    assert_ne!(component, hash);
+    for seen in [hash.clone(), component.clone(), component.to_uppercase()] {
+        with_policy(&program, &format!("deny = [\"sha256:{seen}\"]"));
+        assert!(!calls(&program), "{seen}");
+        assert!(
+            !why(&program, "plugin", "kinds").0
+                && !why(&program, "plugin", &format!("kinds@sha256:{seen}")).0
+        );
+        let (status, out, err) = program.run(&["policy", "check", "--strict"]);
+        assert!(status.success(), "{out}{err}");
+        let (_, found, _) = program.run(&["audit", "--component", &seen, "--json"]);
+        assert!(found.contains("\"tool\":\"kinds.divide\""), "{found}");
+    }
+    let (_, denied, _) = program.run(&["audit", "--denied", "--json", "--rule", "*deny = [[]*"]);
+    assert!(denied.is_empty(), "a glob has no brackets: {denied}");
+    let (_, denied, _) = program.run(&["audit", "--json", "--rule", "deny = *"]);
+    assert!(
+        denied.contains("\"rule\":\"policy.toml line 3\"") && denied.contains("\"rule_text\":\"deny = "),
+        "{denied}"
+    );
+    // In `allow` only the hash of all of it approves, and a hash that nothing here has is noted.
+    with_policy(&program, &format!("approve = \"policy\"\nallow = [\"sha256:{component}\"]"));
+    assert!(!calls(&program));
+    let (status, out, _) = program.run(&["policy", "check", "--strict"]);
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!status.success() && out.contains("the hash of its component, of kinds"), "{out}");
+    assert!(out.contains(&format!("its own is sha256:{hash}")), "{out}");
+    with_policy(&program, &format!("deny = [\"sha256:{}\"]", "0".repeat(64)));
+    let (status, out, _) = program.run(&["policy", "check", "--strict"]);
+    assert!(!status.success() && out.contains("no plugin that is installed here has that hash"), "{out}");
+}
+
+#[test]
+fn who_has_a_plugin_is_said_over_exported_audits() {
+    let (program, hash) = installed();
+    assert!(calls(&program));
+    let audit = program.home().join(".scorpiox/audit/audit.jsonl");
+    let copy = std::fs::read_to_string(&audit).expect("an audit");
+    let other = copy.lines().filter(|line| line.contains("kinds.divide"));
+    let other: Vec<_> = other
+        .map(|line| line.replace("\"user\":\"", "\"user\":\"x").replace("\"prev\":\"", "\"p\":\""))
+        .collect();
+    let files = [
+        program.put("fleet/one.jsonl", copy.clone()),
+        program.put("fleet/two.jsonl", other.join("\n") + "\n"),
+    ];
+    let [one, two] = files.map(|file| file.display().to_string());
+    let (status, out, err) = program.run(&["audit", "report", "--plugins", "--json", &one, &two]);
+    assert!(status.success(), "{out}{err}");
+    let rows: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row["plugin"].as_str(), row["hash"].as_str(), row["standing"].as_str()))
+        .collect();
+    let kinds = (Some("kinds"), Some(&*hash));
+    assert_eq!(told, [(kinds.0, kinds.1, Some("installed")), (kinds.0, kinds.1, Some("used"))], "{out}");
+    program.run(&["plugin", "remove", "kinds"]);
+    let (_, out, _) = program.run(&["audit", "report", "--plugins"]);
+    assert!(out.contains("removed") && out.contains(&hash[..12]), "{out}");
+}

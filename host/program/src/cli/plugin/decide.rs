@@ -315,8 +315,14 @@ fn shown(name: &PluginName, look: Option<&Look>) -> String {
 
 /// A plugin as the component of a line.
 fn labelled<'a>(name: &'a PluginName, version: Option<&'a str>, hashes: Option<&'a Hashes>) -> Component<'a> {
-    let hash = hashes.map_or("", |hashes| hashes.plugin.as_str());
-    Component::Plugin(PluginLabel { name: name.as_str(), version: version.unwrap_or_default(), hash })
+    let (hash, component) =
+        hashes.map_or(("", ""), |hashes| (hashes.plugin.as_str(), hashes.component.as_str()));
+    Component::Plugin(PluginLabel {
+        name: name.as_str(),
+        version: version.unwrap_or_default(),
+        hash,
+        component,
+    })
 }
 
 /// What leaves lines of decisions.

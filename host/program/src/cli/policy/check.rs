@@ -134,6 +134,8 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
             .into_iter()
             .map(|note| Note::at(note.0, note.1, note.2)),
     );
+    let kept = crate::cli::history::note(shell);
+    notes.extend(kept.map(|before| Note { before, rule: None, after: String::new() }));
     let of_access = scorpiox_access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
     notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     let checked = shell.check_profile(DEFAULT_PROFILE);
