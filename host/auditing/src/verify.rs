@@ -93,7 +93,7 @@ mod tests {
             times: Some(("2026-11-22T02:08:36.123Z".to_owned(), "2026-11-29T02:08:36.123Z".to_owned())),
             begins: Some((1_234_567, place())),
             before: 1,
-            unrotated: Some((1, 4)),
+            unrotated: None,
             torn: 2,
             breaks: vec![
                 Break { place: Some(place()), what: Broken::Changed(1_240_000) },
@@ -115,6 +115,8 @@ mod tests {
             assert!(text.contains(piece) || text.replace("\n    ", " ").contains(piece), "{piece}: {text}");
         }
         assert_eq!(told(&Verified::default()), "The audit is whole: 0 lines in 0 files.\n");
+        let kept = Verified { unrotated: Some((1, 4)), ..Verified::default() };
+        assert!(told(&kept).contains("Numbers 1 to 4 are there although audit.head says"), "{}", told(&kept));
         // What somebody removed was not rotated away.
         let removed = Break { place: None, what: Broken::OldestMissing(1, 6) };
         let found = Verified { breaks: vec![removed], ..found };

@@ -116,7 +116,7 @@ fn a_log_that_was_removed_with_its_head_is_found_by_its_copy() {
 
 #[test]
 fn a_chain_that_was_made_anew_from_some_line_on_is_found_by_its_copy() {
-    let mut audited = Audited::of(9);
+    let audited = Audited::of(9);
     audited.export();
     let path = audited.folder().join(CURRENT);
     let text = fs::read_to_string(&path).unwrap();

@@ -192,3 +192,53 @@ fn policy_shows_what_holds_and_says_why() {
     let (_, why) = said(&["policy", "why", "command", "ls"]);
     assert!(why.contains("workspace"), "{why}");
 }
+
+/// What git keeps of a denied file is not hidden, and everybody who should know it is told.
+#[test]
+fn denied_files_that_git_keeps_are_told_of_and_not_said_to_be_denied() {
+    let program = with_policy(Program::new(), "[shell.profile.workspace]\ndeny = [\"finance/\"]\n");
+    program.put("workspace/finance/q4.csv", "revenue 12345\n");
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(program.workspace()).env("HOME", program.home()).args(["-c", "user.name=t"]);
+        let made = command.args(["-c", "user.email=t@example.com"]).args(arguments).status();
+        assert!(made.expect("git starts").success(), "{arguments:?}");
+    };
+    let told = |command: &[&str]| program.run(command).1.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "git tracks denied files";
+    assert!(!told(&["policy", "check"]).contains("git"), "there is no repository");
+    git(&["init", "-q", "."]);
+    assert!(!told(&["policy", "check"]).contains(said), "nothing was added");
+    git(&["add", "-f", "finance/q4.csv"]);
+    git(&["commit", "-qm", "figures"]);
+    for command in [&["policy", "check"][..], &["doctor"]] {
+        let out = told(command);
+        assert!(out.contains(said) && out.contains("finance/q4.csv"), "{command:?}: {out}");
+    }
+    git(&["rm", "-q", "--cached", "finance/q4.csv"]);
+    git(&["commit", "-qm", "away with them"]);
+    let out = told(&["policy", "check"]);
+    assert!(out.contains("git's history has denied files (finance/q4.csv, in commit "), "{out}");
+    let mut server = start(&program);
+    let ran = bash(&mut server, "git archive HEAD~1 | tar xO; cat finance/q4.csv; true");
+    assert!(ran.output().contains("revenue 12345"), "{}", ran.text);
+    let lines = audit::lines(&program, 1);
+    let uses = lines.last().expect("a line")["uses"].as_array().expect("uses").clone();
+    let hidden: Vec<_> = uses.iter().filter(|used| used["hidden"] == true).collect();
+    assert!(!hidden.is_empty() && uses.iter().all(|used| used["allowed"] != false), "{uses:?}");
+    assert!(program.run(&["audit", "--denied"]).1.contains("no recorded call"), "{uses:?}");
+    assert!(program.run(&["audit"]).1.contains("hidden by"), "{uses:?}");
+}
+
+/// A ninth repository that starts programs is named, whatever the others are.
+#[test]
+fn harmless_repositories_do_not_hide_the_one_that_starts_programs() {
+    let program = Program::new();
+    let mut server = start(&program);
+    let ran = bash(
+        &mut server,
+        "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do mkdir $n && git init -q $n; done; git -C 9 config core.fsmonitor x; true",
+    );
+    assert!(ran.text.contains("new: ") && ran.text.contains("/9/.git"), "{}", ran.text);
+    assert!(!ran.text.contains("/8/.git") && !ran.text.contains("more"), "{}", ran.text);
+}
