@@ -61,6 +61,8 @@ impl AddAssign for Cost {
 pub struct Figures {
     tools: Mutex<HashMap<String, Counts>>,
     principals: Mutex<HashMap<String, Counts>>,
+    /// Refused calls, by the reason: the program's own words, so that there are few.
+    refusals: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 /// What was counted of a tool, or of a principal.
@@ -142,6 +144,16 @@ impl Figures {
         if let Some(principal) = called.principal {
             count(&mut self.principals.lock(), principal, called);
         }
+    }
+
+    /// Counts a call that was refused for this reason.
+    pub fn add_refusal(&self, why: &'static str) {
+        *self.refusals.lock().entry(why).or_default() += 1;
+    }
+
+    /// Refused calls, by the reason.
+    pub fn refusals(&self) -> BTreeMap<&'static str, u64> {
+        self.refusals.lock().clone()
     }
 
     /// All of it, in the order of names.

@@ -16,4 +16,4 @@ pub mod watched;
 
 pub use inflight::Ticket;
 pub use progress::Progress;
-pub use reply::{Channel, Reply};
+pub use reply::{Admission, Channel, Reply};

@@ -22,10 +22,23 @@ pub trait Channel: Send + Sync {
     fn denies(&self, _denial: AccessDenial) {}
     /// The answer that follows refuses a call that a limit leaves no room for: when to try again.
     fn exceeds(&self, _retry_after: Duration) {}
+    /// Says how far the decision is whether the request is served at all: a transport may have a status for that.
+    fn admission(&self, _admission: Admission) {}
     /// The trace that the request is part of, where the transport was told of one.
     fn trace(&self) -> Option<Trace> {
         None
     }
+}
+
+/// How far the decision is whether a request is served at all, whoever sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It is waited for.
+    Pending,
+    /// The request is served.
+    Granted,
+    /// This server serves no request now: nothing of it ran, and another server may serve it.
+    Refused,
 }
 
 /// The channel of one request's answer and of what is said before it, or of what a session is told unasked.

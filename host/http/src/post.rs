@@ -158,6 +158,7 @@ fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Vec<u8>
         Refusal::Exceeded(retry_after) => {
             answer::later(answer::json(StatusCode::TOO_MANY_REQUESTS, line), *retry_after)
         }
+        Refusal::Unserved => answer::json(StatusCode::SERVICE_UNAVAILABLE, line),
     }
 }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use scorpiox_access::AccessDenial;
 use scorpiox_audit::Trace;
-use scorpiox_server::Channel;
+use scorpiox_server::{Admission, Channel};
 use tokio::time::timeout;
 
 use crate::kept::Stay;
@@ -19,6 +19,8 @@ use crate::kept::Stay;
 /// Most messages, and bytes of messages, that wait for a reader or stay for one that comes again.
 const MAX_EVENTS: usize = 256;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// How much longer an answer waits to begin while it is decided whether the request is served: a required export has 5 s.
+const ADMISSION_TIME: Duration = Duration::from_secs(6);
 
 /// Messages for a client, in their order.
 #[derive(Default)]
@@ -41,7 +43,11 @@ struct State {
     has_ended: bool,
     /// Only the answer was said, and nothing before it.
     is_answer_alone: bool,
-    /// What the answer refuses, where that is a matter of who asks.
+    /// It is decided at this moment whether the request is served at all.
+    is_admitting: bool,
+    /// Whoever waits for the beginning waits for that decision alone.
+    awaits_admission: bool,
+    /// Why the answer refuses, where that has a status.
     refusal: Option<Refusal>,
     /// The number of the first event that no reader has had.
     unread: u64,
@@ -54,12 +60,14 @@ struct State {
     beginning: Option<Waker>,
 }
 
-/// Why a call is refused that others may make.
+/// Why a call is refused that may be made by others, later, or elsewhere.
 pub(crate) enum Refusal {
     /// Its principal may not make it.
     Denied(AccessDenial),
     /// A limit leaves no room for it: when to try again.
     Exceeded(Duration),
+    /// This server serves nobody now: another one may.
+    Unserved,
 }
 
 /// What comes next on a stream.
@@ -178,15 +186,22 @@ impl Stream {
 
     /// Waits for the beginning of an answer, for so long.
     pub(crate) async fn beginning(&self, patience: Duration) -> Beginning {
-        let begun = std::future::poll_fn(|context| {
-            let mut state = self.state.lock();
-            if state.has_ended || !state.events.is_empty() || state.first > 0 {
-                return Poll::Ready(());
-            }
-            state.beginning = Some(context.waker().clone());
-            Poll::Pending
-        });
-        let _ = timeout(patience, begun).await;
+        let begun = |is_late: bool| {
+            std::future::poll_fn(move |context| {
+                let mut state = self.state.lock();
+                let is_begun = state.has_ended || !state.events.is_empty() || state.first > 0;
+                if is_begun || is_late && !state.is_admitting {
+                    return Poll::Ready(());
+                }
+                state.beginning = Some(context.waker().clone());
+                state.awaits_admission = is_late;
+                Poll::Pending
+            })
+        };
+        if timeout(patience, begun(false)).await.is_err() {
+            // Once it is a stream, no status can say that another server is to be asked.
+            let _ = timeout(ADMISSION_TIME, begun(true)).await;
+        }
         let mut state = self.state.lock();
         match (state.has_ended, state.events.is_empty() && state.first == 0) {
             (true, true) => Beginning::Nothing,
@@ -279,6 +294,17 @@ impl Channel for Stream {
 
     fn denies(&self, denial: AccessDenial) {
         self.state.lock().refusal = Some(Refusal::Denied(denial));
+    }
+
+    fn admission(&self, admission: Admission) {
+        let mut state = self.state.lock();
+        state.is_admitting = admission == Admission::Pending;
+        if admission == Admission::Refused {
+            state.refusal = Some(Refusal::Unserved);
+        }
+        if !state.is_admitting && state.awaits_admission {
+            state.beginning.take().into_iter().for_each(Waker::wake);
+        }
     }
 
     fn exceeds(&self, retry_after: Duration) {

@@ -4,8 +4,8 @@
 //! `metrics` writes the figures as Prometheus reads them, `process` those of the process. [`Spans`] sends a span for
 //! each call to a collector.
 //!
-//! Invariants: a probe is answered in time, whatever else waits; it says no more than yes or no; nothing that is asked
-//! here changes anything, or is started by it.
+//! Invariants: a probe is answered in time, whatever else waits; a server is ready if a call would be served now, as the one
+//! function finds that decides about each call; nothing that is asked here changes what calls would find.
 
 mod listen;
 mod metrics;

@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::ready::Readiness;
+use crate::ready::{NotReady, Readiness};
 use crate::{Watched, metrics};
 
 /// Most connections at once: for a newer one the oldest has to go, so that a probe is answered whoever holds how many.
@@ -125,15 +125,13 @@ async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes
     }
     match request.uri().path() {
         "/livez" => said(StatusCode::OK, "alive\n"),
-        "/readyz" if shared.watched.server.is_ending() => not_ready(),
-        "/readyz" => {
-            if shared.readiness.is_ready().await {
-                said(StatusCode::OK, "ready\n")
-            } else {
-                not_ready()
+        "/readyz" => match shared.readiness.check().await {
+            Ok(()) => said(StatusCode::OK, "ready\n"),
+            Err(NotReady { reason, why }) => {
+                with(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("not ready ({reason}): {why}\n"))
             }
-        }
-        "/metrics" => match metrics::text(&shared.watched, shared.readiness.is_ready().await) {
+        },
+        "/metrics" => match metrics::text(&shared.watched, shared.readiness.check().await.err()) {
             Ok(text) => with(StatusCode::OK, OPEN_METRICS, text),
             Err(error) => {
                 tracing::error!("the figures cannot be written: {error}");
@@ -149,10 +147,6 @@ fn is_local(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |(name, _)| name);
     ["localhost", "127.0.0.1", "[::1]"].contains(&name)
-}
-
-fn not_ready() -> Response<Full<Bytes>> {
-    said(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
 }
 
 fn said(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {

@@ -12,8 +12,10 @@ use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::Registry;
 use scorpiox_audit::{Cost, Counts};
 use scorpiox_http::Load;
+use scorpiox_records::AuditState;
 
 use crate::Watched;
+use crate::ready::{NotReady, reasons};
 #[cfg(unix)]
 use crate::process;
 
@@ -21,9 +23,9 @@ use crate::process;
 const BOUNDS: [u64; 15] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 120_000];
 
 /// All figures at this moment.
-pub(crate) fn text(watched: &Watched, is_ready: bool) -> Result<String, fmt::Error> {
+pub(crate) fn text(watched: &Watched, not_ready: Option<NotReady>) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Snapshot::of(watched, is_ready)));
+    registry.register_collector(Box::new(Snapshot::of(watched, not_ready)));
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
@@ -36,7 +38,9 @@ struct Snapshot {
     principals: Vec<Counted>,
     load: Load,
     database: Option<[usize; 2]>,
-    is_ready: bool,
+    not_ready: Option<NotReady>,
+    refusals: Vec<([Label; 2], u64)>,
+    audits: Vec<(String, AuditState)>,
 }
 
 /// A label, with its value.
@@ -46,10 +50,16 @@ type Label = (&'static str, String);
 type Counted = ([Label; 2], Counts);
 
 impl Snapshot {
-    fn of(watched: &Watched, is_ready: bool) -> Self {
+    fn of(watched: &Watched, not_ready: Option<NotReady>) -> Self {
         let (mut tools, mut principals) = (Vec::new(), Vec::new());
+        let (mut refusals, mut audits) = (Vec::new(), Vec::new());
         for (workspace, opened) in watched.server.workspaces() {
             let figures = opened.records().figures();
+            let refused = opened.records().refusals().into_iter();
+            refusals.extend(
+                refused.map(|(why, count)| ([("workspace", workspace.clone()), ("why", why.to_owned())], count)),
+            );
+            audits.push((workspace.clone(), opened.records().audit_state()));
             let labelled = |kind: &'static str, counts: BTreeMap<String, Counts>| {
                 let workspace = workspace.clone();
                 counts
@@ -64,7 +74,9 @@ impl Snapshot {
             principals,
             load: watched.server.load(),
             database: watched.database.as_ref().map(|database| database.connections()),
-            is_ready,
+            not_ready,
+            refusals,
+            audits,
         }
     }
 }
@@ -77,6 +89,20 @@ pub(crate) fn gauge(
     value: &impl EncodeGaugeValue,
 ) -> fmt::Result {
     encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(value)
+}
+
+/// A family of gauges that say yes or no, each with its labels.
+fn gauges<const N: usize>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl IntoIterator<Item = ([Label; N], bool)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, value) in values {
+        family.encode_family(&labels)?.encode_gauge(&u64::from(value))?;
+    }
+    Ok(())
 }
 
 /// A family of counters, each with its labels.
@@ -100,6 +126,7 @@ impl Collector for Snapshot {
         self.server(encoder)?;
         self.tools(encoder)?;
         self.principals(encoder)?;
+        self.audit(encoder)?;
         #[cfg(unix)]
         process::encode(encoder)?;
         Ok(())
@@ -113,7 +140,11 @@ impl Snapshot {
         let info = encoder.encode_descriptor("scorpiox_build", "The program", None, MetricType::Info);
         info?.encode_info(&version)?;
         let help = "1 if calls would be served";
-        gauge(encoder, "scorpiox_ready", help, &u64::from(self.is_ready))?;
+        gauge(encoder, "scorpiox_ready", help, &u64::from(self.not_ready.is_none()))?;
+        let help = "1 for the reason why calls would not be served";
+        let unready = self.not_ready.as_ref().map(|why| why.reason);
+        let each = reasons().map(|reason| ([("reason", reason.to_owned())], unready == Some(reason)));
+        gauges(encoder, "scorpiox_not_ready", help, each)?;
         for (name, help, value) in [
             ("scorpiox_connections", "Connections of clients", connections),
             ("scorpiox_sessions", "Sessions that are held", sessions),
@@ -130,6 +161,21 @@ impl Snapshot {
         }
         let answers = answered.iter().map(|(code, count)| ([("code", code.to_string())], *count));
         counters(encoder, "scorpiox_http_responses", "Requests that were answered, by status", answers)
+    }
+
+    /// Figures of the audit, and of what was refused.
+    fn audit(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let refusals = self.refusals.iter().cloned();
+        counters(encoder, "scorpiox_calls_refused", "Refused calls, by the reason", refusals)?;
+        let label = |workspace: &str| ("workspace", workspace.to_owned());
+        let blocked = self.audits.iter().map(|(workspace, state)| ([label(workspace)], state.is_blocked));
+        let help = "1 while lines of the audit cannot be written";
+        gauges(encoder, "scorpiox_audit_blocked", help, blocked)?;
+        let exports = self.audits.iter().flat_map(|(workspace, state)| {
+            let each = state.exports.iter();
+            each.map(move |(place, takes)| ([label(workspace), ("place", place.clone())], !takes))
+        });
+        gauges(encoder, "scorpiox_audit_export_down", "1 while an export takes no lines", exports)
     }
 
     fn tools(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -5,6 +5,7 @@
 //! thread of its own write what is there: a disk that is slow must not keep deadlines from being seen.
 //! Nothing is opened, and no thread started, before there is something to write.
 
+mod admission;
 mod call_error;
 mod exports;
 mod recorder;
@@ -14,6 +15,7 @@ mod visits;
 mod watcher;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
@@ -28,6 +30,7 @@ use scorpiox_operator::Operator;
 use scorpiox_policy::{AuditPolicy, Policy};
 use scorpiox_text::line;
 
+pub use admission::{AuditState, Unserved};
 pub use call_error::{CallError, NO_POLICY, NOT_APPROVED};
 pub use exports::check as check_exports;
 pub use recorder::{account, machine, rule_texts};
@@ -75,7 +78,8 @@ struct Audit {
     /// No call without a line.
     required: bool,
     refusals: Refusals,
-    has_complained: AtomicBool,
+    /// Lines could not be written when that was tried last.
+    is_blocked: AtomicBool,
 }
 
 /// Whether there is something to post.
@@ -150,6 +154,11 @@ impl Records {
         Recording::new(self, client, Subject::Method(method), uses)
     }
 
+    /// Calls that were refused, by the reason.
+    pub fn refusals(&self) -> BTreeMap<&'static str, u64> {
+        self.figures.refusals()
+    }
+
     fn audit(&self) -> Option<&Audit> {
         let audit = self.audit.get_or_init(|| {
             let policy = wanted(self.shell.operator());
@@ -163,7 +172,7 @@ impl Records {
                 arguments: policy.arguments.value,
                 required: policy.required.value,
                 refusals: Refusals::default(),
-                has_complained: AtomicBool::new(false),
+                is_blocked: AtomicBool::new(false),
             })
         });
         audit.as_ref()

@@ -1,17 +1,18 @@
 //! One call, from its beginning to its line.
 
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{
-    BUILT_IN, Called, ClientName, Component, Cost, Entry, LogError, NOT_RECORDED, Outcome, PluginLabel, Uses,
-    time,
+    BUILT_IN, Called, ClientName, Component, Cost, Entry, NOT_RECORDED, Outcome, PluginLabel, Uses, time,
 };
+use scorpiox_exchange::{Admission, Reply};
 use scorpiox_executor::threads;
 
 use super::{Audit, Records};
+use crate::admission::Unserved;
 use crate::call_error::CallError;
 use crate::watcher::{self, Ended};
 use scorpiox_operator::OperatorError;
@@ -66,6 +67,8 @@ pub struct Recording<'a> {
     worked: Option<Duration>,
     /// Told of what it touches.
     pub uses: Uses,
+    /// The reason for which it is refused, where no call is served.
+    unserved: OnceLock<&'static str>,
     is_finished: bool,
 }
 
@@ -88,30 +91,26 @@ impl<'a> Recording<'a> {
             begun: Instant::now(),
             worked: is_counted.then(threads::time),
             uses: uses.clone(),
+            unserved: OnceLock::new(),
             is_finished: false,
         }
     }
 
-    /// Refuses the call where the operator's policy cannot be used, and where no line could be written of it and
-    /// the operator wants no such call.
-    pub fn permit(&self) -> Result<(), CallError> {
-        // Nobody knows what it says of this tool.
-        let shell = &self.records.shell;
-        if let Err(error) = shell.operator().policy() {
-            return Err(self.refused_by_policy(&error));
-        }
-        if let Err(error) = shell.operator().check_current() {
-            // What it runs was allowed by what holds no more.
-            shell.shut_down();
-            return Err(self.refused_by_policy(&error));
-        }
-        match self.records.audit() {
-            Some(audit) if audit.required => audit.check(),
-            _ => Ok(()),
-        }
+    /// Refuses the call where no call is served now, and says so to its channel.
+    pub fn permit(&self, reply: &Reply) -> Result<(), CallError> {
+        reply.admission(Admission::Pending);
+        let admission = self.records.admission();
+        reply.admission(if admission.is_ok() { Admission::Granted } else { Admission::Refused });
+        admission.map_err(|unserved| {
+            let _ = self.unserved.set(unserved.reason());
+            match unserved {
+                Unserved::Policy(error) => self.refused_by_policy(&error),
+                Unserved::Audit(_) | Unserved::Export(_) => refusal("was not run", &unserved),
+            }
+        })
     }
 
-    /// What is wrong with the policy, or what it says of all calls; for the line, too.
+    /// Notes for the call's line what is wrong with the policy, or what it says of all calls.
     fn refused_by_policy(&self, error: &OperatorError) -> CallError {
         let why = error.to_string();
         match error {
@@ -157,6 +156,9 @@ impl<'a> Recording<'a> {
         } else {
             records.figures.add(&called);
         }
+        if let Outcome::Refused(why) = outcome {
+            records.figures.add_refusal(self.unserved.get().copied().unwrap_or(why));
+        }
         records.unposted.is_there.store(true, Ordering::Release);
         records.tell(&Ended {
             kind: self.subject.kind(),
@@ -197,7 +199,7 @@ impl<'a> Recording<'a> {
             let is_run = outcome != Outcome::Refused(NOT_RECORDED);
             // It was tried a moment ago, and waited for.
             let written = if is_run { audit.spool.drain_now() } else { audit.spool.drain() };
-            let written = written.inspect_err(|error| audit.complain(error));
+            let written = audit.wrote(written);
             if !is_run && written.is_err() {
                 audit.export_apart(|out| entry.push(out));
             }
@@ -257,10 +259,7 @@ impl Records {
 impl Records {
     /// Whether a line could be written of what a person is about to do, where the operator wants one.
     pub fn check_decision(&self) -> Result<(), CallError> {
-        match self.audit() {
-            Some(audit) if audit.required => audit.check(),
-            _ => Ok(()),
-        }
+        self.audit_admission().map_err(|unserved| refusal("was not run", &unserved))
     }
 
     /// What a person decides at the command line, before it holds, or what was refused to the person. Fails where the operator wants nothing without
@@ -286,7 +285,7 @@ impl Records {
             arguments: None,
         };
         audit.spool.push(|out| entry.push(out));
-        let written = audit.spool.drain_now().inspect_err(|error| audit.complain(error));
+        let written = audit.wrote(audit.spool.drain_now());
         written.or_else(
             |error| if audit.required { Err(refusal("was not carried out", &error)) } else { Ok(()) },
         )
@@ -305,25 +304,26 @@ impl Drop for Recording<'_> {
 impl Audit {
     /// Writes what waits. Tells the operator, once, when that fails.
     pub(super) fn drain(&self) {
-        match self.spool.drain() {
-            Ok(()) => {
-                self.has_complained.store(false, Ordering::Relaxed);
-                self.wake_exports();
+        if self.wrote(self.spool.drain()).is_ok() {
+            self.wake_exports();
+        }
+    }
+
+    /// Takes how an attempt to write ended: the operator is told once while that fails, and figures as long as it does.
+    pub(super) fn wrote<E: Display>(&self, written: Result<(), E>) -> Result<(), E> {
+        match &written {
+            Ok(()) => self.is_blocked.store(false, Ordering::Relaxed),
+            Err(error) if !self.is_blocked.swap(true, Ordering::Relaxed) => {
+                tracing::warn!("calls are not recorded: {error}");
             }
-            Err(error) => self.complain(&error),
+            Err(_) => {}
         }
+        written
     }
 
-    /// Whether a call may run where each needs a line: it could be written now, and every export has those before it.
-    pub(super) fn check(&self) -> Result<(), CallError> {
-        self.spool.check().map_err(|error| refusal("was not run", &error))?;
-        self.ensure_exports().map_err(|error| refusal("was not run", &error))
-    }
-
-    fn complain(&self, error: &LogError) {
-        if !self.has_complained.swap(true, Ordering::Relaxed) {
-            tracing::warn!("calls are not recorded: {error}");
-        }
+    /// Whether lines could not be written when that was tried last.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::Relaxed)
     }
 }
 

@@ -79,7 +79,7 @@ impl Records {
         let Some(audit) = self.audit() else { return Ok(()) };
         let is_needed = audit.required && visit.refused.is_none();
         if is_needed {
-            audit.check()?;
+            self.check_decision()?;
         }
         let uses = Uses::default();
         let (what, rule) = (format!("{} {}", visit.from, visit.path), visit.rule.unwrap_or(BUILT_IN));
@@ -115,6 +115,6 @@ impl Records {
         if audit.refusals.has_line(&Arc::from(of), kind, Instant::now(), line) {
             audit.spool.push(|out| entry.push(out));
         }
-        if is_needed { audit.check() } else { Ok(()) }
+        if is_needed { self.check_decision() } else { Ok(()) }
     }
 }

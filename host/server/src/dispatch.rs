@@ -68,7 +68,7 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
             return Err(error);
         }
     };
-    if let Err(refusal) = recording.permit() {
+    if let Err(refusal) = recording.permit(scope.reply) {
         // It did not run, so that nothing is withheld.
         let _ = recording.finish(refusal.outcome());
         return Err(RpcError::internal(refusal.to_string()));

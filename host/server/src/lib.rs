@@ -31,7 +31,7 @@ pub use app::App;
 pub use client::Client;
 pub use messages::{Step, Work};
 pub use rendering::ToolResult;
-pub use scorpiox_exchange::{Channel, Progress, Reply, Ticket};
+pub use scorpiox_exchange::{Admission, Channel, Progress, Reply, Ticket};
 pub use session::Transport;
 pub use session::{Audience, Session, SessionOptions};
 pub use workspace::{OpenStore, Workspace, WorkspaceOptions};

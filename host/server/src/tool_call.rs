@@ -78,7 +78,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     bound(scope, &tool);
     let room = Manner::room(scope, &tool);
     let invocation = Invocation { tool: &tool, arguments, client: &client, room, asked_by: Caller::Model };
-    let Ran { outcome, messages_waiting } = match recording.permit() {
+    let Ran { outcome, messages_waiting } = match recording.permit(scope.reply) {
         Ok(()) => run(scope, &invocation),
         Err(refusal) => refusal.into(),
     };

@@ -47,6 +47,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How long somebody waits who wants a place to have all lines.
 const ENSURE_TIME: Duration = Duration::from_secs(5);
+/// The same where the place took none before: a call is refused soon, so that another server can be asked.
+const RECOVER_TIME: Duration = Duration::from_secs(1);
 /// Most bytes of lines that wait and that the audit cannot take. What is more is in the audit alone, when it takes it.
 const MAX_APART_BYTES: usize = 256 * 1024;
 /// Enough for TLS.
@@ -210,23 +212,34 @@ impl Export {
         self.wake();
     }
 
-    /// Waits until the place has all lines that are written by now, for a bounded time.
+    /// Waits until the place has all lines that are written by now, for a bounded time: for a shorter one where it took
+    /// none before.
     pub fn ensure(&self) -> Result<(), ExportError> {
-        let mine = {
+        let (mine, time) = {
             let mut state = self.shared.lock();
             state.asked += 1;
             state.is_urgent = true;
-            state.asked
+            (state.asked, if state.failed.is_some() { RECOVER_TIME } else { ENSURE_TIME })
         };
         self.ring();
         let is_waiting = |state: &mut State| state.seen < mine && !state.has_ended;
         let mut state = self.shared.lock();
-        self.shared.bell.wait_while_for(&mut state, is_waiting, ENSURE_TIME);
+        self.shared.bell.wait_while_for(&mut state, is_waiting, time);
         match &state.failed {
             Some(error) => Err(error.clone()),
             None if state.seen < mine => Err(self.shared.named.failed(&"it does not take them in time")),
             None => Ok(()),
         }
+    }
+
+    /// The place, as messages call it.
+    pub fn place(&self) -> &str {
+        &self.shared.named.place
+    }
+
+    /// Whether it took lines when that was tried last. Waits for nothing.
+    pub fn takes(&self) -> bool {
+        self.shared.lock().failed.is_none()
     }
 
     /// The server ends: sends what there is until then, and no longer.
