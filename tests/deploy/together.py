@@ -1,11 +1,57 @@
 """together.py MANIFESTS POLICY: whether manifests name what is there. Writes the policy of their map into POLICY."""
 
+import ipaddress
 import pathlib
 import sys
+import tomllib
+from urllib.parse import urlsplit
 
 import yaml
 
 APPLICATION = {"app.kubernetes.io/name": "scorpiox-code"}
+# Addresses that the names of the examples stand for: `database`, `logs` and `web` are not opened to each other.
+NAMES = {"db.example.com": "192.0.2.10", "logs.example.com": "192.0.2.65", "login.example.com": "203.0.113.20"}
+PORTS = {"https": 443, "http": 80, "postgres": 5432, "tls": 6514, "tcp": 601}
+# Ports that every server needs, whatever its policy names: names of hosts, and the public web of WebSearch and ReadDocs.
+ALWAYS = {53, 80, 443}
+
+
+def destinations(policy):
+    """Each place outside of the pod that a policy has the server send to: (name, port)."""
+    policy = tomllib.loads(policy)
+    http, audit = policy.get("http", {}), policy.get("audit", {})
+    auth, observe = http.get("auth", {}), http.get("observe", {})
+    urls = [auth.get("jwks_url"), observe.get("traces"), policy.get("store", {}).get("address"), *audit.get("export", [])]
+    urls += [issuer.get("jwks_url") for issuer in auth.get("issuers", {}).values()]
+    for url in filter(None, urls):
+        parts = urlsplit(url)
+        if parts.hostname and "://" in url:
+            yield parts.hostname, parts.port or PORTS[parts.scheme]
+
+
+def admits(rule, address, port):
+    """Whether a rule of egress admits TCP to an address and a port."""
+    address = ipaddress.ip_address(address)
+    blocks = [peer["ipBlock"] for peer in rule.get("to", []) if "ipBlock" in peer]
+    inside = any(address in ipaddress.ip_network(block["cidr"])
+                 and not any(address in ipaddress.ip_network(other) for other in block.get("except", []))
+                 for block in blocks if ipaddress.ip_network(block["cidr"]).version == address.version)
+    ports = {one["port"] for one in rule.get("ports", []) if one.get("protocol", "TCP") == "TCP"}
+    return inside and port in ports
+
+
+def check_network(policy, egress):
+    """Whether the network policy opens each place that the policy names, and no port beside those."""
+    needed = list(destinations(policy))
+    for name, port in needed:
+        assert any(admits(rule, NAMES[name], port) for rule in egress), f"nothing opens {name}:{port}, which the policy names"
+    opened = {one["port"] for rule in egress for one in rule["ports"]}
+    assert all(rule.get("ports") and rule.get("to") for rule in egress), "a rule of egress opens every port or every place"
+    assert opened == ALWAYS | {port for _, port in needed}, f"{opened} is opened, and the policy names {needed}"
+    for name, port in needed:
+        others = [other for other in NAMES if other != name and (other, port) not in needed]
+        for other in others if port not in ALWAYS else []:
+            assert not any(admits(rule, NAMES[other], port) for rule in egress), f"{other}:{port} is opened, too"
 
 
 def main():
@@ -30,6 +76,7 @@ def main():
     assert ("PersistentVolumeClaim", volumes["workspace"]["persistentVolumeClaim"]["claimName"]) in named
     policy = named["ConfigMap", volumes["policy"]["configMap"]["name"]]["data"]["policy.toml"]
     pathlib.Path(sys.argv[2]).write_text(policy)
+    check_network(policy, named["NetworkPolicy", "scorpiox-code"]["spec"]["egress"])
 
     ports = {port["name"]: port["containerPort"] for port in server["ports"]}
     probes = [server[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use scorpiox_rules::{NamePattern, Source};
+use scorpiox_rules::{NamePattern, Source, Sourced};
 use scorpiox_text::nearest;
 
 use crate::auth::Auth;
 use crate::http::HttpPolicy;
 use crate::limits::LimitsPolicy;
+use crate::principal::Principal;
 use crate::rules::AccessPolicy;
 use crate::served::ServedWorkspace;
 use crate::who::Who;
@@ -77,6 +78,7 @@ pub fn notes(
     served: &BTreeMap<String, ServedWorkspace>,
 ) -> Vec<Note> {
     let mut notes = nested(served);
+    notes.extend(groups_of_nobody(http, access));
     let Some(known) = Known::of(http) else { return notes };
     let rules = access.rules.iter().map(|(name, rule)| (format!("access.{name}"), rule.source, &rule.who));
     let limits = limits.rules.iter().map(|(name, rule)| (format!("limits.{name}"), rule.source, &rule.who));
@@ -86,6 +88,100 @@ pub fn notes(
     let all = rules.chain(limits).chain(workspaces).chain(admin);
     notes.extend(all.flat_map(|(table, source, who)| known.of_table(&table, source, who)));
     notes
+}
+
+/// Where every valid token may use one of these tools, which run commands: what a strict operator wants to know.
+pub fn open_to_all(http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> Vec<Note> {
+    if !http.is_set() {
+        return Vec::new();
+    }
+    let everybody = Everybody::of(http);
+    let mut notes: Vec<Note> = Vec::new();
+    for tool in tools {
+        let mut deciding = Some(access);
+        let mut opened = None;
+        // What holds for all users of the machine, and what narrows it: both have to open a tool.
+        while let Some(rules) = deciding {
+            let Some(by) = everybody.opening(http, rules, tool) else {
+                opened = None;
+                break;
+            };
+            opened = Some(by);
+            deciding = rules.outer.as_deref();
+        }
+        let Some((before, source)) = opened else { continue };
+        match notes.iter_mut().find(|(known, at, _)| (known, &*at) == (&before, &source)) {
+            Some((_, _, after)) => *after = format!("{after}, and {tool}"),
+            None => notes.push((before, source, format!(": every valid token may use {tool}"))),
+        }
+    }
+    for (_, _, after) in &mut notes {
+        after.push_str("; write a rule of [access] that allows it to a group alone");
+    }
+    notes
+}
+
+/// What is true of each token that is let in.
+struct Everybody {
+    /// Each token of the policy, where it alone says who there is.
+    tokens: Option<Vec<Principal>>,
+    /// Scopes that every token needs.
+    scopes: BTreeSet<String>,
+}
+
+impl Everybody {
+    fn of(http: &HttpPolicy) -> Self {
+        let scopes = match &http.auth.value {
+            Auth::Jwt(jwt) => jwt.scopes.clone(),
+            Auth::OwnToken | Auth::Tokens(_) | Auth::Nothing => BTreeSet::new(),
+        };
+        let names = Known::of(http).map(|known| known.names);
+        Self { tokens: names.map(|names| names.iter().map(|name| http.principal(name)).collect()), scopes }
+    }
+
+    /// Whether a table is for each of them. One that names the owner of the one token is for nobody else.
+    fn are_meant(&self, who: &Who) -> bool {
+        if who.is_everybody() {
+            return true;
+        }
+        if let Some(tokens) = &self.tokens {
+            // A single token is its owner's: a rule that names it is meant for that.
+            return tokens.len() > 1 && tokens.iter().all(|token| who.admits(token));
+        }
+        let is_any = |names: &Vec<NamePattern>| names.iter().any(|name| *name == NamePattern::any());
+        who.principals.as_ref().is_none_or(is_any)
+            && who.groups.is_none()
+            && who.scopes.is_subset(&self.scopes)
+    }
+
+    /// What opens a tool to all of them: what is said of it, and where that stands.
+    fn opening(&self, http: &HttpPolicy, access: &AccessPolicy, tool: &str) -> Option<(String, Source)> {
+        let covers = |listed: &[Sourced<NamePattern>]| listed.iter().any(|rule| rule.value.covers(tool));
+        let meant = || access.rules.iter().filter(|(_, rule)| self.are_meant(&rule.who));
+        if meant().any(|(_, rule)| covers(&rule.deny)) {
+            return None;
+        }
+        if access.rules.values().all(|rule| rule.allow.is_none()) {
+            return Some(("no rule of [access] has `allow`".to_owned(), http.auth.source));
+        }
+        let opening = meant().find(|(_, rule)| rule.allow.as_deref().is_some_and(covers));
+        opening.map(|(name, rule)| (format!("[access.{name}] is for everybody"), rule.allow_origin))
+    }
+}
+
+/// Groups that rules name while no token can have any: such a rule is for nobody.
+fn groups_of_nobody(http: &HttpPolicy, access: &AccessPolicy) -> Vec<Note> {
+    let has_groups = match &http.auth.value {
+        Auth::Jwt(jwt) => jwt.groups_claim.is_some(),
+        Auth::OwnToken | Auth::Tokens(_) | Auth::Nothing => true,
+    };
+    let named = access.rules.iter().filter(|(_, rule)| !has_groups && rule.who.groups.is_some());
+    named
+        .map(|(name, rule)| {
+            let after = ", and no token has any: [http.auth] has no `groups_claim`".to_owned();
+            (format!("[access.{name}] is for groups"), rule.source, after)
+        })
+        .collect()
 }
 
 /// Workspaces of which one lies in the other: whoever may run commands in the outer one has the files of both.

@@ -82,7 +82,8 @@ mod tests {
 
     /// What comes of a call; `None` where it is left to the rest of the filter.
     fn run(program: &[sock_filter], architecture: u32, number: u64, arguments: [u64; 6]) -> Option<u32> {
-        let mut told = vec![number.to_le_bytes()[..4].to_vec(), architecture.to_le_bytes().to_vec(), vec![0; 8]];
+        let mut told =
+            vec![number.to_le_bytes()[..4].to_vec(), architecture.to_le_bytes().to_vec(), vec![0; 8]];
         told.extend(arguments.iter().map(|argument| argument.to_le_bytes().to_vec()));
         let told = told.concat();
         let (mut at, mut held) = (0, 0);
@@ -118,8 +119,20 @@ mod tests {
         // BTRFS_IOC_SNAP_CREATE, its second form, BTRFS_IOC_SUBVOL_CREATE, FS_IOC_SETFLAGS, FS_IOC_ENABLE_VERITY,
         // FIDEDUPERANGE, TIOCSTI, TIOCSETD, SIOCSIFFLAGS, SIOCGSKNS, NS_GET_USERNS.
         let closed = [
-            0x5000_9401, 0x5000_9417, 0x5000_940e, 0x4008_6602, 0x4080_6685, 0xc018_9436, 0x5412, 0x5423,
-            0x8914, 0x894c, 0xb701, 0, 1, 0xffff_ffff,
+            0x5000_9401,
+            0x5000_9417,
+            0x5000_940e,
+            0x4008_6602,
+            0x4080_6685,
+            0xc018_9436,
+            0x5412,
+            0x5423,
+            0x8914,
+            0x894c,
+            0xb701,
+            0,
+            1,
+            0xffff_ffff,
         ];
         for request in closed {
             for request in [request, request | 1 << 32, request | 0xffff_ffff << 32] {
@@ -151,7 +164,12 @@ mod tests {
     fn owners_of_descriptors_are_chosen_where_signals_stay_inside() {
         for command in [8, 10, 15] {
             let ask = |shared| {
-                run(&program(shared), OWN_ARCHITECTURE, libc::SYS_fcntl.unsigned_abs(), [0, command, 0, 0, 0, 0])
+                run(
+                    &program(shared),
+                    OWN_ARCHITECTURE,
+                    libc::SYS_fcntl.unsigned_abs(),
+                    [0, command, 0, 0, 0, 0],
+                )
             };
             assert_eq!((ask(false), ask(true)), (ALLOWED, refused(libc::EINVAL)), "{command}");
         }

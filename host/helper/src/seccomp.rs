@@ -147,7 +147,8 @@ fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     }
     conditional(&mut rules, shared)?;
     let architecture = std::env::consts::ARCH.try_into()?;
-    let listed: BpfProgram = SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()?;
+    let listed: BpfProgram =
+        SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()?;
     let mut program = many_in_one::program(shared.processes);
     program.extend(listed);
     Ok(program)

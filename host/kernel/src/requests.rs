@@ -36,20 +36,8 @@ const fn options(level: u32, allowed: &'static [u32]) -> Requests {
 /// Always. The first entry that fits decides, so that the last one of a call refuses what is left of it.
 pub const ALWAYS: &[Requests] = &[
     second(libc::SYS_ioctl, IOCTL, libc::ENOTTY),
-    Requests {
-        call: libc::SYS_prctl,
-        within: None,
-        argument: 0,
-        allowed: PRCTL,
-        error: libc::EINVAL,
-    },
-    Requests {
-        call: libc::SYS_seccomp,
-        within: None,
-        argument: 0,
-        allowed: SECCOMP,
-        error: libc::EINVAL,
-    },
+    Requests { call: libc::SYS_prctl, within: None, argument: 0, allowed: PRCTL, error: libc::EINVAL },
+    Requests { call: libc::SYS_seccomp, within: None, argument: 0, allowed: SECCOMP, error: libc::EINVAL },
     options(SOL_SOCKET, SOCKET_OPTIONS),
     options(6, TCP_OPTIONS),
     options(17, UDP_OPTIONS),
@@ -81,36 +69,36 @@ const OWNERS: usize = 3;
 /// `FS_IOC_SETVERSION` (attributes of what is open for reading), `FIDEDUPERANGE` (extents of what is open for reading),
 /// `FIOSETOWN` and `SIOCSPGRP` (who is signalled), all that changes a network.
 const IOCTL: &[u32] = &[
-    0x5401, // TCGETS: whether it is a terminal
-    0x541b, // FIONREAD, SIOCINQ
-    0x5421, // FIONBIO
-    0x5451, // FIOCLEX
-    0x5450, // FIONCLEX
-    0x5413, // TIOCGWINSZ
-    0x540f, // TIOCGPGRP
-    0x5410, // TIOCSPGRP
-    0x5402, // TCSETS
-    0x5403, // TCSETSW
-    0x5404, // TCSETSF
+    0x5401,      // TCGETS: whether it is a terminal
+    0x541b,      // FIONREAD, SIOCINQ
+    0x5421,      // FIONBIO
+    0x5451,      // FIOCLEX
+    0x5450,      // FIONCLEX
+    0x5413,      // TIOCGWINSZ
+    0x540f,      // TIOCGPGRP
+    0x5410,      // TIOCSPGRP
+    0x5402,      // TCSETS
+    0x5403,      // TCSETSW
+    0x5404,      // TCSETSF
     0x802c_542a, // TCGETS2
     0x402c_542b, // TCSETS2
     0x402c_542c, // TCSETSW2
     0x402c_542d, // TCSETSF2
-    0x5405, // TCGETA
-    0x5406, // TCSETA
-    0x5407, // TCSETAW
-    0x5408, // TCSETAF
-    0x5409, // TCSBRK, as `tcdrain` has it
-    0x540a, // TCXONC
-    0x540b, // TCFLSH
-    0x5411, // TIOCOUTQ, SIOCOUTQ
-    0x5414, // TIOCSWINSZ
-    0x5422, // TIOCNOTTY
-    0x5424, // TIOCGETD
-    0x5429, // TIOCGSID
+    0x5405,      // TCGETA
+    0x5406,      // TCSETA
+    0x5407,      // TCSETAW
+    0x5408,      // TCSETAF
+    0x5409,      // TCSBRK, as `tcdrain` has it
+    0x540a,      // TCXONC
+    0x540b,      // TCFLSH
+    0x5411,      // TIOCOUTQ, SIOCOUTQ
+    0x5414,      // TIOCSWINSZ
+    0x5422,      // TIOCNOTTY
+    0x5424,      // TIOCGETD
+    0x5429,      // TIOCGSID
     0x8004_5430, // TIOCGPTN
-    0x5452, // FIOASYNC: nginx, with the owners of `fcntl`
-    0x5460, // FIOQSIZE
+    0x5452,      // FIOASYNC: nginx, with the owners of `fcntl`
+    0x5460,      // FIOQSIZE
     // Sharing extents: the kernel asks for a descriptor that is open for writing, and `cp` for this.
     0x4004_9409, // FICLONE
     0x4020_940d, // FICLONERANGE
@@ -121,22 +109,22 @@ const IOCTL: &[u32] = &[
     0x801c_581f, // FS_IOC_FSGETXATTR
     0x2,         // FIGETBSZ
     // What a network has, of which a command sees its own, or the one that it may use anyway.
-    0x8905, // SIOCATMARK
-    0x8910, // SIOCGIFNAME
-    0x8912, // SIOCGIFCONF
-    0x8913, // SIOCGIFFLAGS
-    0x8915, // SIOCGIFADDR
-    0x8917, // SIOCGIFDSTADDR
-    0x8919, // SIOCGIFBRDADDR
-    0x891b, // SIOCGIFNETMASK
-    0x891d, // SIOCGIFMETRIC
-    0x8921, // SIOCGIFMTU
-    0x8927, // SIOCGIFHWADDR
-    0x8933, // SIOCGIFINDEX
-    0x8942, // SIOCGIFTXQLEN
-    0x8970, // SIOCGIFMAP
-    0x8906, // SIOCGSTAMP
-    0x8907, // SIOCGSTAMPNS
+    0x8905,      // SIOCATMARK
+    0x8910,      // SIOCGIFNAME
+    0x8912,      // SIOCGIFCONF
+    0x8913,      // SIOCGIFFLAGS
+    0x8915,      // SIOCGIFADDR
+    0x8917,      // SIOCGIFDSTADDR
+    0x8919,      // SIOCGIFBRDADDR
+    0x891b,      // SIOCGIFNETMASK
+    0x891d,      // SIOCGIFMETRIC
+    0x8921,      // SIOCGIFMTU
+    0x8927,      // SIOCGIFHWADDR
+    0x8933,      // SIOCGIFINDEX
+    0x8942,      // SIOCGIFTXQLEN
+    0x8970,      // SIOCGIFMAP
+    0x8906,      // SIOCGSTAMP
+    0x8907,      // SIOCGSTAMPNS
     0x8004_5200, // RNDGETENTCNT
     // A supervisor's, about questions. No command has such a descriptor, and a tree of processes has one.
     0xc050_2100, // SECCOMP_IOCTL_NOTIF_RECV

@@ -15,9 +15,9 @@ use scorpiox_http::Load;
 use scorpiox_records::AuditState;
 
 use crate::Watched;
-use crate::ready::{NotReady, reasons};
 #[cfg(unix)]
 use crate::process;
+use crate::ready::{NotReady, reasons};
 
 /// Times by which calls are told apart, in milliseconds: from a call that stays in memory to a long command.
 const BOUNDS: [u64; 15] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 120_000];
@@ -56,9 +56,10 @@ impl Snapshot {
         for (workspace, opened) in watched.server.workspaces() {
             let figures = opened.records().figures();
             let refused = opened.records().refusals().into_iter();
-            refusals.extend(
-                refused.map(|(why, count)| ([("workspace", workspace.clone()), ("why", why.to_owned())], count)),
-            );
+            refusals
+                .extend(refused.map(|(why, count)| {
+                    ([("workspace", workspace.clone()), ("why", why.to_owned())], count)
+                }));
             audits.push((workspace.clone(), opened.records().audit_state()));
             let labelled = |kind: &'static str, counts: BTreeMap<String, Counts>| {
                 let workspace = workspace.clone();

@@ -91,8 +91,9 @@ impl Readiness {
     fn look(&self) -> Result<(), NotReady> {
         let is_ready = self.workspaces.iter().try_for_each(|(name, workspace)| {
             self.found.lock().looks_at = Some(name.clone());
-            check(workspace).map_err(|NotReady { reason, why }| {
-                NotReady { reason, why: format!("the workspace {name}: {why}") }
+            check(workspace).map_err(|NotReady { reason, why }| NotReady {
+                reason,
+                why: format!("the workspace {name}: {why}"),
             })
         });
         let mut found = self.found.lock();
@@ -118,7 +119,8 @@ impl Found {
             Some((_, Err(why))) => why.clone(),
             _ => {
                 let name = self.looks_at.as_deref().unwrap_or_default();
-                let why = format!("the workspace {name}: its audit and its store did not answer within 0.8 s");
+                let why =
+                    format!("the workspace {name}: its audit and its store did not answer within 0.8 s");
                 NotReady { reason: UNDECIDED, why }
             }
         }

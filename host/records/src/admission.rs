@@ -32,7 +32,8 @@ impl fmt::Display for Unserved {
 
 impl Unserved {
     /// All reasons, as figures name them.
-    pub const REASONS: [&'static str; 5] = ["policy", "policy_changed", "workspace", "audit", "export"];
+    pub const REASONS: [&'static str; 5] =
+        ["policy_unusable", "policy_changed", "workspace", "audit", "export"];
 
     /// The reason in a word, one of [`Self::REASONS`].
     pub fn reason(&self) -> &'static str {

@@ -1,8 +1,8 @@
 //! One call, from its beginning to its line.
 
 use std::fmt::Display;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{

@@ -4,6 +4,8 @@ mod deployed;
 mod policies;
 mod reading;
 mod running;
+#[cfg(target_os = "linux")]
+mod unit;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,11 +19,12 @@ use sha2::{Digest as _, Sha256};
 use super::database::{serve, store};
 use super::proxies::free;
 
-const TOKEN: &str = "token-of-the-team-0123456789";
+pub(super) const TOKEN: &str = "token-of-the-team-0123456789";
 /// How long others may take to see what they are to see.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn policy(more: &str) -> String {
+/// A policy with one token, and more.
+pub(super) fn policy(more: &str) -> String {
     let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
     format!(
         "version = 1\n[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{hash}\"\n\
@@ -40,7 +43,8 @@ fn served(more: &str) -> (Program, HttpServer) {
 /// One that keeps what tools store in a database.
 fn served_by(database: &Postgres) -> (Program, HttpServer) {
     let program = Program::new();
-    let more = store(&database.database()) + "[http.observe]\nlisten = \"127.0.0.1:0\"\n";
+    let more = store(&database.database())
+        + "[http.observe]\nlisten = \"127.0.0.1:0\"\n[audit]\nexport = [\"tcp://127.0.0.1:9\"]\n";
     program.put("home/.scorpiox/policy.toml", policy(&more));
     let mut server = serve(&program);
     TOKEN.clone_into(&mut server.token);
@@ -165,8 +169,109 @@ fn a_server_whose_policy_changed_is_not_ready() {
     let at = server.watched_at();
     assert_eq!(get(at, "/readyz").0, 200);
     program.put("home/.scorpiox/policy.toml", policy("[http.observe]\nlisten = \"127.0.0.1:1\"\n"));
-    until("it is not ready", || (get(at, "/readyz").1 == "not ready\n").then_some(()));
-    assert_eq!((get(at, "/livez").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
+    let said = until("it is not ready", || Some(get(at, "/readyz").1).filter(|said| said != "ready\n"));
+    assert!(
+        said.starts_with("not ready (policy_changed): the workspace default: All tools are refused"),
+        "{said}"
+    );
+    assert_eq!((get(at, "/livez").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 503));
+    // So in a session.
+    let session = server.session("2025-11-25", json!({}));
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
+    assert_eq!(server.ask(&server.in_session(&session, 3, "tools/call", &params)).status, 503);
+    let (_, figures, _) = get(at, "/metrics");
+    let refused = "scorpiox_calls_refused_total{workspace=\"default\",why=\"policy_changed\"} 2";
+    for line in ["scorpiox_ready 0", "scorpiox_not_ready{reason=\"policy_changed\"} 1", refused] {
+        assert!(figures.lines().any(|found| found == line), "{line}:\n{figures}");
+    }
+}
+
+/// A log server that takes connections, or does not.
+fn log_server(address: SocketAddr) -> (Arc<AtomicBool>, thread::JoinHandle<()>) {
+    let ends = Arc::new(AtomicBool::new(false));
+    let listener = TcpListener::bind(address).expect("a port");
+    listener.set_nonblocking(true).expect("a mode");
+    let is_over = Arc::clone(&ends);
+    let takes = thread::spawn(move || {
+        let mut held = Vec::new();
+        while !is_over.load(Ordering::Relaxed) {
+            held.extend(listener.accept().ok());
+            let mut bytes = [0; 4096];
+            held.iter_mut().for_each(|(stream, _)| {
+                let _ = stream.set_nonblocking(true);
+                let _ = stream.read(&mut bytes);
+            });
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    (ends, takes)
+}
+
+#[test]
+fn a_server_whose_required_export_is_away_is_not_ready_and_refuses_calls_with_a_status() {
+    let logs = free();
+    let (_program, mut server) = served(&format!(
+        "[http.observe]\nlisten = \"127.0.0.1:0\"\n[audit]\nrequired = true\nexport = [\"tcp://{logs}\"]\n"
+    ));
+    let at = server.watched_at();
+    let list = || call(&server, "TaskManager", json!({ "action": "list" }));
+    // Nothing was sent before somebody asks whether it is ready.
+    let (status, said, _) = get(at, "/readyz");
+    assert!(status == 503 && said.starts_with("not ready (export): the workspace default: "), "{said}");
+    assert!(said.contains(&logs.to_string()), "{said}");
+    assert_eq!(list(), 503);
+    let (ends, takes) = log_server(logs);
+    until("it is ready", || (get(at, "/readyz").0 == 200).then_some(()));
+    assert_eq!(list(), 200);
+    ends.store(true, Ordering::Relaxed);
+    takes.join().expect("it ended");
+    until("it is not ready again", || (get(at, "/readyz").0 == 503).then_some(()));
+    assert_eq!(list(), 503);
+    let (_, figures, _) = get(at, "/metrics");
+    let down = format!("scorpiox_audit_export_down{{workspace=\"default\",place=\"tcp://{logs}\"}} 1");
+    let refused = "scorpiox_calls_refused_total{workspace=\"default\",why=\"export\"} 2";
+    for line in ["scorpiox_not_ready{reason=\"export\"} 1", &down, refused] {
+        assert!(figures.lines().any(|found| found == line), "{line}:\n{figures}");
+    }
+}
+
+/// A log server that answers nothing is found out within seconds, and no answer begins as a stream meanwhile.
+#[test]
+fn a_required_export_that_is_silent_is_refused_with_a_status_too() {
+    // Its queue of connections is full, so that the next one waits.
+    let listener =
+        rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None);
+    let listener = listener.expect("a socket");
+    rustix::net::bind(&listener, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("an address");
+    rustix::net::listen(&listener, 0).expect("it listens");
+    let logs = TcpListener::from(listener);
+    let at = logs.local_addr().expect("an address");
+    let queued: Vec<_> =
+        (0..8).map_while(|_| TcpStream::connect_timeout(&at, Duration::from_millis(200)).ok()).collect();
+    assert!(queued.len() < 8, "it takes more");
+    let (_program, server) = served(&format!("[audit]\nrequired = true\nexport = [\"tcp://{at}\"]\n"));
+    let begun = Instant::now();
+    assert_eq!(call(&server, "TaskManager", json!({ "action": "list" })), 503);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_server_whose_audit_is_blocked_is_not_ready() {
+    let (program, mut server) =
+        served("[http.observe]\nlisten = \"127.0.0.1:0\"\n[audit]\nrequired = true\n");
+    let at = server.watched_at();
+    assert_eq!((get(at, "/readyz").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
+    // A folder lies where the file should be.
+    let folder = program.home().join(".scorpiox/audit");
+    fs::rename(&folder, program.home().join("audit-was")).expect("renamed");
+    fs::write(&folder, "").expect("written");
+    until("it is not ready", || get(at, "/readyz").1.starts_with("not ready (audit): ").then_some(()));
+    assert_eq!(call(&server, "TaskManager", json!({ "action": "list" })), 503);
+    let (_, figures, _) = get(at, "/metrics");
+    for line in ["scorpiox_not_ready{reason=\"audit\"} 1", "scorpiox_audit_blocked{workspace=\"default\"} 1"]
+    {
+        assert!(figures.lines().any(|found| found == line), "{line}:\n{figures}");
+    }
 }
 
 #[test]
@@ -276,6 +381,7 @@ fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
     let (_program, mut server) = served_by(&database);
     let at = server.watched_at();
     assert_eq!((get(at, "/readyz").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
+    assert_eq!(call(&server, "PlanMode", json!({ "action": "status" })), 403);
     let (_, figures, _) = get(at, "/metrics");
     let names: std::collections::BTreeSet<_> = figures
         .lines()

@@ -4,12 +4,16 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
 use scorpiox_tests::program::ends_within;
 use serde_json::json;
+
+use super::observe::{TOKEN, policy};
 
 /// How long a proxy may take until it takes connections.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,24 +33,54 @@ impl Proxy {
         Self(HttpServer { child, address, token: token.to_owned(), output: None })
     }
 
-    /// nginx as Debian has it, with its buffers on, each request to the next of these.
+    /// nginx as Debian has it, with its buffers on, as the document has it, but with each request to the next of these.
     pub(super) fn nginx(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
+        let documented = documented("upstream scorpiox {");
+        let spread: String = documented.lines().filter(|line| !line.contains("hash ")).map(lined).collect();
+        Self::nginx_with(&spread, folder, backends, token)
+    }
+
+    /// The same, in which a client goes to one server, as in the document.
+    pub(super) fn documented_nginx(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
+        Self::nginx_with(&documented("upstream scorpiox {"), folder, backends, token)
+    }
+
+    fn nginx_with(block: &str, folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
-        // Without `max_fails=0` one that failed gets nothing for ten seconds, even where no other is left.
         let servers: String =
-            backends.iter().map(|backend| format!("server {backend} max_fails=0;")).collect();
+            backends.iter().map(|backend| format!("    server {backend} max_fails=0;\n")).collect();
+        let block = with_servers(block, "    server 10.0.0.", &servers);
+        let block: String =
+            block.lines().filter(|line| !line.contains("ssl_certificate")).map(lined).collect();
+        let listens = block.replace("listen 443 ssl;", &format!("listen {address};"));
+        assert_ne!(block, listens, "the document listens elsewhere");
         let text = format!(
             "user root; daemon off; pid nginx.pid; error_log error.log; events {{}}\nhttp {{\n  access_log off;\n  \
-             client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n  \
-             upstream servers {{ {servers} }}\n  \
-             server {{\n    listen {address};\n    location / {{\n      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      \
-             proxy_set_header Connection \"\";\n      proxy_set_header Host $host;\n      proxy_next_upstream error timeout http_503;\n      \
-             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n      proxy_read_timeout 1h;\n    }}\n  }}\n}}\n"
+             client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n{listens}}}\n"
         );
         fs::write(folder.join("nginx.conf"), text).expect("written");
         let mut command = Command::new("nginx");
         command.arg("-p").arg(folder).args(["-c", "nginx.conf", "-e", "error.log"]);
+        Self::start(command, address, token)
+    }
+
+    /// haproxy as the document has it, which learns of servers by their connections alone.
+    pub(super) fn documented_haproxy(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
+        let address = free();
+        fs::create_dir_all(folder).expect("a folder");
+        let servers = backends.iter().enumerate();
+        let servers: String =
+            servers.map(|(number, backend)| format!("    server s{number} {backend} check\n")).collect();
+        let block = with_servers(&documented("frontend mcp"), "    server ", &servers);
+        // These servers are of one machine, and have no probes.
+        let block: String = block.lines().filter(|line| !line.contains("check ")).map(lined).collect();
+        let listens = block.replace("bind :443 ssl crt /etc/haproxy/mcp.pem", &format!("bind {address}"));
+        assert_ne!(block, listens, "the document listens elsewhere");
+        let path = folder.join("haproxy.cfg");
+        fs::write(&path, listens).expect("written");
+        let mut command = Command::new("haproxy");
+        command.arg("-db").arg("-f").arg(path);
         Self::start(command, address, token)
     }
 
@@ -68,6 +102,32 @@ impl Proxy {
         command.arg("-db").arg("-f").arg(path);
         Self::start(command, address, token)
     }
+}
+
+/// The block of the document about HTTP that has this.
+fn documented(part: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/http.md");
+    let page = fs::read_to_string(path).expect("a document");
+    let block = page.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
+    block.into_iter().find(|block| block.contains(part)).expect("a block").to_owned()
+}
+
+fn lined(line: &str) -> String {
+    format!("{line}\n")
+}
+
+/// A block with these lines in the place of those that begin so.
+fn with_servers(block: &str, start: &str, servers: &str) -> String {
+    let (mut text, mut is_named) = (String::new(), false);
+    for line in block.lines() {
+        if !line.starts_with(start) {
+            text += &lined(line);
+        } else if !std::mem::replace(&mut is_named, true) {
+            text += servers;
+        }
+    }
+    assert!(is_named, "the document names no servers: {block}");
+    text
 }
 
 impl Drop for Proxy {
@@ -161,4 +221,72 @@ fn two_processes_behind_haproxy_serve_one_session() {
     assert_eq!(ended.status, 204, "{ended:?}");
     let after = two.ask(&two.in_session(&session, 31, "tools/list", &json!({})));
     assert_eq!(after.status, 404, "{after:?}");
+}
+
+/// Servers whose policies change, one after the other, and which are started again, while a client calls.
+fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
+    const CALLS: usize = 240;
+    let policy = |change: usize| policy(&format!("# {change}\n"));
+    let programs: Vec<_> = (0..3).map(|_| Program::new()).collect();
+    let mut servers: Vec<_> = programs
+        .iter()
+        .map(|program| {
+            program.put("home/.scorpiox/policy.toml", policy(0));
+            program.serve_http(0)
+        })
+        .collect();
+    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+    let proxy = start(&programs[0].home().join("proxy"), &addresses, TOKEN);
+    let (called, refused, is_over) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicBool::new(false));
+    let mut changes = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while called.load(Ordering::Relaxed) < CALLS || !is_over.load(Ordering::Relaxed) {
+                let params = json!({ "name": "Bash", "arguments": { "command": "echo served" } });
+                let answer = proxy.0.ask(&proxy.0.modern("tools/call", params));
+                if answer.status != 200 || !answer.body.contains("served") {
+                    refused.lock().expect("a lock").push(answer.body);
+                }
+                called.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let alone = |server: &HttpServer| {
+            let params = json!({ "name": "Bash", "arguments": { "command": "echo served" } });
+            HttpServer::asked(server.address, &proxy.0.modern("tools/call", params)).status
+        };
+        while changes < 6 || called.load(Ordering::Relaxed) < CALLS {
+            let machine = changes % 3;
+            changes += 1;
+            programs[machine].put("home/.scorpiox/policy.toml", policy(changes));
+            let begun = Instant::now();
+            while alone(&servers[machine]) != 503 {
+                assert!(begun.elapsed() < PATIENCE, "a server goes on under an older policy");
+            }
+            // Many calls come while it refuses each.
+            let before = called.load(Ordering::Relaxed);
+            while called.load(Ordering::Relaxed) < before + 20 {
+                assert!(begun.elapsed() < PATIENCE * 3, "calls do not go on");
+                std::thread::yield_now();
+            }
+            let port = servers[machine].address.port();
+            servers[machine].end();
+            servers[machine] = programs[machine].serve_http(port);
+            assert_eq!(alone(&servers[machine]), 200);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let refused = refused.into_inner().expect("a lock");
+    let (called, first) = (called.into_inner(), refused.first());
+    assert!(called >= CALLS && refused.is_empty(), "{} of {called}: {first:?}", refused.len());
+}
+
+#[test]
+fn behind_nginx_no_call_is_refused_while_policies_change() {
+    no_call_is_refused(Proxy::documented_nginx);
+    no_call_is_refused(Proxy::nginx);
+}
+
+#[test]
+fn behind_haproxy_no_call_is_refused_while_policies_change() {
+    no_call_is_refused(Proxy::documented_haproxy);
 }

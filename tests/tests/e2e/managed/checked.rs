@@ -98,3 +98,74 @@ fn a_policy_for_all_that_only_root_can_read_is_noted() {
         }
     }
 }
+
+#[test]
+fn strict_says_where_every_valid_token_may_run_commands() {
+    const JWT: &str = "[http]\nurl = \"https://mcp.example.com/mcp\"\n[http.auth]\nkind = \"jwt\"\nissuer = \"https://id.example.com\"\n\
+                       audiences = [\"https://mcp.example.com/mcp\"]\njwks_url = \"https://id.example.com/keys\"\nscopes = [\"mcp\"]\n\
+                       groups_claim = \"groups\"\n";
+    const TOKENS: &str = "[http.auth]\nkind = \"token\"\n\
+                          [http.auth.tokens.ann]\nsha256 = \"e7de771cdbff4ec629ced18855f2414100076bda072be0b81c90d98686e803ca\"\ngroups = [\"dev\"]\n\
+                          [http.auth.tokens.bob]\nsha256 = \"fbe7eb0ebdfba83e50f7c6ce197ba6ff97c3405a96931331f35b2c243afaca4b\"\ngroups = [\"dev\"]\n";
+    const OWN: &str = "[http.auth]\nkind = \"token\"\n";
+    const BOTH: &str = ": every valid token may use Bash, and BackgroundBash; write a rule of [access]";
+    const DEVELOPERS: &str = "[access.developers]\ngroups = [\"dev\"]\nallow = [\"*\"]\n";
+    const SAFE: &str = "[access.everybody]\nallow = [\"TaskManager\"]\n";
+    let program = Program::new();
+    let said = |auth: &str, access: &str| {
+        program.put("workspace/served.toml", format!("version = 1\n{auth}{access}"));
+        let (status, out, err) = program.run(&["policy", "check", "served.toml", "--strict"]);
+        assert!(err.is_empty(), "{err}");
+        (status.success(), out)
+    };
+    for (auth, access, note) in [
+        (JWT, String::new(), Some("note: no rule of [access] has `allow` (served.toml line 4)")),
+        (TOKENS, String::new(), Some("note: no rule of [access] has `allow` (served.toml line 2)")),
+        (OWN, String::new(), Some("note: no rule of [access] has `allow` (served.toml line 2)")),
+        (
+            JWT,
+            "[access.a]\nallow = [\"*\"]\n".to_owned(),
+            Some("note: [access.a] is for everybody (served.toml line 12)"),
+        ),
+        (
+            JWT,
+            "[access.a]\nprincipals = [\"*\"]\nallow = [\"B*\"]\n".to_owned(),
+            Some("note: [access.a] is for everybody"),
+        ),
+        // Each token has these scopes, and each of the file that group.
+        (
+            JWT,
+            "[access.a]\nscopes = [\"mcp\"]\nallow = [\"*\"]\n".to_owned(),
+            Some("note: [access.a] is for everybody"),
+        ),
+        (TOKENS, DEVELOPERS.to_owned(), Some("note: [access.developers] is for everybody")),
+        (
+            JWT,
+            "[access.a]\ndeny = [\"TaskManager\"]\n".to_owned(),
+            Some("note: no rule of [access] has `allow`"),
+        ),
+        (JWT, format!("{SAFE}{DEVELOPERS}"), None),
+        (OWN, format!("{SAFE}[access.owner]\nprincipals = [\"owner\"]\nallow = [\"*\"]\n"), None),
+        (JWT, "[access.a]\nallow = [\"*\"]\n[access.b]\ndeny = [\"Ba*\"]\n".to_owned(), None),
+        (JWT, "[tools]\ndeny = [\"Bash\", \"BackgroundBash\"]\n".to_owned(), None),
+    ] {
+        let (is_good, out) = said(auth, &access);
+        assert_eq!(is_good, note.is_none(), "{auth}{access}{out}");
+        assert!(note.is_none_or(|note| out.contains(note) && out.contains(BOTH)), "{auth}{access}{out}");
+    }
+    let (_, out) = said(JWT, "[access.a]\ndeny = [\"Bash\"]\n");
+    assert!(out.contains(": every valid token may use BackgroundBash; write"), "{out}");
+    // A group that no token can have opens nothing.
+    let (is_good, out) =
+        said(&JWT.replace("groups_claim = \"groups\"\n", ""), &format!("{SAFE}{DEVELOPERS}"));
+    assert!(!is_good && out.contains("note: [access.developers] is for groups"), "{out}");
+    // Without --strict it is a policy like another.
+    let (status, out, _) = program.run(&["policy", "check", "served.toml"]);
+    assert!(status.success(), "{out}");
+    // What is shipped says more.
+    for shipped in ["kustomize/base", "kustomize/overlays/example", "compose"] {
+        let path = format!("{}/../deploy/{shipped}/policy.toml", env!("CARGO_MANIFEST_DIR"));
+        let (status, out, err) = program.run(&["policy", "check", &path, "--strict"]);
+        assert!(status.success(), "{shipped}: {out}{err}");
+    }
+}

@@ -26,7 +26,10 @@ pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) 
         None => in_use(environment)?,
         Some(file) => one(environment, file)?,
     };
-    let Some(notes) = notes else { return Ok(ExitCode::from(NO_DECISION)) };
+    let Some((policy, mut notes)) = notes else { return Ok(ExitCode::from(NO_DECISION)) };
+    if strict {
+        notes.extend(open_commands(&policy));
+    }
     for note in &notes {
         terminal::print(&Shown::line(&format!("  note: {}", note.shown(file))));
     }
@@ -34,7 +37,7 @@ pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) 
 }
 
 /// What is to be noted; none where there are mistakes, which are told of.
-fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
+fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
     let shell = shell(environment);
     let operator = shell.operator();
     let mistakes = operator.mistakes();
@@ -71,10 +74,10 @@ fn in_use(environment: &Environment) -> Result<Option<Vec<Note>>> {
         let after = ": the policy for all users says no more without it".to_owned();
         Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
     }));
-    Ok(Some(notes))
+    Ok(Some((loaded.policy.clone(), notes)))
 }
 
-fn one(environment: &Environment, file: &Path) -> Result<Option<Vec<Note>>> {
+fn one(environment: &Environment, file: &Path) -> Result<Option<(Policy, Vec<Note>)>> {
     ensure!(file.exists(), "{} does not exist", file.display());
     let text = Policy::text(file)?.unwrap_or_default();
     let mistakes = Policy::mistakes(&text, file);
@@ -85,7 +88,8 @@ fn one(environment: &Environment, file: &Path) -> Result<Option<Vec<Note>>> {
     let policy = Policy::parse(&text, file)?;
     terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     let shell = shell_under(environment, Loaded::of(policy.clone()));
-    Ok(Some(notes(environment, &shell, &policy)))
+    let notes = notes(environment, &shell, &policy);
+    Ok(Some((policy, notes)))
 }
 
 /// Says each mistake on a line of its own.
@@ -123,6 +127,16 @@ impl Note {
         });
         format!("{before}{rule}{after}")
     }
+}
+
+/// Tools that run commands.
+const COMMANDS: [&str; 2] = ["Bash", "BackgroundBash"];
+
+/// Where every valid token may run commands.
+fn open_commands(policy: &Policy) -> Vec<Note> {
+    let open: Vec<_> = COMMANDS.into_iter().filter(|tool| policy.tools.check_tool(tool).is_ok()).collect();
+    let notes = scorpiox_access::open_to_all(&policy.http, &policy.access, &open);
+    notes.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)).collect()
 }
 
 fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
