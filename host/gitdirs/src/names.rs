@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_paths::Trail;
 
 use crate::config::{Named, NamedWord};
+use crate::user::User;
 
 /// Most looks at files, for all of it.
 const MAX_LOOKS: usize = 100_000;
@@ -90,7 +91,7 @@ impl Names {
         self.obeyed.begun.extend(begun.iter().cloned());
     }
 
-    pub(crate) fn leave_out_tree(&mut self, tree: &Path, begins: bool) {
+    fn leave_out_tree(&mut self, tree: &Path, begins: bool) {
         self.obeyed.left_out.insert(tree.to_owned());
         if begins {
             self.obeyed.begun.insert(tree.to_owned());
@@ -121,6 +122,26 @@ impl Names {
             && words.into_iter().all(|word| self.word(word, tree))
             && hooks.all(|hooks| self.hooks_path(&plain(&tree.join(hooks)), Some(tree)));
         if !is_all {
+            self.leave_out_tree(tree, begins);
+        }
+    }
+
+    /// What a configuration of the user's names that lies in the work tree in which git is started.
+    pub(crate) fn config_in_tree(
+        &mut self,
+        tree: &Path,
+        config: &Path,
+        user: &User,
+        left: &mut u64,
+        begins: bool,
+    ) {
+        let file = tree.join(config);
+        let named = Named::read(&file, user, left);
+        self.add_files(named.includes.iter().cloned());
+        self.add_files([file]);
+        if !named.is_cut && self.everywhere(&named) {
+            self.in_tree(&named, tree, begins);
+        } else {
             self.leave_out_tree(tree, begins);
         }
     }

@@ -221,15 +221,8 @@ impl<'a> Walk<'a> {
             for named in users.iter().chain(&met.named) {
                 names.in_tree(named, tree, !claimed);
             }
-            for file in in_each.iter().map(|config| tree.join(config)) {
-                let named = Named::read(&file, self.user, &mut left);
-                names.add_files([file]);
-                names.add_files(named.includes.iter().cloned());
-                if !named.is_cut && names.everywhere(&named) {
-                    names.in_tree(&named, tree, !claimed);
-                } else {
-                    names.leave_out_tree(tree, !claimed);
-                }
+            for config in &in_each {
+                names.config_in_tree(tree, config, self.user, &mut left, !claimed);
             }
         }
         for named in users.iter().chain(self.met.values().flat_map(|met| &met.named)) {
