@@ -60,7 +60,7 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
 pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     let Some(method) = scope.request.recorded_as else { return handler(scope) };
     let recording = scope.session.begin_method(scope.request, method, &scope.uses);
-    let _in_flight = match scope.session.admit(method) {
+    let mut in_flight = match scope.session.admit(method) {
         Ok(admitted) => admitted,
         Err(exceeded) => {
             let error = tool_call::over(scope, method, exceeded);
@@ -78,6 +78,7 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
         Ok(_) => Outcome::Ok,
         Err(_) => tool_call::stopped(scope).unwrap_or(Outcome::Error),
     };
+    in_flight.ended(&outcome);
     recording.finish(outcome).map_err(|refusal| RpcError::internal(refusal.to_string()))?;
     answer
 }

@@ -55,7 +55,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
         absence.record(scope.session, scope.request, &name, arguments);
         return Err(unknown_tool(scope, &name, absence));
     };
-    let _in_flight = admitted.map_err(|exceeded| {
+    let mut in_flight = admitted.map_err(|exceeded| {
         let error = over(scope, &tool.name, exceeded);
         refuse(scope, &tool, arguments.unwrap_or("{}"), LIMIT);
         error
@@ -84,6 +84,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     };
     let asks = client.input_required(scope);
     let ended = if asks.is_some() { Outcome::InputRequired } else { ended(scope, &outcome) };
+    in_flight.ended(&ended);
     let recorded = recording.finish(ended);
     if let (Ok(()), Some(answer)) = (&recorded, asks) {
         return answer;

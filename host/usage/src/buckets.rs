@@ -38,6 +38,13 @@ impl Buckets {
         Err(Duration::from_secs_f64((1.0 - level) / f64::from(most) * MINUTE.as_secs_f64()))
     }
 
+    /// Puts one back that was taken for nothing.
+    pub(crate) fn put_back(&mut self, who: &str) {
+        if let Some(bucket) = self.0.get_mut(who) {
+            bucket.level += 1.0;
+        }
+    }
+
     /// Takes one.
     pub(crate) fn take(&mut self, who: &str, most: u32, now: Instant) {
         let level = self.0.get(who).map_or(f64::from(most), |bucket| bucket.level(most, now));

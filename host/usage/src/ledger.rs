@@ -76,6 +76,11 @@ impl Ledger {
         Self { store, server, state: Mutex::default() }
     }
 
+    /// Where it is kept.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// Adds what a principal used with a tool today. Does not wait.
     pub fn add(&self, principal: &str, tool: &str, used: Used) {
         let mut state = self.state.lock();

@@ -1,6 +1,5 @@
 //! Whether a call may begin, and what it was counted for when it ended.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,9 +10,11 @@ use scorpiox_executor::threads;
 use scorpiox_records::{Ended, Kind, Watcher};
 use scorpiox_rules::{Source, shorten};
 
+use crate::admitted::{Admitted, Counts, InFlight, Minutes};
 use crate::buckets::Buckets;
 use crate::day::Day;
 use crate::ledger::Ledger;
+use crate::quotas::Quotas;
 use crate::used::Used;
 
 /// How often what is used is written, and what others use is read.
@@ -29,6 +30,7 @@ const SOON: Duration = Duration::from_secs(1);
 pub struct Meter {
     rules: Vec<Limit>,
     ledger: Ledger,
+    quotas: Arc<Quotas>,
     reads: bool,
     end: Mutex<Ending>,
     bell: Condvar,
@@ -42,14 +44,13 @@ struct Ending {
     is_over: bool,
 }
 
-/// How many each has who has some.
-type Counts = Arc<Mutex<HashMap<String, u32>>>;
-
 /// A rule, and what it counts.
-struct Limit {
+pub(crate) struct Limit {
     name: String,
+    /// What its calls of a day are counted under: a rule for all users of the machine may have the same name.
+    account: String,
     rule: LimitRule,
-    minute: Mutex<Buckets>,
+    pub(crate) minute: Mutex<Buckets>,
     in_flight: Counts,
 }
 
@@ -64,26 +65,6 @@ pub struct Exceeded {
     pub retry_after: Duration,
 }
 
-/// A call that may begin: it is in flight until this is dropped.
-#[derive(Default)]
-pub struct Admitted(Vec<InFlight>);
-
-struct InFlight {
-    of: Counts,
-    who: String,
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        let mut of = self.of.lock();
-        let Some(count) = of.get_mut(&self.who) else { return };
-        *count -= 1;
-        if *count == 0 {
-            of.remove(&self.who);
-        }
-    }
-}
-
 impl Meter {
     /// With these bounds. Writes to the ledger from now on, by a thread of its own.
     ///
@@ -93,13 +74,22 @@ impl Meter {
     pub fn start(policy: &LimitsPolicy, ledger: Ledger) -> std::io::Result<Arc<Self>> {
         let limit = |(name, rule): (&str, &LimitRule)| Limit {
             name: name.to_owned(),
+            account: name.to_owned(),
             rule: rule.clone(),
             minute: Mutex::default(),
             in_flight: Arc::default(),
         };
-        let rules: Vec<_> = policy.all().map(limit).collect();
+        let mut rules: Vec<_> = policy.all().map(limit).collect();
+        for at in 1..rules.len() {
+            let (before, rest) = rules.split_at_mut(at);
+            if before.iter().any(|limit| limit.name == rest[0].name) {
+                rest[0].account.push_str(" of the user");
+            }
+        }
         let reads = rules.iter().any(|limit| limit.rule.has_days());
-        let meter = Arc::new(Self { rules, ledger, reads, end: Mutex::default(), bell: Condvar::new() });
+        let quotas = Quotas::new(Arc::clone(ledger.store()));
+        let meter =
+            Arc::new(Self { rules, ledger, quotas, reads, end: Mutex::default(), bell: Condvar::new() });
         let settling = Arc::clone(&meter);
         threads::start_small("usage", move || settling.settle())?;
         if meter.reads {
@@ -139,24 +129,15 @@ impl Meter {
                 .check(&who, tool, now, &self.ledger)
                 .map_err(|reached| limit.exceeded(principal, &reached))?;
         }
+        // Between the look and this other calls may have begun: what is taken here is looked at once more, under its lock.
         let mut admitted = Admitted::default();
+        let mut minutes = Minutes::default();
         for limit in &limits {
-            // Between a look and this another call may have begun, which is looked at once more.
-            if let Some(most) = &limit.rule.in_flight {
-                let mut of = limit.in_flight.lock();
-                let count = of.entry(who.clone()).or_default();
-                if *count >= most.value {
-                    return Err(limit.exceeded(principal, &Reached::at_once(most.value)));
-                }
-                *count += 1;
-                admitted.0.push(InFlight { of: Arc::clone(&limit.in_flight), who: who.clone() });
-            }
+            limit
+                .take(&who, tool, now, self, &mut admitted, &mut minutes)
+                .map_err(|reached| limit.exceeded(principal, &reached))?;
         }
-        for limit in limits {
-            if let Some(most) = &limit.rule.calls_per_minute {
-                limit.minute.lock().take(&who, most.value, now);
-            }
-        }
+        minutes.is_kept = true;
         Ok(admitted)
     }
 
@@ -172,6 +153,11 @@ impl Meter {
                 end.is_asked
             };
             self.settle_once();
+            if self.reads
+                && let Err(error) = self.quotas.settle(is_over)
+            {
+                tracing::warn!("calls that were counted and not used are not given back yet: {error}");
+            }
             if is_over {
                 self.end.lock().is_over = true;
                 self.bell.notify_all();
@@ -209,6 +195,16 @@ impl Reached {
         Self { what: Some(what), wait }
     }
 
+    fn a_minute(most: u32, wait: Duration) -> Self {
+        Self::new(format!("has no call left of {most} a minute"), wait)
+    }
+
+    /// Calls that were taken and have not run may be given back.
+    fn a_day(most: u64, known: u64) -> Self {
+        let wait = if known < most { EVERY } else { Day::left() };
+        Self::new(format!("has no call left of {most} a day"), wait)
+    }
+
     fn at_once(most: u32) -> Self {
         Self::new(format!("has {most} calls in flight"), SOON)
     }
@@ -225,8 +221,7 @@ impl Limit {
         }
         if let Some(most) = &rule.calls_per_minute {
             let has_one = self.minute.lock().has_one(who, most.value, now);
-            has_one
-                .map_err(|wait| Reached::new(format!("has no call left of {} a minute", most.value), wait))?;
+            has_one.map_err(|wait| Reached::a_minute(most.value, wait))?;
         }
         if !rule.has_days() {
             return Ok(());
@@ -245,6 +240,43 @@ impl Limit {
             {
                 return Err(Reached::new(format!("used {used} {what} of {} a day", most.value), Day::left()));
             }
+        }
+        Ok(())
+    }
+
+    /// Takes what a call takes of this rule.
+    fn take<'a>(
+        &'a self,
+        who: &'a str,
+        tool: &str,
+        now: Instant,
+        meter: &Meter,
+        admitted: &mut Admitted,
+        minutes: &mut Minutes<'a>,
+    ) -> Result<(), Reached> {
+        if let Some(most) = &self.rule.in_flight {
+            let mut of = self.in_flight.lock();
+            let count = of.entry(who.to_owned()).or_default();
+            if *count >= most.value {
+                return Err(Reached::at_once(most.value));
+            }
+            *count += 1;
+            admitted.in_flight.push(InFlight::new(&self.in_flight, who));
+        }
+        if let Some(most) = &self.rule.calls_per_minute {
+            let mut minute = self.minute.lock();
+            minute.has_one(who, most.value, now).map_err(|wait| Reached::a_minute(most.value, wait))?;
+            minute.take(who, most.value, now);
+            minutes.taken.push((self, who));
+        }
+        if let Some(most) = &self.rule.calls_per_day {
+            let used = meter.ledger.today(who, tool, |tool| self.rule.counts(tool));
+            let known = used.ok_or(Reached { what: None, wait: SOON })?.calls;
+            let counted = meter.quotas.count(&self.account, who, most.value, known).map_err(|error| {
+                tracing::warn!("a call is refused that cannot be counted: {error}");
+                Reached { what: None, wait: SOON }
+            })?;
+            admitted.days.push(counted.ok_or_else(|| Reached::a_day(most.value, known))?);
         }
         Ok(())
     }

@@ -25,13 +25,10 @@ impl Session {
 
     /// Counts a call of its principal that is about to begin, where limits leave room for it.
     pub(crate) fn admit(&self, tool: &str) -> Result<Admitted, Exceeded> {
-        match (self.workspace.meter().filter(|meter| meter.has_limits()), &self.principal) {
-            (Some(meter), Some(principal)) => {
-                let original = self.workspace.plugins.authors_name(tool);
-                meter.admit(principal, tool, original.as_deref())
-            }
-            _ => Ok(Admitted::default()),
-        }
+        let meter = self.workspace.meter().filter(|meter| meter.has_limits());
+        let (Some(meter), Some(principal)) = (meter, &self.principal) else { return Ok(Admitted::default()) };
+        let original = self.workspace.plugins.authors_name(tool);
+        meter.admit(principal, tool, original.as_deref())
     }
 
     /// Whether a tool is there for its client: switched on, and open to its principal.

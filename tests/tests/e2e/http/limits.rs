@@ -235,3 +235,30 @@ fn a_day_is_counted_at_all_servers_and_kept_for_who_asks() {
     let shown = stats(&["--days", "31"]);
     assert!(shown.contains("principal") && shown.contains("bob"), "{shown}");
 }
+
+#[test]
+fn a_day_holds_for_calls_at_once_at_one_server_and_at_two() {
+    let database = Postgres::start();
+    for (servers, calls, most) in [(1, 40, 25), (2, 80, 40)] {
+        let program = Program::new();
+        let limits = format!("[limits.all]\nprincipals = [\"ann\"]\ncalls_per_day = {most}\n");
+        program.put("home/.scorpiox/policy.toml", policy(&(store(&database.database()) + &limits)));
+        let servers: Vec<_> = (0..servers).map(|_| serve(&program)).collect();
+        let answers: Vec<u16> = thread::scope(|scope| {
+            let all: Vec<_> = (0..calls)
+                .map(|at| {
+                    let server = &servers[at % servers.len()];
+                    scope.spawn(move || call(server, ANN, "TaskManager", json!({ "action": "list" })).status)
+                })
+                .collect();
+            all.into_iter().map(|one| one.join().expect("an answer")).collect()
+        });
+        let through = answers.iter().filter(|status| **status == 200).count();
+        assert!(through <= most && through > most / 2, "{through} of {most}: {answers:?}");
+        assert!(answers.iter().all(|status| [200, 429].contains(status)), "{answers:?}");
+        // A call that is refused for what it is counts for nobody.
+        for _ in 0..most {
+            assert_ne!(call(&servers[0], BOB, "NoSuchTool", json!({})).status, 429);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Calls of a day, counted before they begin, at all servers together.
+//!
+//! The store has how many calls of a day servers have taken for themselves, and none takes more than there are: so the
+//! bound holds however many call at once, and at however many servers. A server takes several at a time while
+//! many are left, so that few calls wait for the store, and gives back those that nobody used.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use scorpiox_executor::Cancel;
+use scorpiox_store::{MAX_SCAN_ENTRIES, Mode, Order, Store, StoreError, Transaction};
+use sha2::{Digest as _, Sha256};
+
+use crate::day::Day;
+
+/// Whose data it is in the store.
+const NAMESPACE: &str = "quota";
+/// Most bytes that it may take: far more than it needs.
+const QUOTA: u64 = 1 << 30;
+/// A server takes this part of the calls that are left, so that others find some, too.
+const PART: u64 = 16;
+/// Most calls that a server takes at once: a server that is killed takes them along.
+const MOST_AT_ONCE: u64 = 64;
+
+/// What calls are counted for: a rule, and a principal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Account {
+    rule: String,
+    who: String,
+}
+
+/// Calls that this server has taken and not used.
+#[derive(Debug, Default)]
+struct Held {
+    left: u64,
+    /// It was used since it was looked at last.
+    is_used: bool,
+}
+
+/// Takes calls of a day, and gives them back.
+pub(crate) struct Quotas {
+    store: Arc<dyn Store>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    day: Option<Day>,
+    held: HashMap<Account, Held>,
+    /// Counts of days before this one were taken away.
+    swept: Option<Day>,
+}
+
+impl State {
+    /// Begins a day. What is left of another one is worth nothing.
+    fn turn(&mut self, day: Day) {
+        if self.day.replace(day) != Some(day) {
+            self.held.clear();
+        }
+    }
+}
+
+/// A call that was counted: it is given back where this is dropped before [`use_up`](Self::use_up).
+pub(crate) struct Counted {
+    quotas: Arc<Quotas>,
+    account: Account,
+    day: Day,
+    is_used: bool,
+}
+
+impl Counted {
+    /// Keeps it counted.
+    pub(crate) fn use_up(&mut self) {
+        self.is_used = true;
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if self.is_used {
+            return;
+        }
+        let mut state = self.quotas.state.lock();
+        if state.day == Some(self.day) {
+            state.held.entry(self.account.clone()).or_default().left += 1;
+        }
+    }
+}
+
+impl Quotas {
+    /// In this store. Nothing is read or written yet.
+    pub(crate) fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { store, state: Mutex::default() })
+    }
+
+    /// Counts a call of somebody for a rule, of whom `most` are allowed on a day; none where no more are left. `known` is
+    /// how many are known to have run.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store: what cannot be counted is not counted.
+    pub(crate) fn count(
+        self: &Arc<Self>,
+        rule: &str,
+        who: &str,
+        most: u64,
+        known: u64,
+    ) -> Result<Option<Counted>, StoreError> {
+        let account = Account { rule: rule.to_owned(), who: who.to_owned() };
+        let day = Day::today();
+        let counted = |account| Counted { quotas: Arc::clone(self), account, day, is_used: false };
+        if self.use_held(&account, day) {
+            return Ok(Some(counted(account)));
+        }
+        let taken = self.take(&account, day, most, known)?;
+        if taken == 0 {
+            // Another call may have been given back meanwhile.
+            return Ok(self.use_held(&account, day).then(|| counted(account)));
+        }
+        let mut state = self.state.lock();
+        state.turn(day);
+        let held = state.held.entry(account.clone()).or_default();
+        held.left += taken - 1;
+        held.is_used = true;
+        drop(state);
+        Ok(Some(counted(account)))
+    }
+
+    fn use_held(&self, account: &Account, day: Day) -> bool {
+        let mut state = self.state.lock();
+        state.turn(day);
+        let Some(held) = state.held.get_mut(account).filter(|held| held.left > 0) else { return false };
+        held.left -= 1;
+        held.is_used = true;
+        true
+    }
+
+    /// Takes some of the calls that are left, and says how many.
+    fn take(&self, account: &Account, day: Day, most: u64, known: u64) -> Result<u64, StoreError> {
+        let mut transaction = self.store.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        let key = key(day, account);
+        // Also those that ran before the rule was there.
+        let taken = taken(&mut *transaction, &key)?.max(known);
+        let left = most.saturating_sub(taken);
+        if left == 0 {
+            return Ok(0);
+        }
+        let more = (left / PART).clamp(1, MOST_AT_ONCE);
+        transaction.set(NAMESPACE, &key, (taken + more).to_string().as_bytes(), QUOTA)?;
+        transaction.commit()?;
+        Ok(more)
+    }
+
+    /// Gives back what was not used for a while, or `all` that is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store. What could not be given back is given back the next time.
+    pub(crate) fn settle(&self, all: bool) -> Result<(), StoreError> {
+        let day = Day::today();
+        let (given, sweeps) = {
+            let mut state = self.state.lock();
+            state.turn(day);
+            let mut given = Vec::new();
+            state.held.retain(|account, held| {
+                if all || !std::mem::take(&mut held.is_used) {
+                    given.extend((held.left > 0).then(|| (account.clone(), held.left)));
+                    return false;
+                }
+                true
+            });
+            let sweeps = state.swept.replace(day) != Some(day);
+            (given, sweeps)
+        };
+        match self.give_back(day, &given, sweeps) {
+            // If it was kept, giving it back once more would let somebody have more than there is.
+            Ok(()) | Err(StoreError::InDoubt(_)) => Ok(()),
+            Err(error) => {
+                let mut state = self.state.lock();
+                if state.day == Some(day) {
+                    for (account, left) in given {
+                        state.held.entry(account).or_default().left += left;
+                    }
+                }
+                state.swept = state.swept.filter(|_| !sweeps);
+                Err(error)
+            }
+        }
+    }
+
+    fn give_back(&self, day: Day, given: &[(Account, u64)], sweeps: bool) -> Result<(), StoreError> {
+        if given.is_empty() && !(sweeps && self.store.exists()) {
+            return Ok(());
+        }
+        let mut transaction = self.store.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        for (account, left) in given {
+            let key = key(day, account);
+            let taken = taken(&mut *transaction, &key)?.saturating_sub(*left);
+            transaction.set(NAMESPACE, &key, taken.to_string().as_bytes(), QUOTA)?;
+        }
+        while sweeps {
+            let scanned = transaction.scan(NAMESPACE, "", None, MAX_SCAN_ENTRIES, Order::Ascending)?;
+            let today = day.to_string();
+            let old: Vec<_> = scanned.into_iter().filter(|entry| *entry.key < *today).collect();
+            if old.is_empty() {
+                break;
+            }
+            for entry in old {
+                transaction.delete(NAMESPACE, &entry.key)?;
+            }
+        }
+        transaction.commit()
+    }
+}
+
+/// How many calls servers have taken; an error where that is no number, since then nobody knows.
+fn taken(transaction: &mut dyn Transaction, key: &str) -> Result<u64, StoreError> {
+    let Some(value) = transaction.get(NAMESPACE, key)? else { return Ok(0) };
+    let number = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| StoreError::Other(format!("the value at {key:?} of {NAMESPACE} is no number")))
+}
+
+/// The day, and a hash of the rest, since names may be longer than a key.
+fn key(day: Day, account: &Account) -> String {
+    let mut hash = Sha256::new();
+    hash.update(account.rule.as_bytes());
+    hash.update([0]);
+    hash.update(account.who.as_bytes());
+    let mut first = [0; 16];
+    first.copy_from_slice(&hash.finalize()[..16]);
+    format!("{day}/{:032x}", u128::from_be_bytes(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use scorpiox_store::MemoryStore;
+
+    use super::*;
+
+    /// How many of so many calls at once are let through, at so many servers.
+    fn let_through(servers: &[Arc<Quotas>], calls: usize, most: u64) -> usize {
+        thread::scope(|scope| {
+            let all: Vec<_> = (0..calls)
+                .map(|at| {
+                    let quotas = &servers[at % servers.len()];
+                    scope.spawn(move || {
+                        let mut counted = quotas.count("all", "ann", most, 0).expect("a store");
+                        counted.iter_mut().for_each(Counted::use_up);
+                        counted.is_some()
+                    })
+                })
+                .collect();
+            all.into_iter().map(|one| one.join().expect("no panic")).filter(|is| *is).count()
+        })
+    }
+
+    #[test]
+    fn no_more_calls_are_let_through_than_there_are_however_many_come_at_once() {
+        for (servers, calls, most) in [(1, 40, 25), (2, 80, 40), (3, 300, 200)] {
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+            let servers: Vec<_> = (0..servers).map(|_| Quotas::new(Arc::clone(&store))).collect();
+            let mut through = let_through(&servers, calls, most);
+            assert!(through <= most as usize, "{through} of {most}");
+            // What a server has left is for the others, once it gives it back.
+            for server in &servers {
+                server.settle(true).expect("a store");
+            }
+            through += let_through(&servers, calls, most);
+            for server in &servers {
+                server.settle(true).expect("a store");
+            }
+            through += let_through(&servers[..1], most as usize, most);
+            assert_eq!(through, most as usize);
+        }
+    }
+
+    #[test]
+    fn a_call_that_did_not_run_is_given_back_and_one_that_ran_is_not() {
+        let quotas = Quotas::new(Arc::new(MemoryStore::new()));
+        for _ in 0..10 {
+            assert!(quotas.count("all", "ann", 2, 0).expect("a store").is_some());
+        }
+        for _ in 0..2 {
+            quotas.count("all", "ann", 2, 0).expect("a store").expect("one is left").use_up();
+        }
+        assert!(quotas.count("all", "ann", 2, 0).expect("a store").is_none());
+        assert!(quotas.count("all", "bob", 2, 0).expect("a store").is_some());
+        assert!(quotas.count("some", "ann", 2, 0).expect("a store").is_some());
+        assert!(quotas.count("some", "eve", 2, 2).expect("a store").is_none(), "they ran before");
+    }
+}
