@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -22,12 +21,13 @@ const NEWS_TIME: Duration = Duration::from_secs(15);
 /// Longest text of a client's error that is repeated, in characters.
 const MAX_ERROR_CHARS: usize = 300;
 
+/// Random bytes of an id.
+const ID_BYTES: usize = 16;
 /// What ids of requests begin with, as those do not that a client's own counter gives.
 const MARK: &str = "scorpiox-";
 /// The same with what tells this process: an answer to another one, which asked the same client before or beside it, is never
 /// taken for one to this.
 static PREFIX: LazyLock<String> = LazyLock::new(|| format!("{MARK}{:x}-", RandomState::new().hash_one(())));
-static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// Whether a request with that id may be another process' of this program.
 pub fn may_be_asked_elsewhere(id: &Id<'_>) -> bool {
@@ -63,7 +63,9 @@ impl Outgoing {
         cancel: &Cancel,
         news: &dyn Fn(),
     ) -> Result<Value, Unanswered> {
-        let id = format!("{}{}", *PREFIX, ASKED.fetch_add(1, Ordering::Relaxed));
+        // Nobody who has seen one can tell the next one.
+        let secret = scorpiox_seal::secret().map_err(Unanswered::Failed)?;
+        let id = secret[..ID_BYTES].iter().fold(PREFIX.clone(), |id, byte| format!("{id}{byte:02x}"));
         let (answers, answer) = mpsc::channel();
         self.lock().insert(id.clone(), answers.clone());
         to.send(&reply::request(&id, method, params));
