@@ -21,7 +21,9 @@ use crate::mark::{Mark, mark};
 use crate::tls;
 
 /// How long an answer is waited for. Each statement takes a moment; locks are not waited for that long.
-const ANSWER_TIME: Duration = Duration::from_secs(30);
+pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// The same for whoever can do without it, such as the messages that go along with a result.
+pub(crate) const SHORT_TIME: Duration = Duration::from_secs(2);
 
 /// What a statement is given.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -59,6 +61,8 @@ pub(crate) struct Connection {
     sent: Vec<Answer>,
     location: Arc<str>,
     pub(crate) is_broken: bool,
+    /// How long an answer is waited for by whoever has it now.
+    pub(crate) answer_time: Duration,
     /// Tells it from all others that there ever were: no other connection writes the row of its commits.
     pub(crate) id: Mark,
     /// What was committed over it.
@@ -101,7 +105,11 @@ impl Drop for Reactor {
 
 impl Connection {
     /// Connects.
-    pub(crate) fn open(address: &Address, location: &Arc<str>) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        address: &Address,
+        location: &Arc<str>,
+        answer_time: Duration,
+    ) -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -111,7 +119,7 @@ impl Connection {
         let told = |error: &Error| store_error(error, location);
         let config = &address.config;
         let connected = threads::wait(|| {
-            runtime.run(async {
+            let connecting = async {
                 match &address.encryption {
                     Encryption::None => {
                         let (client, messages) = config.connect(NoTls).await.map_err(|error| told(&error))?;
@@ -123,6 +131,10 @@ impl Connection {
                         Ok((client, carried(messages)))
                     }
                 }
+            };
+            runtime.run(async {
+                let connected = timeout(answer_time, connecting).await;
+                connected.unwrap_or_else(|_| Err(no_answer(location, answer_time)))
             })
         });
         let (client, messages) = connected?;
@@ -133,6 +145,7 @@ impl Connection {
             sent: Vec::new(),
             location: Arc::clone(location),
             is_broken: false,
+            answer_time,
             id,
             commits: Commits::default(),
         })
@@ -251,10 +264,9 @@ impl Connection {
             Ok(())
         };
         let both = async { tokio::join!(earlier, answer) };
-        let Some((earlier, answer)) = self.line.wait(both) else {
+        let Some((earlier, answer)) = self.line.wait(both, self.answer_time) else {
             self.is_broken = true;
-            let why = format!("{}: no answer came within {} s", self.location, ANSWER_TIME.as_secs());
-            return Err(StoreError::Unreachable(why));
+            return Err(no_answer(&self.location, self.answer_time));
         };
         let answer = earlier.and(answer.map_err(Failure::Database));
         answer.map_err(|failure| {
@@ -267,6 +279,10 @@ impl Connection {
             error
         })
     }
+}
+
+fn no_answer(location: &str, within: Duration) -> StoreError {
+    StoreError::Unreachable(format!("{location}: no answer came within {} s", within.as_secs()))
 }
 
 /// A connection's messages. How it ended is what the answers say that did not come.
@@ -284,7 +300,7 @@ fn carried(
 
 impl Line {
     /// Carries messages until this is done; none where that takes too long.
-    fn wait<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+    fn wait<T>(&mut self, work: impl Future<Output = T>, at_most: Duration) -> Option<T> {
         let (runtime, messages) = (&self.runtime, &mut self.messages);
         threads::wait(|| {
             runtime.run(async {
@@ -299,7 +315,7 @@ impl Line {
                     }
                     work.as_mut().poll(context)
                 });
-                timeout(ANSWER_TIME, carried).await.ok()
+                timeout(at_most, carried).await.ok()
             })
         })
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use scorpiox_executor::{Cancel, threads};
-use scorpiox_store::StoreError;
+use scorpiox_store::{NoName, StoreError, WorkspaceName};
 
 use crate::address::Address;
 use crate::format;
@@ -65,8 +65,8 @@ impl Database {
     }
 
     /// A workspace in it, by a name that is the same for all who share it.
-    pub fn workspace(self: &Arc<Self>, name: &str) -> PostgresStore {
-        PostgresStore::new(Arc::clone(self), name)
+    pub fn workspace(self: &Arc<Self>, name: &WorkspaceName) -> PostgresStore {
+        PostgresStore::new(Arc::clone(self), name.as_str())
     }
 
     /// Where it is, without the password.
@@ -125,18 +125,18 @@ impl Database {
         format::is_open(&mut lease)
     }
 
-    /// The names of all workspaces in it, in the order of their bytes.
+    /// The names of all workspaces in it, in the order of their bytes, as whoever writes the database gave them.
     ///
     /// # Errors
     ///
     /// Those of connecting, and of reading.
-    pub fn workspaces(&self) -> Result<Vec<String>, StoreError> {
+    pub fn workspaces(&self) -> Result<Vec<Result<WorkspaceName, NoName>>, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         if !self.is_there(&mut lease)? {
             return Ok(Vec::new());
         }
         let rows = lease.rows("SELECT name FROM scorpiox_code.workspace ORDER BY name COLLATE \"C\"", &[])?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        Ok(rows.iter().map(|row| WorkspaceName::parse(row.get(0))).collect())
     }
 
     /// Workspaces of which the sum of what is used is not what is there: with the namespace, that sum, and what it is.
@@ -147,7 +147,7 @@ impl Database {
     pub fn miscounted(&self) -> Result<Vec<(String, String, i64, i64)>, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         let rows = lease.rows(
-            "SELECT w.name, convert_from(coalesce(u.namespace, e.namespace), 'UTF8'), coalesce(u.bytes, 0),
+            "SELECT w.name, encode(coalesce(u.namespace, e.namespace), 'escape'), coalesce(u.bytes, 0),
                  coalesce(e.bytes, 0)
              FROM scorpiox_code.usage AS u
              FULL JOIN (

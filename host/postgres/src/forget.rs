@@ -3,6 +3,7 @@
 use scorpiox_store::StoreError;
 use scorpiox_store::implementing::Seen;
 
+use crate::damage::text;
 use crate::transaction::PostgresTransaction;
 
 /// Takes away what a namespace has, in each table.
@@ -32,8 +33,6 @@ pub(crate) fn namespaces(transaction: &mut PostgresTransaction) -> Result<Vec<St
          UNION SELECT namespace FROM scorpiox_code.message WHERE workspace = $1 ORDER BY 1",
         &[&workspace],
     )?;
-    let name = |row: &tokio_postgres::Row| {
-        String::from_utf8(row.get(0)).map_err(|error| StoreError::Damaged(format!("a namespace ({error})")))
-    };
-    rows.iter().map(name).collect()
+    let name = |row: &tokio_postgres::Row| transaction.whole(text(row.get(0), "the namespace"));
+    Ok(rows.iter().filter_map(name).collect())
 }

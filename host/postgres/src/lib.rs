@@ -20,6 +20,7 @@ mod address;
 mod changes;
 mod clock;
 mod connection;
+mod damage;
 mod database;
 mod doubt;
 mod error;

@@ -7,14 +7,18 @@ use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::transaction::PostgresTransaction;
 
-fn message(row: &Row) -> Result<Message, StoreError> {
-    let text = String::from_utf8(row.get(3));
-    Ok(Message {
-        sequence: row.get::<_, i64>(0).unsigned_abs(),
-        timer: u32::try_from(row.get::<_, i64>(1)).unwrap_or_default(),
-        fired_at: row.get::<_, i64>(2).unsigned_abs(),
-        text: text.map_err(|error| StoreError::Damaged(format!("a message ({error})")))?,
-    })
+/// A message, or why the row is none.
+pub(crate) fn message(row: &Row) -> Result<Message, String> {
+    let (sequence, timer, fired_at): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+    match (
+        u64::try_from(sequence),
+        u32::try_from(timer),
+        u64::try_from(fired_at),
+        String::from_utf8(row.get(3)),
+    ) {
+        (Ok(sequence), Ok(timer), Ok(fired_at), Ok(text)) => Ok(Message { sequence, timer, fired_at, text }),
+        _ => Err(format!("message {sequence}")),
+    }
 }
 
 pub(crate) fn add(
@@ -62,7 +66,7 @@ pub(crate) fn of(
          WHERE workspace = $1 AND namespace = $2 ORDER BY sequence LIMIT $3",
         &[&workspace, &namespace.as_bytes(), &i64::from(limit)],
     )?;
-    rows.iter().map(message).collect()
+    Ok(rows.iter().filter_map(|row| transaction.whole(message(row))).collect())
 }
 
 /// A message that another process added.
@@ -72,7 +76,7 @@ pub(crate) struct Added {
     /// The name of its workspace.
     pub(crate) workspace: String,
     /// The message, or why it cannot be read.
-    pub(crate) message: Result<Message, StoreError>,
+    pub(crate) message: Result<Message, String>,
 }
 
 /// Messages that other processes than `sender` added lately, and that still wait.
@@ -109,7 +113,7 @@ pub(crate) fn take(
     let mut taken = Vec::new();
     let mut left = room;
     for row in rows {
-        let next = message(&row)?;
+        let Some(next) = transaction.whole(message(&row)) else { continue };
         match left.checked_sub(cost(&next)) {
             Some(rest) => left = rest,
             // One that fits nowhere must not keep back all that follow.
@@ -118,8 +122,12 @@ pub(crate) fn take(
         }
         taken.push(next);
     }
-    if let Some(last) = taken.last() {
-        delete_up_to(transaction, last.sequence)?;
+    if !taken.is_empty() {
+        let numbers: Vec<i64> = taken.iter().map(|message| message.sequence.cast_signed()).collect();
+        transaction.send(
+            "DELETE FROM scorpiox_code.message WHERE workspace = $1 AND sequence = ANY($2)",
+            vec![Box::new(workspace), Box::new(numbers)],
+        )?;
     }
     Ok(taken)
 }

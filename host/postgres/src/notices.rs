@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_executor::threads;
+use scorpiox_store::implementing::tell_damaged;
 use scorpiox_store::{StoreError, Tell};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
@@ -34,6 +35,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Between two looks at the tables: whoever rings without end causes no more of them.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
+
+/// For how long the database need not give again what was heard: longer than it acts.
+const RECENT: Duration = Duration::from_secs(30);
 
 /// Who wants to be told.
 #[derive(Default)]
@@ -74,8 +78,10 @@ impl Told {
         self.0.retain(|_, since| since.elapsed() < REMEMBERED);
     }
 
-    fn marks(&self) -> Vec<&[u8]> {
-        self.0.keys().map(Vec::as_slice).collect()
+    /// Marks of what may still be found.
+    fn recent(&self) -> Vec<&[u8]> {
+        let recent = self.0.iter().filter(|(_, since)| since.elapsed() < RECENT);
+        recent.map(|(mark, _)| mark.as_slice()).collect()
     }
 }
 
@@ -112,15 +118,17 @@ impl Database {
         memory.passed.forget_old();
         // A few at a time, since each may have a megabyte.
         loop {
-            let passed = self.passed(&memory.passed.marks())?;
-            if passed.is_empty() {
-                return Ok(());
-            }
+            let passed = self.passed(&memory.passed.recent())?;
+            let mut has_new = false;
             for (mark, text) in passed {
                 let is_new = memory.passed.is_new(mark);
+                has_new |= is_new;
                 if let Some(hear) = self.notices.of_passed.get().filter(|_| is_new) {
                     hear(&text);
                 }
+            }
+            if !has_new {
+                return Ok(());
             }
         }
     }
@@ -135,7 +143,7 @@ impl Database {
             let Some(tell) = tell.filter(|_| is_told) else { continue };
             match &added.message {
                 Ok(message) => tell(message),
-                Err(error) => tracing::warn!(workspace = added.workspace, "{error}; it is not told"),
+                Err(what) => tell_damaged(&added.workspace, what),
             }
         }
         Ok(())

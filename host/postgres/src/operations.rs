@@ -1,7 +1,7 @@
 //! The operations of a transaction, each in the file of its subject.
 
 use crate::transaction::PostgresTransaction;
-use crate::{forget, keys, messages, scan, timers};
+use crate::{damage, forget, keys, messages, scan, timers};
 use scorpiox_store::{Entry, Message, Order, StoreError, Timer, Transaction};
 
 impl Transaction for PostgresTransaction {
@@ -80,6 +80,10 @@ impl Transaction for PostgresTransaction {
 
     fn namespaces(&mut self) -> Result<Vec<String>, StoreError> {
         forget::namespaces(self)
+    }
+
+    fn damaged(&mut self) -> Result<Vec<String>, StoreError> {
+        damage::all(self)
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use scorpiox_store::StoreError;
 
 use crate::address::{Address, AddressError};
 use crate::clock::Clock;
-use crate::connection::Connection;
+use crate::connection::{ANSWER_TIME, Connection, SHORT_TIME};
 use crate::losses::Losses;
 
 /// How long a free connection is waited for.
@@ -74,12 +74,22 @@ impl Pool {
         cancel: &Cancel,
         on_wait: &mut dyn FnMut(),
     ) -> Result<Lease, StoreError> {
+        self.lease_within(ANSWER_TIME, cancel, on_wait)
+    }
+
+    /// The same, whose answers are waited for so long.
+    pub(crate) fn lease_within(
+        self: &Arc<Self>,
+        answer_time: Duration,
+        cancel: &Cancel,
+        on_wait: &mut dyn FnMut(),
+    ) -> Result<Lease, StoreError> {
         let start = Instant::now();
         let mut state = self.state.lock();
         for looks in 0.. {
             if let Some(lease) = self.try_lease_locked(&mut state) {
                 drop(state);
-                return lease.ready();
+                return lease.ready(answer_time);
             }
             if cancel.is_set() {
                 return Err(StoreError::Cancelled);
@@ -96,10 +106,10 @@ impl Pool {
         Err(StoreError::Busy(MAX_WAIT.as_secs()))
     }
 
-    /// The same, but a conflict where that would wait.
+    /// The same, but a conflict where that would wait, and an answer is not waited for long either.
     pub(crate) fn try_lease(self: &Arc<Self>) -> Result<Lease, StoreError> {
         let lease = self.try_lease_locked(&mut self.state.lock());
-        lease.ok_or(StoreError::Conflict)?.ready()
+        lease.ok_or(StoreError::Conflict)?.ready(SHORT_TIME)
     }
 
     /// A place for a connection, with the connection if one is idle.
@@ -161,18 +171,20 @@ impl Debug for Pool {
 
 impl Lease {
     /// Connects where there is no connection yet, or one that has ended.
-    fn ready(mut self) -> Result<Self, StoreError> {
+    fn ready(mut self, answer_time: Duration) -> Result<Self, StoreError> {
         if self.connection.as_mut().is_some_and(Connection::has_ended) {
             self.connection.take().iter().for_each(|connection| self.pool.losses.note(connection));
             self.pool.close_idle();
         }
         if self.connection.is_none() {
             let location = &self.pool.location;
-            let mut connection = self.pool.connected(|address| Connection::open(address, location))?;
+            let mut connection =
+                self.pool.connected(|address| Connection::open(address, location, answer_time))?;
             self.pool.clock.compare(&mut connection)?;
             self.pool.losses.look(&mut connection);
             self.connection = Some(connection);
         }
+        self.answer_time = answer_time;
         Ok(self)
     }
 }

@@ -3,6 +3,7 @@
 use scorpiox_store::{Entry, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Order, StoreError};
 use tokio_postgres::Row;
 
+use crate::damage::text;
 use crate::transaction::PostgresTransaction;
 
 /// Rows that are asked for at once: those of one answer are all in memory.
@@ -19,15 +20,15 @@ pub(crate) fn scan(
     let limit = limit.min(MAX_SCAN_ENTRIES);
     let mut entries: Vec<Entry> = Vec::new();
     let mut bytes = 0;
+    let mut last: Option<Vec<u8>> = after.map(|key| key.as_bytes().to_vec());
     // Once also where nothing is asked for: a scan takes the snapshot.
     loop {
         let left = i64::from(limit) - i64::try_from(entries.len()).unwrap_or(i64::MAX);
-        let last = entries.last().map(|entry| entry.key.clone());
-        let after = last.as_deref().or(after);
-        let rows = page(transaction, namespace, prefix, after, left.min(MOST_ROWS), order)?;
+        let rows = page(transaction, namespace, prefix, last.as_deref(), left.min(MOST_ROWS), order)?;
         let is_end = rows.len() < usize::try_from(left.min(MOST_ROWS)).unwrap_or_default();
         for row in rows {
-            let entry = entry(&row)?;
+            last = Some(row.get(0));
+            let Some(entry) = transaction.whole(entry(&row)) else { continue };
             bytes += entry.key.len() + entry.value.len();
             entries.push(entry);
             if bytes >= MAX_SCAN_BYTES {
@@ -45,7 +46,7 @@ fn page(
     transaction: &mut PostgresTransaction,
     namespace: &str,
     prefix: &str,
-    after: Option<&str>,
+    after: Option<&[u8]>,
     limit: i64,
     order: Order,
 ) -> Result<Vec<Row>, StoreError> {
@@ -76,24 +77,12 @@ fn page(
     let workspace = transaction.workspace;
     let end = end_of_prefix(prefix);
     let most = i64::try_from(MAX_SCAN_BYTES).unwrap_or(i64::MAX);
-    transaction.rows(
-        sql,
-        &[
-            &workspace,
-            &namespace.as_bytes(),
-            &prefix.as_bytes(),
-            &end,
-            &after.map(str::as_bytes),
-            &limit,
-            &most,
-        ],
-    )
+    transaction
+        .rows(sql, &[&workspace, &namespace.as_bytes(), &prefix.as_bytes(), &end, &after, &limit, &most])
 }
 
-fn entry(row: &Row) -> Result<Entry, StoreError> {
-    let key = String::from_utf8(row.get(0));
-    let key = key.map_err(|error| StoreError::Damaged(format!("a key ({error})")))?;
-    Ok(Entry { key, value: row.get(1) })
+fn entry(row: &Row) -> Result<Entry, String> {
+    Ok(Entry { key: text(row.get(0), "the key")?, value: row.get(1) })
 }
 
 /// The smallest bytes that sort after every key with `prefix`; none where nothing does.

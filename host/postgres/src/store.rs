@@ -10,6 +10,7 @@ use scorpiox_store::implementing::{Turn, Writers, retry_while_locked};
 use scorpiox_store::{Changes, Mode, Store, StoreError, Tell, Transaction};
 
 use crate::changes::PostgresChanges;
+use crate::connection::SHORT_TIME;
 use crate::database::Database;
 use crate::format;
 use crate::mark;
@@ -87,7 +88,7 @@ impl Inner {
 
     /// What each change of the workspace changes; none where it was never used. Creates nothing.
     pub(crate) fn version(&self) -> Result<Option<Version>, StoreError> {
-        let lease = &mut self.database.pool.lease(&Cancel::default(), &mut || ())?;
+        let lease = &mut self.database.pool.lease_within(SHORT_TIME, &Cancel::default(), &mut || ())?;
         if !self.database.is_there(lease)? {
             return Ok(None);
         }

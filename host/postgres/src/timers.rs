@@ -3,6 +3,7 @@
 use scorpiox_store::{StoreError, Timer};
 use tokio_postgres::Row;
 
+use crate::damage::{Bytes, shown};
 use crate::transaction::PostgresTransaction;
 
 pub(crate) fn arm(
@@ -51,37 +52,44 @@ pub(crate) fn disarm(
     changed.map(drop)
 }
 
+/// Timers that are looked at for one that is not damaged.
+const PAGE: i64 = 16;
+
+/// A timer, or why the row is none.
+pub(crate) fn timer(row: &Row) -> Result<Timer, String> {
+    let (namespace, id, due): (Vec<u8>, i64, i64) = (row.get(0), row.get(1), row.get(2));
+    let damaged = || format!("timer {id} of {} for {due}", shown(&namespace));
+    match (String::from_utf8(namespace.clone()), u32::try_from(id), u64::try_from(due)) {
+        (Ok(namespace), Ok(id), Ok(due)) => Ok(Timer { namespace, id, due }),
+        _ => Err(damaged()),
+    }
+}
+
 /// The timers of a namespace, by their ids.
 pub(crate) fn of(transaction: &mut PostgresTransaction, namespace: &str) -> Result<Vec<Timer>, StoreError> {
     let workspace = transaction.workspace;
     let rows = transaction.rows(
-        "SELECT id, due FROM scorpiox_code.timer WHERE workspace = $1 AND namespace = $2 ORDER BY id",
+        "SELECT namespace, id, due FROM scorpiox_code.timer WHERE workspace = $1 AND namespace = $2 ORDER BY id",
         &[&workspace, &namespace.as_bytes()],
     )?;
-    let timer = |row: &Row| Timer {
-        namespace: namespace.to_owned(),
-        id: u32::try_from(row.get::<_, i64>(0)).unwrap_or_default(),
-        due: row.get::<_, i64>(1).unsigned_abs(),
-    };
-    Ok(rows.iter().map(timer).collect())
+    Ok(rows.iter().filter_map(|row| transaction.whole(timer(row))).collect())
 }
 
 pub(crate) fn next(transaction: &mut PostgresTransaction) -> Result<Option<Timer>, StoreError> {
     let workspace = transaction.workspace;
-    let row = transaction.row(
-        "SELECT namespace, id, due FROM scorpiox_code.timer WHERE workspace = $1
-         ORDER BY due, namespace, id LIMIT 1",
-        &[&workspace],
-    )?;
-    row.map(|row| {
-        let namespace = String::from_utf8(row.get(0));
-        Ok(Timer {
-            namespace: namespace.map_err(|error| StoreError::Damaged(format!("a timer ({error})")))?,
-            id: u32::try_from(row.get::<_, i64>(1)).unwrap_or_default(),
-            due: row.get::<_, i64>(2).unsigned_abs(),
-        })
-    })
-    .transpose()
+    let mut after: (i64, Bytes, i64) = (i64::MIN, Vec::new(), i64::MIN);
+    loop {
+        let rows = transaction.rows(
+            "SELECT namespace, id, due FROM scorpiox_code.timer
+             WHERE workspace = $1 AND (due, namespace, id) > ($2, $3, $4) ORDER BY due, namespace, id LIMIT $5",
+            &[&workspace, &after.0, &after.1, &after.2, &PAGE],
+        )?;
+        if let Some(next) = rows.iter().find_map(|row| transaction.whole(timer(row))) {
+            return Ok(Some(next));
+        }
+        let Some(last) = rows.last() else { return Ok(None) };
+        after = (last.get(2), last.get(0), last.get(1));
+    }
 }
 
 fn signed(millis: u64) -> i64 {

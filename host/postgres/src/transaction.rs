@@ -37,7 +37,7 @@ const PRUNE_MARKS: &str = "DELETE FROM scorpiox_code.commit_mark WHERE connectio
 
 #[derive(Debug)]
 pub(crate) struct PostgresTransaction {
-    store: Arc<Inner>,
+    pub(crate) store: Arc<Inner>,
     /// The number of its workspace.
     pub(crate) workspace: i64,
     /// Taken when it ends.

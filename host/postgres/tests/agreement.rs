@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use scorpiox_store::Store;
 use scorpiox_store_conformance::agrees_with_the_model;
 
-use common::{database, server};
+use common::{database, named, server};
 
 #[test]
 fn postgres_does_what_the_model_does() {
@@ -20,7 +20,7 @@ fn postgres_does_what_the_model_does() {
     agrees_with_the_model(200, || {
         let name = format!("w{}", count.fetch_add(1, Ordering::Relaxed));
         let opened =
-            both.each_ref().map(|database| -> Arc<dyn Store> { Arc::new(database.workspace(&name)) });
+            both.each_ref().map(|database| -> Arc<dyn Store> { Arc::new(database.workspace(&named(&name))) });
         (opened, Box::new(()))
     });
 }

@@ -16,7 +16,7 @@ use scorpiox_postgres::Database;
 use scorpiox_postgres_bed::Postgres;
 use scorpiox_store::{Mode, Store, StoreError};
 
-use common::{LONG, database, name};
+use common::{LONG, database, name, named};
 use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
@@ -44,7 +44,7 @@ fn a_commit_that_died_with_the_database_is_not_taken_for_another_one() {
     let address = server.database();
     let name = name(&address).to_owned();
     let proxy = Proxy::before(server.port());
-    let store = database(&proxy.address(&address, server.port())).workspace("w");
+    let store = database(&proxy.address(&address, server.port())).workspace(&named("w"));
     put(&store, "k", b"kept").expect("kept");
     for _ in 0..3 {
         proxy.cut(Cut::AtCommit);
@@ -79,7 +79,7 @@ fn write_while(database: &Arc<Database>, outcomes: &Outcomes, disturb: impl FnOn
     let (stop, number) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let store = database.workspace(&format!("w{}", writer % 2));
+            let store = database.workspace(&named(&format!("w{}", writer % 2)));
             let (stop, number) = (&stop, &number);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
@@ -106,7 +106,7 @@ fn wait_for(outcomes: &Outcomes, more: u64) {
 
 /// Compares what was said with what is there: how many writes are not there that were acknowledged.
 fn compare(database: &Arc<Database>, outcomes: &Outcomes) -> usize {
-    let stores = [database.workspace("w0"), database.workspace("w1")];
+    let stores = [database.workspace(&named("w0")), database.workspace(&named("w1"))];
     let mut lost = 0;
     for (at, outcome) in &*outcomes.of.lock() {
         let is_there = stores.iter().any(|store| value(store, &at.to_string()).is_some());
@@ -171,7 +171,7 @@ fn a_synchronous_standby_takes_over_with_all_that_was_acknowledged() {
 fn an_asynchronous_standby_takes_over_and_it_is_noticed_that_writes_are_lost() {
     let (mut primary, standby, address) = pair(&[]);
     let database = database(&address);
-    let (store, other) = (database.workspace("w0"), database.workspace("w1"));
+    let (store, other) = (database.workspace(&named("w0")), database.workspace(&named("w1")));
     put(&store, "early", b"v").expect("kept");
     let name = name(address.split('?').next().expect("an address"));
     standby.wait_for(name, "SELECT count(*) FROM scorpiox_code.entry", "1");
@@ -183,7 +183,7 @@ fn an_asynchronous_standby_takes_over_and_it_is_noticed_that_writes_are_lost() {
     primary.kill();
     standby.promote();
     // Another workspace comes first: it must not get the other one's data.
-    let third = database.workspace("w2");
+    let third = database.workspace(&named("w2"));
     put(&third, "k", b"third").expect("kept");
     assert_eq!((value(&store, "early"), value(&store, "late")), (Some(b"v".to_vec()), None));
     assert_eq!(value(&other, "k"), None);

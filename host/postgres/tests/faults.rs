@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_postgres::{Address, Database, FORMAT, Options};
 use scorpiox_postgres_bed::Postgres;
-use scorpiox_store::{Mode, Store, StoreError, Transaction};
+use scorpiox_store::{BriefStore, Mode, Store, StoreError, Transaction};
 
-use common::{LONG, database, name, server};
+use common::{LONG, database, name, named, server};
 use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
@@ -37,7 +37,7 @@ fn value(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
 fn a_database_that_starts_again_is_used_again() {
     let mut server = Postgres::start();
     let address = server.database();
-    let store = database(&address).workspace("w");
+    let store = database(&address).workspace(&named("w"));
     for (at, kill) in [true, false].into_iter().enumerate() {
         put(&store, "k", &[u8::try_from(at).expect("small")]).expect("kept");
         let mut open = begin(&store, Mode::Write).expect("a writer");
@@ -66,7 +66,7 @@ fn a_database_that_starts_again_is_used_again() {
 fn a_database_that_stays_away_is_said_to_be() {
     let mut server = Postgres::start();
     let address = server.database();
-    let store = database(&address).workspace("w");
+    let store = database(&address).workspace(&named("w"));
     put(&store, "k", b"v").expect("kept");
     server.kill();
     let begun = Instant::now();
@@ -89,7 +89,7 @@ fn a_database_that_stays_away_is_said_to_be() {
 #[test]
 fn who_loses_the_connection_keeps_nothing_and_the_next_one_goes_on() {
     let address = server().database();
-    let store = database(&address).workspace("w");
+    let store = database(&address).workspace(&named("w"));
     put(&store, "k", b"v").expect("kept");
     for mode in [Mode::Write, Mode::ReadFirst] {
         let mut open = begin(&store, mode).expect("a transaction");
@@ -109,7 +109,7 @@ fn who_loses_the_connection_keeps_nothing_and_the_next_one_goes_on() {
 fn a_commit_whose_answer_is_lost_is_known_to_be_kept_or_not() {
     let proxy = Proxy::before(server().port());
     let address = server().database();
-    let store = database(&proxy.address(&address, server().port())).workspace("w");
+    let store = database(&proxy.address(&address, server().port())).workspace(&named("w"));
     put(&store, "k", b"0").expect("kept");
     for at in 0..3u8 {
         proxy.cut(Cut::AfterCommit);
@@ -130,7 +130,7 @@ fn no_more_connections_are_made_than_are_allowed_and_who_waits_can_give_up() {
     let address = server().database();
     let options = Options { connections: 2, ..Options::default() };
     let database = Database::new(Address::parse(&address).expect("an address"), options);
-    let stores = ["a", "b", "c"].map(|name| database.workspace(name));
+    let stores = ["a", "b", "c"].map(|name| database.workspace(&named(name)));
     let held: Vec<_> = stores[..2].iter().map(|store| begin(store, Mode::Write).expect("a writer")).collect();
     assert_eq!(stores[2].try_begin(Mode::ReadFirst).map(drop), Err(StoreError::Conflict));
     let cancel = Cancel::default();
@@ -153,8 +153,9 @@ fn no_more_connections_are_made_than_are_allowed_and_who_waits_can_give_up() {
 fn tables_are_made_once_whoever_begins_and_newer_ones_are_left_alone() {
     let address = server().database();
     thread::scope(|scope| {
-        let all: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| put(&database(&address).workspace("w"), "k", b"v"))).collect();
+        let all: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| put(&database(&address).workspace(&named("w")), "k", b"v")))
+            .collect();
         for one in all {
             assert_eq!(one.join().expect("no panic"), Ok(()));
         }
@@ -165,7 +166,7 @@ fn tables_are_made_once_whoever_begins_and_newer_ones_are_left_alone() {
     assert_eq!(formats.trim(), FORMAT.to_string());
     let newer = "INSERT INTO scorpiox_code.format (format) VALUES (1000)";
     server().psql(database_name, newer).expect("written");
-    let store = database(&address).workspace("w");
+    let store = database(&address).workspace(&named("w"));
     let refused = begin(&store, Mode::ReadFirst).map(drop).expect_err("newer");
     assert!(matches!(refused, StoreError::Newer { found: 1000, .. }), "{refused:?}");
     assert!(store.is_absent().is_err() && !store.exists());
@@ -176,20 +177,20 @@ fn who_may_not_make_tables_is_told_how_they_are_made() {
     let address = server().database();
     let options = Options { migrates: false, ..Options::default() };
     let open = || Database::new(Address::parse(&address).expect("an address"), options);
-    let store = open().workspace("w");
+    let store = open().workspace(&named("w"));
     assert_eq!(store.is_absent(), Ok(true));
     let refused = begin(&store, Mode::ReadFirst).map(drop).expect_err("no tables");
     assert!(refused.to_string().contains("store migrate"), "{refused}");
     let database = open();
     assert_eq!((database.format(), database.migrate(), database.migrate()), (Ok(None), Ok(true), Ok(false)));
-    put(&open().workspace("w"), "k", b"v").expect("kept");
+    put(&open().workspace(&named("w")), "k", b"v").expect("kept");
 }
 
 #[test]
 fn a_wrong_password_and_a_wrong_name_are_said() {
     let address = server().database();
     let wrong = |from: &str, to: &str| {
-        let store = database(&address.replace(from, to)).workspace("w");
+        let store = database(&address.replace(from, to)).workspace(&named("w"));
         let refused = begin(&store, Mode::ReadFirst).map(drop).expect_err("refused").to_string();
         assert!(!refused.contains("pass%20word") && !refused.contains("guess"), "{refused}");
         refused
@@ -201,7 +202,8 @@ fn a_wrong_password_and_a_wrong_name_are_said() {
 #[test]
 fn a_writer_that_does_not_end_is_waited_for_for_ten_seconds() {
     let address = server().database();
-    let (store, other) = (database(&address).workspace("w"), database(&address).workspace("w"));
+    let (store, other) =
+        (database(&address).workspace(&named("w")), database(&address).workspace(&named("w")));
     put(&store, "k", b"v").expect("kept");
     let writer = begin(&other, Mode::Write).expect("a writer");
     let begun = Instant::now();
@@ -216,7 +218,7 @@ fn a_writer_that_does_not_end_is_waited_for_for_ten_seconds() {
 fn a_server_that_runs_refuses_everything_when_the_format_of_the_tables_rises() {
     let address = server().database();
     let old = database(&address);
-    let store = old.workspace("w");
+    let store = old.workspace(&named("w"));
     put(&store, "k", b"v").expect("kept");
     let mut changes = store.changes().expect("changes");
     let (mut reader, mut both) = (
@@ -254,7 +256,7 @@ fn a_server_that_runs_refuses_everything_when_the_format_of_the_tables_rises() {
 fn whoever_reads_before_a_migration_writes_nothing_after_it() {
     let address = server().database();
     let (old, new) = (database(&address), database(&address));
-    let store = old.workspace("w");
+    let store = old.workspace(&named("w"));
     put(&store, "k", b"v").expect("kept");
     let mut open = begin(&store, Mode::ReadFirst).expect("a reader");
     assert!(open.get(TOOL, "k").expect("a value").is_some());
@@ -266,10 +268,10 @@ fn whoever_reads_before_a_migration_writes_nothing_after_it() {
                   DROP POLICY writers ON scorpiox_code.secret";
     drop(open);
     server().psql(name(&address), undone).expect("written");
-    let mut open = begin(&old.workspace("x"), Mode::ReadFirst).expect("a reader");
+    let mut open = begin(&old.workspace(&named("x")), Mode::ReadFirst).expect("a reader");
     assert!(open.get(TOOL, "k").is_err(), "the tables are older than this program's");
     assert_eq!(new.migrate(), Ok(true));
-    put(&database(&address).workspace("w"), "k", b"w").expect("kept");
+    put(&database(&address).workspace(&named("w")), "k", b"w").expect("kept");
     assert_eq!(value(&store, "k").as_deref(), Some(&b"w"[..]));
 }
 
@@ -293,7 +295,7 @@ fn a_new_password_is_read_when_the_database_refuses_the_old_one() {
         Address::parse(&base.replace("owner:pass%20word@", &format!("app:{password}@")))
     };
     let opened = Database::reloading(of("old"), Some(Box::new(reload)), Options::default());
-    let store = opened.workspace("w");
+    let store = opened.workspace(&named("w"));
     put(&store, "k", b"v").expect("kept");
     assert_eq!(*read.lock().expect("no panic"), 0, "nothing is read while all is well");
     own.psql("postgres", "ALTER ROLE app PASSWORD 'new'").expect("changed");
@@ -307,4 +309,27 @@ fn a_new_password_is_read_when_the_database_refuses_the_old_one() {
     put(&store, "k", b"w").expect("kept");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(value(&store, "k").as_deref(), Some(&b"w"[..]));
+}
+
+#[test]
+fn a_database_that_hangs_is_not_waited_for_by_what_can_do_without_it() {
+    let proxy = Proxy::before(server().port());
+    let address = server().database();
+    let opened = database(&proxy.address(&address, server().port()));
+    let (store, unused) = (opened.workspace(&named("w")), opened.workspace(&named("never-used")));
+    put(&store, "k", b"v").expect("kept");
+    proxy.hang();
+    let brief = Duration::from_secs(5);
+    for _ in 0..2 {
+        let begun = Instant::now();
+        let looked = store.try_begin(Mode::ReadFirst).and_then(|mut open| open.get(TOOL, "k"));
+        assert!(matches!(looked, Err(StoreError::Unreachable(_))), "{looked:?}");
+        assert!(unused.is_absent().is_err() && !unused.exists());
+        assert!(begun.elapsed() < 2 * brief, "{:?}", begun.elapsed());
+        let begun = Instant::now();
+        let shared: std::sync::Arc<dyn Store> = std::sync::Arc::new(opened.workspace(&named("w")));
+        let asked =
+            begin(&*BriefStore::of(&shared), Mode::ReadFirst).and_then(|mut open| open.get(TOOL, "k"));
+        assert!(asked.is_err() && begun.elapsed() < brief, "{asked:?} {:?}", begun.elapsed());
+    }
 }

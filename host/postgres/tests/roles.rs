@@ -11,7 +11,7 @@ use scorpiox_executor::Cancel;
 use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_store::{Mode, Store};
 
-use common::{LONG, database, name, server};
+use common::{LONG, database, name, named, server};
 
 /// Long enough for what must not come.
 const SHORT: Duration = Duration::from_millis(500);
@@ -46,7 +46,7 @@ fn as_role(address: &str, sql: &str) -> Result<String, String> {
 }
 
 fn add_message(database: &Arc<Database>, text: &str) {
-    let store = database.workspace("w");
+    let store = database.workspace(&named("w"));
     let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a writer");
     transaction.add_message(TOOL, 1, 2, text).expect("added");
     transaction.commit().expect("kept");
@@ -56,7 +56,7 @@ fn add_message(database: &Arc<Database>, text: &str) {
 fn hearing(address: &str) -> (Arc<Database>, Receiver<String>, Receiver<String>) {
     let (database, (told, messages), (passed, texts)) = (database(address), channel(), channel());
     database
-        .workspace("w")
+        .workspace(&named("w"))
         .hear(Box::new(move |message| drop(told.send(message.text.clone()))))
         .expect("a thread");
     database.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");

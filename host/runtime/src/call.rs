@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_operator::Source;
-use scorpiox_store::{LazyTransaction, Mode, StoreError};
+use scorpiox_store::{BriefStore, LazyTransaction, Mode, StoreError};
 use wasmtime::{Store, UpdateDeadline};
 
 use super::component::{Calls, Loaded, Places};
@@ -133,11 +133,13 @@ impl Runtime {
         Ok(finished.value)
     }
 
-    /// The plan that is active, as the component that knows says.
+    /// The plan that is active, as the component that knows says. Commands stand behind this question: a store that does not
+    /// answer is waited for briefly.
     pub fn active_plan(&self, component: &Component, setup: &Setup) -> Result<Option<Plan>, Fault> {
+        let setup = Setup { store: BriefStore::of(&setup.store), ..setup.clone() };
         let finished = self.transact(
             component,
-            setup,
+            &setup,
             |loaded, store| {
                 let plan = exported(loaded.plan.as_ref(), "plan-status")?.instantiate(&mut *store)?;
                 plan.scorpiox_tool_plan_status().call_active(store)

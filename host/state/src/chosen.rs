@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use scorpiox_executor::Cancel;
 use scorpiox_operator::Operator;
-use scorpiox_store::{Changes, Durability, Mode, SqliteStore, Store, StoreError, Tell, Transaction};
+use scorpiox_store::{
+    Changes, Durability, Mode, SqliteStore, Store, StoreError, Tell, Transaction, WorkspaceName,
+};
 
 use crate::Databases;
 
@@ -38,13 +40,14 @@ impl ChosenStore {
         }
         let store: Arc<dyn Store> = match self.databases.chosen(&self.operator)? {
             None => Arc::new(SqliteStore::new(self.file.clone(), self.durability)),
-            Some(database) => Arc::new(database.workspace(&self.name())),
+            Some(database) => Arc::new(database.workspace(&self.name()?)),
         };
         Ok(&**self.chosen.get_or_init(|| store))
     }
 
-    fn name(&self) -> String {
-        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    fn name(&self) -> Result<WorkspaceName, StoreError> {
+        let stem = self.file.file_stem().unwrap_or_default().to_string_lossy();
+        WorkspaceName::parse(&stem).map_err(|error| StoreError::Other(error.to_string()))
     }
 }
 

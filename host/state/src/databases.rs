@@ -36,7 +36,7 @@ impl Databases {
     /// # Errors
     ///
     /// A policy that cannot be used, an address that is none, and a password that cannot be read.
-    pub fn chosen(&self, operator: &Operator) -> Result<Option<Arc<Database>>, StoreError> {
+    pub fn chosen(&self, operator: &Arc<Operator>) -> Result<Option<Arc<Database>>, StoreError> {
         let policy = operator.policy().map_err(|error| StoreError::Other(error.to_string()))?;
         let Some(wanted) = &policy.store.database else { return Ok(None) };
         let mut opened = self.opened.lock();
@@ -46,28 +46,40 @@ impl Databases {
         let told = |why: String| {
             StoreError::Other(format!("[store] of the policy ({}): {why}", wanted.address.source))
         };
-        let mut address = Address::parse(&wanted.address.value).map_err(|error| told(error.to_string()))?;
-        if let Some(password) = self.password(operator, wanted).map_err(told)? {
-            address = address.with_password(password.as_bytes());
-        }
+        let address = address_of(operator, wanted, &self.password).map_err(told)?;
         let options = Options { connections: wanted.connections.value, migrates: wanted.migrate.value };
-        let database = Database::new(address, options);
+        let (reading, again, from) = (Arc::clone(operator), wanted.clone(), self.password.clone());
+        let reload = move || address_of(&reading, &again, &from).map_err(Address::unavailable);
+        let database = Database::reloading(address, Some(Box::new(reload)), options);
         opened.push((wanted.clone(), Arc::clone(&database)));
         Ok(Some(database))
     }
+}
 
-    /// The password: of the policy's file, else of a variable, else of the file that a variable names.
-    fn password(&self, operator: &Operator, wanted: &DatabasePolicy) -> Result<Option<String>, String> {
-        let site = operator.site();
-        let file = match (&wanted.password_file, &self.password) {
-            (Some(path), _) => written_path(&path.value, site.home.as_deref())?,
-            (None, PasswordFrom { value: Some(password), .. }) => return Ok(Some(password.clone())),
-            (None, PasswordFrom { file: Some(path), .. }) => path.clone(),
-            (None, _) => return Ok(None),
-        };
-        let writable = operator.writable().map_err(|error| error.to_string())?;
-        let told = |why: String| format!("the password of the database: {why}");
-        let bytes = read_secret(&file, &writable, MAX_PASSWORD_BYTES).map_err(told)?;
-        one_password(bytes).map(Some).map_err(|why| told(format!("{}: {why}", file.display())))
-    }
+/// The address of a database, with the password as it is now.
+fn address_of(operator: &Operator, wanted: &DatabasePolicy, from: &PasswordFrom) -> Result<Address, String> {
+    let address = Address::parse(&wanted.address.value).map_err(|error| error.to_string())?;
+    Ok(match password(operator, wanted, from)? {
+        Some(password) => address.with_password(password.as_bytes()),
+        None => address,
+    })
+}
+
+/// The password: of the policy's file, else of a variable, else of the file that a variable names.
+fn password(
+    operator: &Operator,
+    wanted: &DatabasePolicy,
+    from: &PasswordFrom,
+) -> Result<Option<String>, String> {
+    let site = operator.site();
+    let file = match (&wanted.password_file, from) {
+        (Some(path), _) => written_path(&path.value, site.home.as_deref())?,
+        (None, PasswordFrom { value: Some(password), .. }) => return Ok(Some(password.clone())),
+        (None, PasswordFrom { file: Some(path), .. }) => path.clone(),
+        (None, _) => return Ok(None),
+    };
+    let writable = operator.writable().map_err(|error| error.to_string())?;
+    let told = |why: String| format!("the password of the database: {why}");
+    let bytes = read_secret(&file, &writable, MAX_PASSWORD_BYTES).map_err(told)?;
+    one_password(bytes).map(Some).map_err(|why| told(format!("{}: {why}", file.display())))
 }

@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use scorpiox_operator::Operator;
 use scorpiox_postgres::Database;
-use scorpiox_store::{Durability, SqliteStore, Store, StoreError};
+use scorpiox_store::{Durability, NoName, SqliteStore, Store, StoreError, WorkspaceName};
 
 use crate::Databases;
+
+/// The name of a workspace that was found, or what stands in its place.
+pub type Found = Result<WorkspaceName, NoName>;
 
 /// What is kept, wherever it is.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ impl Kept {
     ///
     /// Those of [`Databases::chosen`].
     pub fn new(
-        operator: &Operator,
+        operator: &Arc<Operator>,
         databases: &Databases,
         folder: PathBuf,
         durability: Durability,
@@ -44,20 +47,20 @@ impl Kept {
     /// # Errors
     ///
     /// A folder that cannot be read.
-    pub fn in_files(&self) -> Result<Vec<String>, StoreError> {
+    pub fn in_files(&self) -> Result<Vec<Found>, StoreError> {
         let told = |error: io::Error| unreadable(&self.folder, &error);
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(told)?,
         };
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for entry in entries {
             let path = entry.map_err(told)?.path();
             let is_one = path.extension().is_some_and(|extension| extension == "db");
             names.extend(path.file_stem().filter(|_| is_one).map(|stem| stem.to_string_lossy().into_owned()));
         }
         names.sort_unstable();
-        Ok(names)
+        Ok(names.iter().map(|name| WorkspaceName::parse(name)).collect())
     }
 
     /// The workspaces in the database.
@@ -65,17 +68,17 @@ impl Kept {
     /// # Errors
     ///
     /// Those of the database.
-    pub fn in_database(&self) -> Result<Vec<String>, StoreError> {
+    pub fn in_database(&self) -> Result<Vec<Found>, StoreError> {
         self.database.as_ref().map_or_else(|| Ok(Vec::new()), |database| database.workspaces())
     }
 
     /// The workspace of a name, in its file, whether there is one or not.
-    pub fn file(&self, name: &str) -> SqliteStore {
+    pub fn file(&self, name: &WorkspaceName) -> SqliteStore {
         SqliteStore::new(self.folder.join(format!("{name}.db")), self.durability)
     }
 
     /// The workspace of a name in the database, where the policy names one.
-    pub fn row(&self, name: &str) -> Option<Arc<dyn Store>> {
+    pub fn row(&self, name: &WorkspaceName) -> Option<Arc<dyn Store>> {
         let database = self.database.as_ref()?;
         Some(Arc::new(database.workspace(name)))
     }
@@ -87,10 +90,11 @@ impl Kept {
     /// What cannot be read.
     pub fn everywhere(&self) -> Result<Vec<Arc<dyn Store>>, StoreError> {
         let mut all: Vec<Arc<dyn Store>> = Vec::new();
-        for name in self.in_files()? {
-            all.push(Arc::new(self.file(&name)));
+        // Nothing of this program uses what has another name.
+        for name in self.in_files()?.iter().flatten() {
+            all.push(Arc::new(self.file(name)));
         }
-        all.extend(self.in_database()?.iter().filter_map(|name| self.row(name)));
+        all.extend(self.in_database()?.iter().flatten().filter_map(|name| self.row(name)));
         Ok(all)
     }
 }

@@ -11,4 +11,4 @@ mod kept;
 
 pub use chosen::ChosenStore;
 pub use databases::{Databases, PasswordFrom};
-pub use kept::Kept;
+pub use kept::{Found, Kept};

@@ -44,7 +44,7 @@ impl Contents {
 }
 
 /// Copies all that a workspace has to one that has nothing, and reads both again, row by row. Messages have other
-/// numbers there, in the same order.
+/// numbers there, in the same order. What is damaged cannot be copied, so that nothing is.
 ///
 /// # Errors
 ///
@@ -52,6 +52,14 @@ impl Contents {
 /// of both stores. With any error nothing is kept, but what was read again.
 pub fn copy(from: &dyn Store, to: &dyn Store) -> Result<Contents, StoreError> {
     let mut source = begin(from, Mode::ReadFirst)?;
+    let damaged = source.damaged()?;
+    if !damaged.is_empty() {
+        return Err(StoreError::Other(format!(
+            "{} has what cannot be read, and would be lost: {}; nothing was copied",
+            from.location(),
+            damaged.join(", ")
+        )));
+    }
     let mut target = begin(to, Mode::Write)?;
     if !target.namespaces()?.is_empty() {
         return Err(StoreError::Other(format!(

@@ -14,21 +14,25 @@
 //! This crate knows keys, timers and messages as data. What they mean is the business of the capabilities
 //! above it, and which workspace a caller may open that of the server.
 
+mod brief;
 mod changes;
 mod copy;
 mod error;
 pub mod implementing;
 mod lazy;
 mod memory;
+mod name;
 mod sqlite;
 mod store;
 mod transaction;
 
+pub use brief::BriefStore;
 pub use changes::{Changes, poll_every};
 pub use copy::{Contents, copy, difference};
 pub use error::StoreError;
 pub use lazy::LazyTransaction;
 pub use memory::MemoryStore;
+pub use name::{NoName, WorkspaceName};
 pub use sqlite::{Durability, SqliteStore};
 pub use store::{Mode, Store, Tell};
 pub use transaction::{

@@ -63,6 +63,11 @@ pub struct Message {
 /// A *namespace* is whose data it is, named by any text. Keys, timers and quotas of one namespace are not seen or
 /// touched through another; a transaction may use several.
 ///
+/// # Damage
+///
+/// A row that is no key, timer or message (a text that is no UTF-8, a number out of range) is left out by all that gives
+/// several or the next one, told of in the log, and kept: others are not held up by it.
+///
 /// # Errors
 ///
 /// [`StoreError::TooLarge`] and [`StoreError::Quota`] leave the transaction usable. After any other error it
@@ -190,6 +195,11 @@ pub trait Transaction: Debug + Send {
 
     /// All namespaces that have something, in the order of their bytes. Reads the whole workspace.
     fn namespaces(&mut self) -> Result<Vec<String>, StoreError>;
+
+    /// Rows that are damaged, each as a sentence has it. Reads the whole workspace.
+    fn damaged(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Keeps what was written, all or nothing.
     ///

@@ -48,7 +48,7 @@ fn tools_keep_what_they_store_in_the_database_and_nothing_on_disk() {
     let (status, said, errors) = program.run(&["store", "check"]);
     assert!(status.success() && errors.is_empty(), "{said}{errors}");
     assert!(
-        said.contains("(format 1)") && said.contains("(this workspace)") && !said.contains(PASSWORD),
+        said.contains("(format 2)") && said.contains("(this workspace)") && !said.contains(PASSWORD),
         "{said}"
     );
     // The tables hold what is counted.
@@ -132,4 +132,47 @@ fn servers_of_two_machines_see_what_either_does() {
     }
     first.text("PlanMode", json!({ "action": "enter", "goal": "look first" }));
     assert!(second.text("PlanMode", json!({ "action": "status" })).contains("look first"));
+}
+
+#[test]
+fn a_row_whose_name_is_a_path_is_copied_nowhere_and_holds_nothing_up() {
+    let server = Postgres::start();
+    let program = program(&server);
+    add(&program, "from the database");
+    let outside = program.home().join(".scorpiox/outside.db");
+    let named = |name: &str| {
+        let made = format!(
+            "WITH made AS (INSERT INTO scorpiox_code.workspace (id, name) OVERRIDING SYSTEM VALUE
+                 VALUES (abs(hashtext('{name}')), '{name}') RETURNING id)
+             INSERT INTO scorpiox_code.entry SELECT id, 'tool', 'k', 'v' FROM made"
+        );
+        server.psql("test0", &made).expect("written");
+    };
+    let names = ["../outside", "../../outside", "a/b", "/tmp/outside", "..", "a.db", "con"];
+    names.into_iter().for_each(named);
+    let (status, said, errors) = program.run(&["store", "copy", "--to", "files", "--all"]);
+    assert!(!status.success() && errors.contains("not copied: 7 of 8"), "{said}{errors}");
+    for name in names {
+        assert!(said.contains(&format!("not copied: \"{name}\" is not the name of a workspace")), "{said}");
+    }
+    assert!(!outside.exists() && !program.home().join("outside.db").exists());
+    let state = fs::read_dir(program.home().join(".scorpiox/state")).expect("files");
+    let files = state.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned());
+    assert!(files.filter(|file| file.ends_with(".db")).count() == 1, "the workspace of this folder alone");
+    let (status, said, _) = program.run(&["store", "check"]);
+    assert!(!status.success() && said.contains("\"../outside\" is not the name of a workspace"), "{said}");
+}
+
+#[test]
+fn migrating_lets_nobody_connect_who_was_given_nothing() {
+    let server = Postgres::start();
+    let program = program(&server);
+    let (status, said, errors) = program.run(&["store", "migrate"]);
+    assert!(status.success() && said.contains("REVOKE CONNECT"), "{said}{errors}");
+    let (_, again, _) = program.run(&["store", "migrate"]);
+    assert!(again.contains("already") && !again.contains("REVOKE"), "{again}");
+    let open = "SELECT has_database_privilege('stranger', 'test0', 'CONNECT')";
+    server.psql("postgres", "CREATE ROLE stranger LOGIN").expect("a role");
+    assert_eq!(server.psql("postgres", open).expect("an answer").trim(), "f");
+    add(&program, "its owner goes on");
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_postgres_bed::Postgres;
+use scorpiox_store::WorkspaceName;
 
 /// Longer than what has to come takes.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
@@ -25,4 +26,9 @@ pub(crate) fn database(address: &str) -> Arc<Database> {
 /// The name of a database in its address.
 pub(crate) fn name(address: &str) -> &str {
     address.rsplit('/').next().expect("a name")
+}
+
+/// The name of a workspace.
+pub(crate) fn named(name: &str) -> WorkspaceName {
+    WorkspaceName::parse(name).expect("a name")
 }

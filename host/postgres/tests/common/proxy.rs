@@ -22,6 +22,8 @@ pub(crate) enum Cut {
 
 /// No place where it is cut.
 const NOWHERE: u8 = 0;
+/// Nothing is handed on.
+const HUNG: u8 = 255;
 
 /// A proxy, as long as this lives.
 pub(crate) struct Proxy {
@@ -68,6 +70,11 @@ impl Proxy {
         assert!(*waited.expect("no panic").0, "no commit came");
     }
 
+    /// Hands nothing on any more, and ends no line.
+    pub(crate) fn hang(&self) {
+        self.cut.store(HUNG, Ordering::SeqCst);
+    }
+
     /// Lets everybody through again.
     pub(crate) fn open(&self) {
         *self.gate.is_closed.lock().expect("no panic") = false;
@@ -88,6 +95,9 @@ impl Proxy {
 fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8, gate: &Gate) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = client.read(&mut buffer) {
+        if cut.load(Ordering::SeqCst) == HUNG {
+            continue;
+        }
         let is_commit = buffer[..read].windows(7).any(|bytes| bytes == b"COMMIT\0");
         let at = |place: Cut| {
             is_commit

@@ -175,7 +175,7 @@ impl Environment {
 
     /// All that is kept of workspaces.
     pub(super) fn kept(&self) -> Result<Kept> {
-        let operator = Operator::new(self.site());
+        let operator = Arc::new(Operator::new(self.site()));
         Ok(Kept::new(&operator, &self.databases, state_folder(&self.own_home), self.durability)?)
     }
 

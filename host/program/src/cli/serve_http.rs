@@ -31,8 +31,8 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     ring_when_told(ringer)?;
     let workspace = environment.open();
     let workspaces = environment.served(&workspace)?;
-    let database = environment.databases.chosen(workspace.operator())?;
     let operator = workspace.operator_shared();
+    let database = environment.databases.chosen(&operator)?;
     let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
     let spans = spans(policy, &workspace)?;
     // What principals use is kept where there are several, or where it is bounded how much one may use.

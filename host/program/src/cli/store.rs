@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Subcommand, ValueEnum};
-use scorpiox_state::Kept;
-use scorpiox_store::{Contents, Store, copy};
+use scorpiox_executor::Cancel;
+use scorpiox_state::{Found, Kept};
+use scorpiox_store::{Contents, Mode, Store, WorkspaceName, copy};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
@@ -46,7 +47,7 @@ pub(super) fn run(environment: &Environment, command: &StoreCommand) -> Result<E
     match command {
         StoreCommand::Migrate => migrate(&kept)?,
         StoreCommand::Check => return check(&kept, &own),
-        StoreCommand::Copy { to, all: false } => copy_all(&kept, *to, vec![own])?,
+        StoreCommand::Copy { to, all: false } => copy_all(&kept, *to, vec![WorkspaceName::parse(&own)])?,
         StoreCommand::Copy { to: Place::Database, .. } => copy_all(&kept, Place::Database, kept.in_files()?)?,
         StoreCommand::Copy { to: Place::Files, .. } => copy_all(&kept, Place::Files, kept.in_database()?)?,
     }
@@ -61,21 +62,39 @@ fn migrate(kept: &Kept) -> Result<()> {
     let Some(database) = kept.database() else { bail!(NO_DATABASE) };
     let when = if database.migrate()? { "now" } else { "already" };
     say(&format!("{} has format {} {when}.", database.location(), scorpiox_postgres::FORMAT));
+    if !database.is_open_to_others()? {
+        return Ok(());
+    }
+    say(if database.close_to_others()? {
+        "Roles that were given nothing in it can connect to it no more (REVOKE CONNECT … FROM PUBLIC)."
+    } else {
+        "Every role of this PostgreSQL can connect to it. Let its owner run REVOKE CONNECT, TEMPORARY ON DATABASE … FROM PUBLIC \
+         (docs/team.md)."
+    });
     Ok(())
 }
 
 fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
     let mut problems = Vec::new();
-    let line = |name: &str, store: &dyn Store| -> Result<String> {
-        let own = if name == own { " (this workspace)" } else { "" };
-        Ok(format!("{name}{own}: {}", shown(&Contents::of(store)?)))
+    let look = |name: &WorkspaceName, store: &dyn Store, problems: &mut Vec<String>| -> Result<()> {
+        let own = if name.as_str() == own { " (this workspace)" } else { "" };
+        let damaged = damaged(store)?;
+        say(&format!("{name}{own}: {}", shown(&Contents::of(store)?)));
+        problems.extend(damaged.into_iter().map(|what| format!("{name}: {what}")));
+        Ok(())
     };
     if let Some(database) = kept.database() {
         let format = database.format()?;
         let told = format.map_or("no tables yet".to_owned(), |format| format!("format {format}"));
         say(&format!("Tools keep what they store in {} ({told}).", database.location()));
         for name in kept.in_database()? {
-            say(&line(&name, &*kept.row(&name).context(NO_DATABASE)?)?);
+            match name {
+                Ok(name) => {
+                    let store = kept.row(&name).context(NO_DATABASE)?;
+                    look(&name, &*store, &mut problems)?;
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
         }
         if format.is_some() {
             problems.extend(database.miscounted()?.into_iter().map(|(name, namespace, counted, used)| {
@@ -90,8 +109,15 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
         (Some(_), true) => {}
     }
     for name in files {
+        let name = match name {
+            Ok(name) => name,
+            Err(error) => {
+                problems.push(error.to_string());
+                continue;
+            }
+        };
         let store = kept.file(&name);
-        say(&line(&name, &store)?);
+        look(&name, &store, &mut problems)?;
         problems
             .extend(store.problems()?.into_iter().map(|problem| format!("{}: {problem}", store.location())));
     }
@@ -101,17 +127,30 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// What is kept there that nobody can read.
+fn damaged(store: &dyn Store) -> Result<Vec<String>> {
+    Ok(store.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?.damaged()?)
+}
+
 fn shown(contents: &Contents) -> String {
     let Contents { entries, bytes, timers, messages, .. } = contents;
     format!("{entries} keys with {bytes} bytes, {timers} timers, {messages} messages")
 }
 
-fn copy_all(kept: &Kept, to: Place, names: Vec<String>) -> Result<()> {
+fn copy_all(kept: &Kept, to: Place, names: Vec<Found>) -> Result<()> {
     if kept.database().is_none() {
         bail!(NO_DATABASE);
     }
     let (count, mut left) = (names.len(), 0);
     for name in names {
+        let name = match name {
+            Ok(name) => name,
+            Err(error) => {
+                left += 1;
+                say(&format!("not copied: {error}"));
+                continue;
+            }
+        };
         let (file, row) = (kept.file(&name), kept.row(&name).context(NO_DATABASE)?);
         let (from, target): (&dyn Store, &dyn Store) = match to {
             Place::Database => (&file, &*row),

@@ -1,9 +1,11 @@
 //! What implementations of [`Store`](crate::Store) share: the queue of writers, what a transaction remembers, and quotas.
 
+mod damage;
 mod seen;
 mod usages;
 mod wait;
 
+pub use damage::tell_damaged;
 pub use seen::Seen;
 pub use usages::{Usage, Usages};
 pub use wait::{Turn, Writers, retry_while_locked};

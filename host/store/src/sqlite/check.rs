@@ -9,7 +9,7 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     let found: Vec<_> = found.collect::<Result<_, _>>()?;
     let mut problems: Vec<_> = found.into_iter().filter(|line| line != "ok").collect();
     let mut miscounted = connection.prepare(
-        "SELECT n.namespace, coalesce(u.bytes, 0) AS counted, coalesce(e.bytes, 0) AS used
+        "SELECT CAST(n.namespace AS BLOB), coalesce(u.bytes, 0) AS counted, coalesce(e.bytes, 0) AS used
          FROM (SELECT namespace FROM usage UNION SELECT namespace FROM kv) AS n
          LEFT JOIN usage AS u USING (namespace)
          LEFT JOIN (
@@ -18,7 +18,8 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
          WHERE counted <> used ORDER BY 1",
     )?;
     let told = miscounted.query_map([], |row| {
-        let (namespace, counted, used): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (namespace, counted, used): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let namespace = namespace.escape_ascii();
         Ok(format!("{namespace} uses {used} bytes, and {counted} were counted"))
     })?;
     for one in told {

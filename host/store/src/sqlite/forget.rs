@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 
+use super::damage::shown;
 use super::transaction::SqliteTransaction;
 use crate::StoreError;
 use crate::implementing::Seen;
@@ -27,6 +28,10 @@ pub(super) fn namespaces(transaction: &SqliteTransaction) -> Result<Vec<String>,
     let mut statement = transaction.statement(
         "SELECT namespace FROM kv UNION SELECT namespace FROM timer UNION SELECT namespace FROM message ORDER BY 1",
     )?;
-    let rows = statement.query_map([], |row| row.get(0)).map_err(|e| transaction.pool.error(&e))?;
-    rows.collect::<Result<_, _>>().map_err(|e| transaction.pool.error(&e))
+    let name = |row: &rusqlite::Row<'_>| {
+        let value = row.get_ref(0)?;
+        Ok(value.as_str().map(str::to_owned).map_err(|_| format!("the namespace {}", shown(value))))
+    };
+    let rows = statement.query_map([], name).map_err(|e| transaction.pool.error(&e))?;
+    transaction.whole(rows)
 }

@@ -3,14 +3,20 @@
 use rusqlite::params;
 
 use super::transaction::SqliteTransaction;
+use crate::implementing::tell_damaged;
 use crate::{MAX_KEPT_MESSAGES, Message, StoreError};
 
-fn message(row: &rusqlite::Row<'_>) -> rusqlite::Result<Message> {
-    Ok(Message {
-        sequence: row.get::<_, i64>(0)?.unsigned_abs(),
-        timer: row.get(1)?,
-        fired_at: row.get::<_, i64>(2)?.unsigned_abs(),
-        text: row.get(3)?,
+/// A message, or why the row is none.
+pub(super) fn message(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Message, String>> {
+    let sequence: i64 = row.get(0)?;
+    let number = |at: usize| row.get_ref(at).map(|value| value.as_i64());
+    let text = row.get_ref(3)?;
+    let whole = (number(1)?.map(u32::try_from), number(2)?.map(u64::try_from), text.as_str());
+    Ok(match (u64::try_from(sequence), whole) {
+        (Ok(sequence), (Ok(Ok(timer)), Ok(Ok(fired_at)), Ok(text))) => {
+            Ok(Message { sequence, timer, fired_at, text: text.to_owned() })
+        }
+        _ => Err(format!("message {sequence}")),
     })
 }
 
@@ -43,7 +49,7 @@ pub(super) fn of(
     )?;
     let rows =
         statement.query_map(params![namespace, limit], message).map_err(|e| transaction.pool.error(&e))?;
-    rows.collect::<Result<_, _>>().map_err(|e| transaction.pool.error(&e))
+    transaction.whole(rows)
 }
 
 pub(super) fn has_any(transaction: &SqliteTransaction) -> Result<bool, StoreError> {
@@ -63,7 +69,13 @@ pub(super) fn take(
     let mut statement =
         transaction.statement("SELECT sequence, timer, fired_at, text FROM message ORDER BY sequence")?;
     for row in statement.query_map([], message).map_err(|e| transaction.pool.error(&e))? {
-        let next = row.map_err(|e| transaction.pool.error(&e))?;
+        let next = match row.map_err(|e| transaction.pool.error(&e))? {
+            Ok(next) => next,
+            Err(what) => {
+                tell_damaged(&transaction.pool.path.display().to_string(), &what);
+                continue;
+            }
+        };
         match left.checked_sub(cost(&next)) {
             Some(rest) => left = rest,
             // One that fits nowhere must not keep back all that follow.
@@ -73,8 +85,11 @@ pub(super) fn take(
         taken.push(next);
     }
     drop(statement);
-    if let Some(last) = taken.last() {
-        delete_up_to(transaction, last.sequence)?;
+    for Message { sequence, .. } in &taken {
+        transaction
+            .statement("DELETE FROM message WHERE sequence = ?1")?
+            .execute(params![sequence.cast_signed()])
+            .map_err(|e| transaction.pool.error(&e))?;
     }
     Ok(taken)
 }

@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod create;
+mod damage;
 mod error;
 mod forget;
 mod keys;

@@ -1,7 +1,7 @@
 //! The operations of a transaction, each in the file of its subject.
 
 use super::transaction::SqliteTransaction;
-use super::{forget, keys, messages, scan, timers};
+use super::{damage, forget, keys, messages, scan, timers};
 use crate::{Entry, Message, Order, StoreError, Timer, Transaction};
 
 impl Transaction for SqliteTransaction {
@@ -80,6 +80,10 @@ impl Transaction for SqliteTransaction {
 
     fn namespaces(&mut self) -> Result<Vec<String>, StoreError> {
         forget::namespaces(self)
+    }
+
+    fn damaged(&mut self) -> Result<Vec<String>, StoreError> {
+        damage::all(self)
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

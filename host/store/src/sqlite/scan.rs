@@ -3,7 +3,9 @@
 use rusqlite::params;
 use rusqlite::types::Value;
 
+use super::damage::shown;
 use super::transaction::SqliteTransaction;
+use crate::implementing::tell_damaged;
 use crate::{Entry, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Order, StoreError};
 
 pub(super) fn scan(
@@ -23,22 +25,31 @@ pub(super) fn scan(
     let sql = match order {
         Order::Ascending => {
             "SELECT key, value FROM kv WHERE namespace = ?1 AND key >= ?2 AND key < ?3 AND key > ?4
-             ORDER BY key LIMIT ?5"
+             ORDER BY key"
         }
         Order::Descending => {
             "SELECT key, value FROM kv WHERE namespace = ?1 AND key >= ?2 AND key < ?3 AND key < ?4
-             ORDER BY key DESC LIMIT ?5"
+             ORDER BY key DESC"
         }
     };
-    let entry = |row: &rusqlite::Row<'_>| Ok(Entry { key: row.get(0)?, value: row.get(1)? });
     let mut statement = transaction.statement(sql)?;
     let rows = statement
-        .query_map(params![namespace, prefix, end, after, limit.min(MAX_SCAN_ENTRIES)], entry)
+        .query_map(params![namespace, prefix, end, after], entry)
         .map_err(|e| transaction.pool.error(&e))?;
     let mut entries = Vec::new();
     let mut bytes = 0;
+    let limit = limit.min(MAX_SCAN_ENTRIES) as usize;
     for row in rows {
-        let entry: Entry = row.map_err(|e| transaction.pool.error(&e))?;
+        if entries.len() >= limit {
+            break;
+        }
+        let entry: Entry = match row.map_err(|e| transaction.pool.error(&e))? {
+            Ok(entry) => entry,
+            Err(what) => {
+                tell_damaged(&transaction.pool.path.display().to_string(), &what);
+                continue;
+            }
+        };
         bytes += entry.key.len() + entry.value.len();
         entries.push(entry);
         if bytes >= MAX_SCAN_BYTES {
@@ -46,6 +57,16 @@ pub(super) fn scan(
         }
     }
     Ok(entries)
+}
+
+/// An entry, or why the row is none.
+pub(super) fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, String>> {
+    let (key, value) = (row.get_ref(0)?, row.get_ref(1)?);
+    Ok(match (key.as_str(), value.as_blob()) {
+        (Ok(key), Ok(value)) => Ok(Entry { key: key.to_owned(), value: value.to_vec() }),
+        (Err(_), _) => Err(format!("the key {}", shown(key))),
+        (_, Err(_)) => Err(format!("the value of the key {}", shown(key))),
+    })
 }
 
 /// The smallest value that sorts after every key with `prefix`.

@@ -1,8 +1,10 @@
 //! Timers that are armed.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
+use super::damage::shown;
 use super::transaction::SqliteTransaction;
+use crate::implementing::tell_damaged;
 use crate::{StoreError, Timer};
 
 pub(super) fn arm(
@@ -36,27 +38,35 @@ pub(super) fn disarm(transaction: &SqliteTransaction, namespace: &str, id: u32) 
         .map_err(|e| transaction.pool.error(&e))
 }
 
+/// A timer, or why the row is none.
+pub(super) fn timer(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Timer, String>> {
+    let (namespace, id, due) = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?);
+    let whole = (namespace.as_str(), id.as_i64().map(u32::try_from), due.as_i64().map(u64::try_from));
+    Ok(match whole {
+        (Ok(namespace), Ok(Ok(id)), Ok(Ok(due))) => Ok(Timer { namespace: namespace.to_owned(), id, due }),
+        _ => Err(format!("timer {} of {} for {}", shown(id), shown(namespace), shown(due))),
+    })
+}
+
 /// The timers of a namespace, by their ids.
 pub(super) fn of(transaction: &SqliteTransaction, namespace: &str) -> Result<Vec<Timer>, StoreError> {
-    let timer = |row: &rusqlite::Row<'_>| {
-        let due = row.get::<_, i64>(1)?.unsigned_abs();
-        Ok(Timer { namespace: namespace.to_owned(), id: row.get(0)?, due })
-    };
     let mut statement =
-        transaction.statement("SELECT id, due FROM timer WHERE namespace = ?1 ORDER BY id")?;
+        transaction.statement("SELECT namespace, id, due FROM timer WHERE namespace = ?1 ORDER BY id")?;
     let rows = statement.query_map(params![namespace], timer).map_err(|e| transaction.pool.error(&e))?;
-    rows.collect::<Result<_, _>>().map_err(|e| transaction.pool.error(&e))
+    transaction.whole(rows)
 }
 
 pub(super) fn next(transaction: &SqliteTransaction) -> Result<Option<Timer>, StoreError> {
-    let timer = |row: &rusqlite::Row<'_>| {
-        Ok(Timer { namespace: row.get(0)?, id: row.get(1)?, due: row.get::<_, i64>(2)?.unsigned_abs() })
-    };
-    transaction
-        .statement("SELECT namespace, id, due FROM timer ORDER BY due, namespace, id LIMIT 1")?
-        .query_row([], timer)
-        .optional()
-        .map_err(|e| transaction.pool.error(&e))
+    let mut statement =
+        transaction.statement("SELECT namespace, id, due FROM timer ORDER BY due, namespace, id")?;
+    let rows = statement.query_map([], timer).map_err(|e| transaction.pool.error(&e))?;
+    for row in rows {
+        match row.map_err(|e| transaction.pool.error(&e))? {
+            Ok(timer) => return Ok(Some(timer)),
+            Err(what) => tell_damaged(&transaction.pool.path.display().to_string(), &what),
+        }
+    }
+    Ok(None)
 }
 
 fn signed(millis: u64) -> i64 {

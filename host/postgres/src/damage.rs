@@ -1,0 +1,65 @@
+//! Rows that somebody else wrote, and that are none of this program's.
+
+use scorpiox_store::implementing::tell_damaged;
+use scorpiox_store::{Store as _, StoreError};
+use tokio_postgres::Row;
+
+use crate::store::PostgresStore;
+use crate::transaction::PostgresTransaction;
+use crate::{messages, timers};
+
+/// What a column of bytes holds.
+pub(crate) type Bytes = Vec<u8>;
+
+/// Bytes that should be a text, as people can read them.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    format!("\"{}\"", bytes.escape_ascii())
+}
+
+/// A text, or what the bytes are in its place.
+pub(crate) fn text(bytes: Bytes, what: &str) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| format!("{what} {}", shown(error.as_bytes())))
+}
+
+impl PostgresTransaction {
+    /// What was read, if it is whole. What is damaged is told of.
+    pub(crate) fn whole<T>(&self, read: Result<T, String>) -> Option<T> {
+        read.map_err(|what| {
+            let location = PostgresStore { inner: std::sync::Arc::clone(&self.store) }.location();
+            tell_damaged(&location, &what);
+        })
+        .ok()
+    }
+}
+
+/// All rows of a workspace that are damaged.
+pub(crate) fn all(transaction: &mut PostgresTransaction) -> Result<Vec<String>, StoreError> {
+    let workspace = transaction.workspace;
+    let mut damaged = Vec::new();
+    let timers = transaction.rows(
+        "SELECT namespace, id, due FROM scorpiox_code.timer WHERE workspace = $1 ORDER BY 1, 2",
+        &[&workspace],
+    )?;
+    damaged.extend(timers.iter().filter_map(|row| timers::timer(row).err()));
+    let messages = transaction.rows(
+        "SELECT sequence, timer, fired_at, text, namespace FROM scorpiox_code.message WHERE workspace = $1
+         ORDER BY 1",
+        &[&workspace],
+    )?;
+    damaged.extend(messages.iter().filter_map(|row| {
+        let namespace = text(row.get(4), "a message of");
+        messages::message(row).err().or(namespace.err())
+    }));
+    let keys = transaction.rows(
+        "SELECT namespace, key FROM scorpiox_code.entry WHERE workspace = $1 ORDER BY 1, 2",
+        &[&workspace],
+    )?;
+    let key = |row: &Row| text(row.get(0), "a key of").err().or(text(row.get(1), "the key").err());
+    damaged.extend(keys.iter().filter_map(key));
+    let counted = transaction.rows(
+        "SELECT namespace, bytes FROM scorpiox_code.usage WHERE workspace = $1 ORDER BY 1",
+        &[&workspace],
+    )?;
+    damaged.extend(counted.iter().filter_map(|row| text(row.get(0), "what is counted of").err()));
+    Ok(damaged)
+}
