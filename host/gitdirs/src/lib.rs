@@ -28,7 +28,7 @@ mod words;
 
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
-pub use signs::Signs;
+pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
 pub use user::User;
 

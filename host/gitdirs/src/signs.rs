@@ -8,6 +8,9 @@ use crate::read;
 /// Bytes of a configuration that are looked at. One that is longer counts.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// How a section begins that git writes into each configuration of a repository.
+const SECTION: &[u8] = b"[core";
+
 /// Names seen in one folder.
 ///
 /// A command can take names away, so that git does not know the folder any more and nobody guards it,
@@ -23,6 +26,9 @@ pub struct Signs {
     config: bool,
     commondir: bool,
 }
+
+/// The names that are noted.
+pub const SIGNS: [&str; 6] = ["HEAD", "objects", "refs", "hooks", "config", "commondir"];
 
 impl Signs {
     /// Notes an entry of the folder; a link counts as what it may lead to.
@@ -40,6 +46,11 @@ impl Signs {
         self.commondir |= !is_folder && is("commondir");
     }
 
+    /// Whether git takes the folder for one of its own as it is: with all names that it asks for.
+    pub fn are_complete(&self) -> bool {
+        self.head && (self.commondir || (self.objects && self.refs))
+    }
+
     /// Whether the folder at `path`, in which all this was seen, is one of git's.
     pub fn are_of_git(&self, path: &Path) -> bool {
         let Self { head, objects, refs, hooks, config, commondir } = *self;
@@ -50,13 +61,12 @@ impl Signs {
     }
 }
 
-/// Whether a file is the configuration of a repository: git makes it with this section.
+/// Whether a file is the configuration of a repository: git makes it with this section, which may stand behind others
+/// on its line.
 fn is_of_repository(path: &Path) -> bool {
     let Some(text) = read::text(path, MAX_BYTES) else { return false };
     let bytes = text.bytes.to_ascii_lowercase();
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    text.is_cut || lines.any(|line| line.trim_ascii_start().starts_with(b"[core"))
+    text.is_cut || bytes.windows(SECTION.len()).any(|found| found == SECTION)
 }
 
 #[cfg(test)]
@@ -87,9 +97,27 @@ mod tests {
         ] {
             assert!(are_of_git(names, ""), "{names:?}");
         }
-        for config in ["# mine\n  [Core]\n\tbare = false\n", "\u{feff}[core]\n", &"#\n".repeat(600_000)] {
+        for config in [
+            "# mine\n  [Core]\n\tbare = false\n",
+            "\u{feff}[core]\n",
+            "[a] [core] fsmonitor = x\n",
+            &"#\n".repeat(600_000),
+        ] {
             assert!(are_of_git(&[("config", false)], config), "{}", &config[..4]);
         }
+    }
+
+    #[test]
+    fn a_repository_is_complete_with_what_git_asks_for() {
+        let complete = |names: &[(&str, bool)]| {
+            let mut signs = Signs::default();
+            names.iter().for_each(|(name, is_folder)| signs.note(OsStr::new(name), *is_folder, !is_folder));
+            signs.are_complete()
+        };
+        assert!(complete(&[("HEAD", false), ("objects", true), ("refs", true)]));
+        assert!(complete(&[("HEAD", false), ("commondir", false)]));
+        assert!(!complete(&[("HEAD", false), ("objects", true), ("config", false), ("hooks", true)]));
+        assert!(!complete(&[("objects", true), ("refs", true), ("commondir", false)]));
     }
 
     #[test]

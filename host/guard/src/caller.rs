@@ -47,6 +47,12 @@ pub(super) struct Spot {
 }
 
 impl Spot {
+    #[cfg(test)]
+    pub(super) fn of(path: &Path) -> Self {
+        let (folder, name) = reach::parent(path).expect("a folder");
+        Self { folder, name: name.as_bytes().to_owned(), bare: name.len() }
+    }
+
     /// As the kernel is to be given it.
     pub(super) fn name(&self) -> &OsStr {
         OsStr::from_bytes(&self.name)

@@ -159,7 +159,8 @@ impl Guard {
         if elsewhere == 2 || elsewhere > 0 && self.places.is_shared_tree() {
             return Ok(Answer::Go);
         }
-        if !self.places.may_take(&from)? || !self.places.may_take(&to)? {
+        let may_come = if exchanges { self.places.may_leave(&to) } else { self.places.may_take(&to) };
+        if !self.places.may_leave(&from)? || !may_come? {
             return Ok(failed(Errno::ACCESS));
         }
         if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {

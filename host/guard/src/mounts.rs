@@ -6,11 +6,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Statx, StatxFlags, statx};
+use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, makedev, statx};
+use scorpiox_kernel::reach::Identity;
 
 /// What is known of them. Their numbers are those that the kernel gives, of which no two mounts that
 /// are there have the same one.
@@ -42,21 +44,35 @@ fn mounts() -> io::Result<BTreeSet<u64>> {
     Ok(text.split(|byte| *byte == b'\n').filter_map(number).collect())
 }
 
-/// What the kernel knows of a folder, as far as it says so.
+/// What the kernel knows of a folder, or of something in it, as far as it says so.
 pub(super) struct About {
     mount: Option<u64>,
+    /// What it is told by.
+    pub identity: Identity,
     /// When it was made.
     pub born: Option<Duration>,
+    pub is_folder: bool,
 }
 
 impl About {
     pub(super) fn folder(folder: &OwnedFd) -> io::Result<Self> {
-        let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        let found = statx(folder, "", flags, StatxFlags::BTIME | StatxFlags::MNT_ID)?;
+        Self::find(folder, OsStr::new(""), AtFlags::EMPTY_PATH)
+    }
+
+    /// About what has this name in a folder; no link is followed.
+    pub(super) fn entry(folder: &OwnedFd, name: &OsStr) -> io::Result<Self> {
+        Self::find(folder, name, AtFlags::empty())
+    }
+
+    fn find(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> io::Result<Self> {
+        let asked = StatxFlags::BTIME | StatxFlags::MNT_ID | StatxFlags::INO | StatxFlags::TYPE;
+        let found = statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, asked)?;
         let is_told = |what| StatxFlags::from_bits_retain(found.stx_mask).contains(what);
         Ok(Self {
             mount: is_told(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
+            identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
             born: is_told(StatxFlags::BTIME).then(|| born(&found)),
+            is_folder: FileType::from_raw_mode(found.stx_mode.into()).is_dir(),
         })
     }
 }
@@ -75,8 +91,20 @@ mod tests {
         let mounts = Mounts::default();
         assert!(mounts.hold(&here).expect("known"));
         assert!(mounts.hold(&here).expect("known"), "also the second time");
-        let nowhere = About { mount: Some(u64::MAX), born: None };
+        let nowhere = About { mount: Some(u64::MAX), ..here };
         assert!(!mounts.hold(&nowhere).expect("known"));
-        assert!(!mounts.hold(&About { mount: None, born: None }).expect("known"));
+        assert!(!mounts.hold(&About { mount: None, ..nowhere }).expect("known"));
+    }
+
+    #[test]
+    fn a_folder_is_told_by_the_same_from_itself_and_from_above() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let above = std::fs::File::open(folder.path().parent().expect("one above")).expect("a folder").into();
+        let entry = About::entry(&above, folder.path().file_name().expect("a name")).expect("known");
+        let opened = std::fs::File::open(folder.path()).expect("a folder").into();
+        let itself = About::folder(&opened).expect("known");
+        assert_eq!((entry.identity, entry.born), (itself.identity, itself.born));
+        assert!(entry.is_folder);
+        assert_eq!(itself.identity, super::super::identity_of(&opened).expect("known"));
     }
 }

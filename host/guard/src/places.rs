@@ -51,6 +51,8 @@ pub(super) enum Ruling {
 #[derive(Debug)]
 pub(super) struct Places {
     roots: Vec<PathBuf>,
+    /// Folders of the machine's own that commands may write to, where others work, too.
+    areas: Vec<PathBuf>,
     mounts: Mounts,
     absent: Absent,
     frozen: Frozen,
@@ -132,8 +134,10 @@ impl Places {
         }
         let shared = (cell.tier == Tier::T2).then(|| SharedTree::new(cell, order)).transpose()?;
         let unpacked = Unpacked::new(&order.absent_names, &order.packages);
+        let areas = order.areas.iter().filter(|area| area.write);
         Ok(Some(Self {
             roots,
+            areas: areas.map(|area| area.path.as_path().to_owned()).collect(),
             mounts: Mounts::default(),
             absent,
             frozen,
@@ -243,9 +247,9 @@ impl Places {
             let folder = reach::open(path)?;
             About::folder(&folder).map(|about| about.born)
         };
-        let is_new = |path: &Path| Ok(self.unpacked.is_new(born(path)?));
+        let is_new = |born| self.unpacked.is_new(born);
         let is_closed = self.unpacked.is_around(root, inside, born)?
-            || self.repositories.is_anothers(root, inside, is_new)?;
+            || self.is_in_area(path) && self.repositories.is_anothers(root, inside, is_new)?;
         Ok(if is_closed { Ruling::Kept } else { Ruling::Free })
     }
 
@@ -260,9 +264,14 @@ impl Places {
         }
         let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)
             || self.absent.is_lock(&folder.path, name)
-            || self.repositories.holds_anothers(spot, name)?
+            || self.is_in_area(&folder.path) && self.repositories.holds_anothers(spot, name)?
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
         Ok(if stays { Ruling::Kept } else { Ruling::Free })
+    }
+
+    /// Whether others work there, too. Elsewhere there are repositories of earlier commands, without rules.
+    fn is_in_area(&self, folder: &Path) -> bool {
+        self.areas.iter().any(|area| folder.starts_with(area))
     }
 
     /// Whether something open lies in a mount of the command's.
@@ -278,15 +287,21 @@ impl Places {
 
     /// A name was made: that of a file, or of what may be a folder.
     pub(super) fn made(&self, spot: &Spot, is_file: bool) {
-        self.repositories.made(spot, is_file);
+        self.repositories.made(spot, is_file, |born| self.unpacked.is_new(born));
         if !is_file {
             self.unpacked.folder_came(spot);
         }
     }
 
+    /// Whether something may be moved away from its place.
+    pub(super) fn may_leave(&self, spot: &Spot) -> io::Result<bool> {
+        Ok(self.may_take(spot)? && !self.repositories.keeps_place(spot)?)
+    }
+
     /// Something was moved, which may have brought names along.
     pub(super) fn moved(&self, from: &Spot, to: &Spot) {
-        self.made(to, false);
+        self.repositories.moved(to, |born| self.unpacked.is_new(born));
+        self.unpacked.folder_came(to);
         if !self.unpacked.came_in_packages() {
             return;
         }

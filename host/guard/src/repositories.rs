@@ -2,73 +2,220 @@
 //!
 //! What was there before has rules of its own. What the command makes is told when it has ended. What somebody
 //! else makes meanwhile is nothing that the command may change.
+//!
+//! A folder needs no name to be one of git's: git looks for `HEAD`, `objects` and `refs` in each folder above the
+//! one that it is started in. So each of these names is looked at when it is made, however that is done.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, statat};
-use scorpiox_kernel::reach::{self, Identity};
+use rustix::fs::{AtFlags, FileType, fstat, statat};
+use rustix::io::Errno;
+use scorpiox_gitdirs::{SIGNS, Signs};
+use scorpiox_kernel::reach;
 
-use super::absent::folded;
-use super::caller::Spot;
+use super::absent::{folded, what_becomes};
+use super::caller::{Spot, path_of};
 use super::came::Came;
+use super::mounts::About;
+use super::opened::itself;
 
 /// What git looks for, as [`folded`] gives it.
 const NAME: &str = ".git";
-/// Folders in one of git's that hold further ones.
+/// Folders in one of git's that hold further ones, at any depth.
 const HOLD_MORE: [&str; 2] = ["worktrees", "modules"];
+/// Names in a folder of git's by which it becomes one, and what git obeys in it.
+const OBEYED: [&str; 11] = [
+    "head",
+    "objects",
+    "refs",
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "info",
+    "worktrees",
+    "modules",
+];
+/// Those of them that are folders with more in them that git obeys.
+const OBEYED_FOLDERS: [&str; 4] = ["hooks", "info", "worktrees", "modules"];
+/// Names that stay where they are in a repository from before: without them git would look further up. Git itself
+/// puts others in their places, and never takes them away.
+const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
+/// Most folders that are remembered to be the command's own, of 9 bytes each: more than any build or installation
+/// makes. A repository in one that came later counts as somebody else's.
+const MAX_OWN: usize = 1 << 18;
+/// Most folders that are held to see where they are in the end.
+const MAX_HELD: usize = 64;
 
 /// Those of a command.
 #[derive(Debug)]
 pub(super) struct Repositories {
     came: Came,
-    /// Folders that were there when it began, and those that it made, each by its name or by moving another one
-    /// there.
-    known: RefCell<BTreeSet<Identity>>,
+    /// Folders that became git's without its name.
+    became: RefCell<Became>,
+    known: RefCell<Known>,
+    /// What folders are remembered by.
+    hasher: RandomState,
+    /// How many of the command's own.
+    most_own: usize,
+}
+
+/// Folders that the command may change though they are git's, each by a hash of what it is told by. Numbers are given
+/// again, so when it was made counts, too.
+#[derive(Debug, Default)]
+struct Known {
+    /// They were there when the command began, and have rules.
+    begun: HashSet<u64>,
+    /// The command made them, or made them git's.
+    own: HashSet<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Became {
+    held: Vec<OwnedFd>,
+    met: HashSet<u64>,
+    /// How many more, of which nothing else is known.
+    others: u32,
 }
 
 impl Repositories {
     /// Those of a command with rules about these paths: there is one in each repository that is there.
     pub(super) fn new<'a>(ruled: impl Iterator<Item = &'a Path>) -> Self {
-        let folders: BTreeSet<&Path> =
-            ruled.filter_map(Path::parent).filter(|folder| may_be_one(folder)).collect();
-        let known = folders.into_iter().filter_map(|folder| reach::identity_at(folder).ok()).collect();
-        Self { came: Came::default(), known: RefCell::new(known) }
+        let hasher = RandomState::new();
+        let is_obeyed = |path: &&Path| path.file_name().is_some_and(|name| OBEYED.contains(&&*folded(name)));
+        let folders: BTreeSet<&Path> = ruled.filter(is_obeyed).filter_map(Path::parent).collect();
+        let about = |folder| About::folder(&reach::open(folder)?);
+        let known = folders.into_iter().filter_map(|folder| about(folder).ok());
+        let begun = known.map(|about| key(&hasher, &about)).collect();
+        let known = RefCell::new(Known { begun, own: HashSet::new() });
+        Self { came: Came::default(), became: RefCell::default(), known, hasher, most_own: MAX_OWN }
     }
 
-    /// The command made a name: that of a file, or of what may be a folder.
-    pub(super) fn made(&self, spot: &Spot, is_file: bool) {
-        let is_repository = folded(spot.bare()) == NAME;
+    /// The command made a name: that of a file, or of what may be a folder. `is_new` says of a time whether it has
+    /// begun by then.
+    pub(super) fn made(&self, spot: &Spot, is_file: bool, is_new: impl Fn(Option<Duration>) -> bool) {
+        let name = folded(spot.bare());
+        let is_repository = name == NAME;
         if is_repository {
             self.came.add(spot);
-        } else if is_file {
-            // Most of what commands make.
-            return;
         }
-        if let Ok(found) = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)
-            && (is_repository || FileType::from_raw_mode(found.st_mode).is_dir())
+        if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&name)) {
+            // What cannot be looked at stays somebody else's.
+            let _ = self.note_sign(spot, &name, is_new);
+        }
+        // Most of what commands make are other files.
+        if (is_repository || !is_file)
+            && let Ok(about) = About::entry(&spot.folder, spot.bare())
+            && (is_repository || about.is_folder)
         {
-            self.known.borrow_mut().insert(reach::identity(&found));
+            self.own(&about);
         }
     }
 
-    /// Whether a place has the name, and what somebody else put there since the command began.
+    /// Something was moved. Whose it is it stays, but what had no sign of git and gets its name.
+    pub(super) fn moved(&self, to: &Spot, is_new: impl Fn(Option<Duration>) -> bool) {
+        let name = folded(to.bare());
+        if name == NAME {
+            self.came.add(to);
+            if let Ok(about) = About::entry(&to.folder, to.bare())
+                && !is_new(about.born)
+                && !(about.is_folder && self.is_of_git(&to.folder, Some(to)).unwrap_or(true))
+            {
+                self.own(&about);
+            }
+        }
+        if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&name)) {
+            let _ = self.note_sign(to, &name, is_new);
+        }
+    }
+
+    /// A sign of git came to a folder.
+    fn note_sign(
+        &self,
+        spot: &Spot,
+        name: &str,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<()> {
+        let about = About::folder(&spot.folder)?;
+        let key = key(&self.hasher, &about);
+        if self.known.borrow().begun.contains(&key) {
+            return Ok(());
+        }
+        let before = signs(&spot.folder, Some(name))?;
+        // A folder that somebody else made meanwhile is not the command's, whatever is in it.
+        if !before.are_of_git(Path::new(&itself(&spot.folder))) && !is_new(about.born) {
+            self.own(&about);
+        }
+        if !signs(&spot.folder, None)?.are_complete() {
+            return Ok(());
+        }
+        let mut became = self.became.borrow_mut();
+        if became.met.len() < self.most_own && !became.met.insert(key) {
+            return Ok(());
+        }
+        match spot.folder.try_clone() {
+            Ok(folder) if became.held.len() < MAX_HELD => became.held.push(folder),
+            _ => became.others = became.others.saturating_add(1),
+        }
+        Ok(())
+    }
+
+    fn own(&self, about: &About) {
+        let mut known = self.known.borrow_mut();
+        if known.own.len() < self.most_own {
+            known.own.insert(key(&self.hasher, about));
+        }
+    }
+
+    fn is_known(&self, about: &About) -> bool {
+        let (key, known) = (key(&self.hasher, about), self.known.borrow());
+        known.begun.contains(&key) || known.own.contains(&key)
+    }
+
+    /// Whether a name is, or becomes, what git obeys, in a place that somebody else made a repository since the command
+    /// began.
     pub(super) fn holds_anothers(&self, spot: &Spot, name: &str) -> io::Result<bool> {
-        if name != NAME {
+        if name == NAME {
+            return match About::entry(&spot.folder, spot.bare()) {
+                Ok(about) => Ok(!self.is_known(&about)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error),
+            };
+        }
+        let is_obeyed =
+            OBEYED.contains(&name) || what_becomes(name).is_some_and(|name| OBEYED.contains(&name));
+        Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
+    }
+
+    /// Whether something stays where it is in a repository from before.
+    pub(super) fn keeps_place(&self, spot: &Spot) -> io::Result<bool> {
+        if !STAY.contains(&&*folded(spot.bare())) {
             return Ok(false);
         }
-        match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(!self.known.borrow().contains(&reach::identity(&found))),
-            Err(rustix::io::Errno::NOENT) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let key = key(&self.hasher, &About::folder(&spot.folder)?);
+        Ok(self.known.borrow().begun.contains(&key))
     }
 
-    /// What is there now of what was made with the name of a repository.
+    /// What is there now of what became a repository: the first few, and how many more.
     pub(super) fn found(&self) -> (Vec<PathBuf>, u32) {
-        self.came.found()
+        let (mut paths, others) = self.came.found();
+        let became = self.became.borrow();
+        let is_one = |folder: &&OwnedFd| {
+            // Also one that was closed, which the next command can open.
+            let is_complete = signs(folder, None).map_or(true, |signs| signs.are_complete());
+            is_complete && fstat(folder).is_ok_and(|found| found.st_nlink > 0)
+        };
+        paths.extend(became.held.iter().filter(is_one).filter_map(|folder| path_of(folder).ok()));
+        paths.sort();
+        paths.dedup();
+        (paths, others.saturating_add(became.others))
     }
 
     /// Whether a folder is, or lies in, one of git's that somebody else made since the command began: `inside` a
@@ -77,31 +224,161 @@ impl Repositories {
         &self,
         root: &Path,
         inside: &Path,
-        is_new: impl Fn(&Path) -> io::Result<bool>,
+        is_new: impl Fn(Option<Duration>) -> bool,
     ) -> io::Result<bool> {
         let mut path = root.to_owned();
         let (mut is_in_git, mut may_be_one) = (false, false);
         for part in inside {
-            path.push(part);
             let name = folded(part);
-            let is_repository = name == NAME;
-            if (is_repository || may_be_one) && !self.is_known(&path)? && is_new(&path)? {
+            let is_obeyed = OBEYED_FOLDERS.contains(&&*name);
+            if is_obeyed && !is_in_git && self.is_anothers_itself(&reach::open(&path)?)? {
                 return Ok(true);
             }
+            path.push(part);
+            let is_repository = name == NAME;
+            if is_repository || may_be_one {
+                let folder = reach::open(&path)?;
+                let about = About::folder(&folder)?;
+                let is_known = self.is_known(&about);
+                let counts = || is_repository || is_new(about.born);
+                if !is_known && (counts() || self.is_of_git(&folder, None)?) {
+                    return Ok(true);
+                }
+                // What is in a repository that is known is no further one. What is in a folder of such is.
+                may_be_one &= !is_known;
+            }
             is_in_git |= is_repository;
-            may_be_one = is_in_git && HOLD_MORE.contains(&name.as_str());
+            may_be_one |= is_in_git && HOLD_MORE.contains(&&*name);
         }
         Ok(false)
     }
 
-    fn is_known(&self, folder: &Path) -> io::Result<bool> {
-        Ok(self.known.borrow().contains(&reach::identity_at(folder)?))
+    fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
+        Ok(!self.is_known(&About::folder(folder)?) && self.is_of_git(folder, None)?)
+    }
+
+    /// Whether a folder, or the one at this place, is one of git's by what is in it.
+    fn is_of_git(&self, folder: &OwnedFd, at: Option<&Spot>) -> io::Result<bool> {
+        let opened;
+        let folder = match at {
+            None => folder,
+            Some(spot) => {
+                use rustix::fs::{Mode, OFlags, openat};
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                opened = openat(folder, spot.bare(), flags, Mode::empty())?;
+                &opened
+            }
+        };
+        Ok(signs(folder, None)?.are_of_git(Path::new(&itself(folder))))
     }
 }
 
-/// Whether the names say that a folder is one of git's.
-fn may_be_one(folder: &Path) -> bool {
-    let mut names = folder.iter().rev().map(folded);
-    let is_repository = names.next().is_some_and(|name| name == NAME);
-    is_repository || names.next().is_some_and(|name| HOLD_MORE.contains(&name.as_str()))
+/// The names by which git knows a folder that are there, but for one of them.
+fn signs(folder: &OwnedFd, but: Option<&str>) -> io::Result<Signs> {
+    let mut signs = Signs::default();
+    for name in SIGNS {
+        if but.is_some_and(|but| but.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let kind = FileType::from_raw_mode(found.st_mode);
+                signs.note(name.as_ref(), kind.is_dir(), kind.is_file());
+            }
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(signs)
+}
+
+fn key(hasher: &RandomState, about: &About) -> u64 {
+    hasher.hash_one((about.identity, about.born))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: fn(Option<Duration>) -> bool = |_| false;
+    const NEW: fn(Option<Duration>) -> bool = |_| true;
+
+    /// A folder, with the repositories of a command that knows none.
+    fn bed() -> (tempfile::TempDir, PathBuf, Repositories) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        (folder, root, Repositories::new(std::iter::empty()))
+    }
+
+    /// Makes a folder as the command, or somebody else, does.
+    fn folder(path: &Path, command: Option<&Repositories>) {
+        std::fs::create_dir(path).expect("a folder");
+        if let Some(command) = command {
+            command.made(&Spot::of(path), false, NEW);
+        }
+    }
+
+    fn is_anothers(repositories: &Repositories, root: &Path, inside: &str) -> bool {
+        repositories.is_anothers(root, Path::new(inside), NEW).expect("looks")
+    }
+
+    #[test]
+    fn a_repository_beyond_the_bound_is_not_the_commands() {
+        let (_folder, root, mut all) = bed();
+        all.most_own = 3;
+        for (name, is_remembered) in [("a", true), ("b", false)] {
+            folder(&root.join(name), Some(&all));
+            folder(&root.join(name).join(".git"), Some(&all));
+            assert_eq!(is_anothers(&all, &root, &format!("{name}/.git/hooks")), !is_remembered, "{name}");
+            if is_remembered {
+                folder(&root.join("c"), Some(&all));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_given_again_is_not_the_same_folder() {
+        let (_folder, root, all) = bed();
+        let about = |seconds| {
+            let mut about = About::folder(&reach::open(&root).expect("a folder")).expect("known");
+            about.born = Some(Duration::from_secs(seconds));
+            about
+        };
+        all.own(&about(1));
+        assert!(all.is_known(&about(1)));
+        assert!(!all.is_known(&about(2)));
+    }
+
+    #[test]
+    fn whose_a_repository_is_tells_who_made_its_signs() {
+        let (_folder, root, all) = bed();
+        let make = |path: &str, sign: &str, is_new: fn(Option<Duration>) -> bool| {
+            std::fs::write(root.join(path).join(sign), "x").expect("a file");
+            all.made(&Spot::of(&root.join(path).join(sign)), true, is_new);
+        };
+        for name in ["old", "theirs", "young", "own"] {
+            folder(&root.join(name), (name == "own").then_some(&all));
+        }
+        std::fs::write(root.join("theirs/HEAD"), "x").expect("a file");
+        std::fs::create_dir(root.join("theirs/objects")).expect("a folder");
+        for (name, is_new) in [("old", OLD), ("theirs", OLD), ("young", NEW), ("own", NEW)] {
+            make(name, "config", is_new);
+            // The guard lets nobody make it anew.
+            if name != "theirs" {
+                make(name, "HEAD", is_new);
+            }
+            let spot = Spot::of(&root.join(name).join("config"));
+            let is_anothers = all.holds_anothers(&spot, "config").expect("looks");
+            assert_eq!(is_anothers, name == "theirs" || name == "young", "{name}");
+            assert_eq!(
+                super::tests::is_anothers(&all, &root, &format!("{name}/hooks")),
+                is_anothers,
+                "{name}"
+            );
+        }
+        assert!(all.found().0.is_empty(), "none is complete");
+        make("old", "commondir", OLD);
+        std::fs::rename(root.join("old"), root.join("moved")).expect("moves");
+        assert_eq!(all.found(), (vec![root.join("moved")], 0));
+    }
 }

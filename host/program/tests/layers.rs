@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&[&str]; 20] = [
     &["anatomy", "bed", "macos", "postgres-bed", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
-    &["minisign", "proxy", "transcript"],
+    &["gitdirs", "minisign", "proxy", "transcript"],
     &[
         "ask",
         "audit",
         "browser",
         "compile",
         "definitions",
-        "gitdirs",
         "guard",
         "mcp",
         "plugin",

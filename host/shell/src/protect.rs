@@ -54,6 +54,9 @@ impl Default for Bounds {
 /// Rules in T1b: bubblewrap takes 9,000 words, of which a rule is up to five. Under Seatbelt they are one argument.
 const FEWER_RULES: usize = 1500;
 
+/// Folders in one of git's without which git takes it for none, and looks further up: nobody moves them away.
+const HELD: [&str; 2] = ["objects", "refs"];
+
 impl<'a> View<'a> {
     /// Of these areas.
     pub(crate) fn new(site: &'a Site, areas: &'a [Area], programs: &'a [PathBuf]) -> Self {
@@ -171,6 +174,13 @@ impl View<'_> {
         }
         for path in &obeyed.files {
             Self::protect(path, Why::Git, special);
+        }
+        for path in git.folders.iter().flat_map(|folder| HELD.map(|name| folder.join(name))) {
+            match path.symlink_metadata() {
+                Ok(found) if found.is_dir() => special.pin(&path),
+                Ok(found) if found.is_symlink() => special.freeze(&path, Why::Git),
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::bed::{Bed, Shield, for_each_tier, set_mode};
 
 mod absent;
+mod became;
 mod exchanged;
 mod replaced;
 

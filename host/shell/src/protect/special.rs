@@ -48,6 +48,8 @@ pub struct Special {
     hidden: BTreeMap<PathBuf, Why>,
     frozen: BTreeMap<PathBuf, Why>,
     absent: BTreeMap<PathBuf, Why>,
+    /// Folders that stay where they are, and whose content can be changed.
+    pinned: BTreeSet<PathBuf>,
     /// What was frozen, and whose links were not followed yet.
     fresh: VecDeque<(PathBuf, Why)>,
     /// Roots that a command had closed to their owner, and which are open again.
@@ -96,6 +98,13 @@ impl Special {
     pub(super) fn keep_absent(&mut self, path: &Path, why: Why) {
         if self.area(path).is_some_and(|(_, write)| write) {
             self.absent.entry(path.to_owned()).or_insert(why);
+        }
+    }
+
+    /// It exists, and stays at its place.
+    pub(super) fn pin(&mut self, path: &Path) {
+        if self.area(path).is_some_and(|(_, write)| write) {
+            self.pinned.insert(path.to_owned());
         }
     }
 
@@ -173,10 +182,12 @@ impl Special {
         self.frozen
             .retain(|path, _| !hidden.contains(path) && !below(path, &hidden) && !below(path, &frozen));
         self.absent.retain(|path, _| !below(path, &hidden) && !below(path, &frozen));
+        let is_held = |path: &Path, rules: &BTreeSet<PathBuf>| rules.contains(path) || below(path, rules);
+        self.pinned.retain(|path| !is_held(path, &hidden) && !is_held(path, &frozen));
     }
 
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.hidden.keys().chain(self.frozen.keys()).chain(self.absent.keys())
+        self.hidden.keys().chain(self.frozen.keys()).chain(self.absent.keys()).chain(&self.pinned)
     }
 
     /// Rules, and the folders above them in their areas, by the branch that they lie in.
@@ -205,6 +216,7 @@ impl Special {
         covers.extend(self.hidden.keys().map(|path| Cover::Hide(path.as_path().into())));
         covers.extend(self.frozen.keys().map(|path| Cover::Freeze(path.as_path().into())));
         covers.extend(self.absent.keys().map(|path| Cover::Absent(path.as_path().into())));
+        covers.extend(self.pinned.iter().map(|path| Cover::Pin(path.as_path().into())));
         covers.sort_by(|a, b| a.path().cmp(b.path()));
         covers
     }

@@ -12,11 +12,11 @@ use scorpiox_cell::Tier;
 use crate::bed::{Bed, comes_true, finish_attack, for_each_tier};
 
 /// What the other program writes.
-const NEW: &str = "[core]\n\teditor = mine\n";
+pub(super) const NEW: &str = "[core]\n\teditor = mine\n";
 
 /// Runs attacks that begin when `change` has been made.
 #[track_caller]
-fn attack_after(bed: &mut Bed, change: impl Fn(&Bed), script: &str) {
+pub(super) fn attack_after(bed: &mut Bed, change: impl Fn(&Bed), script: &str) {
     let script = format!("{LINK_OPEN}echo > ready; until [ -e go ]; do sleep 0.02; done\n{script}");
     let mut running = bed.start_attack(&script);
     let ready = bed.at("ready");
@@ -34,7 +34,7 @@ fn replace(path: &Path) {
 }
 
 /// Gives a second name to a file by a descriptor of it.
-const LINK_OPEN: &str = r#"
+pub(super) const LINK_OPEN: &str = r#"
 link_open() {
     python3 -c 'import os, sys
 fd, here = os.open(sys.argv[1], os.O_RDONLY), os.open(".", os.O_RDONLY)
@@ -43,7 +43,7 @@ os.link(f"/proc/self/fd/{fd}", sys.argv[2], src_dir_fd=here, dst_dir_fd=here)' "
 "#;
 
 /// Every way to change the file `$path`, or to get another name for it.
-const CHANGES: &str = r#"
+pub(super) const CHANGES: &str = r#"
     must_fail "append to $path" write "$path"
     must_fail "overwrite $path" overwrite "$path"
     must_fail "truncate $path" shorten "$path"

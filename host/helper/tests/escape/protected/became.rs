@@ -1,0 +1,183 @@
+//! Folders that become repositories of git without its name: git looks for `HEAD`, `objects` and `refs` in each
+//! folder above the one that it is started in.
+
+use std::fs;
+use std::path::Path;
+
+use super::absent::grow_old;
+use super::replaced::{CHANGES, NEW, attack_after};
+use super::{SETTINGS, names};
+use crate::bed::{Bed, Shield, for_each_tier};
+
+/// Makes a repository of the folder `$1`, which is there, in a way of its own.
+const WAYS: [(&str, &str); 11] = [
+    ("plain", "mkdir objects refs; echo ref: refs/heads/x > HEAD; $evil > config"),
+    ("other order", "$evil > config; echo ref: refs/heads/x > HEAD; mkdir refs objects"),
+    ("moved", "mkdir p p/objects p/refs; echo ref: refs/heads/x > p/HEAD; $evil > config; mv p/* .; rmdir p"),
+    (
+        "moved together",
+        "mkdir p; cd p; mkdir objects refs; echo ref: refs/heads/x > HEAD; $evil > config; cd ..; mv p q",
+    ),
+    ("links", "mkdir a b; ln -s a objects; ln -s b refs; ln -s refs/heads/x HEAD; $evil > config"),
+    ("hard link", "mkdir objects refs; echo ref: refs/heads/x > h; ln h HEAD; $evil > config"),
+    (
+        "exchanged",
+        "mkdir objects r; echo > refs; exchange r refs; echo ref: refs/heads/x > HEAD; $evil > config",
+    ),
+    (
+        "node",
+        "mkdir objects refs; python3 -c 'import os; os.mknod(\"HEAD\")'; echo ref: refs/heads/x > HEAD; $evil > config",
+    ),
+    (
+        "without a name",
+        "mkdir objects refs; $evil > config; python3 -c '
+import os
+fd, here = os.open(\".\", os.O_TMPFILE | os.O_WRONLY), os.open(\".\", os.O_RDONLY)
+os.write(fd, b\"ref: refs/heads/x\")
+os.link(f\"/proc/self/fd/{fd}\", \"HEAD\", src_dir_fd=here, dst_dir_fd=here, follow_symlinks=True)'",
+    ),
+    ("common", "echo ../plain > commondir; echo ref: refs/heads/x > HEAD"),
+    (
+        "unpacked",
+        "mkdir p p/objects p/refs; echo ref: refs/heads/x > p/HEAD; $evil > p/config; tar cf t -C p .; rm -r p; tar xf t",
+    ),
+];
+
+#[test]
+fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
+    for_each_tier(|bed| {
+        let (mut script, mut expected) = (String::new(), Vec::new());
+        for (name, way) in WAYS {
+            let name = name.replace(' ', "-");
+            bed.put(&format!("{name}/file"), "mine\n");
+            expected.push(if name == "moved-together" { format!("{name}/q") } else { name.clone() });
+            script += &format!("cd \"$WORKSPACE/{name}\"\n{way}\n");
+        }
+        bed.put("later/file", "mine\n");
+        expected.push("moved-later/in".into());
+        script += "cd \"$WORKSPACE\"; mkdir later/in; (cd later/in; mkdir objects refs; echo > HEAD); mv later moved-later\n";
+        script += "mkdir -p gone/objects gone/refs; echo > gone/HEAD; rm -r gone; mkdir half half/objects; echo > half/HEAD\n";
+        // A folder that is as young as the command could be somebody else's.
+        grow_old(&bed.put("other/file", "mine\n"));
+        bed.shield.names = vec![".vscode"];
+        let finished = bed.attack(&format!("evil='printf [core]\\nfsmonitor=x\\n'\n{script}"));
+        let outcome = finished.outcome.as_ref().expect("an outcome");
+        let mut told: Vec<_> =
+            outcome.names.repositories.iter().map(|path| path.as_path().to_owned()).collect();
+        told.sort();
+        expected.sort();
+        let expected: Vec<_> = expected.iter().map(|name| bed.at(name)).collect();
+        assert_eq!(told, expected, "{finished:?}");
+    });
+}
+
+/// Otherwise the folder around it could become one.
+#[test]
+fn what_makes_a_repository_one_stays_in_it() {
+    for_each_tier(|bed| {
+        for folder in [".git", "bare"] {
+            bed.put(&format!("{folder}/config"), SETTINGS);
+            bed.put(&format!("{folder}/HEAD"), "ref: refs/heads/main\n");
+            bed.put(&format!("{folder}/refs/heads/main"), "0\n");
+            bed.put(&format!("{folder}/objects/00/1"), "x\n");
+        }
+        bed.put("own/spare/file", "mine\n");
+        bed.shield = Shield {
+            freeze: vec![bed.at(".git/config"), bed.at("bare/config")],
+            pin: [".git/objects", ".git/refs", "bare/objects", "bare/refs"].map(|name| bed.at(name)).into(),
+            ..Shield::default()
+        };
+        bed.attack(
+            r#"
+            for folder in .git bare; do
+                for name in objects refs HEAD config; do
+                    must_fail "move $folder/$name" move "$folder/$name" "own/$name"
+                    must_fail "exchange $folder/$name" exchange "$folder/$name" own/spare
+                    must_fail "exchange with $folder/$name" exchange own/spare "$folder/$name"
+                done
+                rm -r "$folder/objects" 2>/dev/null
+                must_fail "no $folder/objects" test ! -e "$folder/objects"
+                echo "ref: refs/heads/other" > "$folder/HEAD.lock"
+                may "another branch" move "$folder/HEAD.lock" "$folder/HEAD"
+                may "a branch" bash -c "echo 1 > $folder/refs/heads/new.lock && mv $folder/refs/heads/new.lock $folder/refs/heads/new"
+                may "an object" bash -c "mkdir -p $folder/objects/01 && echo x > $folder/objects/01/t && mv $folder/objects/01/t $folder/objects/01/2"
+            done
+            "#,
+        );
+        assert_eq!(names(&bed.at("own")), ["spare"]);
+    });
+}
+
+/// A repository, as another program makes it.
+fn repository(path: &Path) {
+    for folder in ["objects", "refs", "hooks"] {
+        fs::create_dir_all(path.join(folder)).expect("a folder");
+    }
+    for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", NEW), ("hooks/pre-commit", NEW)] {
+        fs::write(path.join(name), text).expect("a file");
+    }
+}
+
+/// Only what the command made itself is its own.
+#[test]
+fn what_the_person_adds_meanwhile_is_not_the_commands_to_change() {
+    for_each_tier(|bed| {
+        bed.put(".git/config", SETTINGS);
+        bed.put("file", "mine\n");
+        bed.put("plain/file", "mine\n");
+        repository(&bed.at(".git/modules/libs/a"));
+        bed.shield.freeze = [".git/config", ".git/modules/libs/a/config", ".git/modules/libs/a/hooks"]
+            .map(|name| bed.at(name))
+            .into();
+        bed.shield.names = vec![".vscode"];
+        // From before the command, and elsewhere.
+        let moved = bed.outside.join("moved");
+        repository(&moved.join(".git"));
+        repository(&bed.outside.join("bare-moved"));
+        grow_old(&bed.outside.join("bare-moved/config"));
+        let made = [".git/modules/libs/b", "separate", "moved/.git", "bare-moved", "clone.git", "plain"];
+        let change = |bed: &Bed| {
+            for path in [".git/modules/libs/b", "separate", "clone.git", "plain"] {
+                repository(&bed.at(path));
+            }
+            for name in ["moved", "bare-moved"] {
+                fs::rename(bed.outside.join(name), bed.at(name)).expect("moves");
+            }
+        };
+        let script = format!(
+            r#"
+            for folder in {}; do
+                path=$folder/config; {CHANGES}
+                path=$folder/hooks/pre-commit; {CHANGES}
+                must_fail "another hook in $folder" write "$folder/hooks/post-checkout"
+                must_fail "other hooks in $folder" move "$folder/hooks" "$folder/hooks.old"
+                must_fail "its lock in $folder" write "$folder/config.lock"
+                must_fail "a common folder in $folder" write "$folder/commondir"
+                must_fail "attributes in $folder" mkdir "$folder/info"
+            done
+            for folder in separate clone.git bare-moved; do
+                mv "$folder" "$folder.x"
+                must_fail "under another name" write "$folder.x/config"
+                mv "$folder.x" "$folder"
+            done
+            mkdir own; cd own
+            may "a repository of its own" mkdir objects refs hooks
+            may "its head" write HEAD
+            may "its configuration" write config
+            may "its configuration again" write config
+            may "its hook" write hooks/pre-commit
+            "#,
+            made.join(" ")
+        );
+        attack_after(bed, change, &script);
+        for path in made {
+            for name in ["config", "hooks/pre-commit"] {
+                assert_eq!(
+                    fs::read_to_string(bed.at(path).join(name)).expect("a file"),
+                    NEW,
+                    "{path}/{name}"
+                );
+            }
+        }
+    });
+}
