@@ -18,13 +18,14 @@ const HEX_BYTES: usize = 64;
 
 /// The hash of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hash([u8; 32]);
+pub struct Hash([u8; 32]);
 
 impl Hash {
     /// Stands where there is no line before: the hash of none.
     pub(crate) const NONE: Self = Self([0; 32]);
 
-    pub(crate) fn of(line: &[u8]) -> Self {
+    /// Of a line without its line feed.
+    pub fn of(line: &[u8]) -> Self {
         Self(Sha256::digest(line).into())
     }
 
@@ -40,7 +41,8 @@ impl Hash {
         Some(Self(bytes))
     }
 
-    pub(crate) const fn bytes(self) -> [u8; 32] {
+    /// Its bytes.
+    pub const fn bytes(self) -> [u8; 32] {
         self.0
     }
 
@@ -77,7 +79,7 @@ fn digit(byte: u8) -> Option<u8> {
 
 /// What a line says of its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Link {
+pub struct Link {
     /// Its number; the first line has 1.
     pub number: u64,
     /// The hash of the line before it.
@@ -86,7 +88,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// The link of a line without its line feed; none for lines of before there was a chain, and for torn ones.
-    pub(crate) fn read(line: &[u8]) -> Option<Self> {
+    pub fn read(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(END)?;
         let (line, hex) = line.split_at_checked(line.len().checked_sub(HEX_BYTES)?)?;
         let line = line.strip_suffix(PREVIOUS)?;

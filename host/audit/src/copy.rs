@@ -6,7 +6,7 @@
 //! behind a line that somebody names.
 
 mod lines;
-pub(crate) mod rows;
+mod rows;
 mod sort;
 
 use std::collections::HashMap;
@@ -20,6 +20,7 @@ use crate::read::Record;
 use crate::verify::{Break, Broken, MAX_BREAKS, Place};
 
 pub use lines::Copies;
+pub use rows::each as each_row;
 
 /// The hash of a line, by which a person names it: as `sha256sum` prints it of the line without its line feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +199,7 @@ impl Read {
 }
 
 /// Who wrote a line: who has no name has a number, and older lines have neither.
-pub(crate) fn owner(record: &Record) -> String {
+pub fn owner(record: &Record) -> String {
     let user = match (record.user.as_str(), record.uid) {
         ("", None) => "an unknown user".to_owned(),
         ("", Some(uid)) => format!("user {uid}"),

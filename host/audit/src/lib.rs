@@ -17,7 +17,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod against;
 mod chain;
 mod copy;
 mod entry;
@@ -28,10 +27,8 @@ mod filter;
 mod head;
 mod histogram;
 mod holder;
-mod installed;
 mod log;
 pub mod read;
-mod report;
 mod rule_texts;
 mod spool;
 mod status_file;
@@ -41,16 +38,14 @@ mod trace;
 mod uses;
 mod verify;
 
-pub use against::{Against, Difference, verify_against};
-pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, verify_copy};
+pub use chain::{Hash, Link};
+pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, each_row, owner, verify_copy};
 pub use entry::{ClientName, Component, Entry, NOT_RECORDED, Origin, Outcome, PluginLabel, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Sink, Target, Tell};
 pub use figures::{Called, Cost, Counts, Figures, PrincipalFigures, ToolFigures};
 pub use filter::{ComponentId, Filter, Glob, rule_named};
-pub use installed::{Installed, InstalledRow, Standing};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
-pub use report::{Decided, Ended, Report, Used};
 pub use rule_texts::RuleTexts;
 pub use spool::Spool;
 pub use status_file::{Posted, Server, StatusFile, posted};

@@ -1,10 +1,15 @@
 //! `scorpiox-code audit`: what tools did, and for whom.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod against;
+mod against_told;
 mod chosen;
 mod copied;
+mod installed;
 mod plugins;
 mod report;
+mod report_command;
 mod sentences;
 mod verify;
 
@@ -73,7 +78,7 @@ enum AuditCommand {
         from: Vec<LineHash>,
     },
     /// Sum up calls by tool, by rule, and by host and folder, and show what was denied most
-    Report(report::ReportArguments),
+    Report(report_command::ReportArguments),
 }
 
 /// Shows the lines of the audit in a folder; those of one workspace, where somebody names it. `account` has the user and
@@ -93,7 +98,9 @@ pub fn run(
         Some(AuditCommand::Verify { file: None, against, elsewhere, .. }) => {
             return verify::run(folder, against, elsewhere, account);
         }
-        Some(AuditCommand::Report(report)) => return report::run(folder, report, workspace.map(resolved)),
+        Some(AuditCommand::Report(report)) => {
+            return report_command::run(folder, report, workspace.map(resolved));
+        }
         None => {}
     }
     let failed = || format!("{} cannot be read", folder.display());

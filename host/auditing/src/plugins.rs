@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use scorpiox_audit::{InstalledRow, Standing};
 use scorpiox_terminal::{Shown, Table};
 use scorpiox_text::line::escaped;
+
+use super::installed::{InstalledRow, Standing};
 
 /// Digits of a hash that a table shows: `--json` has all.
 const DIGITS: usize = 12;

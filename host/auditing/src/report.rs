@@ -1,257 +1,205 @@
-//! `scorpiox-code audit report`: calls summed up, for a person who writes a report.
+//! Lines summed up: by tool, by rule, by host and folder.
 
-use std::cmp::Reverse;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
-use clap::Args;
-use scorpiox_audit::read::{Line, Reader};
-use scorpiox_audit::{Decided, Ended, Installed, Report, Used};
-use scorpiox_terminal as terminal;
-use scorpiox_terminal::Table;
-use scorpiox_terminal::{Shown, columns, wrapped};
-use scorpiox_text::line::escaped;
+use scorpiox_audit::{Record, Use};
 
-use super::chosen::Chosen;
-use scorpiox_audit::read::left_out;
+/// Things that are told apart in each list. The rest is counted together.
+const MAX_NAMES: usize = 10_000;
+/// What the rest is called.
+const OTHERS: &str = "(others)";
 
-/// Rows of a table.
-const ROWS: usize = 20;
-/// Users and folders that are named in the beginning.
-const NAMED: usize = 5;
-
-#[derive(Args)]
-pub(super) struct ReportArguments {
-    #[command(flatten)]
-    chosen: Chosen,
-    /// Rows of each table; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = ROWS)]
-    rows: usize,
-    /// Show who has which plugin, by name, version and hash, instead of sums
-    #[arg(long)]
-    plugins: bool,
-    /// With --plugins: print a line of JSON for each plugin of a user
-    #[arg(long, requires = "plugins")]
-    json: bool,
-    /// With --plugins: read these files, such as the exported audits of many machines
-    #[arg(value_name = "FILE", requires = "plugins", conflicts_with = "file")]
-    files: Vec<PathBuf>,
+/// Calls of a tool, by how they ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(super) struct Ended {
+    pub calls: u64,
+    pub ok: u64,
+    pub error: u64,
+    pub cancelled: u64,
+    /// Did not run.
+    pub refused: u64,
+    /// Were stopped, or broke.
+    pub fault: u64,
+    /// Uses of them that were denied.
+    pub denied: u64,
 }
 
-pub(super) fn run(folder: &Path, arguments: &ReportArguments, workspace: Option<String>) -> Result<ExitCode> {
-    let (chosen, filter) = (&arguments.chosen, arguments.chosen.filter(workspace));
-    let (mut report, mut installed, mut damaged) = (Report::default(), Installed::default(), 0_u64);
-    let mut take = |line| match line {
-        Line::Whole(record, _) if arguments.plugins && filter.wants(&record) => installed.add(&record),
-        Line::Whole(..) if arguments.plugins => {}
-        Line::Whole(record, _) if record.lost > 0 || filter.wants(&record) => report.add(&record),
-        Line::Whole(..) => {}
-        Line::Damaged => damaged += 1,
-    };
-    if !arguments.files.is_empty() || chosen.is_of_files() {
-        chosen.read_files_and(&arguments.files, take)?;
-        // What a log server's file has besides is nothing that a report lacks.
-        if let Some(said) = left_out(std::mem::take(&mut damaged), true) {
-            terminal::complain(&said);
+/// Uses, by what was decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(super) struct Decided {
+    pub allowed: u64,
+    pub denied: u64,
+}
+
+/// What was used: a capability's name, and a host, a folder, a sandbox.
+pub(super) type Used = (String, String);
+
+/// The sums.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    /// When the first call began, and the last.
+    pub times: Option<(String, String)>,
+    /// Calls of each tool.
+    pub tools: BTreeMap<String, Ended>,
+    /// Calls of each principal over HTTP, as far as there are any.
+    pub principals: BTreeMap<String, Ended>,
+    /// Uses that each rule decided.
+    pub rules: BTreeMap<String, Decided>,
+    /// Uses of each host and folder.
+    pub used: BTreeMap<Used, Decided>,
+    /// Denied uses, by what and by rule.
+    pub denied: BTreeMap<(Used, String), u64>,
+    /// Calls for each user on each machine.
+    pub users: BTreeMap<(String, String), u64>,
+    /// Calls for each folder that was worked in.
+    pub workspaces: BTreeMap<String, u64>,
+    /// Calls that could not be recorded.
+    pub lost: u64,
+    /// Files that were hidden by their names, of which nobody knows whether they were read in another way.
+    pub hidden: u64,
+    /// Uses that lines have no room for, and those of them that were denied.
+    pub left_out: (u64, u64),
+}
+
+impl Report {
+    /// Takes a line.
+    pub(super) fn add(&mut self, record: &Record) {
+        if record.lost > 0 {
+            self.lost += record.lost;
+            return;
         }
-    } else {
-        let mut reader = Reader::new(folder);
-        while let Some(line) =
-            reader.next().with_context(|| format!("{} cannot be read", folder.display()))?
-        {
-            take(line);
+        let time = &record.time;
+        match &mut self.times {
+            Some((first, last)) => {
+                // Calls that took long are written after others that began later.
+                if time < first {
+                    first.clone_from(time);
+                } else if time > last {
+                    last.clone_from(time);
+                }
+            }
+            None => self.times = Some((time.clone(), time.clone())),
         }
-    }
-    let rows = if arguments.rows == 0 { usize::MAX } else { arguments.rows };
-    if arguments.plugins {
-        let (found, more) = installed.finish();
-        let shown = if arguments.json {
-            super::plugins::json(&found)?
-        } else {
-            Shown::text(&super::plugins::told(&found, rows, more))
+        // What was denied to the call of the line was denied to those that it stands for, too.
+        let calls = 1 + record.more_calls;
+        let denied: u64 = record.denied().map(times).sum();
+        let denied = (denied + record.more_denied) * calls;
+        entry(&mut self.tools, record.tool.clone(), OTHERS.to_owned()).add(&record.outcome, calls, denied);
+        if !record.principal.is_empty() {
+            let who = match &*record.issuer {
+                "" => record.principal.clone(),
+                issuer => format!("{} ({issuer})", record.principal),
+            };
+            entry(&mut self.principals, who, OTHERS.to_owned()).add(&record.outcome, calls, denied);
+        }
+        self.left_out.0 += record.more_uses * calls;
+        self.left_out.1 += record.more_denied * calls;
+        let user = match (&*record.user, record.uid) {
+            ("", Some(uid)) => uid.to_string(),
+            (name, _) => name.to_owned(),
         };
-        terminal::print(&shown);
-        return Ok(ExitCode::SUCCESS);
+        *entry(&mut self.users, (user, record.machine.clone()), (OTHERS.to_owned(), String::new())) += calls;
+        *entry(&mut self.workspaces, record.workspace.clone(), OTHERS.to_owned()) += calls;
+        record.uses.iter().for_each(|used| self.add_use(used, calls));
     }
-    terminal::print(&Shown::text(&told(&report, damaged, rows)));
-    Ok(ExitCode::SUCCESS)
-}
 
-fn told(report: &Report, damaged: u64, rows: usize) -> String {
-    let mut text = String::new();
-    beginning(&mut text, report, damaged);
-    if report.calls() == 0 {
-        return text;
-    }
-    for (title, what, ended) in
-        [("By tool", "tool", &report.tools), ("By principal", "principal", &report.principals)]
-    {
-        let ended = sorted(ended.iter().map(|(name, ended)| (ended.calls, ended_row(name, ended))));
-        let table =
-            Table::new([what, "calls", "ok", "errors", "cancelled", "refused", "stopped", "denied"], &[0]);
-        if !ended.is_empty() {
-            section(&mut text, title, table, ended, rows);
+    fn add_use(&mut self, used: &Use, calls: u64) {
+        let what = (used.capability.clone(), used.what.clone());
+        // Lines of before uses had rules.
+        let rule = if used.rule.is_empty() { "(not recorded)".to_owned() } else { used.cited() };
+        let others = || (OTHERS.to_owned(), String::new());
+        let count = times(used) * calls;
+        if used.hidden {
+            self.hidden += count;
+            return;
+        }
+        entry(&mut self.rules, rule.clone(), OTHERS.to_owned()).add(used.allowed, count);
+        entry(&mut self.used, what.clone(), others()).add(used.allowed, count);
+        if !used.allowed {
+            *entry(&mut self.denied, (what, rule), (others(), String::new())) += count;
         }
     }
-    let rules = report.rules.iter().map(|(rule, Decided { allowed, denied })| {
-        (allowed + denied, [shown(rule), allowed.to_string(), denied.to_string()])
-    });
-    section(&mut text, "By rule", Table::new(["rule", "allowed", "denied"], &[0]), sorted(rules), rows);
-    // What was used comes last, where a long path has a row of its own.
-    let used = report.used.iter().filter(|((_, what), _)| !what.is_empty());
-    let used = used.map(|(used, Decided { allowed, denied })| {
-        (allowed + denied, [allowed.to_string(), denied.to_string(), name(used)])
-    });
-    let table = Table::new(["allowed", "denied", "host or folder"], &[]);
-    section(&mut text, "By host and folder", table, sorted(used), rows);
-    let denied = report.denied.iter();
-    let denied = denied.map(|((used, rule), times)| (*times, [times.to_string(), shown(rule), name(used)]));
-    let table = Table::new(["times", "rule", "what"], &[]);
-    section(&mut text, "Denied most", table, sorted(denied), rows);
-    text
-}
 
-fn beginning(text: &mut String, report: &Report, damaged: u64) {
-    let Some((from, to)) = &report.times else {
-        text.push_str("no recorded call matches\n");
-        return;
-    };
-    // To the minute.
-    let time = |time: &str| shown(time.get(..16).unwrap_or(time)).replace('T', " ");
-    push(text, &format!("Audit report: {} calls, from {} to {} UTC", report.calls(), time(from), time(to)));
-    let user = |(user, machine): &(String, String)| {
-        if machine.is_empty() { user.clone() } else { format!("{user} on {machine}") }
-    };
-    push(text, &format!("Users: {}", most(report.users.iter().map(|(who, calls)| (*calls, user(who))))));
-    let folders = report.workspaces.iter().map(|(folder, calls)| (*calls, folder.clone()));
-    push(text, &format!("Workspaces: {}", most(folders)));
-    let (left_out, left_out_denied) = report.left_out;
-    for (count, what) in [
-        (report.lost, "lost calls".to_owned()),
-        (report.hidden, "names that were hidden; what git keeps of them can be read".to_owned()),
-        (damaged, "damaged lines; see audit verify".to_owned()),
-        (left_out, format!("uses that lines had no room for, {left_out_denied} of them denied")),
-    ] {
-        if count > 0 {
-            push(text, &format!("Not in the tables: {count} {what}"));
-        }
+    /// All calls.
+    pub(super) fn calls(&self) -> u64 {
+        self.tools.values().map(|ended| ended.calls).sum()
     }
 }
 
-/// The names with the most calls.
-fn most(named: impl Iterator<Item = (u64, String)>) -> String {
-    let mut named: Vec<_> = named.filter(|(_, name)| !name.is_empty()).collect();
-    named.sort_by_key(|(calls, _)| Reverse(*calls));
-    let others = named.len().saturating_sub(NAMED);
-    let told = named.iter().take(NAMED).map(|(calls, name)| format!("{} ({calls})", shown(name)));
-    let mut told: Vec<_> = told.collect();
-    if others > 0 {
-        told.push(format!("and {others} more"));
-    }
-    if told.is_empty() { "not recorded".to_owned() } else { told.join(", ") }
-}
-
-fn ended_row(name: &str, ended: &Ended) -> [String; 8] {
-    let Ended { calls, ok, error, cancelled, refused, fault, denied } = *ended;
-    let [calls, ok, error, cancelled, refused, fault, denied] =
-        [calls, ok, error, cancelled, refused, fault, denied].map(|count| count.to_string());
-    [shown(name), calls, ok, error, cancelled, refused, fault, denied]
-}
-
-fn name((capability, what): &Used) -> String {
-    shown(format!("{capability} {what}").trim_end())
-}
-
-fn shown(text: &str) -> String {
-    escaped(text).into_owned()
-}
-
-/// Rows with the highest number first.
-fn sorted<const N: usize>(rows: impl Iterator<Item = (u64, [String; N])>) -> Vec<[String; N]> {
-    let mut rows: Vec<_> = rows.collect();
-    rows.sort_by(|(a, first), (b, second)| b.cmp(a).then_with(|| first.cmp(second)));
-    rows.into_iter().map(|(_, row)| row).collect()
-}
-
-fn section<const N: usize>(
-    text: &mut String,
-    title: &str,
-    mut table: Table<N>,
-    mut rows: Vec<[String; N]>,
-    most: usize,
-) {
-    let _ = writeln!(text, "\n{title}");
-    if rows.is_empty() {
-        text.push_str("  none\n");
-        return;
-    }
-    let more = rows.len().saturating_sub(most);
-    rows.truncate(most);
-    text.push_str(&table.render(&rows));
-    if more > 0 {
-        let _ = writeln!(text, "and {more} more; --rows 0 shows all");
+impl Ended {
+    fn add(&mut self, outcome: &str, calls: u64, denied: u64) {
+        self.calls += calls;
+        self.denied += denied;
+        *match outcome {
+            "error" => &mut self.error,
+            "cancelled" => &mut self.cancelled,
+            "refused" => &mut self.refused,
+            "fault" => &mut self.fault,
+            _ => &mut self.ok,
+        } += calls;
     }
 }
 
-/// A sentence in rows that fit, which go on further in.
-fn push(text: &mut String, sentence: &str) {
-    for (index, row) in wrapped(sentence, columns() - 2).into_iter().enumerate() {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}{row}", if index == 0 { "" } else { "  " });
+impl Decided {
+    fn add(&mut self, allowed: bool, count: u64) {
+        *if allowed { &mut self.allowed } else { &mut self.denied } += count;
     }
+}
+
+/// How often something was used.
+fn times(used: &Use) -> u64 {
+    used.count.max(1)
+}
+
+fn entry<K: Ord, V: Default>(map: &mut BTreeMap<K, V>, key: K, others: K) -> &mut V {
+    let key = if map.len() < MAX_NAMES || map.contains_key(&key) { key } else { others };
+    map.entry(key).or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_audit::Record;
-
     use super::*;
 
-    #[test]
-    fn a_report_fits_and_has_the_most_first() {
-        let line = |tool: &str, outcome: &str, uses: &str| {
-            let line = format!(
-                r#"{{"time":"2026-11-22T02:08:36.123Z","tool":"{tool}","user":"ana","machine":"m1","workspace":"/home/ana/w","outcome":"{outcome}","uses":[{uses}]}}"#
-            );
-            Record::parse(&line).expect("a record")
-        };
-        let long = format!("/home/ana/{}", "folder/".repeat(8));
-        let denied = |what: &str, rule: &str, count: u64| {
-            format!(
-                r#"{{"capability":"files","what":"{what}","allowed":false,"why":"no","rule":"{rule}","count":{count}}}"#
-            )
-        };
+    fn report(lines: &[&str]) -> Report {
         let mut report = Report::default();
-        for _ in 0..3 {
-            report.add(&line("BackgroundBash", "ok", &denied(&long, "policy.toml line 12", 5)));
+        for line in lines {
+            report.add(&Record::parse(line).unwrap());
         }
-        report.add(&line(
-            "Bash\\u001b[2J",
-            "refused",
-            &denied("/etc", "/etc/scorpiox/policy.toml line 7", 1),
-        ));
-        let text = told(&report, 1, 20);
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(
-            text.starts_with("Audit report: 4 calls, from 2026-11-22 02:08 to 2026-11-22 02:08 UTC\n"),
-            "{text}"
+        report
+    }
+
+    #[test]
+    fn lines_are_summed_up() {
+        let report = report(&[
+            r#"{"time":"2","tool":"a","user":"ana","machine":"m","workspace":"/w","outcome":"ok","uses":[{"capability":"web","what":"x:1","allowed":true,"rule":"r1","count":3}]}"#,
+            r#"{"time":"1","tool":"a","uid":7,"outcome":"refused","more_calls":9,"uses":[{"capability":"limits","what":"a","rule":"r3"}]}"#,
+            r#"{"time":"3","tool":"b","user":"ana","machine":"m","workspace":"/w","outcome":"error","more_uses":5,"more_denied":2,"uses":[{"capability":"web","what":"x:1","rule":"r2"}]}"#,
+            r#"{"lost":4}"#,
+        ]);
+        assert_eq!(report.times, Some(("1".to_owned(), "3".to_owned())));
+        assert_eq!((report.calls(), report.lost, report.left_out), (12, 4, (5, 2)));
+        assert_eq!(
+            report.tools["a"],
+            Ended { calls: 11, ok: 1, refused: 10, denied: 10, ..Ended::default() }
         );
-        for piece in [
-            "Users: ana on m1 (4)\nWorkspaces: /home/ana/w (4)\nNot in the tables: 1 damaged",
-            "\n\nBy tool\ntool ",
-            "\nBackgroundBash  3 ",
-            "Bash\\u{1b}[2J",
-            "\n\nBy rule\n",
-            "\n\nBy host and folder\n",
-            "\n\nDenied most\n",
-            "15     policy.toml line 12\n    files /home/ana/folder/",
-        ] {
-            assert!(text.contains(piece), "{piece:?}:\n{text}");
+        assert_eq!(report.tools["b"], Ended { calls: 1, error: 1, denied: 3, ..Ended::default() });
+        let used = ("web".to_owned(), "x:1".to_owned());
+        assert_eq!(report.used[&used], Decided { allowed: 3, denied: 1 });
+        let denied = |rule: &str| report.rules[rule].denied;
+        assert_eq!((report.rules["r1"].allowed, denied("r2"), denied("r3")), (3, 1, 10));
+        assert_eq!(report.denied[&(used, "r2".to_owned())], 1);
+        let users: Vec<_> = report.users.iter().map(|((user, _), calls)| (user.as_str(), *calls)).collect();
+        assert_eq!(users, [("7", 10), ("ana", 2)]);
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut report = Report::default();
+        for index in 0..MAX_NAMES + 10 {
+            report.add(&Record { tool: index.to_string(), ..Record::default() });
         }
-        let first = told(&report, 0, 1);
-        assert!(first.contains("and 1 more; --rows 0 shows all") && !first.contains("line 7"), "{first}");
-        assert_eq!(told(&Report::default(), 0, 20), "no recorded call matches\n");
+        assert_eq!((report.tools.len(), report.tools[OTHERS].calls), (MAX_NAMES + 1, 10));
     }
 }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use scorpiox_audit::{Break, Broken, LineHash, Record, Verified, verify, verify_against, verify_copy};
+use scorpiox_audit::{Break, Broken, LineHash, Record, Verified, verify, verify_copy};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_text::line::escaped;
 
+use super::against::verify_against;
 use super::sentences::{count, push};
-use super::{against, copied};
+use super::{against_told, copied};
 
 /// Checks the audit; with copies also whether it has what they have.
 pub(super) fn run(
@@ -25,7 +26,7 @@ pub(super) fn run(
     }
     let compared = verify_against(folder, copies, elsewhere, account)
         .context("the audit and its copies cannot be compared")?;
-    let text = told(&found) + &against::told(&compared);
+    let text = told(&found) + &against_told::told(&compared);
     Ok(ended(&text, found.is_whole() && compared.is_whole()))
 }
 

@@ -121,9 +121,8 @@ impl Loaded {
             _ = write!(text, "{byte:02x}");
             text
         });
-        let is_managed = managed.is_some();
-        let texts = [(Layer::Managed, managed), (Layer::Own, own)].into_iter();
-        let texts = texts.filter_map(|(layer, text)| Some((layer, text?))).collect();
+        let texts = [managed.clone().map(|text| (Layer::Managed, text)), own.map(|text| (Layer::Own, text))];
+        let (is_managed, texts) = (managed.is_some(), texts.into_iter().flatten().collect());
         Ok(Self { policy, files: read, is_managed, stamps, hash, texts })
     }
 }

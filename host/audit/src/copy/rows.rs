@@ -10,7 +10,7 @@ use crate::read::MAX_LINE_BYTES;
 const BEGIN: &[u8] = b"{\"time\":\"";
 
 /// Gives each row that is not empty, with its number. What is too long for a line is cut.
-pub(crate) fn each(path: &Path, mut take: impl FnMut(&[u8], u64)) -> io::Result<()> {
+pub fn each(path: &Path, mut take: impl FnMut(&[u8], u64)) -> io::Result<()> {
     let mut rows = BufReader::new(File::open(path)?);
     let (mut line, mut row) = (Vec::new(), 0);
     while {

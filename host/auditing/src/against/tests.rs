@@ -3,8 +3,25 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
-use crate::files::{CURRENT, HEAD, take_away};
-use crate::{Bounds, Log, verify};
+use scorpiox_audit::{Bounds, Log, verify};
+
+/// The files of an audit, as the documents name them.
+const CURRENT: &str = "audit.jsonl";
+const HEAD: &str = "audit.head";
+
+/// The names of the files that have lines, the oldest first.
+fn names(folder: &Path) -> Vec<String> {
+    let entries =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = entries.filter(|name| name.ends_with(".jsonl")).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Removes a file, or a folder.
+fn take_away(path: &Path) {
+    if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+}
 
 /// An audit of one user, and a copy of it somewhere else.
 struct Audited {
@@ -49,8 +66,8 @@ impl Audited {
     /// Adds what the folder has to the copy, as an export does.
     fn export(&self) {
         let mut text = fs::read(self.copy()).unwrap_or_default();
-        for opened in open_all(&self.folder()).unwrap() {
-            text.extend(fs::read(self.folder().join(opened.name)).unwrap());
+        for name in names(&self.folder()) {
+            text.extend(fs::read(self.folder().join(name)).unwrap());
         }
         fs::write(self.copy(), text).unwrap();
     }
@@ -194,7 +211,7 @@ fn change(folder: &Path, change: &Change) -> bool {
         take_away(folder);
         return true;
     };
-    let mut names: Vec<_> = open_all(folder).unwrap().into_iter().map(|opened| opened.name).collect();
+    let mut names = names(folder);
     names.push(HEAD.to_owned());
     let name = &names[file % names.len()];
     let path = folder.join(name);

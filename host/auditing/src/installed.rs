@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::read::Record;
+use scorpiox_audit::Record;
 
 /// Rows that are kept; the rest is counted.
 const MAX_ROWS: usize = 10_000;
@@ -16,7 +16,7 @@ const DIGITS: usize = 64;
 /// Where a plugin stands, as far as lines tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub(super) enum Standing {
     /// It was called; no decision about it is among the lines.
     Used,
     /// Its approval is the last decision.
@@ -34,7 +34,7 @@ pub enum Standing {
 /// A plugin that a user has on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
-pub struct InstalledRow {
+pub(super) struct InstalledRow {
     pub plugin: String,
     pub version: String,
     /// The hash that policies list; of lines that do not have it that of the component's bytes. Both close it.
@@ -56,7 +56,7 @@ type Key = (String, String, String, String);
 
 /// The plugins that lines tell of.
 #[derive(Debug, Default)]
-pub struct Installed {
+pub(super) struct Installed {
     rows: BTreeMap<Key, InstalledRow>,
     /// The last decision about each plugin of a user on a machine: when, what, and about which hash.
     decided: BTreeMap<(String, String, String), (String, Standing, String)>,
@@ -65,7 +65,7 @@ pub struct Installed {
 
 impl Installed {
     /// Takes a line; those of other tools tell nothing.
-    pub fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, record: &Record) {
         let Some((plugin, hash)) = plugin(record) else { return };
         let user = match (&*record.user, record.uid) {
             ("", Some(uid)) => uid.to_string(),
@@ -112,7 +112,7 @@ impl Installed {
     }
 
     /// Returns all rows, in the order of names, and how many lines had no room.
-    pub fn finish(self) -> (Vec<InstalledRow>, u64) {
+    pub(super) fn finish(self) -> (Vec<InstalledRow>, u64) {
         let Self { rows, decided, more } = self;
         let rows = rows.into_values().map(|mut row| {
             let key = (row.plugin.clone(), row.user.clone(), row.machine.clone());
