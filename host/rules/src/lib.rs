@@ -33,9 +33,7 @@ pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Od
 pub use invalid::{Invalid, shorten, suggest};
 pub use names::NamePattern;
 pub use network::NetworkRule;
-pub use obeyed::{
-    List, Listed, is_name, is_protected_name, plain_protected_names, protected_names, protected_names_in,
-};
+pub use obeyed::{is_name, is_protected_name, plain_protected_names, protected_names, protected_names_in};
 pub use place::{
     PACKAGES, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name, slashed,
 };

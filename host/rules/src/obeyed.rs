@@ -10,30 +10,6 @@ const LIST: &str = include_str!("obeyed.toml");
 /// What stands for any letters in a name.
 const ANY: char = '*';
 
-/// Some of the names, and what is said about them.
-#[derive(Debug)]
-pub struct Listed {
-    /// The program that obeys them.
-    pub program: String,
-    /// The names, as the list has them.
-    pub names: Vec<String>,
-    /// The reason why they are protected, or not.
-    pub why: String,
-    /// Where a protected one is documented.
-    pub source: String,
-    /// Where it was looked up.
-    pub checked: String,
-}
-
-/// The whole list.
-#[derive(Debug)]
-pub struct List {
-    /// What no command may write.
-    pub protected: Vec<Listed>,
-    /// What was decided to be open.
-    pub open: Vec<Listed>,
-}
-
 /// Protected names, ready to be compared.
 #[derive(Debug)]
 struct Names {
@@ -45,39 +21,26 @@ struct Names {
     in_folders: Vec<Vec<String>>,
 }
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(&List::read()));
+static NAMES: LazyLock<Names> = LazyLock::new(Names::read);
 
-impl List {
-    /// Reads the list.
-    pub fn read() -> Self {
-        let table: toml::Table =
-            LIST.parse().expect("the list is TOML: it is part of the program, and tested");
-        let listed = |key: &str| -> Vec<Listed> {
-            let entries = table.get(key).and_then(toml::Value::as_array);
-            entries.into_iter().flatten().map(Listed::of).collect()
-        };
-        Self { protected: listed("protected"), open: listed("open") }
+/// What the list has under a key, each entry with its names.
+fn listed(key: &str) -> Vec<toml::Value> {
+    let mut list: toml::Table =
+        LIST.parse().expect("the list is TOML: it is part of the program, and tested");
+    match list.remove(key) {
+        Some(toml::Value::Array(entries)) => entries,
+        _ => Vec::new(),
     }
 }
 
-impl Listed {
-    fn of(entry: &toml::Value) -> Self {
-        let text = |value: &toml::Value| value.as_str().unwrap_or_default().to_owned();
-        let get = |key: &str| entry.get(key).map(text).unwrap_or_default();
-        let names = entry.get("names").and_then(toml::Value::as_array).into_iter().flatten();
-        Self {
-            program: get("program"),
-            names: names.map(text).collect(),
-            why: get("why"),
-            source: get("source"),
-            checked: get("checked"),
-        }
-    }
+fn names_of(entry: &toml::Value) -> Vec<String> {
+    let names = entry.get("names").and_then(toml::Value::as_array).into_iter().flatten();
+    names.filter_map(toml::Value::as_str).map(str::to_owned).collect()
 }
 
 impl Names {
-    fn of(list: &List) -> Self {
-        let all: Vec<String> = list.protected.iter().flat_map(|listed| listed.names.clone()).collect();
+    fn read() -> Self {
+        let all: Vec<String> = listed("protected").iter().flat_map(names_of).collect();
         let mut names = Self { plain: Vec::new(), patterns: Vec::new(), in_folders: Vec::new(), all };
         for name in &names.all {
             if let Some((before, after)) = name.split_once(ANY) {
