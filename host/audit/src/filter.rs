@@ -1,6 +1,6 @@
 //! Which lines somebody wants to see.
 
-use crate::uses::{APPROVAL, BUILT_IN};
+use crate::uses::BUILT_IN;
 use crate::{Record, Use};
 
 /// A name in which `*` stands for anything and `?` for one character, in upper or lower case.
@@ -123,19 +123,6 @@ impl Filter {
             && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
             && (!self.denied || record.denied().next().is_some() || record.more_denied > 0)
     }
-}
-
-/// As lines name the rule that a person means; an error says how it is written.
-pub fn rule_named(text: &str) -> Result<String, String> {
-    if matches!(text, BUILT_IN | APPROVAL) {
-        return Ok(text.to_owned());
-    }
-    // As messages and lines name it, or shorter.
-    let parts =
-        text.rsplit_once(" line ").or_else(|| text.rsplit_once(':')).filter(|(file, _)| !file.is_empty());
-    let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
-    line.map(|(file, line)| format!("{file} line {line}"))
-        .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
 }
 
 #[cfg(test)]

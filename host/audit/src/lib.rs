@@ -43,7 +43,7 @@ pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, each_row, owner,
 pub use entry::{ClientName, Component, Entry, NOT_RECORDED, Origin, Outcome, PluginLabel, Recorder};
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Sink, Target, Tell};
 pub use figures::{Called, Cost, Counts, Figures, PrincipalFigures, ToolFigures};
-pub use filter::{ComponentId, Filter, Glob, rule_named};
+pub use filter::{ComponentId, Filter, Glob};
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
 pub use rule_texts::RuleTexts;

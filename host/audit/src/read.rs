@@ -252,17 +252,6 @@ fn line(bytes: &[u8]) -> Option<Line> {
     Some(record.map_or(Line::Damaged, |(record, text)| Line::Whole(record, text)))
 }
 
-/// What a person is told of lines that were left out; none where there are none.
-pub fn left_out(count: u64, is_of_files: bool) -> Option<String> {
-    match (count, is_of_files) {
-        (0, _) => None,
-        (1, true) => Some("1 line that is none of an audit was left out".to_owned()),
-        (count, true) => Some(format!("{count} lines that are none of an audit were left out")),
-        (1, false) => Some("1 damaged line was left out".to_owned()),
-        (count, false) => Some(format!("{count} damaged lines were left out")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use scorpiox_audit::read::Line;
-use scorpiox_audit::{ComponentId, Copies, Filter, Glob, rule_named, time};
+use scorpiox_audit::{APPROVAL, BUILT_IN, ComponentId, Copies, Filter, Glob, time};
 
 #[derive(Args)]
 pub(super) struct Chosen {
@@ -84,4 +84,17 @@ impl Chosen {
             })
         })
     }
+}
+
+/// As lines name the rule that a person means; an error says how it is written.
+fn rule_named(text: &str) -> Result<String, String> {
+    if matches!(text, BUILT_IN | APPROVAL) {
+        return Ok(text.to_owned());
+    }
+    // As messages and lines name it, or shorter.
+    let parts =
+        text.rsplit_once(" line ").or_else(|| text.rsplit_once(':')).filter(|(file, _)| !file.is_empty());
+    let line = parts.and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)));
+    line.map(|(file, line)| format!("{file} line {line}"))
+        .ok_or_else(|| "write a file and a line, such as policy.toml:12".to_owned())
 }

@@ -30,7 +30,7 @@ use scorpiox_text::line::escaped;
 use scorpiox_text::nearest;
 
 use chosen::Chosen;
-use scorpiox_audit::read::left_out;
+use sentences::left_out;
 
 /// Lines that are shown when nobody says how many.
 const SHOWN: usize = 100;

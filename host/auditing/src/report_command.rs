@@ -16,7 +16,7 @@ use scorpiox_text::line::escaped;
 use super::chosen::Chosen;
 use super::installed::Installed;
 use super::report::{Decided, Ended, Report, Used};
-use scorpiox_audit::read::left_out;
+use super::sentences::left_out;
 
 /// Rows of a table.
 const ROWS: usize = 20;

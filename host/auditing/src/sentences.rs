@@ -16,3 +16,14 @@ pub(super) fn push(text: &mut String, indent: &str, sentence: &str) {
         let _ = writeln!(text, "{indent}{}{row}", if index == 0 { "" } else { "  " });
     }
 }
+
+/// What a person is told of lines that were left out; none where there are none.
+pub(super) fn left_out(count: u64, is_of_files: bool) -> Option<String> {
+    match (count, is_of_files) {
+        (0, _) => None,
+        (1, true) => Some("1 line that is none of an audit was left out".to_owned()),
+        (count, true) => Some(format!("{count} lines that are none of an audit were left out")),
+        (1, false) => Some("1 damaged line was left out".to_owned()),
+        (count, false) => Some(format!("{count} damaged lines were left out")),
+    }
+}
