@@ -33,6 +33,8 @@ pub(crate) struct Lines<'a> {
 struct Wanted {
     tool: String,
     principal: String,
+    /// Who vouches for the principal, to the letter.
+    issuer: String,
     since: String,
     failed: bool,
     denied: bool,
@@ -56,6 +58,7 @@ impl<'a> Lines<'a> {
             match name.as_ref() {
                 "tool" => wanted.tool = value.into_owned(),
                 "principal" => wanted.principal = value.into_owned(),
+                "issuer" => wanted.issuer = value.into_owned(),
                 "since" => wanted.since = value.into_owned(),
                 "failed" => wanted.failed = value == "on",
                 "denied" => wanted.denied = value == "on",
@@ -73,7 +76,9 @@ impl<'a> Lines<'a> {
         while let Some(line) = reader.next().map_err(failed)? {
             match line {
                 Line::Damaged => damaged += 1,
-                Line::Whole(record, _) if mistake.is_none() && filter.wants(&record) => {
+                Line::Whole(record, _)
+                    if mistake.is_none() && filter.wants(&record) && wanted.is_of(&record) =>
+                {
                     found += 1;
                     if kept.len() == MOST {
                         kept.pop_front();
@@ -89,6 +94,10 @@ impl<'a> Lines<'a> {
 }
 
 impl Wanted {
+    fn is_of(&self, record: &Record) -> bool {
+        self.issuer.is_empty() || record.issuer == self.issuer
+    }
+
     fn filter(&self) -> Result<Filter, String> {
         let glob = |text: &str| (!text.is_empty()).then(|| Glob::new(text));
         let since = (!self.since.is_empty()).then(|| time::since(&self.since)).transpose()?;

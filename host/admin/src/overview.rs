@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use scorpiox_audit::Counts;
+use scorpiox_audit::principals::Names;
 use scorpiox_http::Load;
 use scorpiox_http::pages::Asked;
 use scorpiox_records::machine;
@@ -57,29 +58,37 @@ struct Task {
 impl<'a> Overview<'a> {
     pub(crate) fn of(admin: &Admin, asked: &'a Asked<'_>) -> Self {
         let mut counted = Vec::new();
-        let mut tasks = Vec::new();
+        let mut all = Vec::new();
         for (workspace, opened) in &admin.workspaces {
             let counts = opened.records().figures().counts_of_tools();
             counted.extend(counts.into_iter().map(|(tool, counts)| (workspace.clone(), tool, counts)));
-            let all = opened.shell().all_tasks();
-            tasks.extend(all.into_iter().map(|(principal, task)| Task {
-                workspace: workspace.clone(),
+            let tasks = opened.shell().all_tasks();
+            all.extend(tasks.into_iter().map(|(principal, task)| (workspace.clone(), principal, task)));
+        }
+        let owners = all.iter().filter_map(|(_, principal, _)| principal.as_deref());
+        let keys: Vec<_> =
+            asked.load.of.keys().map(String::as_str).chain(owners).map(str::to_owned).collect();
+        let names = Names::of(keys.iter().map(String::as_str));
+        let mut tasks = Vec::new();
+        for (workspace, principal, task) in all {
+            tasks.push(Task {
+                workspace,
                 id: task.id,
-                principal: principal.map_or_else(|| "this server".to_owned(), |key| key.replace('\n', " ")),
+                principal: principal.map_or_else(|| "this server".to_owned(), |key| names.shown(&key)),
                 profile: task.profile,
                 state: match task.state {
                     TaskState::Running(time) => format!("runs for {}", human_duration(time)),
                     TaskState::Ended(_, time) => format!("ended after {}", human_duration(time)),
                 },
                 printed: human_bytes(task.printed_bytes),
-            }));
+            });
         }
         let largest = counted.iter().map(|(.., counts)| total(counts)).max().unwrap_or(0);
         counted.sort_by_key(|(.., counts)| std::cmp::Reverse(total(counts)));
         let tool = |(workspace, name, counts): (String, String, Counts)| {
             Tool::new(workspace, name, &counts, largest)
         };
-        let busy = asked.load.of.iter().map(|(principal, counts)| (principal.replace('\n', " "), *counts));
+        let busy = asked.load.of.iter().map(|(principal, counts)| (names.shown(principal), *counts));
         Self {
             frame: Frame::new("Overview", asked),
             load: asked.load,

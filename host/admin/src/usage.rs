@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use askama::Template;
+use scorpiox_audit::principals::{self, Names};
 use scorpiox_http::pages::Asked;
 use scorpiox_server::Workspace;
 use scorpiox_transcript::human_bytes;
@@ -33,6 +34,8 @@ pub(crate) struct Usage<'a> {
 
 struct Row {
     principal: String,
+    /// By what the audit page finds its lines.
+    link: String,
     calls: u64,
     refused: u64,
     processor: String,
@@ -73,13 +76,25 @@ impl<'a> Usage<'a> {
     }
 }
 
+/// The lines of one principal: by the name and the issuer that they have.
+fn link(principal: &str) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("principal", &principals::name(principal));
+    if let Some(issuer) = principals::issuer(principal) {
+        query.append_pair("issuer", &issuer);
+    }
+    query.finish()
+}
+
 fn shown(sums: BTreeMap<String, Used>) -> Vec<Row> {
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(_, used)| std::cmp::Reverse(used.calls + used.refused));
     sums.truncate(MOST);
     let largest = sums.first().map_or(0, |(_, used)| used.calls + used.refused);
-    let row = |(principal, used): (String, Used)| Row {
-        principal: principal.replace('\n', " "),
+    let names = Names::of(sums.iter().map(|(principal, _)| principal.as_str()));
+    let row = |(principal, used): &(String, Used)| Row {
+        principal: names.shown(principal),
+        link: link(principal),
         calls: used.calls,
         refused: used.refused,
         processor: format!("{:.1} s", used.processor().as_secs_f64()),
@@ -88,5 +103,5 @@ fn shown(sums: BTreeMap<String, Used>) -> Vec<Row> {
         sent: human_bytes(used.sent),
         bars: chart::stacked(&[("ok", "calls", used.calls), ("refused", "refused", used.refused)], largest),
     };
-    sums.into_iter().map(row).collect()
+    sums.iter().map(row).collect()
 }

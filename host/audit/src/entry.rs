@@ -10,9 +10,9 @@ use crate::rule_texts::RuleTexts;
 use crate::time::digits;
 
 /// Longest name or version of a client, in bytes.
-const MAX_NAME_BYTES: usize = 100;
+pub(crate) const MAX_NAME_BYTES: usize = 100;
 /// Longest address of who vouches for a principal.
-const MAX_ISSUER_BYTES: usize = 300;
+pub(crate) const MAX_ISSUER_BYTES: usize = 300;
 /// Longest path of a workspace.
 const MAX_PATH_BYTES: usize = 4096;
 /// Arguments that are kept whole where they are kept; of longer ones the beginning.

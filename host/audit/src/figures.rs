@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
 use crate::histogram::Histogram;
+use crate::principals::Names;
 
 /// Tools, and principals, that are told apart. Plugins may come and go while a server runs, and so may people.
 const MAX_NAMES: usize = 256;
@@ -110,7 +111,7 @@ pub struct ToolFigures {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrincipalFigures {
-    /// Its name, after the address of who vouches for that.
+    /// Its name; with who vouches for that, where two have the same.
     pub principal: String,
     /// Calls that ended, however.
     pub calls: u64,
@@ -168,10 +169,11 @@ impl Figures {
     /// The same for who called over HTTP.
     pub fn principals(&self) -> Vec<PrincipalFigures> {
         let principals = self.principals.lock();
+        let names = Names::of(principals.keys().map(String::as_str));
         let mut told: Vec<_> = principals
             .iter()
             .map(|(principal, &Counts { calls, errors, cancelled, refused, cost, .. })| PrincipalFigures {
-                principal: shown(principal),
+                principal: names.shown(principal),
                 calls,
                 errors,
                 cancelled,
@@ -200,13 +202,18 @@ impl Figures {
     /// All that was counted of who called over HTTP, by their names.
     pub fn counts_of_principals(&self) -> BTreeMap<String, Counts> {
         let principals = self.principals.lock();
-        principals.iter().map(|(principal, counts)| (shown(principal), counts.clone())).collect()
+        let names = Names::of(principals.keys().map(String::as_str));
+        let mut told = BTreeMap::new();
+        for (principal, counts) in &*principals {
+            let mut name = names.shown(principal);
+            // Somebody may be called as another is shown: nobody's counts take the place of others.
+            while told.contains_key(&name) {
+                name.push('\'');
+            }
+            told.insert(name, counts.clone());
+        }
+        told
     }
-}
-
-/// A principal, as people know it: who vouches for it, and its name.
-fn shown(principal: &str) -> String {
-    principal.replace('\n', " ")
 }
 
 fn count(all: &mut HashMap<String, Counts>, name: &str, called: &Called<'_>) {
@@ -344,7 +351,7 @@ mod tests {
         assert_eq!(counts.within([5, 20, 20, 60].map(Duration::from_millis)), [0, 3, 0, 1]);
         assert_eq!(counts.time(), Duration::from_millis(60));
         let [ann] = &figures.principals()[..] else { panic!("{:?}", figures.principals()) };
-        assert_eq!((ann.principal.as_str(), ann.calls, ann.refused), ("https://login.example.com ann", 5, 1));
+        assert_eq!((ann.principal.as_str(), ann.calls, ann.refused), ("ann", 5, 1));
         assert_eq!((ann.stored_bytes, ann.received_bytes, ann.sent_bytes), (35, 10, 20));
         assert!((ann.processor_ms - 5.0).abs() < 1e-9, "{ann:?}");
     }

@@ -28,6 +28,7 @@ mod head;
 mod histogram;
 mod holder;
 mod log;
+pub mod principals;
 pub mod read;
 mod rule_texts;
 mod spool;

@@ -121,7 +121,7 @@ fn attributes(ended: &Ended<'_>) -> Vec<KeyValue> {
     }
     if let Some(client) = ended.client {
         if let Some(principal) = &client.principal {
-            attributes.push(KeyValue::new("enduser.id", principal.replace('\n', " ")));
+            attributes.push(KeyValue::new("enduser.id", scorpiox_audit::principals::name(principal)));
         }
         attributes.push(KeyValue::new("scorpiox.client", client.text.clone()));
     }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use scorpiox_audit::principals::Names;
 use scorpiox_auditing::millis;
 use scorpiox_operator::Operator;
 use scorpiox_terminal::{Shown, Table, print};
-use scorpiox_text::line::escaped;
 use scorpiox_transcript::human_bytes;
 use scorpiox_usage::{Day, Row, Used, since};
 use serde_json::json;
@@ -36,14 +36,13 @@ fn as_text(first: Day, rows: &[Row]) -> String {
     for row in rows {
         *sums.entry(&row.principal).or_default() += row.used;
     }
+    let names = Names::of(sums.keys().copied());
     let head = ["principal", "calls", "refused", "processor", "stored", "in", "out"];
-    let rows: Vec<_> = sums.into_iter().map(|(principal, used)| row(principal, &used)).collect();
+    let rows: Vec<_> = sums.into_iter().map(|(principal, used)| row(names.shown(principal), &used)).collect();
     format!("since {first}, in UTC\n{}", Table::new(head, &[0]).render(&rows))
 }
 
-fn row(principal: &str, used: &Used) -> [String; 7] {
-    // An issuer is in a line of its own before a name.
-    let principal = escaped(&principal.replace('\n', " ")).into_owned();
+fn row(principal: String, used: &Used) -> [String; 7] {
     let [stored, received, sent] = [used.stored, used.received, used.sent].map(human_bytes);
     let processor = millis(used.processor().as_secs_f64() * 1000.0);
     [principal, used.calls.to_string(), used.refused.to_string(), processor, stored, received, sent]

@@ -14,6 +14,7 @@ use crate::plugins::{guest, source};
 const ANN: &str = "token-of-ann-0123456789";
 const BOB: &str = "token-of-bob-0123456789";
 /// What a page must never run.
+const LONG: &str = "a-tool-with-a-very-long-name-that-nobody-would-choose-a-tool-with-a-very-long-name-that-nobody-would-choose-a-tool-with-a-very-long-name";
 const EVIL: &str = "<img src=x onerror=alert(1)>\"'&";
 
 fn sha256(token: &str) -> String {
@@ -176,6 +177,153 @@ fn many_tokens_that_are_not_good_are_not_tried() {
     cookie(&server, ANN);
 }
 
+/// The lines of the audit about one thing that was done.
+fn lines(program: &Program, tool: &str) -> Vec<Value> {
+    let text = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).unwrap_or_default();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a whole line"));
+    lines.filter(|line| line["tool"] == tool).collect()
+}
+
+/// How each line of an act ended: who it was, the outcome, why it was refused, and the rule.
+fn told(program: &Program, act: &str) -> Vec<[String; 4]> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let told = |line: &Value| {
+        let used = &line["uses"][0];
+        assert!(used["capability"] == "http" && text(&used["what"]).starts_with("127.0.0.1 /"), "{line}");
+        assert_eq!(used["allowed"], line["outcome"] == "ok", "{line}");
+        [text(&line["principal"]), text(&line["outcome"]), text(&line["fault"]), text(&used["rule"])]
+    };
+    lines(program, act).iter().map(told).collect()
+}
+
+#[test]
+fn who_comes_and_who_is_not_let_in_has_a_line_in_the_audit() {
+    let more = "[workspace.payroll]\npath = \"/tmp\"\nprincipals = [\"ann\"]\n";
+    let program = Program::new();
+    let payroll = program.put("payroll/.keep", "");
+    let folder = payroll.parent().expect("a folder").display().to_string();
+    program.put("home/.scorpiox/policy.toml", policy(&more.replace("/tmp", &folder)));
+    let mut server = program.serve_http(0);
+    let ping = server.modern("server/discover", json!({})).without("Authorization");
+    assert_eq!(server.ask(&ping).status, 401);
+    let wrong = ping.clone().with("Authorization", "Bearer no-token-of-ours-0123");
+    assert_eq!(server.ask(&wrong).status, 401);
+    assert_eq!(server.ask(&ping.clone().with("Origin", "https://evil.example.com")).status, 403);
+    let of_bob = ping.clone().with("Authorization", &format!("Bearer {BOB}"));
+    assert_eq!(server.ask(&of_bob.clone().path("/w/payroll/mcp")).status, 404);
+    assert_eq!(server.ask(&of_bob.clone().path("/w/nowhere/mcp")).status, 404);
+    assert_eq!(server.ask(&of_bob).status, 200);
+    assert_eq!(server.ask(&form(&server, "/admin/login", "token=nobody")).status, 401);
+    assert_eq!(server.ask(&form(&server, "/admin/login", "")).status, 401);
+    assert_eq!(server.ask(&form(&server, "/admin/login", &format!("token={BOB}"))).status, 403);
+    let elsewhere = form(&server, "/admin/logout", "").with("Origin", "https://evil.example.com");
+    assert_eq!(server.ask(&elsewhere).status, 403);
+    let ann = cookie(&server, ANN);
+    assert_eq!(get(&server, "/admin/usage", Some(&ann)).status, 200);
+    assert_eq!(server.ask(&form(&server, "/admin/logout", "").with("Cookie", &ann)).status, 303);
+    server.end();
+    let line =
+        |who: &str, outcome: &str, fault: &str, rule: &str| [who, outcome, fault, rule].map(str::to_owned);
+    let requests = told(&program, "http request");
+    let rule = &requests[3][3];
+    assert!(rule.starts_with("policy.toml line "), "{requests:?}");
+    assert_eq!(
+        requests,
+        [
+            line("", "refused", "no-token", "built-in"),
+            line("", "refused", "bad-token", "built-in"),
+            line("", "refused", "forbidden", "built-in"),
+            line("bob", "refused", "no-workspace", rule),
+            line("bob", "refused", "no-workspace", "built-in"),
+            line("", "refused", "forbidden", "built-in"),
+        ]
+    );
+    assert_eq!(lines(&program, "http request")[3]["workspace"], folder);
+    assert_eq!(
+        told(&program, "admin log-in"),
+        [
+            line("", "refused", "bad-token", "built-in"),
+            line("", "refused", "no-token", "built-in"),
+            line("bob", "refused", "policy", "policy.toml line 2"),
+            line("ann", "ok", "", "policy.toml line 2"),
+        ]
+    );
+    assert_eq!(told(&program, "admin page"), [line("ann", "ok", "", "policy.toml line 2")]);
+    assert_eq!(told(&program, "admin log-out"), [line("ann", "ok", "", "built-in")]);
+    let (code, out, err) = program.run(&["audit", "verify"]);
+    assert!(code.success() && out.contains("is whole"), "{out}{err}");
+}
+
+#[test]
+fn many_refusals_and_many_pages_share_lines() {
+    let (program, mut server) = served("");
+    let nobody = server.modern("server/discover", json!({})).without("Authorization");
+    let ann = cookie(&server, ANN);
+    for _ in 0..300 {
+        assert_eq!(server.ask(&nobody).status, 401);
+        assert_eq!(get(&server, "/admin/usage", Some(&ann)).status, 200);
+    }
+    server.end();
+    for act in ["http request", "admin page"] {
+        let lines = lines(&program, act);
+        let all: u64 = lines.iter().map(|line| 1 + line["more_calls"].as_u64().unwrap_or(0)).sum();
+        assert_eq!(all, 300, "{act}");
+        assert!(lines.len() < 200, "{act}: {} lines", lines.len());
+    }
+}
+
+/// A log-in that the server cannot end is not said to have ended.
+#[test]
+fn who_ended_too_many_is_told_that_this_one_goes_on() {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", policy(""));
+    drop(program.serve_http(0));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
+    let mut ended = String::new();
+    for of in ["ann", "pages ann"] {
+        let digest = Sha256::digest(of);
+        let of: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        (0..50_000).for_each(|number| ended += &format!("\n{of}{number:024x} {now}"));
+    }
+    fs::write(program.home().join(".scorpiox/http/ended"), ended + "\n").expect("written");
+    let mut server = program.serve_http(0);
+    let ann = cookie(&server, ANN);
+    let left = server.ask(&form(&server, "/admin/logout", "").with("Cookie", &ann));
+    assert!(left.status == 429 && left.body.contains("the server could not end it"), "{left:?}");
+    assert!(left.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0")), "{left:?}");
+    assert_eq!(get(&server, "/admin", Some(&ann)).status, 200, "whoever kept it");
+    server.end();
+    assert_eq!(told(&program, "admin log-out")[0][1..3], ["refused".to_owned(), "too-many".to_owned()]);
+}
+
+/// The pages' own address is no page that may call tools.
+#[test]
+fn pages_for_the_operator_let_no_page_call_the_endpoint() {
+    let own = "https://mcp.example.com";
+    let (_program, server) =
+        served(&format!("[http]\nurl = \"{own}/mcp\"\norigins = [\"https://chat.example.com\"]\n"));
+    let discover =
+        server.modern("server/discover", json!({})).with("Authorization", &format!("Bearer {ANN}"));
+    let from = |page: &str| discover.clone().with("Origin", page);
+    for request in [from(own), from(own).method("OPTIONS").body(""), from(own).without("Authorization")] {
+        let refused = server.ask(&request);
+        assert_eq!(
+            (refused.status, refused.header("access-control-allow-origin")),
+            (403, None),
+            "{refused:?}"
+        );
+    }
+    let let_in = server.ask(&from("https://chat.example.com"));
+    assert_eq!(
+        (let_in.status, let_in.header("access-control-allow-origin")),
+        (200, Some("https://chat.example.com"))
+    );
+    // Its own form is taken, and no other page's.
+    let form = form(&server, "/admin/login", "token=x").with("Host", "mcp.example.com");
+    assert_eq!(server.ask(&form.clone().with("Origin", own)).status, 401);
+    assert_eq!(server.ask(&form.with("Origin", "https://chat.example.com")).status, 403);
+}
+
 /// A server with something on each page, of which some was chosen by strangers.
 fn furnished() -> (Program, HttpServer) {
     let program = Program::new();
@@ -195,6 +343,7 @@ fn furnished() -> (Program, HttpServer) {
         (ANN, "Bash", json!({ "command": "cat .env; true" })),
         (BOB, "Bash", json!({ "command": "true" })),
         (BOB, EVIL, json!({})),
+        (BOB, LONG, json!({})),
         (ANN, "BackgroundBash", json!({ "command": "sleep 600" })),
         (ANN, "ReadImage", json!({ "path": "/nothing" })),
     ] {
@@ -226,7 +375,7 @@ fn what_strangers_chose_is_shown_as_they_wrote_it() {
     }
     // Filters choose.
     let of_bob = get(&server, "/admin/audit?principal=bob&failed=on", Some(&ann)).body;
-    assert!(of_bob.contains("2 lines fit") && of_bob.contains("[access.no]"), "{of_bob}");
+    assert!(of_bob.contains("3 lines fit") && of_bob.contains("[access.no]"), "{of_bob}");
     let none = get(&server, "/admin/audit?tool=WebSearch", Some(&ann)).body;
     assert!(none.contains("0 lines fit"), "{none}");
 }
@@ -277,9 +426,15 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
         ("usage", "/admin/usage"),
         ("login", "/admin/login"),
     ] {
-        for (look, scheme, width) in
-            [("light", "light", 1280), ("dark", "dark", 1280), ("narrow", "light", 360)]
-        {
+        for (look, scheme, width) in [
+            ("light", "light", 1280),
+            ("dark", "dark", 1280),
+            ("tablet", "light", 768),
+            ("tablet-dark", "dark", 768),
+            ("narrow", "light", 375),
+            ("narrow-dark", "dark", 375),
+            ("small", "light", 320),
+        ] {
             browser.looks(scheme, width);
             browser.open(&format!("{base}{path}"));
             browser.screenshot(&screens().join(format!("{name}-{look}.png")));
@@ -291,9 +446,49 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
             assert_eq!(found, json!([]), "{name}-{look}");
         }
     }
+    long_names(&browser, &base);
     // Nothing was refused by the browser, and nothing tried to run.
     let mut said = browser.log();
     // What it recommends is no complaint.
     said.retain(|entry| entry["level"] != "DEBUG");
     assert!(said.is_empty(), "{said:?}");
+}
+
+/// Names of 500 characters, which others chose, on each page and screen: nothing is pushed aside.
+fn long_names(browser: &Browser, base: &str) {
+    const NAMES: &str = "document.querySelectorAll('.cut, tbody th, .card h2, td.mono, td p, .state, .mistake, code').forEach(e => { \
+         const t = e.querySelector('.cut') || e; if (!t.querySelector('*')) t.textContent = 'M'.repeat(500); })";
+    for width in [375, 768, 1280] {
+        browser.looks("light", width);
+        for (name, path) in [
+            ("overview", "/admin"),
+            ("audit", "/admin/audit"),
+            ("plugins", "/admin/plugins"),
+            ("usage", "/admin/usage"),
+        ] {
+            browser.open(&format!("{base}{path}"));
+            // The navigation is one line, and a folder is broken into a few.
+            let lines = "const t = [...document.querySelectorAll('nav a')].map(a => a.getBoundingClientRect().top); return Math.max(...t) - Math.min(...t)";
+            assert_eq!(browser.run(lines), 0, "{name} at {width}: the navigation breaks");
+            let folders = "return [...document.querySelectorAll('td.mono')].every(e => !e.textContent || e.getBoundingClientRect().width >= 150)";
+            assert_eq!(browser.run(folders), true, "{name} at {width}: folders are broken into pieces");
+            browser.run(NAMES);
+            browser.screenshot(&screens().join(format!("{name}-long-{width}.png")));
+            let fits = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]";
+            let found = browser.run(fits);
+            assert!(found[0].as_u64() <= found[1].as_u64(), "{name} at {width}: {found}");
+            let widest = "return Math.max(0, ...[...document.querySelectorAll('.wide table')].map(t => t.scrollWidth))";
+            let widest = browser.run(widest);
+            assert!(
+                widest.as_u64().is_some_and(|widest| widest <= 2000),
+                "{name} at {width}: a table of {widest} px"
+            );
+            let cut = "return [...document.querySelectorAll('.cut')].every(e => e.title.length > 0)";
+            assert_eq!(browser.run(cut), true, "{name}: what is cut has a title");
+        }
+    }
+    browser.open(&format!("{base}/admin/login"));
+    let gap = "const [l, i] = ['label', '#token'].map(s => document.querySelector(s).getBoundingClientRect()); return i.top - l.bottom";
+    let gap = browser.run(gap);
+    assert!(gap.as_f64().is_some_and(|gap| gap >= 4.0), "the label touches its field: {gap}");
 }

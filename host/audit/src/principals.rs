@@ -1,0 +1,76 @@
+//! How people are shown principals: by the name that lines have. Who vouches for it is said where two share a name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use scorpiox_text::line::{clean, escaped};
+
+use crate::entry::{MAX_ISSUER_BYTES, MAX_NAME_BYTES};
+
+/// The issuer and the name of a principal's key.
+pub fn parts(key: &str) -> (Option<&str>, &str) {
+    // No name of an issuer has a line break.
+    key.split_once('\n').map_or((None, key), |(issuer, name)| (Some(issuer), name))
+}
+
+/// The name of a principal, as lines of the audit have it.
+pub fn name(key: &str) -> String {
+    clean(parts(key).1, MAX_NAME_BYTES)
+}
+
+/// Who vouches for a principal, as lines of the audit have it.
+pub fn issuer(key: &str) -> Option<String> {
+    parts(key).0.map(|issuer| clean(issuer, MAX_ISSUER_BYTES))
+}
+
+/// Principals that are shown together.
+#[derive(Debug, Default)]
+pub struct Names<'a>(BTreeMap<String, BTreeSet<&'a str>>);
+
+impl<'a> Names<'a> {
+    /// Those of these keys.
+    pub fn of(keys: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut names = Self::default();
+        for key in keys {
+            names.0.entry(name(key)).or_default().insert(key);
+        }
+        names
+    }
+
+    /// What one of them is called.
+    pub fn shown(&self, key: &str) -> String {
+        let short = name(key);
+        if self.0.get(&short).is_none_or(|same| same.len() <= 1) {
+            return short;
+        }
+        let (issuer, name) = parts(key);
+        let whole = escaped(name);
+        issuer.map_or_else(|| whole.clone().into_owned(), |issuer| format!("{whole} ({})", escaped(issuer)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issuer_is_said_only_where_two_share_a_name() {
+        let keys =
+            ["https://a.example.com\nann", "https://b.example.com\nann", "https://a.example.com\nbob", "ci"];
+        let names = Names::of(keys);
+        assert_eq!(
+            keys.map(|key| names.shown(key)),
+            ["ann (https://a.example.com)", "ann (https://b.example.com)", "bob", "ci"]
+        );
+        assert_eq!(Names::of([keys[0]]).shown(keys[0]), "ann");
+    }
+
+    #[test]
+    fn long_names_are_as_short_as_in_a_line_unless_two_begin_alike() {
+        let [one, other] =
+            ["x", "y"].map(|end| format!("https://a.example.com\n{}{end}\u{202e}", "n".repeat(500)));
+        assert_eq!(Names::of([&*one]).shown(&one), format!("{}…", "n".repeat(MAX_NAME_BYTES)));
+        let names = Names::of([&*one, &*other]);
+        assert_ne!(names.shown(&one), names.shown(&other));
+        assert!(!names.shown(&one).contains('\u{202e}'));
+    }
+}
