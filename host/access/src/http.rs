@@ -43,7 +43,7 @@ pub struct ObservePolicy {
     /// Where the table stands.
     pub source: Option<Source>,
     /// Where it says whether it is alive and ready, and what its figures are.
-    pub listen: Option<Sourced<SocketAddr>>,
+    pub listen: Option<Sourced<Vec<SocketAddr>>>,
     /// The OpenTelemetry collector that is told of each call, by the address where it takes traces.
     pub traces: Option<Sourced<String>>,
     /// A file with the authorities that the collector is to be known by, in place of the system's.

@@ -48,7 +48,12 @@ fn observe(page: &mut Page, observe: &ObservePolicy) {
     let Some(source) = observe.source else { return };
     page.header("http.observe", source);
     if let Some(listen) = &observe.listen {
-        page.line(&format!("listen = \"{}\"", listen.value), listen.source);
+        let quoted: Vec<_> = listen.value.iter().map(|address| format!("\"{address}\"")).collect();
+        let text = match &quoted[..] {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        page.line(&format!("listen = {text}"), listen.source);
     }
     for (key, text) in [("traces", &observe.traces), ("ca", &observe.ca)] {
         if let Some(text) = text {

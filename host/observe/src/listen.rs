@@ -15,6 +15,7 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use scorpiox_executor::threads;
+use scorpiox_rules::Sourced;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -45,11 +46,9 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// An address that is taken, or not this machine's.
-    pub fn start(address: SocketAddr, watched: Watched) -> io::Result<Self> {
-        let listener = std::net::TcpListener::bind(address).map_err(|error| {
-            io::Error::new(error.kind(), format!("[http.observe]: {address} cannot be listened on: {error}"))
-        })?;
+    /// Addresses that are all taken, or not this machine's.
+    pub fn start(addresses: &Sourced<Vec<SocketAddr>>, watched: Watched) -> io::Result<Self> {
+        let listener = bound(addresses)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -70,6 +69,31 @@ impl Listener {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+}
+
+/// Listens on the first address that no other server has.
+fn bound(addresses: &Sourced<Vec<SocketAddr>>) -> io::Result<std::net::TcpListener> {
+    let mut tried: Option<(SocketAddr, io::Error)> = None;
+    for address in &addresses.value {
+        match std::net::TcpListener::bind(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => tried = Some((*address, error)),
+        }
+    }
+    let (last, error) = tried.ok_or_else(|| io::Error::other("`listen` of [http.observe] is empty"))?;
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; where several servers of one machine have this policy, write a list with one address for each, such as \
+             listen = [\"127.0.0.1:9464\", \"127.0.0.1:9465\"], or port 0 for any that is free"
+        }
+        _ => "",
+    };
+    let before = if addresses.value.len() > 1 { ", the last of those in it," } else { "" };
+    let why = format!(
+        "`listen` of [http.observe] ({}): {last}{before} cannot be listened on: {error}{hint}",
+        addresses.source
+    );
+    Err(io::Error::new(error.kind(), why))
 }
 
 struct Shared {

@@ -12,7 +12,7 @@ use crate::http::ObservePolicy;
 pub(super) fn read(entry: &Entry<'_>) -> Result<ObservePolicy, Problem> {
     let section = entry.section("[http.observe]")?;
     section.only(&["listen", "traces", "ca"])?;
-    let listen = section.get("listen").map(|entry| Ok(Sourced::new(address(&entry)?, entry.source())));
+    let listen = section.get("listen").map(|entry| Ok(Sourced::new(addresses(&entry)?, entry.source())));
     let traces = section.get("traces").map(|entry| Ok(Sourced::new(taker(&entry)?, entry.source())));
     let ca = section.get("ca").map(|entry| {
         let path = words::path(&entry, "/etc/scorpiox/ca.pem")?;
@@ -38,6 +38,22 @@ fn taker(entry: &Entry<'_>) -> Result<String, Problem> {
         entry.problem(what, fix)
     })
 }
+
+/// One address, or several of which a server takes the first that is free.
+fn addresses(entry: &Entry<'_>) -> Result<Vec<SocketAddr>, Problem> {
+    if entry.as_text().is_some() {
+        return Ok(vec![address(entry)?]);
+    }
+    let listed = entry.list("write addresses, such as [\"127.0.0.1:9464\", \"127.0.0.1:9465\"]")?;
+    if listed.is_empty() || listed.len() > MAX_ADDRESSES {
+        let what = format!("{} has {} addresses", entry.label(), listed.len());
+        return Err(entry.problem(what, "write one for each server of this machine, at most 64"));
+    }
+    listed.iter().map(address).collect()
+}
+
+/// Most addresses: more than servers that one machine has a use for.
+const MAX_ADDRESSES: usize = 64;
 
 fn address(entry: &Entry<'_>) -> Result<SocketAddr, Problem> {
     let fix = "write an IP address and a port, such as \"127.0.0.1:9464\"";

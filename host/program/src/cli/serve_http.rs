@@ -57,7 +57,7 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let server = Arc::new(server);
     let watched = Watched { server: Arc::clone(&server), database };
     let observed = policy.http.observe.listen.as_ref();
-    let observed = observed.map(|address| Listener::start(address.value, watched)).transpose()?;
+    let observed = observed.map(|addresses| Listener::start(addresses, watched)).transpose()?;
     let how = server
         .token()
         .map_or_else(String::new, |token| format!("; clients show the token in {}", token.display()));

@@ -527,3 +527,26 @@ fn authorities_of_a_collector_that_cannot_be_used_are_said_at_the_start() {
     let (status, _, errors) = program.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && errors.contains("ca.pem is where commands"), "{errors}");
 }
+
+/// Servers of one machine that have one policy are watched at an address each.
+#[test]
+fn servers_with_one_policy_take_the_first_address_that_is_free() {
+    let [one, other] = [free(), free()];
+    let program = Program::new();
+    let policy = policy(&format!("[http.observe]\nlisten = [\"{one}\", \"{other}\"]\n"));
+    program.put("home/.scorpiox/policy.toml", &policy);
+    let mut servers = [program.serve_http(0), program.serve_http(0)];
+    assert_eq!(servers.each_mut().map(HttpServer::watched_at), [one, other]);
+    for address in [one, other] {
+        assert_eq!(get(address, "/readyz").0, 200);
+    }
+    let output = program.command().args(["serve", "--http", "127.0.0.1:0"]).output().expect("it runs");
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{why}");
+    let line = policy.lines().position(|line| line.starts_with("listen")).expect("a line") + 1;
+    let expected =
+        format!("`listen` of [http.observe] (policy.toml line {line}): {other}, the last of those in it,");
+    assert!(why.contains(&expected) && why.contains("one address for each"), "{why}");
+    let (_, shown, _) = program.run(&["policy", "show"]);
+    assert!(shown.contains(&format!("listen = [\"{one}\", \"{other}\"]")), "{shown}");
+}
