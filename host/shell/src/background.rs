@@ -79,13 +79,14 @@ impl<'a> Owner<'a> {
     }
 }
 
+/// Where else tasks may be, for a client over HTTP: this server does not know of them.
+pub const ELSEWHERE: &str = "Background commands are known only to the server that started them. If several servers share this address, try \
+     again: the request may reach the right one. Whoever runs them can have the balancer send each client to one server";
+
 /// Why there is no task of a number that this server would not give.
 fn elsewhere(id: u32, known: &[String]) -> String {
     let known = if known.is_empty() { String::new() } else { format!("; known tasks: {}", known.join(", ")) };
-    format!(
-        "this server has no task {id}{known}. Background commands are known only to the server that started them. If several \
-         servers share this address, try again: the request may reach the right one"
-    )
+    format!("this server has no task {id}{known}. {ELSEWHERE}")
 }
 
 /// The number before those of a block.

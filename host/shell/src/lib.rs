@@ -40,7 +40,7 @@ pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
 
-pub use background::{Begun, Listed, Owner, ReadPiece, TaskEnd, TaskState};
+pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use helper::HELPER;
 pub use plan::PRIVATE_KEY;

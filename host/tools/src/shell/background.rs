@@ -86,7 +86,8 @@ impl NativeTool for ListBgTasks {
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         Args::parse(call.arguments)?;
-        Ok(render::list(&call.host.shell().tasks(Owner::new(None, call.uses))))
+        let is_over_http = call.uses.client().is_some_and(|client| client.principal.is_some());
+        Ok(render::list(&call.host.shell().tasks(Owner::new(None, call.uses)), is_over_http))
     }
 }
 

@@ -10,7 +10,7 @@ use scorpiox_transcript::{Finished, human_bytes, human_duration};
 use serde::Serialize;
 
 use crate::{Call, Output, OutputContent};
-use scorpiox_shell::{Begun, Completed, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
+use scorpiox_shell::{Begun, Completed, ELSEWHERE, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
 
 pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"},"task_id":{"type":["integer","null"]}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes","task_id"]}"#;
 pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}"#;
@@ -338,8 +338,8 @@ struct ListData<'a> {
     tasks: Vec<TaskData<'a>>,
 }
 
-/// All tasks.
-pub(super) fn list(tasks: &[Listed]) -> Output {
+/// All tasks of this server. A client over HTTP may have some at others.
+pub(super) fn list(tasks: &[Listed], is_over_http: bool) -> Output {
     let mut text = String::new();
     for task in tasks {
         let line = task.command.lines().next().unwrap_or_default();
@@ -349,7 +349,10 @@ pub(super) fn list(tasks: &[Listed]) -> Output {
         text.push_str("No background tasks");
     }
     let tasks = tasks.iter().map(TaskData::of).collect();
-    result(text.trim_end().to_owned(), &ListData { tasks }, false)
+    let notes: Vec<_> = is_over_http.then(|| ELSEWHERE.to_owned()).into_iter().collect();
+    let text = text.trim_end();
+    let text = if notes.is_empty() { text.to_owned() } else { noted(text, &notes) };
+    result(text, &ListData { tasks }, false)
 }
 
 /// A task that was to be ended.

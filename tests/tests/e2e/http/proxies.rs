@@ -12,6 +12,7 @@ use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
 use scorpiox_tests::program::ends_within;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::observe::{TOKEN, policy};
 
@@ -289,4 +290,46 @@ fn behind_nginx_no_call_is_refused_while_policies_change() {
 #[test]
 fn behind_haproxy_no_call_is_refused_while_policies_change() {
     no_call_is_refused(Proxy::documented_haproxy);
+}
+
+/// What a server alone knows is found again by its client, behind the proxies of the page as they stand there.
+#[test]
+fn behind_the_proxies_of_the_page_a_client_stays_at_one_server() {
+    let proxies: [(&str, fn(&Path, &[SocketAddr], &str) -> Proxy); 2] =
+        [("nginx", Proxy::documented_nginx), ("haproxy", Proxy::documented_haproxy)];
+    for (kind, start) in proxies {
+        let program = Program::new();
+        let tokens: Vec<_> = (0..16).map(|number| format!("token-of-number-{number}-0123456789")).collect();
+        let named = tokens.iter().enumerate().map(|(number, token)| {
+            let hash: String = Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("[http.auth.tokens.n{number}]\nsha256 = \"{hash}\"\n")
+        });
+        let policy = format!(
+            "version = 1\n[http]\nproxies = [\"127.0.0.1\"]\n[http.auth]\nkind = \"token\"\n{}",
+            named.collect::<String>()
+        );
+        program.put("home/.scorpiox/policy.toml", policy);
+        let mut servers = [program.serve_http(0), program.serve_http(0)];
+        let addresses = servers.each_ref().map(|server| server.address);
+        let proxy = start(&program.home().join("proxy"), &addresses, &tokens[0]);
+        let text = |token: &str, tool: &str, arguments: serde_json::Value| {
+            proxy.0.shown(token).text(tool, arguments)
+        };
+        let mut at = [0; 2];
+        for (number, token) in tokens.iter().enumerate() {
+            text(token, "BackgroundBash", json!({ "command": format!("echo of {number}; sleep 600") }));
+            for _ in 0..10 {
+                let listed = text(token, "ListBgTasks", json!({}));
+                assert!(listed.contains(&format!("echo of {number}")), "{kind}: {listed}");
+            }
+            let direct = servers[0].shown(token).text("ListBgTasks", json!({}));
+            at[usize::from(!direct.contains(&format!("echo of {number}")))] += 1;
+        }
+        assert!(at.iter().all(|count| *count > 0), "{kind}: all went to one server: {at:?}");
+        // Where its server is gone, a client goes to the other one.
+        servers[0].end();
+        for token in &tokens {
+            text(token, "ListBgTasks", json!({}));
+        }
+    }
 }

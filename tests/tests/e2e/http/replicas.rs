@@ -293,6 +293,11 @@ fn a_command_in_the_background_is_never_taken_for_another_servers() {
         let other = at(1 - server, "ReadBgOutput", json!({ "task_id": id }));
         assert!(other.contains(&format!("This server has no task {id}; known tasks: ")), "{other}");
         assert!(other.contains("known only to the server that started them"), "{other}");
+        let listed = at(1 - server, "ListBgTasks", json!({}));
+        assert!(
+            !listed.contains(&format!("[{id}]")) && listed.contains("send each client to one server"),
+            "{listed}"
+        );
         let begun = Instant::now();
         let mut said = String::new();
         while !said.contains(&format!("of server {server}")) {
