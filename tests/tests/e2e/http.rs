@@ -10,6 +10,8 @@ mod busy;
 mod database;
 #[cfg(unix)]
 mod disks;
+#[cfg(target_os = "linux")]
+mod gone;
 mod hostile;
 mod jwt;
 #[cfg(unix)]

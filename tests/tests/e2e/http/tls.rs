@@ -153,3 +153,36 @@ fn a_key_that_others_can_read_is_refused() {
     let (status, _, said) = program.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("certificate.pem"), "{said}");
 }
+
+/// A browser that was here once asks over encrypted connections alone, and nobody is told so without encryption.
+#[test]
+fn answers_over_tls_want_tls_from_then_on() {
+    let (program, pem) = program();
+    let server = program.serve_http(0);
+    let trusted = program.put("trusted.pem", &pem);
+    for path in ["mcp", "admin", "nowhere"] {
+        let mut command = Command::new("curl");
+        command.args([
+            "--silent",
+            "--noproxy",
+            "*",
+            "--max-time",
+            "20",
+            "--output",
+            "/dev/null",
+            "--dump-header",
+            "-",
+        ]);
+        command.arg("--cacert").arg(&trusted);
+        command.args(["--resolve", &format!("localhost:{}:127.0.0.1", server.address.port())]);
+        command.arg(format!("https://localhost:{}/{path}", server.address.port()));
+        let output = command.output().expect("curl runs");
+        let head = String::from_utf8_lossy(&output.stdout).to_lowercase();
+        assert!(head.contains("strict-transport-security: max-age=31536000\r\n"), "{path}: {head}");
+    }
+    let plain = Program::new();
+    let plain = plain.serve_http(0);
+    for request in [plain.modern("server/discover", json!({})), plain.post(&json!({})).path("/nowhere")] {
+        assert!(plain.ask(&request).header("strict-transport-security").is_none());
+    }
+}
