@@ -75,7 +75,11 @@ impl Proxy {
             servers.map(|(number, backend)| format!("    server s{number} {backend} check\n")).collect();
         let block = with_servers(&documented("frontend mcp"), "    server ", &servers);
         // These servers are of one machine, and have no probes.
-        let block: String = block.lines().filter(|line| !line.contains("check ")).map(lined).collect();
+        let block: String = block
+            .lines()
+            .filter(|line| !["check ", "httpchk"].iter().any(|word| line.contains(word)))
+            .map(lined)
+            .collect();
         let listens = block.replace("bind :443 ssl crt /etc/haproxy/mcp.pem", &format!("bind {address}"));
         assert_ne!(block, listens, "the document listens elsewhere");
         let path = folder.join("haproxy.cfg");
@@ -243,16 +247,16 @@ fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while called.load(Ordering::Relaxed) < CALLS || !is_over.load(Ordering::Relaxed) {
-                let params = json!({ "name": "Bash", "arguments": { "command": "echo served" } });
+                let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
                 let answer = proxy.0.ask(&proxy.0.modern("tools/call", params));
-                if answer.status != 200 || !answer.body.contains("served") {
+                if answer.status != 200 || !answer.body.contains("\"isError\":false") {
                     refused.lock().expect("a lock").push(answer.body);
                 }
                 called.fetch_add(1, Ordering::Relaxed);
             }
         });
         let alone = |server: &HttpServer| {
-            let params = json!({ "name": "Bash", "arguments": { "command": "echo served" } });
+            let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
             HttpServer::asked(server.address, &proxy.0.modern("tools/call", params)).status
         };
         while changes < 6 || called.load(Ordering::Relaxed) < CALLS {
