@@ -6,8 +6,8 @@ use std::time::Duration;
 use scorpiox_text::line::{clean, escaped_json, push_number, push_string};
 
 use crate::Uses;
-use crate::rule_texts::RuleTexts;
 use crate::time::digits;
+use scorpiox_text::RuleTexts;
 
 /// Longest name or version of a client, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 100;

@@ -9,8 +9,8 @@ use parking_lot::{Mutex, MutexGuard};
 use scorpiox_text::line::{clean, push_number, push_string};
 
 use crate::ClientName;
-use crate::rule_texts::RuleTexts;
 use crate::trace::Trace;
+use scorpiox_text::RuleTexts;
 
 /// Different uses of one call that are kept; the rest is counted.
 const MAX_USES: usize = 32;

@@ -17,6 +17,7 @@ mod look_alike;
 mod name;
 mod nearest;
 mod readable;
+mod rule_texts;
 
 pub use clean::{clean, clean_json, hex, is_hex, shorten};
 pub use columns::{MAX_MARKS, is_mark, is_undecided, most_columns};
@@ -24,6 +25,7 @@ pub use look_alike::skeleton;
 pub use name::folded;
 pub use nearest::nearest;
 pub use readable::readable;
+pub use rule_texts::RuleTexts;
 
 /// Whether a character may be shown. Joiners and selectors may: Persian words, families of emoji and
 /// hearts fall apart without them. So may soft hyphens.

@@ -1,6 +1,6 @@
 //! The words of rules, which lines cite beside their numbers: a number alone says nothing once the file is another.
 
-use scorpiox_text::line::clean;
+use crate::line::clean;
 
 /// Longest text of a rule, in bytes.
 const MAX_BYTES: usize = 200;
@@ -64,8 +64,8 @@ fn heading<'a>(before: &[&'a str]) -> Option<&'a str> {
 fn without_secrets(line: &str, heading: impl Fn() -> String) -> String {
     let cut = line.match_indices('=').find(|(at, _)| {
         let key = line[..*at].trim_end();
-        let begin = key.rfind(|c: char| !c.is_alphanumeric() && !"_-\"'".contains(c)).map_or(0, |at| at + 1);
-        let key = key[begin..].trim_matches(['"', '\'']).to_ascii_lowercase();
+        let mut words = key.rsplit(|c: char| !c.is_alphanumeric() && !"_-\"'".contains(c));
+        let key = words.next().unwrap_or_default().trim_matches(['"', '\'']).to_ascii_lowercase();
         SECRET_KEYS.contains(&&*key) || SECRET_WORDS.iter().any(|word| key.contains(word))
     });
     let cut = cut.or_else(|| {
@@ -112,6 +112,9 @@ mod tests {
             assert!(!words.contains("s3cret"), "{line}: {words}");
         }
         assert_eq!(texts().of("policy.toml line 6").as_deref(), Some("key = …"));
+        // Whatever stands before a key.
+        let odd = RuleTexts::new([("p".to_owned(), "# “key = s3cret” → é=1".to_owned())]);
+        assert_eq!(odd.of("p line 1").as_deref(), Some("# “key = …"));
     }
 
     #[test]
