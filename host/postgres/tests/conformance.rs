@@ -13,7 +13,9 @@ use common::{database, named};
 fn fixture() -> impl Fixture {
     let address = common::server().database();
     // Each opens it as another process does: with connections of its own.
-    move |workspace: &str| -> Arc<dyn Store> { Arc::new(database(&address).workspace(&named(workspace))) }
+    move |workspace: &str| -> Arc<dyn Store> {
+        Arc::new(database(&address).workspace(&named(&workspace.replace(' ', "-"))))
+    }
 }
 
 scorpiox_store_conformance::conformance_tests!(fixture());

@@ -35,7 +35,7 @@ fn damaged_rows_are_left_out_told_of_and_kept() {
          UPDATE scorpiox_code.message SET text = '\\xff' WHERE sequence = 1;
          INSERT INTO scorpiox_code.entry SELECT id, 'tool', '\\x61ff', '' {of};
          INSERT INTO scorpiox_code.entry SELECT id, '\\xfe', 'k', '' {of};
-         INSERT INTO scorpiox_code.usage SELECT id, '\\xfe', 1 {of}"
+         INSERT INTO scorpiox_code.usage SELECT id, '\\xfe', 7 {of}"
     );
     server().psql(name(&address), &damage).expect("written");
     let rows =
