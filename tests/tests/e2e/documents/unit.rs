@@ -95,3 +95,28 @@ fn the_unit_leaves_open_what_the_sandbox_needs() {
     }
     assert_eq!(set("RestrictNamespaces"), ["user", "mnt", "pid", "net", "ipc", "uts"]);
 }
+
+#[test]
+fn the_template_for_several_servers_changes_lines_that_the_unit_has() {
+    let blocks = Document::read("docs/operations.md").blocks;
+    let template = blocks.into_iter().find(|block| block.text.contains("SCORPIOX_HOME=/var/lib/scorpiox/%i"));
+    let template = template.expect("a template").text.replace("/usr/local/bin/scorpiox-code", "/bin/true");
+    let key = |line: &str| line.split(['=', '/']).take(2).collect::<Vec<_>>().join("=");
+    let mut unit = unit();
+    for line in template.lines() {
+        let start = if line.starts_with("Environment") {
+            key(line)
+        } else {
+            line.split('=').next().expect("a key").to_owned() + "="
+        };
+        let own = unit.lines().find(|own| own.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
+        unit = unit.replace(&format!("\n{own}\n"), &format!("\n{line}\n"));
+    }
+    assert_eq!(unit.matches("%i").count(), 3, "{unit}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("scorpiox-code@7300.service");
+    fs::write(&path, unit).expect("written");
+    let verified = analyze(&["verify", &path.display().to_string()]);
+    let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+    assert!(verified.status.success() && !said.contains("scorpiox-code@"), "{said}");
+}
