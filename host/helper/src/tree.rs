@@ -90,7 +90,9 @@ impl Tree {
     /// The numbers of its processes.
     pub(super) fn numbers(self) -> HashSet<i32> {
         let mut numbers = HashSet::new();
-        self.each(|found| drop(numbers.insert(found.pid.as_raw_nonzero().get())));
+        self.each(|found| {
+            numbers.insert(found.pid.as_raw_nonzero().get());
+        });
         numbers
     }
 
