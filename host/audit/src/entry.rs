@@ -4,15 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scorpiox_text::line::{clean, escaped_json, push_number, push_string};
+use scorpiox_text::principals::{MAX_ISSUER_BYTES, MAX_NAME_BYTES};
 
 use crate::Uses;
 use crate::time::digits;
 use scorpiox_text::RuleTexts;
 
-/// Longest name or version of a client, in bytes.
-pub(crate) const MAX_NAME_BYTES: usize = 100;
-/// Longest address of who vouches for a principal.
-pub(crate) const MAX_ISSUER_BYTES: usize = 300;
 /// Longest path of a workspace.
 const MAX_PATH_BYTES: usize = 4096;
 /// Arguments that are kept whole where they are kept; of longer ones the beginning.

@@ -5,11 +5,11 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use scorpiox_text::principals::Names;
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
 use crate::histogram::Histogram;
-use crate::principals::Names;
 
 /// Tools, and principals, that are told apart. Plugins may come and go while a server runs, and so may people.
 const MAX_NAMES: usize = 256;

@@ -9,6 +9,7 @@ mod bell;
 mod cancel;
 pub mod lookout;
 mod runtime;
+pub mod shares;
 pub mod threads;
 
 pub use cancel::{Cancel, Reason, Watch};

@@ -35,7 +35,6 @@ mod running;
 mod served;
 mod sessions;
 mod shared;
-mod shares;
 mod stream;
 mod tls;
 mod visits;

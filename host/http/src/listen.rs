@@ -16,6 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use scorpiox_access::{Auth, HttpPolicy, KeysFrom};
+use scorpiox_executor::shares::Shares;
 use scorpiox_http_request::admission::Doors;
 use scorpiox_postgres::Database;
 use scorpiox_seal::{Seal, Secret};
@@ -41,7 +42,6 @@ use crate::places::{MAX_RUNNING, Places, Room};
 use crate::served::AllServed;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
-use crate::shares::Shares;
 use crate::tls::Certificate;
 
 /// What this machine calls itself.

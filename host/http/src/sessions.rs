@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use scorpiox_executor::shares::Shares;
 use scorpiox_rpc::Incoming;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
@@ -15,7 +16,6 @@ use crate::ended::{End, OF_PRINCIPAL, now};
 use crate::places::PART;
 use crate::served::Caller;
 use crate::shared::Shared;
-use crate::shares::Shares;
 use crate::stream::Stream;
 use scorpiox_http_request::event_id::StreamNumber;
 use scorpiox_http_request::session_id::{Handshake, Number};

@@ -16,6 +16,7 @@ pub mod line;
 mod look_alike;
 mod name;
 mod nearest;
+pub mod principals;
 mod readable;
 mod rule_texts;
 

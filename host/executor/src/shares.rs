@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// A number of things that those who want them share.
-pub(crate) struct Shares<K> {
+pub struct Shares<K> {
     of: HashMap<K, usize>,
     taken: usize,
     all: usize,
@@ -14,17 +14,17 @@ pub(crate) struct Shares<K> {
 
 impl<K: Eq + Hash> Shares<K> {
     /// So many in all, of which nobody has more than `most`.
-    pub(crate) fn new(all: usize, most: usize) -> Self {
+    pub fn new(all: usize, most: usize) -> Self {
         Self { of: HashMap::new(), taken: 0, all, most }
     }
 
     /// Whether all are taken.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.taken >= self.all
     }
 
     /// Whether somebody has as many as one may have.
-    pub(crate) fn has_most<Q: Eq + Hash + ?Sized>(&self, who: &Q) -> bool
+    pub fn has_most<Q: Eq + Hash + ?Sized>(&self, who: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -32,7 +32,7 @@ impl<K: Eq + Hash> Shares<K> {
     }
 
     /// Takes one for somebody; whether there is one.
-    pub(crate) fn take(&mut self, who: K) -> bool {
+    pub fn take(&mut self, who: K) -> bool {
         let is_free = !self.is_full() && !self.has_most(&who);
         if is_free {
             self.taken += 1;
@@ -42,7 +42,7 @@ impl<K: Eq + Hash> Shares<K> {
     }
 
     /// Gives one back that somebody took.
-    pub(crate) fn give_back<Q: Eq + Hash + ?Sized>(&mut self, who: &Q)
+    pub fn give_back<Q: Eq + Hash + ?Sized>(&mut self, who: &Q)
     where
         K: Borrow<Q>,
     {

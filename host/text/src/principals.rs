@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scorpiox_text::line::{clean, escaped};
+use crate::line::{clean, escaped};
 
-use crate::entry::{MAX_ISSUER_BYTES, MAX_NAME_BYTES};
+/// Longest name of a principal in a line, in bytes.
+pub const MAX_NAME_BYTES: usize = 100;
+/// Longest address of who vouches for a principal.
+pub const MAX_ISSUER_BYTES: usize = 300;
 
 /// The issuer and the name of a principal's key.
 pub fn parts(key: &str) -> (Option<&str>, &str) {
