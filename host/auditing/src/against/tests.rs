@@ -165,6 +165,7 @@ fn what_was_rotated_away_is_not_missing_also_where_only_the_next_line_is_left() 
     // Between the copy and the audit lines are missing that nobody has.
     assert!(matches!(found.differences[..], [Difference::OtherChain { numbers: (1, 4), .. }]), "{found:?}");
     let mut audited = Audited::new(Bounds { file_bytes: 600, files: 2 });
+    audited.write("ana", 1);
     while verify(&audited.folder()).unwrap().begins.is_none() {
         audited.export();
         audited.write("ana", 1);

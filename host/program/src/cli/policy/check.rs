@@ -30,7 +30,14 @@ pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) 
     if strict {
         notes.extend(open_commands(&policy));
     }
-    for note in &notes {
+    let of_plugins = super::plugins::unknown_hashes(environment, &policy).into_iter();
+    let mut of_plugins: Vec<_> =
+        of_plugins.map(|(before, rule, after)| Note::at(before, rule, after)).collect();
+    if file.is_none() {
+        notes.append(&mut of_plugins);
+    }
+    // A policy for other machines may name plugins that this machine lacks: that is said, and is no reason to fail.
+    for note in notes.iter().chain(&of_plugins) {
         terminal::print(&Shown::line(&format!("  note: {}", note.shown(file))));
     }
     Ok(if strict && !notes.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -143,11 +150,6 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     let mut notes = unknown_tools(environment, policy);
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
-    notes.extend(
-        super::plugins::unknown_hashes(environment, policy)
-            .into_iter()
-            .map(|note| Note::at(note.0, note.1, note.2)),
-    );
     let kept = crate::cli::history::note(shell);
     notes.extend(kept.map(|before| Note { before, rule: None, after: String::new() }));
     let of_access = scorpiox_access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
