@@ -55,6 +55,8 @@ const MAX_BESIDE: usize = 32;
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may be without a request: longer than the pools of proxies keep one, so that it is they who end it.
 const IDLE_TIME: Duration = Duration::from_secs(90);
+/// The same of a connection that came when the server ended: its request was on the way.
+const LAST_TIME: Duration = Duration::from_secs(1);
 /// Most bytes of a head, and lines in it.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 const MAX_HEADERS: usize = 64;
@@ -337,6 +339,30 @@ impl Door {
         let has_one = self.of_peers.lock().take(peer);
         has_one.then(|| Counted(Some((Arc::clone(&self.of_peers), peer))))
     }
+
+    /// Serves a connection, which has so much time to begin each request.
+    fn let_in(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        permit: OwnedSemaphorePermit,
+        is_ending: &watch::Receiver<bool>,
+        idle: Duration,
+    ) {
+        let peer = peer.ip().to_canonical();
+        let Some(counted) = self.admit(peer) else {
+            tracing::info!("a connection from {peer} is not taken: it is no declared proxy, or has too many");
+            return;
+        };
+        let connection = Connection {
+            endpoint: Arc::clone(&self.endpoint),
+            peer,
+            is_ending: is_ending.clone(),
+            idle,
+            _counts: (permit, counted),
+        };
+        tokio::spawn(connection.begin(stream, self.certificate.clone()));
+    }
 }
 
 /// A connection that counts for its peer.
@@ -350,34 +376,30 @@ impl Drop for Counted {
 }
 
 async fn take(listener: TcpListener, door: Door, mut is_ending: watch::Receiver<bool>) {
+    let begun = is_ending.clone();
     loop {
         // It is never closed.
         let Ok(permit) = Arc::clone(&door.connections).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = is_ending.changed() => return,
+            _ = is_ending.changed() => break,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                let peer = peer.ip().to_canonical();
-                let Some(counted) = door.admit(peer) else {
-                    tracing::info!(
-                        "a connection from {peer} is not taken: it is no declared proxy, or has too many"
-                    );
-                    continue;
-                };
-                let connection = Connection {
-                    endpoint: Arc::clone(&door.endpoint),
-                    peer,
-                    is_ending: is_ending.clone(),
-                    _counts: (permit, counted),
-                };
-                tokio::spawn(connection.begin(stream, door.certificate.clone()));
-            }
+            Ok((stream, peer)) => door.let_in(stream, peer, permit, &begun, IDLE_TIME),
             Err(error) => {
                 tracing::warn!("a connection was not taken: {error}");
                 sleep(ERROR_TIME).await;
             }
+        }
+    }
+    // The system has connected these already, and would break them off with what was sent.
+    let Ok(listener) = listener.into_std() else { return };
+    while let Ok(permit) = Arc::clone(&door.connections).try_acquire_owned()
+        && let Ok((stream, peer)) = listener.accept()
+    {
+        let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+        if let Ok(stream) = stream {
+            door.let_in(stream, peer, permit, &begun, LAST_TIME);
         }
     }
 }
@@ -387,6 +409,7 @@ struct Connection {
     endpoint: Arc<Endpoint>,
     peer: IpAddr,
     is_ending: watch::Receiver<bool>,
+    idle: Duration,
     _counts: (OwnedSemaphorePermit, Counted),
 }
 
@@ -396,8 +419,8 @@ impl Connection {
         let _ = stream.set_nodelay(true);
         let Some(certificate) = certificate else { return self.serve(stream, None).await };
         let agreed = tokio::select! {
-            agreed = timeout(HANDSHAKE_TIME, certificate.acceptor().accept(stream)) => agreed,
-            _ = self.is_ending.changed() => return,
+            agreed = timeout(HANDSHAKE_TIME.min(self.idle), certificate.acceptor().accept(stream)) => agreed,
+            _ = self.is_ending.changed(), if self.idle > LAST_TIME => return,
         };
         match agreed {
             Ok(Ok(stream)) => self.serve(stream, Some(TRANSPORT_SECURITY)).await,
@@ -430,7 +453,7 @@ impl Connection {
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(IDLE_TIME)
+            .header_read_timeout(self.idle)
             .max_buf_size(MAX_HEAD_BYTES)
             .max_headers(MAX_HEADERS)
             .serve_connection(TokioIo::new(Patient::new(stream, serving)), service);

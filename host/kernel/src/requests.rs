@@ -178,6 +178,7 @@ const PRCTL: &[u32] = &[
     15,          // PR_SET_NAME
     16,          // PR_GET_NAME
     0x5356_4d41, // PR_SET_VMA: names of memory
+    0x4155_5856, // PR_GET_AUXV: the C library's and the supervisor's own, which others than root cannot read as a file
     38,          // PR_SET_NO_NEW_PRIVS
     39,          // PR_GET_NO_NEW_PRIVS
     1,           // PR_SET_PDEATHSIG

@@ -133,8 +133,10 @@ fn what_is_done_to_lines_is_found_and_told() {
     let whole = fs::read_to_string(&file).expect("a file");
     let rows: Vec<_> = whole.lines().collect();
     let changed = whole.replacen("\"outcome\":\"ok\"", "\"outcome\":\"error\"", 1);
-    let (missing, cut) = ([&rows[..4], &rows[6..]].concat().join("\n"), rows[..17].join("\n"));
-    let moved = [&rows[..4], &[rows[5], rows[4]], &rows[6..]].concat().join("\n");
+    let of = |rows: &[&str]| rows.join("\n") + "\n";
+    let (missing, cut) = (of(&[&rows[..4], &rows[6..]].concat()), of(&rows[..17]));
+    let moved = of(&[&rows[..4], &[rows[5], rows[4]], &rows[6..]].concat());
+    let unended = rows.join("\n");
     let added = whole.replacen('\n', "\n{\"tool\":\"Bash\",\"outcome\":\"ok\"}\n", 1);
     for (text, told) in [
         (changed, "audit.jsonl line 1: number 1 was changed"),
@@ -142,6 +144,7 @@ fn what_is_done_to_lines_is_found_and_told() {
         (cut, "numbers 18 to 20 are missing at the end"),
         (moved, "audit.jsonl line 6: number 5 was moved or copied here"),
         (added, "audit.jsonl line 2: is not of the chain: added, or changed"),
+        (unended, "audit.jsonl line 20: number 20 lost the line feed behind it"),
     ] {
         fs::write(&file, text).expect("writes");
         let (status, out, _) = program.run(&["audit", "verify"]);

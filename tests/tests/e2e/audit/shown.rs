@@ -91,9 +91,10 @@ fn calls_that_a_line_of_the_policy_decided_are_found_by_it() {
     let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
     for row in [
         &["ReadDocs", "3", "0", "3", "0", "0", "0", "3"][..],
-        &["policy.toml", "line", "3", "0", "2"],
+        &["policy.toml", "line", "3:", "deny", "=", "[\"*.example.…", "0", "2"],
+        &["policy.toml", "line", "4:", "\"bad.example.org\"]", "0", "1"],
         &["0", "1", "web", "bad.example.org:80"],
-        &["2", "policy.toml", "line", "3", "web", "www.example.com:80"],
+        &["2", "policy.toml", "line", "3:", "deny", "=", "[\"*.example.com\",", "web", "www.example.com:80"],
     ] {
         assert!(rows.iter().any(|told| told == row), "{row:?}: {out}");
     }
