@@ -10,13 +10,13 @@ use hyper::HeaderMap;
 use hyper::header;
 use parking_lot::Mutex;
 use scorpiox_access::{Auth, HttpPolicy, Jwt, Principal};
+use scorpiox_issuer::Issuer;
 use scorpiox_jwt::{Claims, Expected, JwtError, Keys, verify};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::ended::now;
 use crate::files::Files;
-use crate::issuer::Issuer;
 use scorpiox_http_request::admission::only;
 
 /// Who shows the token that the program made.

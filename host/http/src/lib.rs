@@ -21,7 +21,6 @@ mod endpoint;
 mod events;
 pub mod files;
 mod get;
-mod issuer;
 mod kept;
 mod listen;
 pub mod pages;

@@ -39,7 +39,7 @@ const LAYERS: [&[&str]; 20] = [
         "store-conformance",
     ],
     &["operator", "otlp", "web"],
-    &["registry", "shell", "state"],
+    &["issuer", "registry", "shell", "state"],
     &["capabilities"],
     &["wasi"],
     &["runtime"],

@@ -34,7 +34,7 @@ const FETCH_TIME: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 1 << 20;
 
 /// Where keys come from, and those that came.
-pub(crate) struct Issuer {
+pub struct Issuer {
     source: KeySource,
     handle: Handle,
     current: RwLock<Option<Current>>,
@@ -58,8 +58,12 @@ enum KeySource {
 }
 
 impl Issuer {
-    /// The issuer of a policy. A file is read at once: one that cannot be used is an error.
-    pub(crate) fn new(jwt: &Jwt, runtime: Arc<AsyncRuntime>) -> io::Result<Arc<Self>> {
+    /// The issuer of a policy. A file is read at once.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be used.
+    pub fn new(jwt: &Jwt, runtime: Arc<AsyncRuntime>) -> io::Result<Arc<Self>> {
         let handle = runtime.handle().map_err(io::Error::other)?.clone();
         let source = match &jwt.keys {
             KeysFrom::File(path) => KeySource::File(path.into()),
@@ -88,24 +92,28 @@ impl Issuer {
     }
 
     /// Whether there are other keys than when it was asked last.
-    pub(crate) fn has_news(&self) -> bool {
+    pub fn has_news(&self) -> bool {
         self.has_news.swap(false, Ordering::AcqRel)
     }
 
     /// Whether these keys are the ones in use.
-    pub(crate) fn has(&self, keys: &Arc<Keys>) -> bool {
+    pub fn has(&self, keys: &Arc<Keys>) -> bool {
         self.current.read().as_ref().is_some_and(|current| Arc::ptr_eq(&current.keys, keys))
     }
 
     /// Whether the keys can be used without asking for them first; beside, they are asked for where they are old.
-    pub(crate) fn is_current(self: &Arc<Self>) -> bool {
+    pub fn is_current(self: &Arc<Self>) -> bool {
         let current = self.current.read();
         let Some(current) = current.as_ref() else { return false };
         self.is_fresh(current) || self.looks_beside(current)
     }
 
     /// The keys, asked for anew where they are old.
-    pub(crate) async fn keys(self: &Arc<Self>) -> Result<Arc<Keys>, String> {
+    ///
+    /// # Errors
+    ///
+    /// There are none, and none can be had.
+    pub async fn keys(self: &Arc<Self>) -> Result<Arc<Keys>, String> {
         let current = self.current.read().clone();
         if let Some(current) = &current
             && (self.is_fresh(current) || self.looks_beside(current))
@@ -121,7 +129,7 @@ impl Issuer {
     }
 
     /// Looks for new keys, since a token has one that is not known; whether there were some.
-    pub(crate) async fn look_again(self: &Arc<Self>) -> bool {
+    pub async fn look_again(self: &Arc<Self>) -> bool {
         if matches!(self.source, KeySource::File(_)) {
             // It was looked at a moment ago.
             return false;
