@@ -110,7 +110,7 @@ pub fn open_to_all(http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> 
             deciding = rules.outer.as_deref();
         }
         let Some((before, source)) = opened else { continue };
-        match notes.iter_mut().find(|(known, at, _)| (known, &*at) == (&before, &source)) {
+        match notes.iter_mut().find(|(known, at, _)| *known == before && *at == source) {
             Some((_, _, after)) => *after = format!("{after}, and {tool}"),
             None => notes.push((before, source, format!(": every valid token may use {tool}"))),
         }

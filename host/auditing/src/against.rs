@@ -77,11 +77,11 @@ pub(super) fn verify_against(
     account: &Record,
 ) -> io::Result<Against> {
     let own = Own::read(folder, account)?;
-    let mut copied = Copied::default();
+    let mut found = Copied::default();
     for copy in copies {
-        each_row(copy, |text, _| copied.line(text, &own))?;
+        each_row(copy, |text, _| found.line(text, &own))?;
     }
-    Ok(copied.compare(&own, elsewhere))
+    Ok(found.compare(&own, elsewhere))
 }
 
 /// The lines of the audit itself.
@@ -221,8 +221,12 @@ impl Copied {
                 None => push(&mut missing, link.number),
             }
         }
-        changed.into_iter().for_each(|(from, to)| found.add(Difference::Changed(from, to)));
-        missing.into_iter().for_each(|(from, to)| found.add(Difference::Missing(from, to)));
+        for (from, to) in changed {
+            found.add(Difference::Changed(from, to));
+        }
+        for (from, to) in missing {
+            found.add(Difference::Missing(from, to));
+        }
     }
 
     fn other(&self, lines: &[usize]) -> Difference {

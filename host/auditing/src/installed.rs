@@ -196,7 +196,9 @@ mod tests {
 
     fn rows(lines: &[Record]) -> Vec<(String, Standing, u64, String)> {
         let mut installed = Installed::default();
-        lines.iter().for_each(|line| installed.add(line));
+        for line in lines {
+            installed.add(line);
+        }
         let row = |row: InstalledRow| {
             (format!("{} {}", row.user, &row.hash[..1]), row.standing, row.calls, row.last_use)
         };

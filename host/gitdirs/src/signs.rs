@@ -111,7 +111,9 @@ mod tests {
     fn a_repository_is_complete_with_what_git_asks_for() {
         let complete = |names: &[(&str, bool)]| {
             let mut signs = Signs::default();
-            names.iter().for_each(|(name, is_folder)| signs.note(OsStr::new(name), *is_folder, !is_folder));
+            for (name, is_folder) in names {
+                signs.note(OsStr::new(name), *is_folder, !is_folder);
+            }
             signs.are_complete()
         };
         assert!(complete(&[("HEAD", false), ("objects", true), ("refs", true)]));

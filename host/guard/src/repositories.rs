@@ -126,7 +126,7 @@ impl Repositories {
             self.came.add(to);
             if let Ok(about) = About::entry(&to.folder, to.bare())
                 && !is_new(about.born)
-                && !(about.is_folder && self.is_of_git(&to.folder, Some(to)).unwrap_or(true))
+                && !(about.is_folder && is_of_git(&to.folder, Some(to)).unwrap_or(true))
             {
                 self.own(&about);
             }
@@ -241,7 +241,7 @@ impl Repositories {
                 let about = About::folder(&folder)?;
                 let is_known = self.is_known(&about);
                 let counts = || is_repository || is_new(about.born);
-                if !is_known && (counts() || self.is_of_git(&folder, None)?) {
+                if !is_known && (counts() || is_of_git(&folder, None)?) {
                     return Ok(true);
                 }
                 // What is in a repository that is known is no further one. What is in a folder of such is.
@@ -254,23 +254,23 @@ impl Repositories {
     }
 
     fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(!self.is_known(&About::folder(folder)?) && self.is_of_git(folder, None)?)
+        Ok(!self.is_known(&About::folder(folder)?) && is_of_git(folder, None)?)
     }
+}
 
-    /// Whether a folder, or the one at this place, is one of git's by what is in it.
-    fn is_of_git(&self, folder: &OwnedFd, at: Option<&Spot>) -> io::Result<bool> {
-        let opened;
-        let folder = match at {
-            None => folder,
-            Some(spot) => {
-                use rustix::fs::{Mode, OFlags, openat};
-                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                opened = openat(folder, spot.bare(), flags, Mode::empty())?;
-                &opened
-            }
-        };
-        Ok(signs(folder, None)?.are_of_git(Path::new(&itself(folder))))
-    }
+/// Whether a folder, or the one at this place, is one of git's by what is in it.
+fn is_of_git(folder: &OwnedFd, at: Option<&Spot>) -> io::Result<bool> {
+    let opened;
+    let folder = match at {
+        None => folder,
+        Some(spot) => {
+            use rustix::fs::{Mode, OFlags, openat};
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            opened = openat(folder, spot.bare(), flags, Mode::empty())?;
+            &opened
+        }
+    };
+    Ok(signs(folder, None)?.are_of_git(Path::new(&itself(folder))))
 }
 
 /// The names by which git knows a folder that are there, but for one of them.

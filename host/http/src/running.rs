@@ -147,8 +147,8 @@ impl Task {
 
     fn perform_again(self, ticket: &Ticket, place: Option<Place>) {
         let session = &self.client.session;
-        let ticker = session.ticker();
-        let awake = ticker.begin();
+        let clock = session.ticker();
+        let awake = clock.begin();
         // It borrows from the body, which two threads cannot share.
         let answer = match Incoming::parse(&self.body.bytes) {
             Ok(Incoming::Single(message)) => session.perform_again(message, ticket, &self.reply()),

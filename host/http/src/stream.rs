@@ -34,6 +34,7 @@ pub(crate) struct Stream {
 }
 
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools)] // each becomes true by itself
 struct State {
     events: VecDeque<Bytes>,
     /// The number of the first event that is still there.

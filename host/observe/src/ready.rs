@@ -115,15 +115,12 @@ impl Readiness {
 impl Found {
     /// What is said while nothing is found out: why it was not ready before, where it was not.
     fn undecided(&self) -> NotReady {
-        match &self.last {
-            Some((_, Err(why))) => why.clone(),
-            _ => {
-                let name = self.looks_at.as_deref().unwrap_or_default();
-                let why =
-                    format!("the workspace {name}: its audit and its store did not answer within 0.8 s");
-                NotReady { reason: UNDECIDED, why }
-            }
+        if let Some((_, Err(why))) = &self.last {
+            return why.clone();
         }
+        let name = self.looks_at.as_deref().unwrap_or_default();
+        let why = format!("the workspace {name}: its audit and its store did not answer within 0.8 s");
+        NotReady { reason: UNDECIDED, why }
     }
 }
 

@@ -105,6 +105,7 @@ impl Postgres {
     }
 
     /// Starts a standby that follows this one, with settings of its own beside those of this one.
+    #[must_use]
     pub fn standby(&self, settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let watcher = watcher(folder.path());

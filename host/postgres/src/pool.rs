@@ -159,7 +159,9 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         state.open -= idle.len();
         drop(state);
-        idle.iter().for_each(|connection| self.losses.note(connection));
+        for connection in &idle {
+            self.losses.note(connection);
+        }
     }
 }
 
@@ -220,7 +222,9 @@ impl Drop for Lease {
             broken => {
                 state.open -= 1;
                 drop(state);
-                broken.iter().for_each(|connection| self.pool.losses.note(connection));
+                if let Some(connection) = &broken {
+                    self.pool.losses.note(connection);
+                }
             }
         }
         self.pool.freed.notify_one();

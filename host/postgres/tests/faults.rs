@@ -112,10 +112,10 @@ fn a_commit_whose_answer_is_lost_is_known_to_be_kept_or_not() {
     let store = database(&proxy.address(&address, server().port())).workspace(&named("w"));
     put(&store, "k", b"0").expect("kept");
     for at in 0..3u8 {
-        proxy.cut(Cut::AfterCommit);
+        proxy.cut(Cut::After);
         put(&store, "k", &[at]).expect("it was kept, and that was found out");
         assert_eq!(value(&store, "k"), Some(vec![at]));
-        proxy.cut(Cut::BeforeCommit);
+        proxy.cut(Cut::Before);
         let refused = put(&store, "k", b"lost").expect_err("it was not kept");
         assert!(
             matches!(&refused, StoreError::Unreachable(why) if why.contains("nothing was kept")),

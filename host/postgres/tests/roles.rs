@@ -122,7 +122,7 @@ fn a_role_that_may_only_read_passes_nothing_on_has_nothing_told_and_sees_no_secr
         let mut rings = String::new();
         for channel in ["scorpiox_code", "scorpiox_code_relay", "scorpiox_code_passed"] {
             for payload in ["", "forged", "0 1 w", "0 2 w", "0 1 1 forged", sender.trim()] {
-                rings.push_str(&format!("SELECT pg_notify('{channel}', '{payload}');"));
+                rings.extend(["SELECT pg_notify('", channel, "', '", payload, "');"]);
             }
         }
         for _ in 0..20 {

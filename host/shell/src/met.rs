@@ -166,7 +166,7 @@ mod tests {
         std::fs::create_dir_all(workspace.join("finance")).expect("creates");
         let places = Places::standard(workspace.clone(), Some("/h".into()), Path::new("/h/.own"));
         let rule = DenyRule::parse("finance/", Source::Line(4)).expect("a glob");
-        let deny = DenySet::new(&[rule], &[workspace.clone()], &places);
+        let deny = DenySet::new(&[rule], std::slice::from_ref(&workspace), &places);
         let said = || {
             let (mut met, uses) = (Met::default(), Uses::default());
             met.look(b"warning: unable to access 'finance/.gitattributes': Permission denied\n");

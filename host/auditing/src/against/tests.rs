@@ -13,7 +13,9 @@ const HEAD: &str = "audit.head";
 fn names(folder: &Path) -> Vec<String> {
     let entries =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = entries.filter(|name| name.ends_with(".jsonl")).collect();
+    let mut names: Vec<_> = entries
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
     names.sort_unstable();
     names
 }

@@ -8,16 +8,16 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Where the line is cut.
+/// Where the line is cut, around a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Cut {
     /// Before a commit reaches the server.
-    BeforeCommit = 1,
+    Before = 1,
     /// After a commit has reached the server: its answer comes to nobody.
-    AfterCommit = 2,
+    After = 2,
     /// Before a commit reaches the server. Nobody else gets through either, until that is allowed.
-    AtCommit = 3,
+    Closed = 3,
 }
 
 /// No place where it is cut.
@@ -62,7 +62,7 @@ impl Proxy {
         Self { port, cut, gate }
     }
 
-    /// Waits until a commit is held back by [`Cut::AtCommit`].
+    /// Waits until a commit is held back by [`Cut::Closed`].
     pub(crate) fn wait_for_commit(&self) {
         let is_closed = self.gate.is_closed.lock().expect("no panic");
         let waited =
@@ -103,17 +103,17 @@ fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8, gate: &
             is_commit
                 && cut.compare_exchange(place as u8, NOWHERE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         };
-        if at(Cut::BeforeCommit) {
+        if at(Cut::Before) {
             break;
         }
-        if at(Cut::AtCommit) {
+        if at(Cut::Closed) {
             *gate.is_closed.lock().expect("no panic") = true;
             gate.changed.notify_all();
             // The server dies now; its end of the line tells.
             let _ = server.read(&mut buffer);
             break;
         }
-        if at(Cut::AfterCommit) {
+        if at(Cut::After) {
             let _ = client.shutdown(Shutdown::Both);
             let _ = server.write_all(&buffer[..read]);
             break;

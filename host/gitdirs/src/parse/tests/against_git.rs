@@ -233,6 +233,6 @@ fn whatever_git_finds_is_found() {
         }
         done += AT_ONCE;
     }
-    println!("{done} configurations, {entries} entries, {broken} that git does not accept");
+    eprintln!("{done} configurations, {entries} entries, {broken} that git does not accept");
     assert!(entries > done / 4 && broken > done / 50 && broken < done, "{entries} entries, {broken} broken");
 }

@@ -51,7 +51,7 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
             let name = name.replace(' ', "-");
             bed.put(&format!("{name}/file"), "mine\n");
             expected.push(if name == "moved-together" { format!("{name}/q") } else { name.clone() });
-            script += &format!("cd \"$WORKSPACE/{name}\"\n{way}\n");
+            script.extend(["cd \"$WORKSPACE/", &name, "\"\n", way, "\n"]);
         }
         bed.put("later/file", "mine\n");
         expected.push("moved-later/in".into());
