@@ -19,8 +19,9 @@ use crate::kept::Stay;
 /// Most messages, and bytes of messages, that wait for a reader or stay for one that comes again.
 const MAX_EVENTS: usize = 256;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// How much longer an answer waits to begin while it is decided whether the request is served: a required export has 5 s.
-const ADMISSION_TIME: Duration = Duration::from_secs(6);
+/// How much longer an answer waits to begin while it is decided whether the request is served: a required export has 5 s, and
+/// the machine may be busy.
+const ADMISSION_TIME: Duration = Duration::from_secs(10);
 
 /// Messages for a client, in their order.
 #[derive(Default)]
