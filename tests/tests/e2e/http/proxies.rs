@@ -302,10 +302,13 @@ fn behind_haproxy_no_call_is_refused_while_policies_change() {
     no_call_is_refused(Proxy::documented_haproxy);
 }
 
+/// Starts a proxy as a page has it, before servers, for who shows a token.
+type Documented = fn(&Path, &[SocketAddr], &str) -> Proxy;
+
 /// What a server alone knows is found again by its client, behind the proxies of the page as they stand there.
 #[test]
 fn behind_the_proxies_of_the_page_a_client_stays_at_one_server() {
-    let proxies: [(&str, fn(&Path, &[SocketAddr], &str) -> Proxy); 2] =
+    let proxies: [(&str, Documented); 2] =
         [("nginx", Proxy::documented_nginx), ("haproxy", Proxy::documented_haproxy)];
     for (kind, start) in proxies {
         let program = Program::new();
