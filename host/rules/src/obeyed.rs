@@ -23,24 +23,22 @@ struct Names {
 
 static NAMES: LazyLock<Names> = LazyLock::new(Names::read);
 
-/// What the list has under a key, each entry with its names.
-fn listed(key: &str) -> Vec<toml::Value> {
-    let mut list: toml::Table =
-        LIST.parse().expect("the list is TOML: it is part of the program, and tested");
-    match list.remove(key) {
-        Some(toml::Value::Array(entries)) => entries,
-        _ => Vec::new(),
-    }
-}
-
-fn names_of(entry: &toml::Value) -> Vec<String> {
-    let names = entry.get("names").and_then(toml::Value::as_array).into_iter().flatten();
-    names.filter_map(toml::Value::as_str).map(str::to_owned).collect()
+/// The protected names in the order of the list. Each server needs them when it starts, so only the lines that have names
+/// are read; a test holds this against a reader of TOML.
+fn protected() -> impl Iterator<Item = &'static str> {
+    let mut is_protected = false;
+    let lines = LIST.lines().filter(move |line| {
+        if line.starts_with('[') {
+            is_protected = *line == "[[protected]]";
+        }
+        is_protected && line.starts_with("names = [")
+    });
+    lines.flat_map(|line| line.split('"').skip(1).step_by(2))
 }
 
 impl Names {
     fn read() -> Self {
-        let all: Vec<String> = listed("protected").iter().flat_map(names_of).collect();
+        let all: Vec<String> = protected().map(str::to_owned).collect();
         let mut names = Self { plain: Vec::new(), patterns: Vec::new(), in_folders: Vec::new(), all };
         for name in &names.all {
             if let Some((before, after)) = name.split_once(ANY) {

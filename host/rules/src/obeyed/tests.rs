@@ -26,6 +26,27 @@ fn tables() -> String {
     tables
 }
 
+/// What the list has under a key.
+fn listed(key: &str) -> Vec<toml::Value> {
+    let mut list: toml::Table = LIST.parse().expect("TOML");
+    match list.remove(key) {
+        Some(toml::Value::Array(entries)) => entries,
+        _ => Vec::new(),
+    }
+}
+
+fn names_of(entry: &toml::Value) -> Vec<String> {
+    let names = entry.get("names").and_then(toml::Value::as_array).into_iter().flatten();
+    names.filter_map(toml::Value::as_str).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_names_are_read_as_a_reader_of_toml_reads_them() {
+    let names: Vec<_> = listed("protected").iter().flat_map(names_of).collect();
+    assert_eq!(protected().collect::<Vec<_>>(), names);
+    assert!(names.len() > 30, "{names:?}");
+}
+
 #[test]
 fn the_documents_have_the_list_as_it_is() {
     let tables = tables();
