@@ -19,7 +19,7 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-from label import Page, f1, read
+from label import Page, address, f1, read
 
 FOLDS, INNER_FOLDS = 5, 3
 TREES = 100
@@ -89,7 +89,7 @@ class Blocks:
         subprocess.run([self.program, pages, *arguments], check=True)
 
     def _url(self, name: str) -> str:
-        url = json.loads((self.folder / f"ground-truth/{name}.json").read_text())["url"] or "example.com"
+        url = address(json.loads((self.folder / f"ground-truth/{name}.json").read_text(encoding="utf-8"))) or "example.com"
         return url if "://" in url else f"https://{url}"
 
 

@@ -42,15 +42,20 @@ def words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def address(truth: dict) -> str:
+    """The page's URL; a few pages have it beside their text."""
+    return truth.get("url") or truth["ground_truth"].get("url") or ""
+
+
 def read(folder: Path, name: str, taken_apart: Path) -> Page:
     truth = json.loads((folder / f"ground-truth/{name}.json").read_text(encoding="utf-8"))
     texts = (taken_apart / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
     blocks = [words(text) or [text] for text in texts]
     features = np.fromfile(taken_apart / f"{name}.f32", dtype=np.float32)
     features = features.reshape(len(blocks), -1) if blocks else features.reshape(0, 0)
-    reference = words(truth["ground_truth"]["main_content"] or "")
+    reference = words(truth["ground_truth"].get("main_content") or "")
     kind = truth["_internal"]["page_type"]["primary"]
-    return Page(name, kind, truth["url"] or "", reference, blocks, features, align(blocks, reference))
+    return Page(name, kind, address(truth), reference, blocks, features, align(blocks, reference))
 
 
 def align(blocks: list[list[str]], reference: list[str]) -> np.ndarray:

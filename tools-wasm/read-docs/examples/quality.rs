@@ -10,7 +10,7 @@ use support::{data, readability, references, turndown};
 
 fn main() {
     if let Some(folder) = data::folder_or_skipped("wcxb") {
-        for (kind, score) in references::measure(&folder) {
+        for (kind, score) in references::measure(&folder).1 {
             println!("{kind}: mean F1 {score:.4}");
         }
         println!();

@@ -15,23 +15,27 @@ const OTHERWISE: [(&str, &str); 4] = [
     ("preformatted code with newlines", "the same"),
 ];
 
-/// What is read of pages with references, at least. The forests were grown on these pages: on pages that they have not
-/// seen it is less, which `make reading` does not show and `tests/reading/run.sh validate` does.
+/// F1 of words, at least, over the pages with references. The forests were grown on these pages: on pages that they have
+/// not seen it is less, which `make reading` does not show and `tests/reading/run.sh validate` does.
 const LEAST: [(&str, f64); 8] = [
-    ("all", 0.909),
-    ("article", 0.961),
-    ("collection", 0.863),
-    ("documentation", 0.95),
-    ("forum", 0.898),
-    ("listing", 0.866),
-    ("product", 0.847),
-    ("service", 0.934),
+    ("all", 0.911),
+    ("article", 0.969),
+    ("collection", 0.801),
+    ("documentation", 0.947),
+    ("forum", 0.843),
+    ("listing", 0.801),
+    ("product", 0.788),
+    ("service", 0.894),
 ];
+
+/// Pages that the bounds were measured on: of other pages they say nothing.
+const PAGES: usize = 1_495;
 
 #[test]
 fn what_people_read_is_read() {
     let Some(folder) = data::folder_or_skipped("wcxb") else { return };
-    let scores = references::measure(&folder);
+    let (pages, scores) = references::measure(&folder);
+    assert_eq!(pages, PAGES, "other pages than the bounds are for: measure them anew");
     for (kind, least) in LEAST {
         let score = scores.get(kind).copied().unwrap_or_default();
         assert!(score >= least, "{kind}: {score:.4} of {least} in {scores:.4?}");
