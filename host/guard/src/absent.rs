@@ -138,7 +138,7 @@ fn find(path: &Path, walk: &mut Walk) -> io::Result<Option<Watched>> {
                     Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
                     Err(error) => return Err(error.into()),
                 };
-                let folder = identity_of(folder)?;
+                let folder = walk.folder()?;
                 return Ok(Some(Watched { path: path.to_owned(), folder, name: folded(name), is_file }));
             }
             Err(error) if is_missing(&error) => (path, is_wanted) = (above, false),

@@ -4,8 +4,8 @@
 //! that grew by more than the limit since the command began, and the command has much of what such memory is
 //! made of. Asking costs one small file, as long as nothing grew.
 
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
 
 use crate::tree::Tree;
 
@@ -32,7 +32,10 @@ impl KernelMemory {
 
 /// Bytes that the kernel holds for the machine and cannot give back.
 fn held() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    // One read has all of it; `read_to_string` would need eight, of a file whose length is 0.
+    let mut text = [0; 4096];
+    let length = File::open("/proc/meminfo").and_then(|mut file| file.read(&mut text)).ok()?;
+    let text = std::str::from_utf8(text.get(..length)?).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix("SUnreclaim:"))?;
     Some(value.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }

@@ -40,7 +40,14 @@ pub fn parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
 
 /// Reaches one path after the other; of those in one folder, the folder once.
 #[derive(Default)]
-pub struct Walk(Option<(PathBuf, OwnedFd)>);
+pub struct Walk(Option<Reached>);
+
+/// The folder that was reached last.
+struct Reached {
+    path: PathBuf,
+    folder: OwnedFd,
+    identity: Option<Identity>,
+}
 
 impl Walk {
     /// As [`open`].
@@ -54,12 +61,21 @@ impl Walk {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let known = self.0.take().filter(|(folder, _)| folder == above);
-        let found = match known {
+        let known = self.0.take().filter(|reached| reached.path == above);
+        let reached = match known {
             Some(known) => known,
-            None => (above.to_owned(), parent(path)?.0),
+            None => Reached { path: above.to_owned(), folder: parent(path)?.0, identity: None },
         };
-        Ok((&self.0.insert(found).1, name))
+        Ok((&self.0.insert(reached).folder, name))
+    }
+
+    /// Returns the identity of the folder that was reached last, asking the system once.
+    pub fn folder(&mut self) -> io::Result<Identity> {
+        let reached = self.0.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        match reached.identity {
+            Some(known) => Ok(known),
+            None => Ok(*reached.identity.insert(identity(&fstat(&reached.folder)?))),
+        }
     }
 }
 

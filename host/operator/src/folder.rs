@@ -153,7 +153,9 @@ fn is_project(path: &Path, home: Option<&Path>) -> bool {
 /// the home folder leads to.
 fn lies_in_toolchain(path: &Path, home: &Path) -> bool {
     TOOLCHAINS.iter().map(|name| home.join(name)).any(|folder| {
-        lies_in(path, &folder) || dunce::canonicalize(&folder).is_ok_and(|folder| lies_in(path, &folder))
+        // Most of these folders are not there, and each part of a path that is resolved is a system call.
+        let leads_to = || folder.exists().then(|| dunce::canonicalize(&folder).ok()).flatten();
+        lies_in(path, &folder) || leads_to().is_some_and(|folder| lies_in(path, &folder))
     })
 }
 
