@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, statat};
 use scorpiox_cell::Fault;
@@ -47,13 +48,13 @@ pub(super) struct Absent {
     names: BTreeSet<String>,
     places: BTreeMap<(Identity, String), Place>,
     /// The same by the folders' paths: another folder may come in the place of one.
-    by_path: HashMap<PathBuf, BTreeMap<String, Place>>,
+    by_path: HashMap<OsString, BTreeMap<String, Place>>,
 }
 
 /// A place that is watched.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
-    pub path: PathBuf,
+    pub path: Arc<Path>,
     /// A file lies there, and may be replaced by another one.
     takes_files: bool,
 }
@@ -81,12 +82,19 @@ impl Absent {
 
     fn watch(&mut self, Watched { path, folder, name, is_file }: Watched) {
         self.paths.insert(path.as_os_str().to_owned());
-        self.names.insert(name.clone());
+        if !self.names.contains(&name) {
+            self.names.insert(name.clone());
+        }
         let place = self.places.entry((folder, name.clone()));
-        let place = place.or_insert(Place { path, takes_files: true });
+        let place = place.or_insert_with(|| Place { path: path.into(), takes_files: true });
         place.takes_files &= is_file;
         if let Some(folder) = place.path.parent() {
-            self.by_path.entry(folder.to_owned()).or_default().insert(name, place.clone());
+            // Most names lie in one folder: its path is copied once.
+            let names = match self.by_path.get_mut(folder.as_os_str()) {
+                Some(names) => names,
+                None => self.by_path.entry(folder.into()).or_default(),
+            };
+            names.insert(name, place.clone());
         }
     }
 
@@ -101,7 +109,7 @@ impl Absent {
         if !self.names.contains(name) {
             return Ok(None);
         }
-        let by_path = self.by_path.get(folder).and_then(|names| names.get(name));
+        let by_path = self.by_path.get(folder.as_os_str()).and_then(|names| names.get(name));
         Ok(match by_path {
             Some(place) => Some(place),
             None => self.places.get(&(identity_of(&spot.folder)?, name.to_owned())),
@@ -110,7 +118,7 @@ impl Absent {
 
     /// Whether it becomes one of them.
     pub(super) fn is_lock(&self, folder: &Path, name: &str) -> bool {
-        let names = self.by_path.get(folder);
+        let names = self.by_path.get(folder.as_os_str());
         what_becomes(name).is_some_and(|name| names.is_some_and(|names| names.contains_key(name)))
     }
 

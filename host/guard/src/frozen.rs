@@ -14,20 +14,20 @@ use super::identity_of;
 
 /// Names by the paths of their folders, in whatever spelling.
 #[derive(Debug, Default)]
-struct Names(HashMap<PathBuf, HashSet<String>>);
+struct Names(HashMap<OsString, HashSet<String>>);
 
 impl Names {
     /// Whether it was not there yet.
     fn insert(&mut self, path: &Path) -> bool {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
-        match self.0.get_mut(folder) {
+        match self.0.get_mut(folder.as_os_str()) {
             Some(names) => names.insert(folded(name)),
-            None => self.0.insert(folder.to_owned(), HashSet::from([folded(name)])).is_none(),
+            None => self.0.insert(folder.into(), HashSet::from([folded(name)])).is_none(),
         }
     }
 
     fn contains(&self, folder: &Path, name: &str) -> bool {
-        self.0.get(folder).is_some_and(|names| names.contains(name))
+        self.0.get(folder.as_os_str()).is_some_and(|names| names.contains(name))
     }
 }
 
@@ -61,7 +61,15 @@ impl Frozen {
             }
             all.hold_above(roots, path);
         }
-        absent.for_each(|path| all.hold_above(roots, path));
+        let mut held = None;
+        for path in absent {
+            // Most of them lie in one folder.
+            let folder = path.parent().map(Path::as_os_str);
+            if folder != held {
+                all.hold_above(roots, path);
+                held = folder;
+            }
+        }
         all
     }
 

@@ -259,7 +259,7 @@ impl Places {
         }
         if let Some(place) = self.absent.at(spot, &folder.path, name)? {
             let ruling =
-                if place.refuses(made) { Ruling::Protected(place.path.clone()) } else { Ruling::Free };
+                if place.refuses(made) { Ruling::Protected(place.path.to_path_buf()) } else { Ruling::Free };
             return Ok(ruling);
         }
         let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)

@@ -61,7 +61,7 @@ impl Walk {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let known = self.0.take().filter(|reached| reached.path == above);
+        let known = self.0.take().filter(|reached| reached.path.as_os_str() == above.as_os_str());
         let reached = match known {
             Some(known) => known,
             None => Reached { path: above.to_owned(), folder: parent(path)?.0, identity: None },

@@ -4,6 +4,10 @@
 /// those outside of ASCII that fold to one in it, what is not seen does not count, nor do dots and
 /// blanks at the end. For names that must not come to be, which nobody gives by accident.
 pub fn folded(name: &str) -> String {
+    // As the rest would have it, of nearly all names there are, in a tenth of the time.
+    if name.is_ascii() {
+        return name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
+    }
     let seen = name.chars().filter(|c| !is_ignored(*c));
     let folded: String = seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     folded.trim_end_matches(['.', ' ']).to_owned()

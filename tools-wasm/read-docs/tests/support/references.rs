@@ -25,7 +25,9 @@ pub fn measure(folder: &Path) -> (usize, BTreeMap<String, f64>) {
     let scores: Vec<(String, f64)> = std::thread::scope(|scope| {
         let parts: Vec<_> = names
             .chunks(half)
-            .map(|names| scope.spawn(|| names.iter().filter_map(|name| score(folder, name)).collect::<Vec<_>>()))
+            .map(|names| {
+                scope.spawn(|| names.iter().filter_map(|name| score(folder, name)).collect::<Vec<_>>())
+            })
             .collect();
         parts.into_iter().flat_map(|part| part.join().expect("no panic")).collect()
     });
