@@ -90,7 +90,7 @@ pub fn notes(
     notes
 }
 
-/// Where every valid token may use one of these tools, which run commands: what a strict operator wants to know.
+/// Returns a note where every valid token may use one of these tools, which run commands: a strict operator wants to know.
 pub fn open_to_all(http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> Vec<Note> {
     if !http.is_set() {
         return Vec::new();
@@ -121,7 +121,7 @@ pub fn open_to_all(http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> 
     notes
 }
 
-/// What is true of each token that is let in.
+/// The notes that are true of each token that is let in.
 struct Everybody {
     /// Each token of the policy, where it alone says who there is.
     tokens: Option<Vec<Principal>>,
@@ -139,7 +139,7 @@ impl Everybody {
         Self { tokens: names.map(|names| names.iter().map(|name| http.principal(name)).collect()), scopes }
     }
 
-    /// Whether a table is for each of them. One that names the owner of the one token is for nobody else.
+    /// Reports whether a table is for each of them. One that names the owner of the one token is for nobody else.
     fn are_meant(&self, who: &Who) -> bool {
         if who.is_everybody() {
             return true;
@@ -154,7 +154,7 @@ impl Everybody {
             && who.scopes.is_subset(&self.scopes)
     }
 
-    /// What opens a tool to all of them: what is said of it, and where that stands.
+    /// The rule that opens a tool to all of them: its words, and its place.
     fn opening(&self, http: &HttpPolicy, access: &AccessPolicy, tool: &str) -> Option<(String, Source)> {
         let covers = |listed: &[Sourced<NamePattern>]| listed.iter().any(|rule| rule.value.covers(tool));
         let meant = || access.rules.iter().filter(|(_, rule)| self.are_meant(&rule.who));

@@ -33,7 +33,7 @@ pub(crate) struct Lines<'a> {
 struct Wanted {
     tool: String,
     principal: String,
-    /// Who vouches for the principal, to the letter.
+    /// The issuer that vouches for the principal, to the letter.
     issuer: String,
     since: String,
     failed: bool,

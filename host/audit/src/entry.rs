@@ -103,7 +103,7 @@ impl ClientName {
 #[derive(Debug, Clone)]
 pub struct Origin {
     json: Vec<u8>,
-    /// What its rules say.
+    /// The words of its rules.
     rules: Arc<RuleTexts>,
 }
 

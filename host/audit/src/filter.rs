@@ -47,11 +47,11 @@ pub struct ComponentId(String);
 
 /// Fewest digits of a hash that name a component.
 const LEAST_DIGITS: usize = 8;
-/// What stands before a hash in policies, and before the plugins of decisions' lines.
+/// The prefix of a hash in policies, and of the plugins in decisions' lines.
 const SHA256: &str = "sha256:";
 
 impl ComponentId {
-    /// Whether a line is about it: it has the component's hash, and the plugin's.
+    /// Reports whether a line is about it: it has the component's hash, and the plugin's.
     fn is_of(&self, record: &Record) -> bool {
         let is_it = |text: &str| text.starts_with(&self.0);
         let named = |used: &Use| used.what.rsplit_once(SHA256).is_some_and(|(_, hash)| is_it(hash));

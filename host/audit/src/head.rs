@@ -70,7 +70,7 @@ impl Head {
         Ok(Self::parse(&text[..read]))
     }
 
-    /// Whether a file has this head in the very bytes that a server writes, and no others.
+    /// Reports whether a file has this head in the very bytes that a server writes, and no others.
     pub(crate) fn is_written_so(&self, file: &File) -> io::Result<bool> {
         let mut text = [0; BYTES + 1];
         let read = read_from(file, &mut text, 0)?;

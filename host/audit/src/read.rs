@@ -94,13 +94,13 @@ pub struct Use {
     pub what: String,
     /// Whether it could.
     pub allowed: bool,
-    /// Whether its name was hidden, which says nothing of other ways to it.
+    /// True if its name was hidden, which says nothing of other ways to it.
     pub hidden: bool,
-    /// Why not, or how it was hidden.
+    /// The reason, or the way in which it was hidden.
     pub why: String,
     /// The rule that decided.
     pub rule: String,
-    /// What that rule said then; empty where it is no line of a policy.
+    /// The words of that rule then; empty where it is no line of a policy.
     pub rule_text: String,
     /// How often, where more than once.
     pub count: u64,

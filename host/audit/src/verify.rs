@@ -145,16 +145,16 @@ pub fn verify(folder: &Path) -> io::Result<Verified> {
     Ok(check.finish(head.as_ref(), beside))
 }
 
-/// What lies in a folder.
+/// The files of a folder.
 struct Snapshot {
     head: Option<Head>,
     files: Vec<Opened>,
     beside: Beside,
 }
 
-/// What lies there beside the lines and what the head says.
+/// The files there beside the lines and the head.
 struct Beside {
-    /// Whether the head has the very bytes that a server writes.
+    /// True if the head has the very bytes that a server writes.
     is_head_as_written: bool,
     /// The number of the line that an export is behind, with the file that says so.
     exported: Option<(u64, String)>,

@@ -1,4 +1,4 @@
-//! Whether an audit still has what copies of it have.
+//! Compares an audit with copies of it: does it still have all that they have?
 //!
 //! Whoever may write the audit's folder can make a chain that is whole and is not the one that was written: from
 //! nothing, after the log and its head were removed, or from any line on. A copy elsewhere tells: each of its lines has
@@ -14,7 +14,7 @@ use scorpiox_audit::{Hash, LineHash, Link, Record, each_row, owner};
 /// Chains that are told of; the rest is counted.
 const MAX_CHAINS: usize = 20;
 
-/// What copies say of an audit.
+/// The result of a comparison of an audit with its copies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Against {
     /// Lines of copies that the audit has as they are.
@@ -23,7 +23,7 @@ pub(super) struct Against {
     pub rotated: u64,
     /// Lines of the audit that no copy has.
     pub only_here: u64,
-    /// Where the audit is another one than a copy.
+    /// A file in which the audit is another one than a copy.
     pub differences: Vec<Difference>,
     /// Differences that were not kept.
     pub more: u64,
@@ -31,7 +31,7 @@ pub(super) struct Against {
     pub not_found: Vec<LineHash>,
 }
 
-/// How an audit differs from a copy of it.
+/// The way in which an audit differs from a copy of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Difference {
     /// These lines of a copy are not in the audit, and nothing else has their numbers.
@@ -40,11 +40,11 @@ pub(super) enum Difference {
     Changed(u64, u64),
     /// A copy has a chain of the same user and machine of which the audit has nothing.
     OtherChain {
-        /// Whose it is.
+        /// The user and the machine of the chain.
         owner: String,
         /// The numbers of its first and its last line in the copy.
         numbers: (u64, u64),
-        /// When the calls of these began.
+        /// The time at which the first and the last of these calls began.
         times: (String, String),
         /// Its last line.
         last: LineHash,
@@ -54,7 +54,7 @@ pub(super) enum Difference {
 }
 
 impl Against {
-    /// Whether the audit has all that the copies have.
+    /// Reports whether the audit has all that the copies have.
     pub(super) fn is_whole(&self) -> bool {
         self.differences.is_empty() && self.not_found.is_empty()
     }
@@ -196,7 +196,7 @@ impl Copied {
         found
     }
 
-    /// Whether a chain is the audit's: they have a line in common, or the audit begins just behind it.
+    /// Reports whether a chain is the audit's: they have a line in common, or the audit begins just behind it.
     fn is_of(&self, own: &Own, lines: &[usize]) -> bool {
         let before = own.first.map(|(_, previous)| previous);
         lines.iter().any(|at| {

@@ -1,4 +1,4 @@
-//! Which plugins somebody has, as lines of one audit or of many tell: for whoever looks after several machines.
+//! Lists the plugins that people have, from the lines of one audit or of many: for somebody who looks after several machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ const MAX_WORKSPACES: usize = 100;
 /// Digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Where a plugin stands, as far as lines tell.
+/// The state of a plugin, as far as lines tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Standing {
@@ -44,10 +44,10 @@ pub(super) struct InstalledRow {
     pub standing: Standing,
     pub workspaces: BTreeSet<String>,
     pub calls: u64,
-    /// When the first call began; empty without one.
+    /// The time of the first call; empty without one.
     pub first_use: String,
     pub last_use: String,
-    /// When the last decision about it was made; empty without one.
+    /// The time of the last decision about it; empty without one.
     pub decided: String,
 }
 
@@ -167,7 +167,7 @@ fn plugin(record: &Record) -> Option<(String, String)> {
     Some((name.to_owned(), hash))
 }
 
-/// What a line decides about a plugin, if it does.
+/// The decision of a line about a plugin, if it has one.
 fn decision(record: &Record) -> Option<Standing> {
     if record.outcome != "ok" {
         return None;

@@ -6,7 +6,7 @@ use scorpiox_audit::{Record, Use};
 
 /// Things that are told apart in each list. The rest is counted together.
 const MAX_NAMES: usize = 10_000;
-/// What the rest is called.
+/// The name of the row for the rest.
 const OTHERS: &str = "(others)";
 
 /// Calls of a tool, by how they ended.
@@ -33,13 +33,13 @@ pub(super) struct Decided {
     pub denied: u64,
 }
 
-/// What was used: a capability's name, and a host, a folder, a sandbox.
+/// The thing that was used: a capability's name, and a host, a folder, a sandbox.
 pub(super) type Used = (String, String);
 
 /// The sums.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// When the first call began, and the last.
+    /// The times of the first call and of the last.
     pub times: Option<(String, String)>,
     /// Calls of each tool.
     pub tools: BTreeMap<String, Ended>,
@@ -148,7 +148,7 @@ impl Decided {
     }
 }
 
-/// How often something was used.
+/// The number of times that something was used.
 fn times(used: &Use) -> u64 {
     used.count.max(1)
 }

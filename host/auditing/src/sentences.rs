@@ -17,7 +17,7 @@ pub(super) fn push(text: &mut String, indent: &str, sentence: &str) {
     }
 }
 
-/// What a person is told of lines that were left out; none where there are none.
+/// Returns a sentence about lines that were left out; none where there are none.
 pub(super) fn left_out(count: u64, is_of_files: bool) -> Option<String> {
     match (count, is_of_files) {
         (0, _) => None,

@@ -30,7 +30,7 @@ pub trait Channel: Send + Sync {
     }
 }
 
-/// How far the decision is whether a request is served at all, whoever sends it.
+/// The state of the decision about whether a request is served at all, whoever sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// It is waited for.

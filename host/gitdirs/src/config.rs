@@ -11,7 +11,7 @@ use crate::words::words;
 
 /// Bytes that a configuration counts for at least: reading many empty ones takes time, too.
 const LEAST_BYTES: u64 = 512;
-/// What means something to a shell: a value with it is no path, but for one that is there.
+/// Characters that mean something to a shell: a value with it is no path, but for one that is there.
 const SHELL: &[u8] = b"\"'$;|&()<>`!\n";
 
 /// What a configuration names.
@@ -47,7 +47,7 @@ impl Named {
         named
     }
 
-    /// What stands in the environment instead of a file.
+    /// Configuration that stands in the environment instead of a file.
     pub(crate) fn given(user: &User, left: &mut u64) -> Self {
         let (mut named, mut open) = (Self::default(), Vec::new());
         for entry in &user.given {

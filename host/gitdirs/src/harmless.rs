@@ -171,12 +171,12 @@ const ANY: &[(&str, &str)] = &[
 
 /// Schemes of addresses that git handles by itself, in its own spelling. Any other is the name of a program.
 const SCHEMES: [&str; 9] = ["http", "https", "ssh", "git", "file", "ftp", "ftps", "git+ssh", "ssh+git"];
-/// How a submodule is updated by git itself.
+/// Ways to update a submodule that git itself has.
 const UPDATES: [&str; 4] = ["checkout", "rebase", "merge", "none"];
-/// What switches something on or off.
+/// Values that switch something on or off.
 const FLAGS: [&str; 9] = ["", "0", "1", "false", "true", "no", "yes", "off", "on"];
 
-/// Whether an entry starts no program, and leads to no file that could.
+/// Reports whether an entry starts no program, and leads to no file that could.
 pub(crate) fn is_harmless(entry: &Entry) -> bool {
     let (section, key) = (entry.section(), entry.key());
     let (Ok(section), Ok(key)) = (std::str::from_utf8(&section), std::str::from_utf8(&key)) else {
@@ -206,7 +206,7 @@ fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// Where another repository is, and no name of a program that would go there (`ext::…`, `foo://…`).
+/// An address of another repository, and no name of a program that would go there (`ext::…`, `foo://…`).
 fn is_location(value: &[u8]) -> bool {
     let value = String::from_utf8_lossy(value);
     // What begins like this is an option for `ssh` and others.
@@ -217,12 +217,12 @@ fn is_location(value: &[u8]) -> bool {
     }
 }
 
-/// Whether git takes this, before `::`, for the name of a program.
+/// Reports whether git takes this, before `::`, for the name of a program.
 fn is_helper(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Whether an address is one whatever follows.
+/// Reports whether an address is one whatever follows.
 fn is_base(base: &[u8]) -> bool {
     let base = String::from_utf8_lossy(base);
     let has_host = base.split_once(':').is_some_and(|(host, _)| host.contains('@'));

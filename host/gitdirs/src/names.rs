@@ -126,7 +126,7 @@ impl Names {
         }
     }
 
-    /// What a configuration of the user's names that lies in the work tree in which git is started.
+    /// Paths of the work tree in which git is started that a configuration of the user's names.
     pub(crate) fn config_in_tree(
         &mut self,
         tree: &Path,

@@ -45,7 +45,7 @@ pub fn obeyed(seen: Seen<'_>) -> Obeyed {
 /// All that git is led to.
 pub(crate) struct Walk<'a> {
     user: &'a User,
-    /// What the user's environment says.
+    /// The variables of the user's environment.
     given: Named,
     obeyed: Obeyed,
     open: VecDeque<PathBuf>,
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Whether something was not followed.
+    /// Reports whether something was not followed.
     pub(crate) fn is_cut(&self) -> bool {
         !self.obeyed.left_out.is_empty()
     }
@@ -244,7 +244,7 @@ fn lines(file: &Path) -> Vec<PathBuf> {
     read::text(file, MAX_PATH_BYTES).map(|text| paths(&text.bytes)).unwrap_or_default()
 }
 
-/// What git takes a text for first: without the ends of lines at its end, up to a byte of zero. Then the same without
+/// The texts that git takes a text for. First: without the ends of lines at its end, up to a byte of zero. Then the same without
 /// blanks, as other programs may read it.
 fn paths(text: &[u8]) -> Vec<PathBuf> {
     let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');

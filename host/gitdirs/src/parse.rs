@@ -3,7 +3,7 @@
 //! Invariant: each entry that git finds is found. After what git would not accept, git reads no more of the file;
 //! here reading goes on with the next line, and the whole counts as broken.
 
-/// What stands before a text that says that it is UTF-8.
+/// The mark before a text that says that it is UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
 /// One `key = value`.
@@ -54,7 +54,7 @@ pub(crate) struct Parsed {
     pub is_broken: bool,
 }
 
-/// What git does not accept.
+/// Something that git does not accept.
 struct Broken;
 
 /// Reads a configuration.
@@ -144,7 +144,7 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// What stands in quotes after the section's name and a blank, with the bracket.
+    /// Reads the quoted part after the section's name and a blank, with the bracket.
     fn subsection(&mut self, name: &mut Vec<u8>, mut byte: u8) -> Result<(), Broken> {
         while is_space(byte) {
             if byte == b'\n' {
@@ -235,7 +235,7 @@ fn is_of_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
-/// What is left of a text that git takes for one of C.
+/// Returns the rest of a text that git takes for one of C.
 pub(crate) fn before_zero(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == 0).next().unwrap_or_default()
 }

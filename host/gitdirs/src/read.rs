@@ -39,7 +39,7 @@ pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// Whether what is at a path, if anything is, is a file that [`text`] reads.
+/// Reports whether what is at a path, if anything is, is a file that [`text`] reads.
 pub(crate) fn is_read_if_there(path: &Path) -> bool {
     match path.symlink_metadata() {
         // A link that leads nowhere may lead somewhere later.
@@ -48,12 +48,12 @@ pub(crate) fn is_read_if_there(path: &Path) -> bool {
     }
 }
 
-/// Whether a path is a link, wherever it leads.
+/// Reports whether a path is a link, wherever it leads.
 pub(crate) fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// Whether there is nothing, rather than something that cannot be looked at: whoever closed that can open it again.
+/// Reports whether there is nothing, rather than something that cannot be looked at: whoever closed that can open it again.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

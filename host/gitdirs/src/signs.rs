@@ -8,7 +8,7 @@ use crate::read;
 /// Bytes of a configuration that are looked at. One that is longer counts.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// How a section begins that git writes into each configuration of a repository.
+/// The beginning of a section that git writes into each configuration of a repository.
 const SECTION: &[u8] = b"[core";
 
 /// Names seen in one folder.
@@ -46,7 +46,7 @@ impl Signs {
         self.commondir |= !is_folder && is("commondir");
     }
 
-    /// Whether git takes the folder for one of its own as it is: with all names that it asks for.
+    /// Reports whether git takes the folder for one of its own as it is: with all names that it asks for.
     pub fn are_complete(&self) -> bool {
         self.head && (self.commondir || (self.objects && self.refs))
     }
@@ -61,7 +61,7 @@ impl Signs {
     }
 }
 
-/// Whether a file is the configuration of a repository: git makes it with this section, which may stand behind others
+/// Reports whether a file is the configuration of a repository: git makes it with this section, which may stand behind others
 /// on its line.
 fn is_of_repository(path: &Path) -> bool {
     let Some(text) = read::text(path, MAX_BYTES) else { return false };

@@ -12,7 +12,7 @@ const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
 /// Folders whose files git obeys: hooks, and what remote repositories were written into once.
 const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 
-/// Whether git may start programs because of what lies at `path`, which is called `.git`: hooks, or anything in its
+/// Reports whether git may start programs because of what lies at `path`, which is called `.git`: hooks, or anything in its
 /// configuration that is not known to start none. What cannot be followed to its end does.
 pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
     let found = match path.symlink_metadata() {
@@ -30,7 +30,7 @@ pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
     walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref()))
 }
 
-/// Whether a folder of git's starts programs, or leads git out of the work tree around it.
+/// Reports whether a folder of git's starts programs, or leads git out of the work tree around it.
 fn starts(folder: &Path, met: &Met, tree: Option<&Path>) -> bool {
     let is_elsewhere = |path: &Path| dunce::canonicalize(folder.join(path)).ok().as_deref() != tree;
     met.named

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::parse::Entry;
 use crate::read;
 
-/// Where systems keep the home folders of their users. A user who is not in it is not known.
+/// Folders in which systems keep the home folders of their users. A user who is not in it is not known.
 const PASSWD: &str = "/etc/passwd";
 /// Most of that file that is read: one with more users than that is rare, and a user beyond is not known.
 const MAX_PASSWD_BYTES: u64 = 4 << 20;
-/// Where git may be installed, beside the folders around those of `PATH`.
+/// Folders in which git may be installed, beside those around the folders of `PATH`.
 const PREFIXES: [&str; 2] = ["/usr", "/usr/local"];
 /// Most pairs of `GIT_CONFIG_KEY_n` and `GIT_CONFIG_VALUE_n` that are looked up; git wants each of them to be there.
 const MAX_PAIRS: usize = 10_000;
@@ -42,7 +42,7 @@ pub struct User {
     home: Option<PathBuf>,
     /// Configurations that hold in every repository. A relative one lies in the folder in which git is started.
     pub(crate) configs: Vec<PathBuf>,
-    /// What their environment says beside them, as if it stood in one.
+    /// Configuration of their environment, as if it stood in a file.
     pub(crate) given: Vec<Entry>,
     /// Folders of git's, relative to that in which git is started, or absolute.
     pub(crate) repositories: Vec<PathBuf>,

@@ -16,7 +16,7 @@ pub struct Doors {
     pub hosts: Vec<String>,
     /// The pages that may call its endpoint from a browser.
     pub origins: Vec<String>,
-    /// Where its own pages for people come from, whose forms are for those pages alone.
+    /// The origin of its own pages for people, whose forms are for those pages alone.
     pub own_origins: Vec<String>,
     /// The proxies that stand before it: nobody else connects, if there are some.
     pub proxies: Vec<NetworkRule>,
@@ -37,7 +37,7 @@ impl Refusal {
     }
 }
 
-/// Whether a request may come in at all; the page that sends it, if one does, which is of one of these origins.
+/// Lets a request in or refuses it; returns the page that sends it, if one does, which is of one of these origins.
 pub fn admit(parts: &Parts, options: &Doors, origins: &[String]) -> Result<Option<HeaderValue>, Refusal> {
     check_coding(&parts.headers)?;
     check_host(parts, options)?;
@@ -58,7 +58,7 @@ fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Where a request comes from: what declared proxies say of the last one before them. A client may have sent any bytes in the
+/// Returns the address that a request comes from: the last one before the declared proxies. A client may have sent any bytes in the
 /// same header, which stand to the left of what proxies add, and are not looked at.
 pub fn peer(headers: &HeaderMap, connected: IpAddr, options: &Doors) -> Result<IpAddr, Refusal> {
     let is_proxy = |peer: IpAddr| options.proxies.iter().any(|proxy| proxy.contains(peer));

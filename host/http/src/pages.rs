@@ -188,7 +188,7 @@ impl Desk {
         }
     }
 
-    /// What the cookies say that this server, or one with its secret, gave, and that are not over. Another program of this
+    /// Returns the visits that cookies stand for: this server, or another with its secret, gave them, and they are not over. Another program of this
     /// machine may have put one of the name there.
     fn visits(&self, headers: &HeaderMap) -> Vec<Visit> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -200,7 +200,7 @@ impl Desk {
         visits.filter(|visit| visit.until > now()).collect()
     }
 
-    /// Who reads, by a cookie: its token is still good, and good for this.
+    /// Returns the reader that a cookie stands for: its token is still good, and good for this.
     async fn reader(&self, endpoint: &Endpoint, headers: &HeaderMap) -> Option<Arc<Principal>> {
         for Visit { token, number, .. } in self.visits(headers) {
             let known = match endpoint.callers.known_by(&token) {
@@ -348,7 +348,7 @@ impl Desk {
         refused
     }
 
-    /// Which rule says who may read.
+    /// The rule that says who may read.
     fn rule(&self) -> String {
         self.policy.source.to_string()
     }

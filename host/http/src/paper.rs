@@ -1,4 +1,4 @@
-//! How pages for people are sent: what browsers are told of each.
+//! Headers of pages for people: each tells browsers how to treat it.
 
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -15,7 +15,7 @@ pub(crate) fn unrecorded(error: &str) -> Answer {
 
 pub(crate) const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What browsers are told of each answer: no script, nothing from elsewhere, in no frame, kept nowhere.
+/// Headers of each answer: no script, nothing from elsewhere, in no frame, kept nowhere.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,

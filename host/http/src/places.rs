@@ -81,7 +81,7 @@ pub(crate) struct Turn {
     place: oneshot::Receiver<Place>,
 }
 
-/// What there is for a call that comes.
+/// The place for a call that comes.
 pub(crate) enum Entry {
     Place(Place),
     Turn(Turn),

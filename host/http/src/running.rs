@@ -30,7 +30,7 @@ pub(crate) struct Body {
     pub(crate) trace: Option<Trace>,
 }
 
-/// What a body has, as far as it matters where it runs.
+/// The parts of a body that matter for the place where it runs.
 pub(crate) enum Matter<'a> {
     /// An answer, a notification, or a handshake.
     Word,
@@ -46,7 +46,7 @@ struct Task {
     stream: Arc<Stream>,
 }
 
-/// Where a message runs.
+/// The place where a message runs.
 enum Seat {
     Place(#[expect(dead_code, reason = "it is there to be dropped")] Place),
     /// It needs no place.
@@ -55,7 +55,7 @@ enum Seat {
     Refused,
 }
 
-/// What became of a message before its turn.
+/// The fate of a message before its turn.
 enum Registered {
     /// A request that has its ticket, so that a cancel reaches it.
     Waits(Ticket),

@@ -64,11 +64,11 @@ pub(crate) struct AllServed {
     first: Arc<Workspace>,
 }
 
-/// Why a principal finds no workspace at a path.
+/// The reason for which a principal finds no workspace at a path.
 pub(crate) struct NoWorkspace {
-    /// What it is not told: that would say which there are.
+    /// The part that it is not told: that would say which there are.
     pub(crate) why: String,
-    /// What decided it.
+    /// The rule that decided it.
     pub(crate) rule: Option<Source>,
 }
 

@@ -19,7 +19,7 @@ use crate::kept::Stay;
 /// Most messages, and bytes of messages, that wait for a reader or stay for one that comes again.
 const MAX_EVENTS: usize = 256;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// How much longer an answer waits to begin while it is decided whether the request is served: a required export has 5 s, and
+/// The time for which an answer waits to begin while it is decided whether the request is served: a required export has 5 s, and
 /// the machine may be busy.
 const ADMISSION_TIME: Duration = Duration::from_secs(10);
 
@@ -47,9 +47,9 @@ struct State {
     is_answer_alone: bool,
     /// It is decided at this moment whether the request is served at all.
     is_admitting: bool,
-    /// Whoever waits for the beginning waits for that decision alone.
+    /// True if a waiter for the beginning waits for that decision alone.
     awaits_admission: bool,
-    /// Why the answer refuses, where that has a status.
+    /// The reason for which the answer refuses, where that has a status.
     refusal: Option<Refusal>,
     /// The number of the first event that no reader has had.
     unread: u64,
@@ -62,7 +62,7 @@ struct State {
     beginning: Option<Waker>,
 }
 
-/// Why a call is refused that may be made by others, later, or elsewhere.
+/// Reasons to refuse a call that may be made by others, later, or elsewhere.
 pub(crate) enum Refusal {
     /// Its principal may not make it.
     Denied(AccessDenial),

@@ -1,4 +1,4 @@
-//! What is recorded of requests that come to no call: in the audit of the workspace that they are for.
+//! Records requests that come to no call, in the audit of the workspace that they are for.
 
 use std::net::IpAddr;
 use std::sync::Arc;

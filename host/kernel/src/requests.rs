@@ -16,7 +16,7 @@ pub struct Requests {
     pub within: Option<(u8, u32)>,
     /// The argument that says what is asked for.
     pub argument: u8,
-    /// What is allowed.
+    /// The requests that are allowed.
     pub allowed: &'static [u32],
     /// The error of all else, which programs know for what a kernel does not have.
     pub error: c_int,

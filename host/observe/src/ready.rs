@@ -1,4 +1,4 @@
-//! Whether calls are served now: what each call is asked by (`Records::admission`), and whether the store can be reached.
+//! Says whether calls are served now: the question that each call is asked (`Records::admission`), and whether the store can be reached.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub(crate) fn reasons() -> impl Iterator<Item = &'static str> {
     Unserved::REASONS.into_iter().chain([STORE, UNDECIDED, ENDING])
 }
 
-/// Why a server is not ready: one of [`reasons`], and a sentence.
+/// The reason for which a server is not ready: one of [`reasons`], and a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotReady {
     pub(crate) reason: &'static str,
@@ -113,7 +113,7 @@ impl Readiness {
 }
 
 impl Found {
-    /// What is said while nothing is found out: why it was not ready before, where it was not.
+    /// The answer while nothing is found out: the reason from before, where it was not ready then.
     fn undecided(&self) -> NotReady {
         if let Some((_, Err(why))) = &self.last {
             return why.clone();

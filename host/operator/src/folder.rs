@@ -149,7 +149,7 @@ fn is_project(path: &Path, home: Option<&Path>) -> bool {
     !is_root && !above_home && !is_holder && !is_kept && !is_program && (in_home || !in_system)
 }
 
-/// Whether a path is, or lies in, a folder from which programs are started outside of the sandbox, wherever a link in
+/// Reports whether a path is, or lies in, a folder from which programs are started outside of the sandbox, wherever a link in
 /// the home folder leads to.
 fn lies_in_toolchain(path: &Path, home: &Path) -> bool {
     TOOLCHAINS.iter().map(|name| home.join(name)).any(|folder| {

@@ -103,12 +103,12 @@ impl Address {
         self
     }
 
-    /// Whether it leads to the same database, as the same role with the same password.
+    /// Reports whether it leads to the same database, as the same role with the same password.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         self.config == other.config && self.encryption == other.encryption
     }
 
-    /// Why it cannot be had again.
+    /// The reason for which it cannot be had again.
     #[must_use]
     pub fn unavailable(why: String) -> AddressError {
         AddressError(why)

@@ -37,7 +37,7 @@ type Answer = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
 /// Judges the row that a check gave.
 type Judge = Box<dyn FnOnce(Option<&Row>) -> Result<(), StoreError> + Send>;
 
-/// Why something that was sent did not succeed.
+/// The reason for which something that was sent did not succeed.
 enum Failure {
     /// The database or the network refused it.
     Database(Error),
@@ -61,11 +61,11 @@ pub(crate) struct Connection {
     sent: Vec<Answer>,
     location: Arc<str>,
     pub(crate) is_broken: bool,
-    /// How long an answer is waited for by whoever has it now.
+    /// The time for which the present user waits for an answer.
     pub(crate) answer_time: Duration,
     /// Tells it from all others that there ever were: no other connection writes the row of its commits.
     pub(crate) id: Mark,
-    /// What was committed over it.
+    /// The commits that were made over it.
     pub(crate) commits: Commits,
 }
 
@@ -219,7 +219,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Where the database is, without the password.
+    /// The address of the database, without the password.
     pub(crate) fn location(&self) -> &Arc<str> {
         &self.location
     }

@@ -8,7 +8,7 @@ use crate::store::PostgresStore;
 use crate::transaction::PostgresTransaction;
 use crate::{messages, timers};
 
-/// What a column of bytes holds.
+/// The content of a column of bytes.
 pub(crate) type Bytes = Vec<u8>;
 
 /// Bytes that should be a text, as people can read them.
@@ -22,7 +22,7 @@ pub(crate) fn text(bytes: Bytes, what: &str) -> Result<String, String> {
 }
 
 impl PostgresTransaction {
-    /// What was read, if it is whole. What is damaged is told of.
+    /// The value that was read, if it is whole. Damage is told of.
     pub(crate) fn whole<T>(&self, read: Result<T, String>) -> Option<T> {
         read.map_err(|what| {
             let location = PostgresStore { inner: std::sync::Arc::clone(&self.store) }.location();

@@ -79,7 +79,7 @@ impl Database {
         self.pool.load()
     }
 
-    /// How often a database answered that had not what this process knows to have been kept: a standby took over that did not
+    /// The number of times that a database answered without what this process knows to have been kept: a standby took over that did not
     /// have the last writes, or a backup was restored.
     pub fn lost_writes(&self) -> u64 {
         self.pool.losses.count()
@@ -115,7 +115,7 @@ impl Database {
         format::close(&mut lease)
     }
 
-    /// Whether anybody may connect to it who has an account of its server.
+    /// Reports whether anybody may connect to it who has an account of its server.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Whether a commit was kept whose answer got lost.
+//! Finds out whether a commit was kept after its answer got lost.
 //!
 //! Each commit leaves a random mark in the row of its connection, in the transaction itself: the mark is there if and only if the
 //! transaction was kept. No number of the database says that, since one of a transaction that was never on disk is given
@@ -18,7 +18,7 @@ use crate::database::Database;
 use crate::mark::Mark;
 use crate::pool::Lease;
 
-/// How long it is looked whether a commit was kept that nobody answered.
+/// The time for which a commit that nobody answered is looked for.
 const DOUBT_TIME: Duration = Duration::from_secs(10);
 const DOUBT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -33,7 +33,7 @@ pub(crate) struct Doubt {
     pub(crate) workspace: i64,
     /// The connection that it was sent over, which nobody uses any more.
     pub(crate) connection: Mark,
-    /// What it leaves.
+    /// The mark that it leaves.
     pub(crate) mark: Mark,
 }
 

@@ -86,7 +86,7 @@ const MIGRATIONS: [&str; 2] = [
         USING (has_table_privilege('scorpiox_code.relay', 'INSERT'));",
 ];
 
-/// What nobody has who was not given it.
+/// Rights that only a role has to which they were given.
 const REVOKE: &str = "REVOKE ALL ON SCHEMA scorpiox_code FROM PUBLIC;
      REVOKE ALL ON ALL TABLES IN SCHEMA scorpiox_code FROM PUBLIC";
 
@@ -186,7 +186,7 @@ pub(crate) fn close(connection: &mut Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether anybody may connect to the database who has an account of its server.
+/// Reports whether anybody may connect to the database who has an account of its server.
 pub(crate) fn is_open(connection: &mut Connection) -> Result<bool, StoreError> {
     let row = connection.row(
         "SELECT EXISTS (

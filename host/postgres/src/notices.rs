@@ -1,4 +1,4 @@
-//! What the database tells of other processes: that they added messages, or passed something on. `LISTEN`, on a connection of
+//! Hears from other processes by way of the database: that they added messages, or passed something on. `LISTEN`, on a connection of
 //! its own.
 //!
 //! Anybody who may connect can ring the bell, so it carries nothing: what there is to tell is in tables, and each of it is
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Notices {
     }
 }
 
-/// What was told already, by its marks, and when. Bounded by what servers write within the time.
+/// Texts that were told already, by their marks, and the times. Bounded by what servers write within the time.
 #[derive(Default)]
 struct Told(HashMap<Vec<u8>, Instant>);
 
@@ -85,7 +85,7 @@ impl Told {
     }
 }
 
-/// What the thread that listens remembers over all its connections.
+/// The memory of the listening thread over all its connections.
 #[derive(Default)]
 struct Memory {
     messages: Told,
@@ -170,7 +170,7 @@ fn listen(database: &Weak<Database>) {
     }
 }
 
-/// What has rung. However often it did is the same.
+/// The bells that have rung. Ringing twice is the same.
 #[derive(Default)]
 struct Bells {
     messages: AtomicBool,

@@ -25,7 +25,7 @@ pub type Reload = Box<dyn Fn() -> Result<Address, AddressError> + Send + Sync>;
 /// Connections to one database.
 pub(crate) struct Pool {
     address: Mutex<Arc<Address>>,
-    /// Where the address came from, if it can be read again.
+    /// The source of the address, if it can be read again.
     reload: Option<Reload>,
     pub(crate) location: Arc<str>,
     most: usize,

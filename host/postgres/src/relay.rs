@@ -11,11 +11,11 @@ use crate::database::Database;
 use crate::mark::mark;
 use crate::pool::Lease;
 
-/// Where the bell rings.
+/// The channel of the bell.
 pub(crate) const CHANNEL: &str = "scorpiox_code_relay";
 /// Most bytes of a text.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// How long a process remembers which texts it has heard. By then their rows are long gone, even where a standby takes over
+/// The time for which a process remembers the texts that it has heard. By then their rows are long gone, even where a standby takes over
 /// whose clock is minutes behind.
 pub(crate) const REMEMBERED: Duration = Duration::from_mins(10);
 

@@ -28,7 +28,7 @@ pub struct PostgresStore {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What each commit that changed something leaves: a count alone may come again after a failover.
+/// The mark that each commit leaves that changed something: a count alone may come again after a failover.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Version {
     count: i64,
@@ -86,7 +86,7 @@ impl Inner {
         Ok(row.map(|row| row.get(0)))
     }
 
-    /// What each change of the workspace changes; none where it was never used. Creates nothing.
+    /// The row that each change of the workspace changes; none where it was never used. Creates nothing.
     pub(crate) fn version(&self) -> Result<Option<Version>, StoreError> {
         let lease = &mut self.database.pool.lease_within(SHORT_TIME, &Cancel::default(), &mut || ())?;
         if !self.database.is_there(lease)? {

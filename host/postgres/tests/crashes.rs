@@ -1,4 +1,4 @@
-//! What was acknowledged is there after the database has died, and what was not kept is not said to be.
+//! Acknowledged writes are there after the database has died, and writes that were not kept are not said to be.
 #![cfg(unix)]
 
 mod common;
@@ -21,9 +21,9 @@ use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
 const WRITERS: usize = 4;
-/// How often all processes of the database die.
+/// The number of times that all processes of the database die.
 const KILLS: u64 = 5;
-/// How many writes are acknowledged between two of them, at least.
+/// The number of writes that are acknowledged between two of them, at least.
 const BETWEEN: u64 = 40;
 
 fn put(store: &dyn Store, key: &str, value: &[u8]) -> Result<(), StoreError> {
@@ -67,7 +67,7 @@ fn a_commit_that_died_with_the_database_is_not_taken_for_another_one() {
     }
 }
 
-/// What came of each write, by its number.
+/// The outcome of each write, by its number.
 #[derive(Default)]
 struct Outcomes {
     kept: AtomicU64,

@@ -1,4 +1,4 @@
-//! What roles of the database can do that were given little.
+//! Roles of the database that were given little can do little.
 #![cfg(unix)]
 
 mod common;

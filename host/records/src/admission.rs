@@ -1,4 +1,4 @@
-//! Whether calls are served now. One function decides, for each call and for probes of readiness, so that the two cannot
+//! Says whether calls are served now. One function decides, for each call and for probes of readiness, so that the two cannot
 //! disagree.
 
 use std::fmt;

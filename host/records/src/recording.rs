@@ -321,7 +321,7 @@ impl Audit {
         written
     }
 
-    /// Whether lines could not be written when that was tried last.
+    /// Reports whether lines could not be written when that was tried last.
     pub(super) fn is_blocked(&self) -> bool {
         self.is_blocked.load(Ordering::Relaxed)
     }
@@ -334,7 +334,7 @@ fn refusal(what: &'static str, error: &dyn Display) -> CallError {
     CallError::Unrecorded { what, error: error.to_string() }
 }
 
-/// Which component runs: of those of others the plugin, of the program's own the beginning of its hash.
+/// The component that runs: of those of others the plugin, of the program's own the beginning of its hash.
 fn component(subject: Subject<'_>) -> Option<Component<'_>> {
     let tool = match subject {
         Subject::Tool { tool, .. } => tool,

@@ -1,4 +1,4 @@
-//! What somebody did at a server over HTTP that is no call: a request that was not let in, and what is done with the pages for
+//! Visits of a server over HTTP that are no call: a request that was not let in, and the use of the pages for
 //! the operator. The lines are bounded as those of refused calls are, also of what was not refused: they cost nothing.
 
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use scorpiox_audit::{BUILT_IN, ClientName, Entry, Outcome, Uses, time};
 use super::Records;
 use crate::call_error::CallError;
 
-/// What was done.
+/// An act of a visitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// A request was made that came to no call.
@@ -24,7 +24,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// What a line calls it.
+    /// The name of the act in a line.
     fn name(self) -> &'static str {
         match self {
             Self::Request => "http request",
@@ -35,7 +35,7 @@ impl Act {
     }
 }
 
-/// Who is at the door: the name, who vouches for that, and what tells it from all others.
+/// The visitor at the door: the name, the issuer that vouches for it, and the key that tells it from all others.
 #[derive(Debug, Clone, Copy)]
 pub struct Visitor<'a> {
     /// The name of a token, or the subject of a JWT.
@@ -46,7 +46,7 @@ pub struct Visitor<'a> {
     pub key: &'a str,
 }
 
-/// Why it was refused.
+/// The reason for the refusal.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused<'a> {
     /// In a word.
@@ -55,18 +55,18 @@ pub struct Refused<'a> {
     pub why: &'a str,
 }
 
-/// What somebody did at the door.
+/// A visit at the door.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
-    /// What was done.
+    /// The act.
     pub act: Act,
     /// From where.
     pub from: IpAddr,
-    /// Which path was asked for.
+    /// The path that was asked for.
     pub path: &'a str,
-    /// Who it was, where that is known.
+    /// The visitor, where that is known.
     pub visitor: Option<Visitor<'a>>,
-    /// Why it was refused, if it was.
+    /// The reason for the refusal, if it was refused.
     pub refused: Option<Refused<'a>>,
     /// The rule that decided; the program itself, where there is none.
     pub rule: Option<&'a str>,

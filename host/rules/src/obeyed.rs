@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 /// The list.
 const LIST: &str = include_str!("obeyed.toml");
-/// What stands for any letters in a name.
+/// The sign that stands for any letters in a name.
 const ANY: char = '*';
 
 /// Protected names, ready to be compared.
@@ -91,17 +91,17 @@ fn ends_with(folder: &Path, names: &[String]) -> bool {
     names.iter().rev().all(|name| parts.next().is_some_and(|part| is_name(part.as_os_str(), name)))
 }
 
-/// Whether a name is one of the protected ones that stand in no folder, on the least particular disk.
+/// Reports whether a name is one of the protected ones that stand in no folder, on the least particular disk.
 pub fn is_protected_name(name: &OsStr) -> bool {
     NAMES.hold(name)
 }
 
-/// Whether a name is this one, which is ASCII, on the least particular disk.
+/// Reports whether a name is this one, which is ASCII, on the least particular disk.
 pub fn is_name(name: &OsStr, other: &str) -> bool {
     name_of(name).eq_ignore_ascii_case(other)
 }
 
-/// Whether one of these parts of a path is protected, by its name or by those before it.
+/// Reports whether one of these parts of a path is protected, by its name or by those before it.
 pub(crate) fn has_protected(parts: &[Component<'_>]) -> bool {
     let is = |part: &Component<'_>, name: &String| is_name(part.as_os_str(), name);
     let begins = |at: usize, names: &[String]| {

@@ -79,7 +79,7 @@ impl<'a> Owner<'a> {
     }
 }
 
-/// Where else tasks may be, for a client over HTTP: this server does not know of them.
+/// The other place where tasks may be, for a client over HTTP: this server does not know of them.
 pub const ELSEWHERE: &str = "Background commands are known only to the server that started them. If several servers share this address, try \
      again: the request may reach the right one. Whoever runs them can have the balancer send each client to one server";
 

@@ -87,7 +87,7 @@ impl Met {
     }
 }
 
-/// Whether a path lies in a repository's work tree: git's objects may hold what the path's file has, and a command that
+/// Reports whether a path lies in a repository's work tree: git's objects may hold what the path's file has, and a command that
 /// was refused the file may have printed it from there.
 fn is_in_git(path: &Path, workspace: &Path) -> bool {
     let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));

@@ -14,7 +14,7 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkspaceName(String);
 
-/// Why a text is no name of a workspace.
+/// The reason for which a text is no name of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not the name of a workspace, which has at most {MAX_BYTES} letters, digits, `-` and `_`; it is left as it is"
@@ -41,7 +41,7 @@ impl WorkspaceName {
     }
 }
 
-/// Whether Windows has a device of that name.
+/// Reports whether Windows has a device of that name.
 fn is_device(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let numbered = text.strip_prefix("com").or_else(|| text.strip_prefix("lpt"));

@@ -1,4 +1,4 @@
-//! Where characters without a shape of their own do something: beside which characters joiners join, and which characters
+//! Characters without a shape of their own that do something: beside which characters joiners join, and which characters
 //! selectors choose a shape of.
 //!
 //! Everywhere else they cannot be seen and carry bits: a selector behind each letter is a byte that a model reads and a
@@ -8,14 +8,14 @@
 /// Selectors of rare shapes, of ideographs above all, that one text keeps: names have a few, hidden data needs hundreds.
 const MAX_RARE: usize = 16;
 
-/// Which selectors a text keeps, from its beginning on.
+/// Returns the selectors that a text keeps, from its beginning on.
 #[derive(Debug, Default)]
 pub(crate) struct Selectors {
     rare: usize,
 }
 
 impl Selectors {
-    /// Whether a selector stays between these characters.
+    /// Reports whether a selector stays between these characters.
     pub(crate) fn keeps(&mut self, before: Option<char>, selector: char, after: Option<char>) -> bool {
         let Some(before) = before else { return false };
         match selector {
@@ -30,7 +30,7 @@ impl Selectors {
     }
 }
 
-/// Whether a joiner between two characters does something.
+/// Reports whether a joiner between two characters does something.
 pub(crate) fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     let is_of_emoji =
@@ -39,7 +39,7 @@ pub(crate) fn joins(before: Option<char>, joiner: char, after: Option<char>) -> 
         || joiner == '\u{200d}' && is_of_emoji(before) && is_of_emoji(after) && after != '\u{fe0f}'
 }
 
-/// Whether a script uses joiners: those whose letters join, and those whose consonants form clusters.
+/// Reports whether a script uses joiners: those whose letters join, and those whose consonants form clusters.
 fn has_joiners(c: char) -> bool {
     matches!(
         c,
@@ -56,12 +56,12 @@ fn has_joiners(c: char) -> bool {
     )
 }
 
-/// Whether a digit or sign is on a key of a telephone.
+/// Reports whether a digit or sign is on a key of a telephone.
 const fn is_key(c: char) -> bool {
     matches!(c, '0'..='9' | '#' | '*')
 }
 
-/// Whether Unicode has a selector of a rare shape of a character: of an ideograph, a letter, a sign of mathematics.
+/// Reports whether Unicode has a selector of a rare shape of a character: of an ideograph, a letter, a sign of mathematics.
 fn is_rare(before: char, selector: char) -> bool {
     match selector {
         '\u{e0100}'..='\u{e01ef}' => is_ideograph(before),
@@ -97,7 +97,7 @@ fn is_punctuation(c: char) -> bool {
     )
 }
 
-/// Whether a character is shown as text or as an emoji, as a selector says. Of those beyond the basic plane all count.
+/// Reports whether a character is shown as text or as an emoji, as a selector says. Of those beyond the basic plane all count.
 fn has_two_presentations(c: char) -> bool {
     matches!(
         c,
@@ -125,7 +125,7 @@ fn has_two_presentations(c: char) -> bool {
 mod tests {
     use crate::{clean, clean_json, is_shown, readable};
 
-    /// What a text hides: bits beside letters that a person sees.
+    /// Returns the bits that a text hides beside letters that a person sees.
     fn with(bases: &str, hidden: impl Iterator<Item = char>) -> String {
         let bases: Vec<char> = bases.chars().collect();
         hidden.enumerate().flat_map(|(at, c)| [bases[at % bases.len()], c]).collect()

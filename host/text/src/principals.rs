@@ -1,4 +1,4 @@
-//! How people are shown principals: by the name that lines have. Who vouches for it is said where two share a name.
+//! Shows principals to people: by the name that lines have. Their issuer is named where two share a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub fn name(key: &str) -> String {
     clean(parts(key).1, MAX_NAME_BYTES)
 }
 
-/// Who vouches for a principal, as lines of the audit have it.
+/// The issuer that vouches for a principal, as lines of the audit have it.
 pub fn issuer(key: &str) -> Option<String> {
     parts(key).0.map(|issuer| clean(issuer, MAX_ISSUER_BYTES))
 }
@@ -39,7 +39,7 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// What one of them is called.
+    /// The shown name of a principal.
     pub fn shown(&self, key: &str) -> String {
         let short = name(key);
         if self.0.get(&short).is_none_or(|same| same.len() <= 1) {

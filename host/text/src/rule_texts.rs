@@ -4,7 +4,7 @@ use crate::line::clean;
 
 /// Longest text of a rule, in bytes.
 const MAX_BYTES: usize = 200;
-/// What stands between a file and a line where rules are named.
+/// The separator between a file and a line where rules are named.
 const LINE: &str = " line ";
 /// Keys whose values are nobody's to read: of search engines, variables of commands, and hashes of tokens.
 const SECRET_KEYS: [&str; 3] = ["key", "set", "sha256"];

@@ -9,7 +9,7 @@ use scorpiox_audit::Outcome;
 use crate::meter::Limit;
 use crate::quotas::Counted;
 
-/// How many each has who has some.
+/// The count of each principal that has some.
 pub(crate) type Counts = Arc<Mutex<HashMap<String, u32>>>;
 
 /// A call that may begin: it is in flight until this is dropped. It counts for the day if it was not refused.

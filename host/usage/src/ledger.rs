@@ -76,7 +76,7 @@ impl Ledger {
         Self { store, server, state: Mutex::default() }
     }
 
-    /// Where it is kept.
+    /// The place where it is kept.
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }

@@ -47,7 +47,7 @@ struct Ending {
 /// A rule, and what it counts.
 pub(crate) struct Limit {
     name: String,
-    /// What its calls of a day are counted under: a rule for all users of the machine may have the same name.
+    /// The key under which its calls of a day are counted: a rule for all users of the machine may have the same name.
     account: String,
     rule: LimitRule,
     pub(crate) minute: Mutex<Buckets>,

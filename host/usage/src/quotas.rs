@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::day::Day;
 
-/// Whose data it is in the store.
+/// The owner of the data in the store.
 const NAMESPACE: &str = "quota";
 /// Most bytes that it may take: far more than it needs.
 const QUOTA: u64 = 1 << 30;
@@ -23,7 +23,7 @@ const PART: u64 = 16;
 /// Most calls that a server takes at once: a server that is killed takes them along.
 const MOST_AT_ONCE: u64 = 64;
 
-/// What calls are counted for: a rule, and a principal.
+/// The key that calls are counted for: a rule, and a principal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Account {
     rule: String,
@@ -214,7 +214,7 @@ impl Quotas {
     }
 }
 
-/// How many calls servers have taken; an error where that is no number, since then nobody knows.
+/// Returns the number of calls that servers have taken; an error where that is no number, since then nobody knows.
 fn taken(transaction: &mut dyn Transaction, key: &str) -> Result<u64, StoreError> {
     let Some(value) = transaction.get(NAMESPACE, key)? else { return Ok(0) };
     let number = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// How many of so many calls at once are let through, at so many servers.
+    /// Returns the number of so many calls at once that are let through, at so many servers.
     fn let_through(servers: &[Arc<Quotas>], calls: u64, most: u64) -> u64 {
         thread::scope(|scope| {
             let all: Vec<_> = (0..calls)

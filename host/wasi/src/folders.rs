@@ -312,7 +312,7 @@ impl Guard {
         Ok(root)
     }
 
-    /// Whether everything below a folder may be moved to another path with it, where other rules hold.
+    /// Reports whether everything below a folder may be moved to another path with it, where other rules hold.
     pub(super) fn allows_all_below(&self, folder: &Path, to: &Path) -> bool {
         let mut left = MAX_MOVED;
         let mut open = vec![(folder.to_owned(), to.to_owned())];

@@ -162,7 +162,7 @@ impl<'a> Guarded<'a> {
         Ok(())
     }
 
-    /// Whether what is there may get another path, with all that is in it.
+    /// Reports whether what is there may get another path, with all that is in it.
     pub(super) fn may_move(&self, real: &Path, to: &Path) -> bool {
         let is_folder = real.symlink_metadata().is_ok_and(|about| about.is_dir());
         !is_folder || self.guard.allows_all_below(real, to)

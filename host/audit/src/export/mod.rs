@@ -237,7 +237,7 @@ impl Export {
         &self.shared.named.place
     }
 
-    /// Whether it took lines when that was tried last. Waits for nothing.
+    /// Reports whether it took lines when that was tried last. Waits for nothing.
     pub fn takes(&self) -> bool {
         self.shared.lock().failed.is_none()
     }

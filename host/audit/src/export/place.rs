@@ -18,7 +18,7 @@ use crate::system::{Share, read_from, write_all_at};
 const BYTES: usize = 128;
 /// Longest wait for another server that sends.
 const LOCK_TIME: Duration = Duration::from_secs(2);
-/// What names of such files begin and end with.
+/// Begin and end of the names of such files.
 const PREFIX: &str = "export-";
 const SUFFIX: &str = ".position";
 /// Digits of a hash that tell exports apart.

@@ -57,7 +57,7 @@ impl PluginPattern {
             && self.signer.as_ref().is_none_or(|signer| plugin.by.iter().any(|by| by.says_the_same(signer)))
     }
 
-    /// Whether a plugin is meant by one of its names and one of its hashes: what is denied is so under whatever name
+    /// Reports whether a plugin is meant by one of its names and one of its hashes: what is denied is so under whatever name
     /// it was installed, and by whichever of its hashes somebody has seen.
     pub(super) fn covers_any_way(&self, plugin: &Vouched<'_>) -> bool {
         let names = [Some(plugin.name), plugin.original].into_iter().flatten();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Where the line is cut, around a commit.
+/// The moment around a commit at which the line is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Cut {
@@ -32,7 +32,7 @@ pub(crate) struct Proxy {
     gate: Arc<Gate>,
 }
 
-/// Whether anybody gets through.
+/// True if anybody gets through.
 #[derive(Default)]
 struct Gate {
     is_closed: Mutex<bool>,

@@ -1,4 +1,4 @@
-//! Whether names that commands are denied lie in git's objects, which commands can read.
+//! Looks for names that commands are denied in git's objects, which commands can read.
 //!
 //! The sandbox hides files, and git keeps copies of those that were ever committed. git itself is asked, by a command
 //! that runs as a client's would, so that nothing else than the sandbox reads what a repository says.
@@ -14,7 +14,7 @@ use scorpiox_policy::{DenyRule, Profile};
 use scorpiox_shell::{As, DEFAULT_PROFILE, Request, Shell};
 use scorpiox_text::line::escaped;
 
-/// How long git may look: who checks a policy waits for it.
+/// The time for which git may look: somebody who checks a policy waits for it.
 const LOOK_TIME: Duration = Duration::from_secs(5);
 /// Output that is read: a commit and a few names.
 const MAX_CHARS: usize = 2000;
@@ -22,7 +22,7 @@ const MAX_CHARS: usize = 2000;
 const MAX_NAMES: usize = 3;
 /// Alternatives that the braces of one glob stand for.
 const MAX_ALTERNATIVES: usize = 32;
-/// What stands between the parts of the output.
+/// The separator between the parts of the output.
 const MARK: &str = "scorpiox:";
 
 /// Returns what a person should know of denied names that git keeps for a workspace; nothing if it keeps none.
@@ -138,7 +138,7 @@ fn relative(glob: &str, workspace: &Path, home: Option<&Path>) -> Option<String>
     Some(if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") })
 }
 
-/// What the braces of a glob stand for: git knows none.
+/// The globs that the braces of a glob stand for: git knows none.
 fn alternatives(glob: &str) -> Vec<String> {
     let mut found = vec![glob.to_owned()];
     while found.len() <= MAX_ALTERNATIVES

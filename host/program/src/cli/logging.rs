@@ -84,7 +84,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 
 /// One line, written whole when it is complete.
 struct Line {
-    /// What is said before it, on a line of its own.
+    /// The line that is written before it.
     note: Vec<u8>,
     text: Vec<u8>,
     allowed: bool,

@@ -127,7 +127,7 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is kept there that nobody can read.
+/// Rows that nobody can read.
 fn damaged(store: &dyn Store) -> Result<Vec<String>> {
     Ok(store.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?.damaged()?)
 }

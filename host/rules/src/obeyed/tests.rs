@@ -26,7 +26,7 @@ fn tables() -> String {
     tables
 }
 
-/// What the list has under a key.
+/// Returns the names that the list has under a key.
 fn listed(key: &str) -> Vec<toml::Value> {
     let mut list: toml::Table = LIST.parse().expect("TOML");
     match list.remove(key) {

@@ -24,7 +24,7 @@ fn analyze(arguments: &[&str]) -> Output {
     output.unwrap_or_else(|error| panic!("systemd-analyze: {error}; install systemd"))
 }
 
-/// What systemd says of a unit's exposure, and whether it is low enough.
+/// The exposure of a unit in the words of systemd, and whether it is low enough.
 fn exposure(folder: &Path, unit: &str) -> (bool, String) {
     let path = folder.join("scorpiox-code.service");
     fs::write(&path, unit).expect("written");

@@ -184,7 +184,7 @@ fn lines(program: &Program, tool: &str) -> Vec<Value> {
     lines.filter(|line| line["tool"] == tool).collect()
 }
 
-/// How each line of an act ended: who it was, the outcome, why it was refused, and the rule.
+/// The end of each line of an act: the visitor, the outcome, the reason of a refusal, and the rule.
 fn told(program: &Program, act: &str) -> Vec<[String; 4]> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let told = |line: &Value| {

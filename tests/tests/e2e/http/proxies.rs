@@ -305,7 +305,7 @@ fn behind_haproxy_no_call_is_refused_while_policies_change() {
 /// Starts a proxy as a page has it, before servers, for who shows a token.
 type Documented = fn(&Path, &[SocketAddr], &str) -> Proxy;
 
-/// What a server alone knows is found again by its client, behind the proxies of the page as they stand there.
+/// A client finds again what a server alone knows, behind the proxies of the page as they stand there.
 #[test]
 fn behind_the_proxies_of_the_page_a_client_stays_at_one_server() {
     let proxies: [(&str, Documented); 2] =

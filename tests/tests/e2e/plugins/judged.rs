@@ -129,7 +129,7 @@ fn doctor_says_of_each_plugin_that_does_not_run_why() {
     }
 }
 
-/// What an operator finds in the audit of a plugin that has to be stopped stops it, whichever of its hashes that is.
+/// Any hash that an operator finds in the audit of a plugin stops the plugin.
 #[test]
 fn each_hash_that_the_audit_has_of_a_plugin_closes_it() {
     let (program, hash) = installed();

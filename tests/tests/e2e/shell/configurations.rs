@@ -4,7 +4,7 @@ use std::fs;
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
-/// What a command makes a repository's configuration of. Git may start something in each.
+/// Repositories' configurations that a command makes. Git may start something in each.
 const HOSTILE: [&str; 14] = [
     r"# why\\\n[core]\n\tfsmonitor = x; false\n",
     r"[user]\n\tname = a ; b\\\n[core]\n\tfsmonitor = x; false\n",
@@ -56,7 +56,7 @@ fn repositories_as_git_makes_them_are_not_told() {
     });
 }
 
-/// What the person's own configurations name, wherever they stand.
+/// Files that the person's own configurations name are protected, wherever they stand.
 #[test]
 fn files_that_hidden_keys_and_the_environment_name_are_protected() {
     for tier in TIERS {

@@ -193,7 +193,7 @@ fn policy_shows_what_holds_and_says_why() {
     assert!(why.contains("workspace"), "{why}");
 }
 
-/// What git keeps of a denied file is not hidden, and everybody who should know it is told.
+/// A denied file that git keeps is not called hidden, and everybody who should know it is told.
 #[test]
 fn denied_files_that_git_keeps_are_told_of_and_not_said_to_be_denied() {
     let program = with_policy(Program::new(), "[shell.profile.workspace]\ndeny = [\"finance/\"]\n");

@@ -86,7 +86,7 @@ const PIECES: &[&str] = &[
     "\u{7f}",
     "'",
 ];
-/// What is put together of those, more often right than not.
+/// Puts a configuration together of those, more often right than not.
 const LINES: &[&str] = &[
     "[core]\n",
     "[a] ",
@@ -147,14 +147,14 @@ impl Numbers {
     }
 }
 
-/// What git finds in a configuration, before it ends because of it or not.
+/// The entries that git finds in a configuration, before it ends because of it or not.
 #[derive(Debug, Default, Clone)]
 struct Listed {
     entries: Vec<Shown>,
     is_broken: bool,
 }
 
-/// What git finds in these, up to the first that it does not accept.
+/// The entries that git finds in these, up to the first that it does not accept.
 fn listed(folder: &Path, names: &[String]) -> Vec<Listed> {
     let include = |name: &String| format!("[include]\npath = {name}\n[mark]\nend\n");
     fs::write(folder.join("all"), names.iter().map(include).collect::<String>()).expect("a file");

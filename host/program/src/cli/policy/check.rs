@@ -139,7 +139,7 @@ impl Note {
 /// Tools that run commands.
 const COMMANDS: [&str; 2] = ["Bash", "BackgroundBash"];
 
-/// Where every valid token may run commands.
+/// Notes that every valid token may run commands.
 fn open_commands(policy: &Policy) -> Vec<Note> {
     let open: Vec<_> = COMMANDS.into_iter().filter(|tool| policy.tools.check_tool(tool).is_ok()).collect();
     let notes = scorpiox_access::open_to_all(&policy.http, &policy.access, &open);
