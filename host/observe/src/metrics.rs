@@ -12,6 +12,7 @@ use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::Registry;
 use scorpiox_audit::{Cost, Counts};
 use scorpiox_http::Load;
+use scorpiox_postgres::Database;
 use scorpiox_records::AuditState;
 
 use crate::Watched;
@@ -37,10 +38,24 @@ struct Snapshot {
     tools: Vec<Counted>,
     principals: Vec<Counted>,
     load: Load,
-    database: Option<[usize; 2]>,
+    database: Option<DatabaseFigures>,
     not_ready: Option<NotReady>,
     refusals: Vec<([Label; 2], u64)>,
     audits: Vec<(String, AuditState)>,
+}
+
+/// Figures of the database.
+#[derive(Debug)]
+struct DatabaseFigures {
+    /// Open connections, and those of them that nothing uses.
+    connections: [usize; 2],
+    lost_writes: u64,
+}
+
+impl DatabaseFigures {
+    fn of(database: &Database) -> Self {
+        Self { connections: database.connections(), lost_writes: database.lost_writes() }
+    }
 }
 
 /// A label, with its value.
@@ -74,7 +89,7 @@ impl Snapshot {
             tools,
             principals,
             load: watched.server.load(),
-            database: watched.database.as_ref().map(|database| database.connections()),
+            database: watched.database.as_deref().map(DatabaseFigures::of),
             not_ready,
             refusals,
             audits,
@@ -154,11 +169,16 @@ impl Snapshot {
         ] {
             gauge(encoder, name, help, &(*value as u64))?;
         }
-        if let Some([open, idle]) = self.database {
+        if let Some(DatabaseFigures { connections: [open, idle], lost_writes }) = self.database {
             let help = "Connections to the database";
             gauge(encoder, "scorpiox_database_connections", help, &(open as u64))?;
             let help = "Connections to the database that nothing uses";
             gauge(encoder, "scorpiox_database_connections_idle", help, &(idle as u64))?;
+            let help = "Times that the database came back without writes that it had acknowledged";
+            let none: Option<&Exemplar<NoLabelSet, f64>> = None;
+            encoder
+                .encode_descriptor("scorpiox_database_lost_writes", help, None, MetricType::Counter)?
+                .encode_counter(&lost_writes, none)?;
         }
         let answers = answered.iter().map(|(code, count)| ([("code", code.to_string())], *count));
         counters(encoder, "scorpiox_http_responses", "Requests that were answered, by status", answers)

@@ -159,4 +159,16 @@ mod tests {
         assert!(allowed);
         assert_eq!(note.expect("note"), "(50 lines of log were dropped)\n");
     }
+
+    #[test]
+    fn a_line_is_one_line_and_moves_no_cursor() {
+        for (line, expected) in [
+            ("at /w/a\u{1b}[2Jb\n", "at /w/a\\u{1b}[2Jb\n"),
+            ("one\ntwo\rthree\n", "one\\u{a}two\\u{d}three\n"),
+            ("a\u{202e}b", "a\\u{202e}b\n"),
+            ("", ""),
+        ] {
+            assert_eq!(shown(line.as_bytes()), expected.as_bytes(), "{line:?}");
+        }
+    }
 }

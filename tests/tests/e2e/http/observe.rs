@@ -278,7 +278,9 @@ fn a_server_whose_database_is_away_says_so_in_time() {
     let (_program, mut server) = served_by(&database);
     let at = server.watched_at();
     assert_eq!(get(at, "/readyz").0, 200);
-    assert!(get(at, "/metrics").1.contains("scorpiox_database_connections "));
+    let figures = get(at, "/metrics").1;
+    assert!(figures.contains("scorpiox_database_connections "), "{figures}");
+    assert!(figures.contains("scorpiox_database_lost_writes_total 0\n"), "{figures}");
     // What was known of the workspace before says nothing of the database now.
     assert_eq!(call(&server, "TaskManager", json!({ "action": "create", "text": "x" })), 200);
     database.kill();
