@@ -57,17 +57,28 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A member that is an object, as raw JSON.
-    pub fn raw_object(&self, name: &str) -> Result<Option<&'a str>, RpcError> {
+    /// A member that is an object, as raw JSON. A text that is the JSON of an object counts as that object, as models
+    /// often write it.
+    pub fn raw_object(&self, name: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
         match self.raw(name).map(RawValue::get) {
-            Some(object) if object.starts_with('{') => Ok(Some(object)),
+            Some(object) if object.starts_with('{') => Ok(Some(Cow::Borrowed(object))),
             None | Some("null") => Ok(None),
             Some(other) => {
+                if let Some(object) = object_in(other) {
+                    return Ok(Some(Cow::Owned(object)));
+                }
                 let short: String = other.chars().take(60).collect();
                 Err(RpcError::invalid_params(format!("{name} must be an object, but is {short}")))
             }
         }
     }
+}
+
+/// Returns the object that a string of JSON is the text of.
+fn object_in(string: &str) -> Option<String> {
+    let text: String = serde_json::from_str(string).ok()?;
+    let value: Box<RawValue> = serde_json::from_str(&text).ok()?;
+    value.get().starts_with('{').then(|| value.get().to_owned())
 }
 
 fn shown(raw: &RawValue) -> String {
@@ -163,12 +174,27 @@ mod tests {
             params.required::<Text<'_>>("name", "a string").expect("name").0,
             Cow::Borrowed("x")
         ));
-        assert_eq!(params.raw_object("arguments").expect("object"), Some(r#"{"a":1}"#));
+        let arguments = params.raw_object("arguments").expect("object");
+        assert!(matches!(arguments, Some(Cow::Borrowed(r#"{"a":1}"#))));
         let wrong = params.required::<Text<'_>>("n", "a string").expect_err("wrong");
         assert_eq!(wrong.to_string(), "n must be a string, but is 5");
         let missing = params.required::<Text<'_>>("uri", "a string").expect_err("missing");
         assert_eq!(missing.to_string(), "uri is missing; it must be a string");
         assert!(params.raw_object("n").is_err());
+    }
+
+    #[test]
+    fn the_text_of_an_object_is_that_object() {
+        let of = |value: &str| {
+            params(&format!(r#"{{"arguments":{value}}}"#))
+                .expect("params")
+                .raw_object("arguments")
+                .map(|object| object.map(Cow::into_owned))
+        };
+        assert_eq!(of(r#"" {\"a\":\"\\u00e4\"} ""#).expect("object").as_deref(), Some(r#"{"a":"\u00e4"}"#));
+        for wrong in [r#""{\"a\":1} x""#, r#""[1]""#, r#""""#, r#""\"{}\"""#, r#""{""#, "[]", "7"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let name = params.required::<Text<'_>>("name", "the name of a tool");
     let name = name.inspect_err(|_| refused(CALL, None, INVALID))?.0;
     let arguments = params.raw_object("arguments").inspect_err(|_| refused(&name, None, INVALID))?;
+    let arguments = arguments.as_deref();
     let found = scope::tool(scope.workspace(), scope.request, &name);
     // Also a call of what is no tool, and of one that its principal may not call.
     let known = found.as_ref().map_or(&*name, |tool| &tool.name);
@@ -157,6 +158,7 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
         return;
     }
     let arguments = request.params.raw_object("arguments").ok().flatten();
+    let arguments = arguments.as_deref();
     let name = request.params.required::<Text<'_>>("name", "").ok();
     let name = name.as_ref().map_or(CALL, |name| &name.0);
     match scope::tool(&session.workspace, request, name) {

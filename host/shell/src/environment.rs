@@ -38,6 +38,10 @@ const FIXED: [(&str, &str); 16] = [
     ("npm_config_update_notifier", "false"),
 ];
 
+/// Settings of package managers where there is no network: they say so at once, and not after minutes of trying again.
+const WITHOUT_NETWORK: [(&str, &str); 3] =
+    [("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "0"), ("CARGO_NET_RETRY", "0")];
+
 /// The environment of commands of `profile` in a cell that is built after `plan`. The proxy is at [`PROXY_PORT`], or at
 /// `proxy_port`.
 pub(super) fn build(
@@ -73,6 +77,11 @@ pub(super) fn build(
     set("LANG", "C.UTF-8".to_owned());
     set("PATH", path(&plan.toolchains));
     toolchains(site, &plan.toolchains, &mut set);
+    if plan.spec.network == Network::Off {
+        for (name, value) in WITHOUT_NETWORK {
+            set(name, value.to_owned());
+        }
+    }
     if plan.spec.network == Network::Proxy {
         proxy(proxy_port.unwrap_or(PROXY_PORT), &mut set);
     }

@@ -1,4 +1,5 @@
-//! Arguments that a tool does not have: told where the call failed, since that may be why.
+//! Arguments that a tool does not have: told where the call failed, since that may be why, and where a command ran
+//! otherwise than somebody thought.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +10,31 @@ use serde_json::value::RawValue;
 
 use crate::{Output, OutputContent, Tool};
 
+/// Tools of which an argument would change what a command does.
+const OF_COMMANDS: [&str; 2] = ["Bash", "BackgroundBash"];
+/// Arguments that some models give with each command, for people: they change nothing.
+const FOR_PEOPLE: [&str; 5] = ["description", "explanation", "reason", "title", "thought"];
 /// Most that are named.
 const MAX_NAMED: usize = 3;
 /// Most characters of a name.
 const MAX_NAME_CHARS: usize = 60;
 
-/// What came of a call; of one that failed also which arguments the tool does not have.
+/// Returns the outcome of a call; with the arguments that the tool does not have where it failed, or ran a command.
 pub fn told(tool: &Tool, arguments: &str, outcome: Result<Output, String>) -> Result<Output, String> {
     match outcome {
-        Ok(output) if !output.is_error => Ok(output),
+        Ok(output) if !output.is_error && !OF_COMMANDS.contains(&&*tool.name) => Ok(output),
         Ok(mut output) => {
+            let is_error = output.is_error;
             if let Some(OutputContent::Text(text)) = output.content.first_mut()
-                && let Some(note) = note(tool, arguments, text)
+                // The output of a command may have the name by chance.
+                && let Some(note) = note(tool, arguments, is_error.then_some(text))
             {
                 text.push_str("\n\n");
                 text.push_str(&note);
             }
             Ok(output)
         }
-        Err(why) => Err(match note(tool, arguments, &why) {
+        Err(why) => Err(match note(tool, arguments, Some(&why)) {
             Some(note) => format!("{why} {note}"),
             None => why,
         }),
@@ -43,9 +50,9 @@ struct Schema {
     others: Option<Box<RawValue>>,
 }
 
-/// Of the arguments that the tool has not said anything about itself.
+/// Names the arguments that the tool does not have, but for those in its own `text` about an error.
 #[allow(clippy::zero_sized_map_values, reason = "an object is read as a map")]
-fn note(tool: &Tool, arguments: &str, text: &str) -> Option<String> {
+fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
     let definition = tool.fixed_definition()?;
     let schema: Schema = serde_json::from_str(definition.input_schema.get()).ok()?;
     if schema.properties.is_empty() || schema.others.is_some_and(|others| others.get() != "false") {
@@ -53,7 +60,11 @@ fn note(tool: &Tool, arguments: &str, text: &str) -> Option<String> {
     }
     // The values may be long, and are of no interest.
     let given: BTreeMap<String, IgnoredAny> = serde_json::from_str(arguments).ok()?;
-    let is_news = |name: &&String| !schema.properties.contains_key(*name) && !text.contains(name.as_str());
+    let is_for_people = |name: &str| OF_COMMANDS.contains(&&*tool.name) && FOR_PEOPLE.contains(&name);
+    let is_news = |name: &&String| {
+        let is_told = text.is_some_and(|text| text.contains(name.as_str()));
+        !schema.properties.contains_key(*name) && !is_for_people(name) && !is_told
+    };
     let unknown: Vec<_> = given.keys().filter(is_news).collect();
     let known: Vec<_> = schema.properties.keys().map(String::as_str).collect();
     let said = |name: &&String| {

@@ -50,10 +50,11 @@ impl<'a> Args<'a> {
     }
 
     /// An integer member between `min` and `max`. `5.0` is an integer in JSON Schema
-    /// and is taken as one.
+    /// and is taken as one; so is `"5"`, as models often write numbers.
     pub fn integer(&self, name: &str, min: i64, max: i64) -> Result<Option<i64>, Failure> {
         let Some(raw) = self.raw(name) else { return Ok(None) };
         let text = raw.get();
+        let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map_or(text, str::trim);
         let value = text.parse::<i64>().ok().or_else(|| whole(text));
         match value {
             Some(value) if (min..=max).contains(&value) => Ok(Some(value)),
@@ -119,21 +120,26 @@ mod tests {
 
     #[test]
     fn members_are_read_by_name_and_null_is_absent() {
-        let args = Args::parse(r#"{"a":" x ","n":null,"i":7,"f":5.0,"e":2e2}"#).expect("object");
+        let args =
+            Args::parse(r#"{"a":" x ","n":null,"i":7,"f":5.0,"e":2e2,"s":"7","t":" -3 "}"#).expect("object");
         assert_eq!(args.string("a"), Ok(Some(" x ".to_owned())));
         assert_eq!(args.trimmed("a"), Ok(Some("x".to_owned())));
         assert_eq!(args.string("n"), Ok(None));
         assert_eq!(args.integer("i", 0, 9), Ok(Some(7)));
         assert_eq!(args.integer("f", 0, 9), Ok(Some(5)));
         assert_eq!(args.integer("e", 0, 900), Ok(Some(200)));
+        assert_eq!(args.integer("s", 0, 9), Ok(Some(7)));
+        assert_eq!(args.integer("t", -9, 9), Ok(Some(-3)));
         assert_eq!(args.integer("missing", 0, 9), Ok(None));
     }
 
     #[test]
     fn errors_name_the_member_and_the_value() {
-        let args = Args::parse(r#"{"a":5,"i":"7","f":1.5,"big":99999999999999999999}"#).expect("object");
+        let args =
+            Args::parse(r#"{"a":5,"i":"x7","e":"","f":1.5,"big":99999999999999999999}"#).expect("object");
         assert_eq!(invalid(args.string("a")), "a must be a string, but was 5.");
-        assert_eq!(invalid(args.integer("i", 0, 9)), "i must be an integer, but was \"7\".");
+        assert_eq!(invalid(args.integer("i", 0, 9)), "i must be an integer, but was \"x7\".");
+        assert_eq!(invalid(args.integer("e", 0, 9)), "e must be an integer, but was \"\".");
         assert_eq!(invalid(args.integer("f", 0, 9)), "f must be an integer, but was 1.5.");
         assert!(invalid(args.integer("big", 0, 9)).starts_with("big must be an integer"));
         let args = Args::parse(r#"{"i":10}"#).expect("object");

@@ -71,8 +71,8 @@ fn ids_that_do_not_exist_say_where_to_find_those_that_do() {
         );
     }
     assert_eq!(
-        bench.invalid(&json!({"action": "complete", "query": "", "task_id": "1"})),
-        "task_id must be an integer, but was \"1\"."
+        bench.invalid(&json!({"action": "complete", "query": "", "task_id": "one"})),
+        "task_id must be an integer, but was \"one\"."
     );
     assert_eq!(
         bench.invalid(&json!({"action": "complete", "query": "", "step_id": 1.5})),
