@@ -183,6 +183,10 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
         return false;
     };
     let value = entry.value();
+    // Git hands names and values on to programs, which take such words for options.
+    if entry.subsection().is_some_and(has_option) || has_option(value) {
+        return false;
+    }
     let is_one_of = |values: &[&str]| values.iter().any(|one| value.eq_ignore_ascii_case(one.as_bytes()));
     match (section, key) {
         ("core", "fsmonitor") | ("pager", _) => is_one_of(&FLAGS),
@@ -198,6 +202,14 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
             *one == section && (*keys == ALL || keys.split_ascii_whitespace().any(|one| one == key))
         }),
     }
+}
+
+/// Reports whether a word begins like an option.
+fn has_option(text: &[u8]) -> bool {
+    let mut words = text.split(u8::is_ascii_whitespace);
+    words.any(|word| {
+        word.strip_prefix(b"-").and_then(<[u8]>::first).is_some_and(|first| !first.is_ascii_digit())
+    })
 }
 
 /// The name of a tool that git knows, or that another key, which is not harmless, defines. Git takes other texts for

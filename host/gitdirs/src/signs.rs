@@ -31,7 +31,8 @@ pub struct Signs {
 pub const SIGNS: [&str; 6] = ["HEAD", "objects", "refs", "hooks", "config", "commondir"];
 
 impl Signs {
-    /// Notes an entry of the folder; a link counts as what it may lead to.
+    /// Notes an entry of the folder; a link counts as what it may lead to. Git asks only whether it may enter `objects` and
+    /// `refs`, which it may run where they are programs, so any kind counts.
     pub fn note(&mut self, name: &OsStr, is_folder: bool, is_file: bool) {
         if !(4..=9).contains(&name.len()) {
             return;
@@ -39,8 +40,8 @@ impl Signs {
         // Some disks know no letter case.
         let is = |text: &str| name.eq_ignore_ascii_case(text);
         self.head |= !is_folder && is("HEAD");
-        self.objects |= !is_file && is("objects");
-        self.refs |= !is_file && is("refs");
+        self.objects |= is("objects");
+        self.refs |= is("refs");
         self.hooks |= !is_file && is("hooks");
         self.config |= !is_folder && is("config");
         self.commondir |= !is_folder && is("commondir");

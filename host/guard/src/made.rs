@@ -11,10 +11,11 @@ use rustix::fs::{
     renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
+use scorpiox_gitdirs::SIGNS;
 use scorpiox_kernel::reach;
 use scorpiox_kernel::sys::Answer;
 
-use super::absent::Made;
+use super::absent::{Made, folded};
 use super::call::{At, What};
 use super::caller::{Beyond, Caller, Spot};
 use super::places::Ruling;
@@ -66,6 +67,9 @@ impl Guard {
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
+        if matches!(what, What::Symlink { .. }) && !self.places.may_take_links(&spot.folder)? {
+            return Ok(failed(Errno::ACCESS));
+        }
         let done = match what {
             What::Folder { mode } => {
                 self.umask.take(caller)?;
@@ -99,13 +103,17 @@ impl Guard {
             Ok(found) => found,
             Err(error) => return Ok(failed(error)),
         };
-        let made = Made::of(FileType::from_raw_mode(fstat(&file)?.st_mode));
+        let kind = FileType::from_raw_mode(fstat(&file)?.st_mode);
+        let made = Made::of(kind);
         let ruling = self.places.judge(&spot, made)?;
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
         if !self.may_link(caller, &source, &file)? {
             return Ok(Answer::Go);
+        }
+        if kind.is_symlink() && !self.places.may_take_links(&spot.folder)? {
+            return Ok(failed(Errno::ACCESS));
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
@@ -163,6 +171,16 @@ impl Guard {
         if !self.places.may_leave(&from)? || !may_come? {
             return Ok(failed(Errno::ACCESS));
         }
+        let mut moves = vec![(&from, &to)];
+        moves.extend(exchanges.then_some((&to, &from)));
+        for (from, to) in moves {
+            // A folder may have links in it.
+            let may_move =
+                made_of(from)? == Made::File || self.places.may_take_folders(&from.folder, &to.folder)?;
+            if !may_move {
+                return Ok(failed(Errno::ACCESS));
+            }
+        }
         if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
             return Ok(failed(error));
         }
@@ -201,6 +219,10 @@ impl Guard {
         let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
         let spot = caller.spot_of(&path[..end])?;
         match self.places.judge(&spot, Made::Other)? {
+            // Nobody is told when it is there, and it may be the last sign of a repository.
+            Ruling::Free if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&folded(spot.bare()))) => {
+                Ok(failed(Errno::ACCESS))
+            }
             Ruling::Free => Ok(Answer::Go),
             Ruling::Kept => Ok(failed(Errno::ADDRINUSE)),
             ruling => Ok(self.ruled_out(ruling).unwrap_or(Answer::Go)),

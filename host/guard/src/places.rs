@@ -285,6 +285,20 @@ impl Places {
         inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
     }
 
+    /// Reports whether a link may come to this folder. The person's git writes through links that lie among its own
+    /// files, wherever they lead; git itself makes none there.
+    pub(super) fn may_take_links(&self, folder: &OwnedFd) -> io::Result<bool> {
+        let path = path_of(folder)?;
+        let inside = self.inside(&path);
+        let root = path.ancestors().nth(inside.iter().count()).unwrap_or(&path);
+        Ok(!self.is_in_area(&path) || !self.repositories.is_in_begun(root, inside)?)
+    }
+
+    /// Reports whether two folders lie in the same of git's from before the command, or in none.
+    pub(super) fn may_take_folders(&self, from: &OwnedFd, to: &OwnedFd) -> io::Result<bool> {
+        Ok(self.may_take_links(to)? || !self.may_take_links(from)?)
+    }
+
     /// A name was made: that of a file, or of what may be a folder.
     pub(super) fn made(&self, spot: &Spot, is_file: bool) {
         self.repositories.made(spot, is_file, |born| self.unpacked.is_new(born));

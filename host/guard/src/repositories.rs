@@ -8,6 +8,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -71,8 +72,10 @@ pub(super) struct Repositories {
 /// again, so when it was made counts, too.
 #[derive(Debug, Default)]
 struct Known {
-    /// They were there when the command began, and have rules.
+    /// They were git's when the command began, and have rules.
     begun: HashSet<u64>,
+    /// Those of them that git would have taken for repositories: nothing can become of them.
+    complete: HashSet<u64>,
     /// The command made them, or made them git's.
     own: HashSet<u64>,
 }
@@ -85,16 +88,35 @@ struct Became {
     others: u32,
 }
 
+impl Known {
+    /// Notes a folder with rules, if it is one of git's.
+    fn begin(&mut self, path: &Path, hasher: &RandomState) -> io::Result<()> {
+        let folder = reach::open(path)?;
+        let (about, signs) = (About::folder(&folder)?, signs(&folder, None)?);
+        let key = key(hasher, &about);
+        let is_named = path.file_name().is_some_and(|name| folded(name) == NAME);
+        if is_named || signs.are_of_git(path) {
+            self.begun.insert(key);
+        }
+        if signs.are_complete() {
+            self.complete.insert(key);
+        }
+        Ok(())
+    }
+}
+
 impl Repositories {
     /// Those of a command with rules about these paths: there is one in each repository that is there.
     pub(super) fn new<'a>(ruled: impl Iterator<Item = &'a Path>) -> Self {
         let hasher = RandomState::new();
         let is_obeyed = |path: &&Path| path.file_name().is_some_and(|name| OBEYED.contains(&&*folded(name)));
         let folders: BTreeSet<&Path> = ruled.filter(is_obeyed).filter_map(Path::parent).collect();
-        let about = |folder| About::folder(&reach::open(folder)?);
-        let known = folders.into_iter().filter_map(|folder| about(folder).ok());
-        let begun = known.map(|about| key(&hasher, &about)).collect();
-        let known = RefCell::new(Known { begun, own: HashSet::new() });
+        let mut known = Known::default();
+        for path in folders {
+            // What is gone, or cannot be looked at, stays somebody else's.
+            let _ = known.begin(path, &hasher);
+        }
+        let known = RefCell::new(known);
         Self { came: Came::default(), became: RefCell::default(), known, hasher, most_own: MAX_OWN }
     }
 
@@ -145,12 +167,13 @@ impl Repositories {
     ) -> io::Result<()> {
         let about = About::folder(&spot.folder)?;
         let key = key(&self.hasher, &about);
-        if self.known.borrow().begun.contains(&key) {
+        if self.known.borrow().complete.contains(&key) {
             return Ok(());
         }
+        let is_begun = self.known.borrow().begun.contains(&key);
         let before = signs(&spot.folder, Some(name))?;
         // A folder that somebody else made meanwhile is not the command's, whatever is in it.
-        if !before.are_of_git(Path::new(&itself(&spot.folder))) && !is_new(about.born) {
+        if !is_begun && !before.are_of_git(Path::new(&itself(&spot.folder))) && !is_new(about.born) {
             self.own(&about);
         }
         if !signs(&spot.folder, None)?.are_complete() {
@@ -192,6 +215,23 @@ impl Repositories {
         let is_obeyed =
             OBEYED.contains(&name) || what_becomes(name).is_some_and(|name| OBEYED.contains(&name));
         Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
+    }
+
+    /// Reports whether a folder is, or lies in, one of git's from before the command: `inside` a folder `root` that
+    /// commands may write to.
+    pub(super) fn is_in_begun(&self, root: &Path, inside: &Path) -> io::Result<bool> {
+        let known = self.known.borrow();
+        if known.begun.is_empty() {
+            return Ok(false);
+        }
+        let mut path = root.to_owned();
+        for part in std::iter::once(OsStr::new("")).chain(inside) {
+            path.push(part);
+            if known.begun.contains(&key(&self.hasher, &About::folder(&reach::open(&path)?)?)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether something stays where it is in a repository from before.
@@ -245,7 +285,7 @@ impl Repositories {
                     return Ok(true);
                 }
                 // What is in a repository that is known is no further one. What is in a folder of such is.
-                may_be_one &= !is_known;
+                may_be_one &= !(is_known && is_of_git(&folder, None)?);
             }
             is_in_git |= is_repository;
             may_be_one |= is_in_git && HOLD_MORE.contains(&&*name);

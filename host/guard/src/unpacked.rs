@@ -172,12 +172,12 @@ impl Unpacked {
     /// What is there of it now, but among packages: all that is known, and how many more came.
     pub(super) fn found(&self, inside: impl Fn(&Path) -> &Path) -> (Vec<PathBuf>, u32) {
         let (mut paths, others) = self.came.found();
-        // How many more folders came matters less: most of them hold nothing of this.
-        let (holders, _) = self.holders.found();
+        // Each folder of which nothing is known may hold something of this.
+        let (holders, more) = self.holders.found();
         paths.extend(holders.iter().flat_map(|holder| self.below(holder)));
         paths.sort();
         paths.dedup();
         paths.retain(|path| !self.is_packed(inside(path)));
-        (paths, others)
+        (paths, others.saturating_add(more))
     }
 }
