@@ -120,17 +120,19 @@ impl Connection {
         let config = &address.config;
         let connected = threads::wait(|| {
             let connecting = async {
-                match &address.encryption {
+                let (client, mut messages) = match &address.encryption {
                     Encryption::None => {
                         let (client, messages) = config.connect(NoTls).await.map_err(|error| told(&error))?;
-                        Ok((client, carried(messages)))
+                        (client, carried(messages))
                     }
                     Encryption::Verified(authorities) => {
                         let tls = tls::connector(authorities.as_deref())?;
                         let (client, messages) = config.connect(tls).await.map_err(|error| told(&error))?;
-                        Ok((client, carried(messages)))
+                        (client, carried(messages))
                     }
-                }
+                };
+                set_names(&client, &mut messages).await.map_err(|error| told(&error))?;
+                Ok((client, messages))
             };
             runtime.run(async {
                 let connected = timeout(answer_time, connecting).await;
@@ -283,6 +285,29 @@ impl Connection {
 
 fn no_answer(location: &str, within: Duration) -> StoreError {
     StoreError::Unreachable(format!("{location}: no answer came within {} s", within.as_secs()))
+}
+
+/// Other roles may have made functions and operators whose names this server would find first: only PostgreSQL's own
+/// count.
+pub(crate) const OWN_NAMES: &str = "SET search_path = pg_catalog, pg_temp";
+
+/// Sends it over a new connection, before all else.
+async fn set_names(
+    client: &Client,
+    messages: &mut Pin<Box<dyn Future<Output = ()> + Send>>,
+) -> Result<(), Error> {
+    let mut set = pin!(client.batch_execute(OWN_NAMES));
+    poll_fn(|context| {
+        // The first look sends what is asked, the second one takes what has come.
+        for _ in 0..2 {
+            if let Poll::Ready(done) = set.as_mut().poll(context) {
+                return Poll::Ready(done);
+            }
+            let _ = messages.as_mut().poll(context);
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// A connection's messages. How it ended is what the answers say that did not come.

@@ -23,7 +23,8 @@ const DOUBT_TIME: Duration = Duration::from_secs(10);
 const DOUBT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Others may write meanwhile, and the transaction in doubt may still be ending.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '1s';
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp;
+     SET LOCAL lock_timeout = '1s';
      SET LOCAL idle_in_transaction_session_timeout = '60s'";
 
 /// A commit whose answer got lost.

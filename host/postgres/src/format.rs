@@ -113,7 +113,7 @@ pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreErr
 /// Brings the tables to this program's format; whether that was to be done.
 pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<bool, StoreError> {
     // Of several programs that do this at once the others find it done.
-    connection.run("BEGIN; SELECT pg_advisory_xact_lock(7022359318401230435)")?;
+    connection.run("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp; SELECT pg_advisory_xact_lock(7022359318401230435)")?;
     let migrated = (|| {
         let found = found(connection)?;
         if found == Some(FORMAT) {
@@ -131,12 +131,13 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
         } else {
             connection.run(KEEP_OUT)?;
         }
+        let writers = writers(connection)?;
         for (format, migration) in (1..).zip(MIGRATIONS).filter(|(format, _)| *format > from) {
             connection.run(migration)?;
             connection.run(&format!("INSERT INTO scorpiox_code.format (format) VALUES ({format})"))?;
         }
         connection.run(REVOKE)?;
-        for writer in writers(connection)? {
+        for writer in writers {
             connection.run(&format!(
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO {writer}"
             ))?;
@@ -148,14 +149,20 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
     ended.map(|()| is_done)
 }
 
-/// Roles that may write the tables, as SQL names them: they get the same rights on new ones.
+/// Roles that may do all that a server does with each of the tables, as SQL names them: they get the same rights on new
+/// ones.
 fn writers(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
     let rows = connection.rows(
-        "SELECT DISTINCT quote_ident(r.rolname) FROM pg_catalog.pg_class AS c
-         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        "WITH tables AS (
+             SELECT c.oid, c.relacl, c.relowner FROM pg_catalog.pg_class AS c
+             JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'scorpiox_code' AND c.relkind = 'r'
+         )
+         SELECT quote_ident(r.rolname) FROM tables AS c
          CROSS JOIN aclexplode(c.relacl) AS a JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee
-         WHERE n.nspname = 'scorpiox_code' AND c.relname = 'workspace' AND a.privilege_type = 'INSERT'
-             AND a.grantee <> c.relowner",
+         WHERE a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE') AND a.grantee <> c.relowner
+         GROUP BY r.rolname
+         HAVING count(DISTINCT (c.oid, a.privilege_type)) = 4 * (SELECT count(*) FROM tables)",
         &[],
     )?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
@@ -177,7 +184,7 @@ pub(crate) fn close(connection: &mut Connection) -> Result<bool, StoreError> {
          WHERE n.nspname = 'scorpiox_code'",
         &[],
     )?;
-    connection.run("BEGIN")?;
+    connection.run("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp")?;
     for role in roles.iter().map(|row| row.get::<_, String>(0)) {
         connection.run(&format!("GRANT CONNECT ON DATABASE {database} TO {role}"))?;
     }

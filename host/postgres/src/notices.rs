@@ -22,6 +22,7 @@ use tokio::sync::Notify;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
 use crate::address::{Address, Encryption};
+use crate::connection::OWN_NAMES;
 use crate::database::Database;
 use crate::error::store_error;
 use crate::messages;
@@ -218,6 +219,7 @@ impl Ear {
                     client
                 }
             };
+            client.batch_execute(OWN_NAMES).await.map_err(|error| told(&error))?;
             for channel in [relay::CHANNEL, CHANNEL] {
                 let listen = format!("LISTEN {channel}");
                 client.batch_execute(&listen).await.map_err(|error| told(&error))?;

@@ -15,10 +15,14 @@ use crate::pool::Lease;
 use crate::store::{Inner, Patience};
 
 /// The server ends a transaction whose process says nothing for so long: a machine that is gone keeps the lock of no
-/// workspace for longer.
+/// workspace for longer. Names are found as in `OWN_NAMES`, also over a pooler.
 macro_rules! begin {
     ($how:literal) => {
-        concat!("BEGIN ", $how, "; SET LOCAL idle_in_transaction_session_timeout = '60s'")
+        concat!(
+            "BEGIN ",
+            $how,
+            "; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL idle_in_transaction_session_timeout = '60s'"
+        )
     };
 }
 

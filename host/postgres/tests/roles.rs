@@ -196,3 +196,30 @@ fn a_role_that_writes_and_owns_nothing_does_all_that_a_server_does() {
     add_message(&one, "fired");
     assert_eq!(messages.recv_timeout(LONG).as_deref(), Ok("fired"));
 }
+
+/// In schema `public` some versions let every role make names.
+#[test]
+fn names_that_another_role_made_are_not_found() {
+    let address = server().database();
+    add_message(&database(&address), "before");
+    let outsider = role(&address, "outsider", "GRANT CREATE, USAGE ON SCHEMA public TO ROLE");
+    let kinds = [("numeric", "integer"), ("numeric", "numeric"), ("double precision", "integer")];
+    for (at, (left, right)) in kinds.into_iter().enumerate() {
+        let made = format!(
+            "CREATE FUNCTION public.taken{at}({left}, {right}) RETURNS {left} LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE EXCEPTION 'it was called'; END $$;
+             CREATE OPERATOR public.* (LEFTARG = {left}, RIGHTARG = {right}, FUNCTION = public.taken{at})"
+        );
+        as_role(&outsider, &made).expect("made");
+    }
+    let made = "CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'it was called'; END $$;
+                CREATE FUNCTION public.taken() RETURNS timestamptz LANGUAGE sql AS 'SELECT public.now()';
+                CREATE FUNCTION public.quote_ident(name) RETURNS text LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'it was called'; END $$";
+    as_role(&outsider, made).expect("made");
+    // Each error of a connection is one here, and the clock is asked over each.
+    let other = database(&address);
+    add_message(&other, "after");
+    other.pass_on("text").expect("passed on");
+}
