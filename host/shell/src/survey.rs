@@ -31,6 +31,10 @@ use walk::{Walk, Walked};
 /// Most folders that the trees may have. What is more is closed.
 const MAX_FOLDERS: usize = 500_000;
 
+/// How often the trees are looked through while folders go away before their turn: what a program removes, or a person
+/// moves. Commands move nothing meanwhile.
+const MAX_WALKS: u32 = 3;
+
 /// Looks through some trees.
 #[derive(Debug)]
 pub(crate) struct Survey {
@@ -101,6 +105,13 @@ pub enum SurveyError {
         /// The system's answer.
         error: io::Error,
     },
+    /// The root of a tree changes faster than it can be read.
+    #[error(
+        "{} cannot be searched for protected files: at each look folders right in it had been moved or removed; end the \
+         program that does so, or wait for it, and try again",
+        .0.display()
+    )]
+    Restless(PathBuf),
     /// There are too many right in the root.
     #[error(
         "{} directly contains more than {MAX_FOLDERS} folders, too many to search for protected files; \
@@ -126,15 +137,22 @@ impl Survey {
     pub(crate) fn look(&self) -> Result<Look, SurveyError> {
         let mut memory = self.memory();
         let reopened = memory.modes.restore();
-        let mut walk = Walk::new(&self.deny, self.most_folders, std::mem::take(&mut memory.folders));
-        if let Err(error) = walk.through(&self.roots) {
+        let mut walks = 0;
+        let Walked { folders, unseen, changed } = loop {
+            walks += 1;
+            let mut walk = Walk::new(&self.deny, self.most_folders, std::mem::take(&mut memory.folders));
+            if let Err(error) = walk.through(&self.roots) {
+                memory.folders = walk.give_up();
+                return Err(error);
+            }
+            if !walk.missed_some() || walks >= MAX_WALKS {
+                break walk.end();
+            }
             memory.folders = walk.give_up();
-            return Err(error);
-        }
-        let Walked { folders, unseen, changed } = walk.end();
+        };
         memory.folders = folders;
         memory.modes.remember(&self.written);
-        if changed || memory.found.unseen != unseen {
+        if changed || walks > 1 || memory.found.unseen != unseen {
             memory.found = Arc::new(memory.find(unseen));
         }
         Ok(Look { found: Arc::clone(&memory.found), reopened })

@@ -1,5 +1,6 @@
 //! One folder, as it was when it was read.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,10 @@ use scorpiox_paths::{Identity, Stamp};
 use scorpiox_policy::{DenySet, is_protected_name, protected_names_in};
 
 use super::entries::{Kind, Opened};
+
+/// How often a folder is read that changes meanwhile. A program that changes folders at each of so many readings, which
+/// take microseconds, is there to do so.
+pub(super) const MAX_READINGS: usize = 16;
 
 /// How a folder is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +67,7 @@ impl Folder {
         let stamp = Stamp::of(&path.symlink_metadata()?);
         match old {
             Some(old) if old.is_still(&stamp, manner) => Ok((old, false)),
-            _ => Ok((Self::read_anew(path, manner, deny)?, true)),
+            _ => Ok((Self::settled(|| Self::read_once(path, manner, deny))?, true)),
         }
     }
 
@@ -87,7 +92,33 @@ impl Folder {
         self.files.iter().map(move |number| (device, *number))
     }
 
-    fn read_anew(path: &Path, manner: Manner, deny: &DenySet) -> io::Result<Self> {
+    /// Reads until a folder stands still. What is moved in it at the wrong time can be missed by a reading, so all
+    /// that was found has to be found again where it changed meanwhile; what is new may be.
+    pub(super) fn settled(mut read: impl FnMut() -> io::Result<(Self, bool)>) -> io::Result<Self> {
+        let mut before: Option<Self> = None;
+        for _ in 0..MAX_READINGS {
+            let (folder, is_still) = read()?;
+            if is_still || before.is_some_and(|before| folder.has_all_of(&before)) {
+                return Ok(folder);
+            }
+            before = Some(folder);
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// Whether another reading found nothing that this one did not.
+    fn has_all_of(&self, other: &Self) -> bool {
+        let found: HashSet<_> = self.paths().collect();
+        (self.is_of_git || !other.is_of_git) && other.paths().all(|path| found.contains(path))
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let lists = [&self.folders, &self.denied_folders, &self.links, &self.denied, &self.sockets];
+        lists.into_iter().chain([&self.names, &self.git_pointers]).flatten()
+    }
+
+    /// Reads a folder once; and whether it was the same folder, and unchanged, when that was done.
+    pub(super) fn read_once(path: &Path, manner: Manner, deny: &DenySet) -> io::Result<(Self, bool)> {
         let read_at = SystemTime::now();
         let opened = Opened::open(path)?;
         // Where names can be listed but nothing can be reached, nothing can be protected either.
@@ -123,7 +154,8 @@ impl Folder {
         }
         let is_seen = manner != Manner::Denied;
         folder.is_of_git = is_seen && (path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path));
-        Ok(folder)
+        let is_still = Stamp::of(&path.symlink_metadata()?) == folder.stamp;
+        Ok((folder, is_still))
     }
 
     fn note(&mut self, path: PathBuf, name: &OsStr, kind: Kind, manner: Manner, deny: &DenySet) {

@@ -39,6 +39,34 @@ fn everything_with_a_rule_is_found_at_any_depth() {
 }
 
 #[test]
+fn a_folder_is_read_until_nothing_leaves_it_meanwhile() {
+    let bed = Bed::new();
+    bed.put("at0/x", "");
+    let readings_until = |last: usize| {
+        let mut readings = 0;
+        let folder = Folder::settled(|| {
+            let (folder, is_still) =
+                Folder::read_once(bed.root(), folder::Manner::Open, &DenySet::default())?;
+            assert!(is_still);
+            readings += 1;
+            if readings < last {
+                let name = |number: usize| bed.at(format!("at{number}"));
+                fs::rename(name(readings - 1), name(readings))?;
+            }
+            Ok((folder, false))
+        });
+        (folder, readings)
+    };
+    let (folder, readings) = readings_until(3);
+    let below: Vec<_> = folder.expect("reads").below().map(|(path, _)| path.to_owned()).collect();
+    assert_eq!((below, readings), (vec![bed.at("at2")], 4));
+    fs::rename(bed.at("at2"), bed.at("at0")).expect("moves");
+    let (folder, readings) = readings_until(usize::MAX);
+    assert_eq!(folder.expect_err("restless").kind(), io::ErrorKind::ResourceBusy);
+    assert_eq!(readings, folder::MAX_READINGS);
+}
+
+#[test]
 fn a_repository_stays_one_whatever_is_taken_out_of_it() {
     let bed = Bed::new();
     for name in ["bare/HEAD", "bare/objects/x", "bare/refs/x"] {

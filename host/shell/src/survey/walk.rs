@@ -105,6 +105,11 @@ impl<'a> Walk<'a> {
         Walked { folders: self.folders, unseen: self.unseen, changed }
     }
 
+    /// Whether a folder went away before its turn: it may be where this walk has been already.
+    pub(super) fn missed_some(&self) -> bool {
+        !self.gone.is_empty()
+    }
+
     /// What is known by now, for the next walk, when this one cannot go on.
     pub(super) fn give_up(mut self) -> HashMap<PathBuf, Folder> {
         self.folders.extend(self.old);
@@ -123,12 +128,16 @@ impl<'a> Walk<'a> {
                 self.changed |= is_new;
                 folder
             }
+            Err(error) if depth == 0 && error.kind() == io::ErrorKind::ResourceBusy => {
+                return Err(SurveyError::Restless(path));
+            }
             Err(error) if depth == 0 => return Err(SurveyError::Unreadable { path, error }),
             Err(error) => {
                 self.changed |= was_known;
                 match error.kind() {
                     io::ErrorKind::NotFound => self.gone.push(path),
                     io::ErrorKind::PermissionDenied => self.leave(path, manner, "cannot be read"),
+                    io::ErrorKind::ResourceBusy => self.leave(path, manner, "changed at each look"),
                     _ => self.leave(path, manner, "could not be looked at"),
                 }
                 return Ok(());
