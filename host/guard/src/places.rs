@@ -316,7 +316,8 @@ impl Places {
     pub(super) fn moved(&self, from: &Spot, to: &Spot) {
         self.repositories.moved(to, |born| self.unpacked.is_new(born));
         self.unpacked.folder_came(to);
-        if !self.unpacked.came_in_packages() {
+        let is_folder = || About::entry(&to.folder, to.bare()).is_ok_and(|about| about.is_folder);
+        if !self.unpacked.came_in_packages() && !is_folder() {
             return;
         }
         let place = |spot: &Spot| path_of(&spot.folder).map(|folder| folder.join(spot.bare()));

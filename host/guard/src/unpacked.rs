@@ -15,6 +15,9 @@ use super::absent::folded;
 use super::caller::Spot;
 use super::came::Came;
 
+/// Most entries of folders that left the packages that are looked at when the command has ended: tens of milliseconds.
+const MAX_SEARCHED: usize = 20_000;
+
 /// File systems take the time from a clock that is behind by up to one tick.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
 
@@ -35,6 +38,8 @@ pub(super) struct Unpacked {
     holders: Came,
     /// Something came in a package.
     in_packages: Cell<bool>,
+    /// Folders that left the packages as they were before the command.
+    left: Came,
 }
 
 impl Unpacked {
@@ -65,6 +70,7 @@ impl Unpacked {
             came: Came::default(),
             holders: Came::default(),
             in_packages: Cell::default(),
+            left: Came::default(),
         }
     }
 
@@ -147,8 +153,29 @@ impl Unpacked {
     /// Something was moved, and may have left the packages with names in it.
     pub(super) fn moved(&self, from: &Path, to: &Spot, to_path: &Path) {
         if self.is_packed(from) && !self.is_packed(to_path) {
-            self.came.add(to);
+            // What an earlier command made there is told if it has one of the names.
+            let came = if self.came_in_packages() { &self.came } else { &self.left };
+            came.add(to);
         }
+    }
+
+    /// Whether something at any depth of a folder has one of the names, or there is too much in it to tell.
+    fn holds_names(&self, folder: &Path) -> bool {
+        let (mut left, mut open) = (MAX_SEARCHED, vec![folder.to_owned()]);
+        while let Some(folder) = open.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else { return true };
+            for entry in entries {
+                let Ok(entry) = entry else { return true };
+                left -= 1;
+                if left == 0 || self.names(&folder, &folded(&entry.file_name())) {
+                    return true;
+                }
+                if entry.file_type().map_or(true, |kind| kind.is_dir()) {
+                    open.push(entry.path());
+                }
+            }
+        }
+        false
     }
 
     /// Names that are there and count because of a folder.
@@ -172,12 +199,14 @@ impl Unpacked {
     /// What is there of it now, but among packages: all that is known, and how many more came.
     pub(super) fn found(&self, inside: impl Fn(&Path) -> &Path) -> (Vec<PathBuf>, u32) {
         let (mut paths, others) = self.came.found();
+        let (left, others_left) = self.left.found();
+        paths.extend(left.into_iter().filter(|path| self.holds_names(path)));
         // Each folder of which nothing is known may hold something of this.
         let (holders, more) = self.holders.found();
         paths.extend(holders.iter().flat_map(|holder| self.below(holder)));
         paths.sort();
         paths.dedup();
         paths.retain(|path| !self.is_packed(inside(path)));
-        (paths, others.saturating_add(more))
+        (paths, others.saturating_add(others_left).saturating_add(more))
     }
 }

@@ -262,6 +262,11 @@ fn names_that_came_with_what_was_unpacked_are_told() {
         assert!(ran.text.contains("new: ") && ran.text.contains("/app/.vscode"), "{}", ran.text);
         let ran = bash(server, "mkdir -p node_modules/p/.vscode && echo done");
         assert!(!ran.text.contains("new: "), "{}", ran.text);
+        // The command that takes it out of the packages need not be the one that made it.
+        let ran =
+            bash(server, "mkdir -p node_modules/q/r && mv node_modules/p taken && mv node_modules/q plain");
+        assert!(ran.text.contains("new: ") && ran.text.contains("/taken"), "{}", ran.text);
+        assert!(!ran.text.contains("/plain"), "{}", ran.text);
     });
 }
 
