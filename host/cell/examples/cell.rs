@@ -65,6 +65,7 @@ fn run(helper: &Path, tier: Tier, workspace: &Path, command: &str) -> Result<(),
             granted: vec![Granted { path: workspace.as_path().into(), access: Access::Write }],
         },
         None,
+        None,
     )?;
     running.wait_until_started()?;
     loop {

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rustix::fs::MemfdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use crate::moves::Moves;
 use crate::running::Running;
 use crate::seam::{CellError, Helper};
 use crate::wire::{Built, CellSpec, CommandSpec, HELPER_NAME, Order};
@@ -57,14 +58,22 @@ impl Cell {
         None
     }
 
-    /// Starts a command. Its standard input is `input`, or nothing.
-    pub fn run(&self, call: CommandSpec, input: Option<BorrowedFd<'_>>) -> Result<Running, CellError> {
+    /// Starts a command. Its standard input is `input`, or nothing. Where it starts under locks, nothing else is moved
+    /// until it is confined, and it moves nothing itself while others start.
+    pub fn run(
+        &self,
+        call: CommandSpec,
+        input: Option<BorrowedFd<'_>>,
+        moves: Option<&Moves>,
+    ) -> Result<Running, CellError> {
         let (output, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(CellError::helper)?;
         // A smaller pipe works, too; how large it may be is a matter of the user's quota.
         let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
         let (control, their_control) = packet::pair().map_err(CellError::helper)?;
-        let fds: Vec<_> = [their_control.as_fd(), theirs.as_fd()].into_iter().chain(input).collect();
-        packet::send_large(self.socket.as_fd(), &Order::Run(call), &fds).map_err(CellError::helper)?;
+        let fds = [Some(their_control.as_fd()), Some(theirs.as_fd()), moves.map(AsFd::as_fd), input];
+        let fds: Vec<_> = fds.into_iter().flatten().collect();
+        let order = Order::Run(call, moves.is_some());
+        packet::send_large(self.socket.as_fd(), &order, &fds).map_err(CellError::helper)?;
         Ok(Running::new(output, control))
     }
 

@@ -6,6 +6,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
+use crate::moves::Moves;
 use crate::seam::{Bell, CellError, Happened, Helper};
 use crate::wire::{CellSpec, CommandSpec};
 use crate::worker::{Work, WorkEnd};
@@ -40,7 +41,7 @@ impl Cell {
     }
 
     /// Starts a command.
-    pub fn run(&self, _: CommandSpec, _: Option<Bell<'_>>) -> Result<Running, CellError> {
+    pub fn run(&self, _: CommandSpec, _: Option<Bell<'_>>, _: Option<&Moves>) -> Result<Running, CellError> {
         match *self {}
     }
 

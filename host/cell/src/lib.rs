@@ -30,6 +30,11 @@ mod macos;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
+mod moves;
+#[cfg(not(target_os = "linux"))]
+#[path = "unmoved.rs"]
+mod moves;
+#[cfg(target_os = "linux")]
 pub mod packet;
 pub mod program;
 mod remove;
@@ -52,6 +57,7 @@ pub use self::{cell::Cell, running::Running};
 #[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 pub use elsewhere::{Cell, Running};
 pub use etc::ETC;
+pub use moves::Moves;
 pub use remove::remove_folder;
 pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{

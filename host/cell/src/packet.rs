@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 /// Longest message without a memory file, in bytes: the end of a command with all the paths that it tells.
 const MAX_BYTES: usize = 40 * 1024;
 /// Most descriptors that come with one.
-const MAX_FDS: usize = 4;
+const MAX_FDS: usize = 5;
 /// Longest message in a memory file: a command and the paths that are special to it.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 

@@ -274,8 +274,8 @@ impl CommandSpec {
 pub enum Order {
     /// Builds the sandbox: the first order, which comes once.
     Build(CellSpec),
-    /// Starts a command.
-    Run(CommandSpec),
+    /// Starts a command; whether the locks of `Moves` come along.
+    Run(CommandSpec, bool),
 }
 
 /// From the helper to the host.

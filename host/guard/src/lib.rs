@@ -34,9 +34,10 @@ mod repositories;
 mod sockets;
 mod unpacked;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_cell::{CellSpec, CommandSpec, Fault, Names, RawPath};
+use scorpiox_cell::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath};
 use scorpiox_kernel::reach;
 use scorpiox_kernel::sys::{Answer, Ask, Question};
 
@@ -62,6 +63,8 @@ pub enum Decision {
     Now(Answer),
     /// Who asked waits until somebody reads from a pipe.
     Later(Pipe),
+    /// It is to be decided again after a while: another command starts.
+    Again,
 }
 
 /// What decides about names that a command makes.
@@ -74,11 +77,13 @@ pub struct Guard {
     file_size: u64,
     /// Whether a socket may have been made, which the caller does by itself.
     sockets: bool,
+    /// What keeps moves from the starts of other commands.
+    moves: Option<Moves>,
 }
 
 impl Guard {
     /// The guard of a command; none where nothing needs one.
-    pub fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Option<Self>, Fault> {
+    pub fn new(cell: &CellSpec, order: &CommandSpec, moves: Option<Moves>) -> Result<Option<Self>, Fault> {
         let Some(places) = Places::new(cell, order)? else { return Ok(None) };
         let file_size = order.limits.file_size;
         Ok(Some(Self {
@@ -87,6 +92,7 @@ impl Guard {
             refused: Told::default(),
             file_size,
             sockets: false,
+            moves,
         }))
     }
 
@@ -118,13 +124,18 @@ impl Guard {
         })
     }
 
-    fn carry_out(&mut self, caller: &Caller<'_>, call: Call) -> std::io::Result<Decision> {
+    fn carry_out(&mut self, caller: &Caller<'_>, call: Call) -> io::Result<Decision> {
         let answer = match call {
             Call::Open(open) => return self.open(caller, open),
             Call::Truncate { at, length } => self.truncate(caller, at, length),
             Call::Make { at, what } => self.make(caller, at, what),
-            Call::Link { from, to, flags } => self.link(caller, from, to, flags),
-            Call::Rename { from, to, flags } => self.rename(caller, from, to, flags),
+            // Both bring something that is there to another place.
+            Call::Link { from, to, flags } => {
+                return self.while_nobody_starts(|guard| guard.link(caller, from, to, flags));
+            }
+            Call::Rename { from, to, flags } => {
+                return self.while_nobody_starts(|guard| guard.rename(caller, from, to, flags));
+            }
             Call::Remove { at, flags } => self.remove(caller, at, flags),
             Call::Bind { address, length } => self.bind(caller, address, length),
             Call::Change { which, attributes } => Ok(self.change(caller, which, attributes)),
@@ -134,6 +145,33 @@ impl Guard {
             }
         };
         answer.map(Decision::Now)
+    }
+
+    /// Moves something, unless another command starts: what looks through the folders for that one could miss it.
+    fn while_nobody_starts(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> io::Result<Answer>,
+    ) -> io::Result<Decision> {
+        let may_begin = self.moves.as_ref().map_or(Ok(true), Moves::begin_move);
+        match may_begin {
+            Ok(true) => {}
+            Ok(false) => return Ok(Decision::Again),
+            // Whether somebody starts is not known then.
+            Err(error) => {
+                return Ok(Decision::Now(Answer::Fail(error.raw_os_error().unwrap_or(libc::EIO))));
+            }
+        }
+        let answer = act(self);
+        if let Some(moves) = &self.moves {
+            moves.end_move()?;
+        }
+        answer.map(Decision::Now)
+    }
+
+    /// Whether moves that wait are to come before the next command starts.
+    pub fn insist_on_moves(&self, insists: bool) {
+        // For fairness alone: where it fails they wait longer.
+        let _ = self.moves.as_ref().map(|moves| moves.insist(insists));
     }
 
     /// Refuses a name that must stay absent, and remembers it for the result.
@@ -209,6 +247,6 @@ fn failed(error: rustix::io::Errno) -> Answer {
 }
 
 /// What a folder or file is told by.
-fn identity_of(fd: &std::os::fd::OwnedFd) -> std::io::Result<reach::Identity> {
+fn identity_of(fd: &std::os::fd::OwnedFd) -> io::Result<reach::Identity> {
     Ok(reach::identity(&rustix::fs::fstat(fd)?))
 }

@@ -42,6 +42,8 @@ pub(super) struct Inside {
     pub landlock: u32,
     /// What each cover must show.
     pub expected: Vec<Expected>,
+    /// Whether locks come along with the descriptors.
+    pub has_moves: bool,
 }
 
 /// Arguments, and the descriptors that they name by number.

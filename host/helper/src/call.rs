@@ -1,15 +1,15 @@
 //! Starting one command.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::AtFlags;
 use rustix::io::FdFlags;
 use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
-use scorpiox_cell::packet;
 use scorpiox_cell::wire::{CommandSpec, Event, Fault, Network, Tier};
+use scorpiox_cell::{Moves, packet};
 use scorpiox_guard::Guard;
 use scorpiox_kernel::reach;
 use scorpiox_kernel::sys::{self, Ask, Side};
@@ -28,8 +28,26 @@ const BASH: &CStr = c"/bin/bash";
 /// What a command is connected to.
 struct Streams {
     output: OwnedFd,
-    /// Its standard input, where that is more than nothing.
+    /// What keeps moves from the starts of other commands: the supervisor's alone.
+    moves: Option<Moves>,
+    /// The command's standard input, where that is more than nothing.
     input: Option<OwnedFd>,
+}
+
+impl Streams {
+    /// From descriptors in the order of the fields.
+    fn of(fds: impl IntoIterator<Item = OwnedFd>, has_moves: bool) -> Option<Self> {
+        let mut fds = fds.into_iter();
+        let output = fds.next()?;
+        let moves = if has_moves { Some(Moves::of_descriptor(fds.next()?)) } else { None };
+        let streams = Self { output, moves, input: fds.next() };
+        fds.next().is_none().then_some(streams)
+    }
+
+    fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let moves = self.moves.iter().map(AsFd::as_fd);
+        [self.output.as_fd()].into_iter().chain(moves).chain(self.input.iter().map(AsFd::as_fd))
+    }
 }
 
 /// Namespaces that each command has of its own.
@@ -48,20 +66,17 @@ pub(super) fn try_one() -> Result<(), Fault> {
     }
 }
 
-/// Starts a command; `fds` are the socket to its host, its output, and its input if it has
-/// one. What goes wrong is reported there. Whether there is a process that will end.
+/// Starts a command; `fds` are the socket to its host, its output, the locks if it has moves, and its input if
+/// it has one. What goes wrong is reported there. Whether there is a process that will end.
 pub(super) fn start(
     cell: &Cell,
-    order: &CommandSpec,
+    (order, has_moves): (&CommandSpec, bool),
     fds: Vec<OwnedFd>,
     host: &mut Option<OwnedFd>,
     children: &OwnedFd,
 ) -> bool {
     let mut fds = fds.into_iter();
-    let (Some(control), Some(output), input, None) = (fds.next(), fds.next(), fds.next(), fds.next()) else {
-        return false;
-    };
-    let streams = Streams { output, input };
+    let (Some(control), Some(streams)) = (fds.next(), Streams::of(fds, has_moves)) else { return false };
     let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
     // System V objects belong to the command, too, where it is in namespaces of its own.
     let namespaces = match cell.spec.tier {
@@ -97,9 +112,9 @@ fn supervise(
         let covers = covers::without_links(&cell.spec.exposed, &order.covers);
         let expected = covers::expected(&covers)?;
         let order = CommandSpec { covers, ..order.clone() };
-        let inside = Inside { cell: cell.spec.clone(), order, landlock: cell.landlock, expected };
-        let fds: Vec<_> =
-            [control, &streams.output].into_iter().chain(&streams.input).map(AsFd::as_fd).collect();
+        let has_moves = streams.moves.is_some();
+        let inside = Inside { cell: cell.spec.clone(), order, landlock: cell.landlock, expected, has_moves };
+        let fds: Vec<_> = [control.as_fd()].into_iter().chain(streams.descriptors()).collect();
         return Err(bwrap::enter(&inside, &fds));
     }
     let (rules, is_bounded) = prepare(cell, order)?;
@@ -117,20 +132,28 @@ pub(super) fn inside(numbers: impl Iterator<Item = String>) -> Result<(), Fault>
     let step = "taking over from bubblewrap";
     let numbers: Vec<i32> =
         numbers.map(|number| number.parse()).collect::<Result<_, _>>().map_err(Fault::at(step))?;
-    let (&[file, control, output], input) =
-        numbers.split_first_chunk().ok_or_else(|| Fault::new(step, "too few arguments"))?;
     let take = |number| sys::inherited(number).map_err(Fault::at(step));
-    let (file, control, output) = (take(file)?, take(control)?, take(output)?);
-    let streams = Streams { output, input: input.first().map(|number| take(*number)).transpose()? };
-    for fd in [&control, &streams.output].into_iter().chain(&streams.input) {
+    let fds = numbers.into_iter().map(take).collect::<Result<Vec<_>, _>>()?;
+    for fd in &fds {
         rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC).map_err(Fault::at(step))?;
     }
-    run_inside(file, &control, streams).or_else(|fault| give_up(&control, fault))
+    let mut fds = fds.into_iter();
+    let (Some(file), Some(control)) = (fds.next(), fds.next()) else {
+        return Err(Fault::new(step, "too few arguments"));
+    };
+    run_inside(file, &control, fds).or_else(|fault| give_up(&control, fault))
 }
 
-fn run_inside(file: OwnedFd, control: &OwnedFd, streams: Streams) -> Result<(), Fault> {
-    let inside: Inside = packet::from_file(file).map_err(Fault::at("reading the order"))?;
-    let Inside { cell, order, landlock, expected } = inside;
+fn run_inside(
+    file: OwnedFd,
+    control: &OwnedFd,
+    streams: impl IntoIterator<Item = OwnedFd>,
+) -> Result<(), Fault> {
+    let step = "reading the order";
+    let inside: Inside = packet::from_file(file).map_err(Fault::at(step))?;
+    let Inside { cell, order, landlock, expected, has_moves } = inside;
+    let streams = Streams::of(streams, has_moves);
+    let streams = streams.ok_or_else(|| Fault::new(step, "another number of descriptors"))?;
     covers::check(&order.covers, &expected)?;
     if cell.network == Network::Proxy {
         let listener = namespaces::listen()?;
@@ -224,7 +247,9 @@ fn start_shell(
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
     let variables = variables.collect::<Result<Vec<_>, _>>()?;
     let bounds = Bounds::new(&order.limits, &cell.spec, is_bounded);
-    let guard = Guard::new(&cell.spec, order)?;
+    let step = "keeping moves from starts";
+    let moves = streams.moves.as_ref().map(Moves::try_clone).transpose().map_err(Fault::at(step))?;
+    let guard = Guard::new(&cell.spec, order, moves)?;
     let asks = questions::asks(&bounds, guard.as_ref());
     let step = "deciding about the command's calls";
     let (ours, theirs) = packet::pair().map_err(Fault::at(step))?;
@@ -241,6 +266,10 @@ fn start_shell(
     let told =
         if is_asked { packet::receive::<bool>(ours.as_fd(), true).map_err(Fault::at(step))? } else { None };
     let listener = told.and_then(|(_, mut fds)| fds.pop());
+    // From here on the guard decides, and all else is in place.
+    if let Some(moves) = &streams.moves {
+        moves.end_start().map_err(Fault::at("keeping moves from starts"))?;
+    }
     Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard))))
 }
 

@@ -183,8 +183,9 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
             continue;
         }
         match packet::receive_large::<Order>(socket.as_fd()) {
-            Ok(Some((Order::Run(order), fds))) => {
-                running += u32::from(call::start(cell, &order, fds, &mut host, &children));
+            Ok(Some((Order::Run(command, has_moves), fds))) => {
+                let order = (&command, has_moves);
+                running += u32::from(call::start(cell, order, fds, &mut host, &children));
             }
             Ok(Some((Order::Build(_), _))) | Err(_) => {}
             Ok(None) => break,

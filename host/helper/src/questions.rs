@@ -2,6 +2,7 @@
 //! the supervisor answers. A kernel lets a tree of processes have one such filter, so that all
 //! questions come here.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,11 @@ const MAX_WAITING: usize = 512;
 /// How often a reader is looked for.
 const RETRY_TIME: Duration = Duration::from_millis(5);
 
+/// The same for the start of another command, which takes a few milliseconds.
+const START_RETRY_TIME: Duration = Duration::from_millis(1);
+/// How long a move gives way to the starts of other commands before those are to wait for it.
+const GIVE_WAY_TIME: Duration = Duration::from_millis(100);
+
 /// `ERESTARTSYS`: the kernel makes the call again after the signal, or fails it with `EINTR`, as the program's
 /// handler has it.
 const INTERRUPTED: Answer = Answer::Fail(512);
@@ -34,6 +40,10 @@ pub(super) struct Questions {
     guard: Option<Guard>,
     /// Those who wait for the reader of a pipe.
     waiting: Vec<(Question, Pipe)>,
+    /// Those who wait for the start of another command, the first one first: at most as many as there are threads.
+    giving_way: VecDeque<Question>,
+    /// Since when somebody does.
+    since: Option<Instant>,
 }
 
 /// What is asked about.
@@ -47,7 +57,7 @@ pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
 
 impl Questions {
     pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>) -> Self {
-        Self { listener, bounds, guard, waiting: Vec::new() }
+        Self { listener, bounds, guard, waiting: Vec::new(), giving_way: VecDeque::new(), since: None }
     }
 
     /// Can be read when there is one.
@@ -74,10 +84,8 @@ impl Questions {
     fn answer_one(&mut self, tree: Tree) {
         // Who asked may be gone meanwhile.
         let Ok(question) = sys::question(self.listener.as_fd()) else { return };
-        let listener = &self.listener;
-        let waits = || sys::still_waits(listener.as_fd(), &question);
         let by_bounds = self.bounds.decide(question.call, tree).map(Decision::Now);
-        let decision = by_bounds.or_else(|| self.guard.as_mut()?.decide(&question, &waits));
+        let decision = by_bounds.or_else(|| self.guarded(&question));
         let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
             Decision::Now(answer) => answer,
             Decision::Later(_) if self.is_full() => Answer::Fail(libc::EMFILE),
@@ -85,21 +93,74 @@ impl Questions {
                 self.waiting.push((question, pipe));
                 return;
             }
+            Decision::Again => {
+                self.since.get_or_insert_with(Instant::now);
+                self.giving_way.push_back(question);
+                return;
+            }
         };
         // Fails when who asked is gone, which is as well.
         let _ = sys::answer(self.listener.as_fd(), &question, answer);
     }
 
+    fn guarded(&mut self, question: &Question) -> Option<Decision> {
+        let listener = self.listener.as_fd();
+        self.guard.as_mut()?.decide(question, &|| sys::still_waits(listener, question))
+    }
+
     /// Whether nobody else can wait.
     fn is_full(&mut self) -> bool {
         if self.waiting.len() >= MAX_WAITING {
-            self.retry();
+            self.retry_pipes();
         }
         self.waiting.len() >= MAX_WAITING
     }
 
     /// Answers those who waited, and need not any more. When to do so again, where somebody waits.
     pub(super) fn retry(&mut self) -> Option<Duration> {
+        let (pipes, moves) = (self.retry_pipes(), self.retry_moves());
+        pipes.into_iter().chain(moves).min()
+    }
+
+    /// Those who gave way to another command's start.
+    fn retry_moves(&mut self) -> Option<Duration> {
+        let since = self.since?;
+        let until = Instant::now() + TIME_AT_ONCE;
+        while let Some(question) = self.giving_way.front().copied() {
+            if sys::still_waits(self.listener.as_fd(), &question) {
+                match self.guarded(&question) {
+                    Some(Decision::Again) => {
+                        if since.elapsed() >= GIVE_WAY_TIME {
+                            self.insist(true);
+                        }
+                        return Some(START_RETRY_TIME);
+                    }
+                    Some(Decision::Now(answer)) => {
+                        let _ = sys::answer(self.listener.as_fd(), &question, answer);
+                    }
+                    // No move waits for a pipe, and all are asked about.
+                    Some(Decision::Later(_)) | None => {
+                        let _ = sys::answer(self.listener.as_fd(), &question, Answer::Fail(libc::EIO));
+                    }
+                }
+            }
+            self.giving_way.pop_front();
+            if Instant::now() >= until {
+                return Some(Duration::ZERO);
+            }
+        }
+        self.insist(false);
+        self.since = None;
+        None
+    }
+
+    fn insist(&self, insists: bool) {
+        if let Some(guard) = &self.guard {
+            guard.insist_on_moves(insists);
+        }
+    }
+
+    fn retry_pipes(&mut self) -> Option<Duration> {
         let listener = self.listener.as_fd();
         self.waiting.retain(|(question, pipe)| {
             if !sys::still_waits(listener, question) {

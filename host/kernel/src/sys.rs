@@ -398,7 +398,7 @@ const JUMP_IF_BITS: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// A thread that waits for an answer.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Question {
     /// What the kernel tells questions apart by.
     pub id: u64,

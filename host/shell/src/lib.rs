@@ -23,6 +23,7 @@ mod protect;
 mod request;
 mod run;
 pub mod scratch;
+mod starts;
 mod survey;
 
 use std::borrow::Cow;
@@ -242,6 +243,8 @@ impl Shell {
         profile: &Profile,
         request: &Request,
     ) -> Result<Started, ShellError> {
+        // Without a sandbox nothing is looked for.
+        let moves = (cell.tier != Tier::None).then(|| starts::begin(&self.site().own_home)).transpose()?;
         let Rules { covers, granted, unseen, reopened } = cell.special(self.site())?;
         let command = CommandSpec {
             command: request.command.clone(),
@@ -254,7 +257,7 @@ impl Shell {
             areas: area::exposed(&cell.plan.areas),
             granted,
         };
-        let mut running = cell.cell.run(command, None)?;
+        let mut running = cell.cell.run(command, None, moves.as_ref())?;
         running.wait_until_started()?;
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();

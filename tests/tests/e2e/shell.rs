@@ -7,6 +7,7 @@ mod configurations;
 mod exchanged;
 mod git;
 mod home;
+mod moves;
 mod network;
 mod output;
 mod plan;

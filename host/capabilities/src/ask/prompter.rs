@@ -179,7 +179,8 @@ impl Prompter {
             landlock_at_most: None,
         };
         let built = Cell::build(&HELPER, &spec).map_err(|error| error.to_string())?;
-        let mut running = built.run(command(call, at.person)?, None).map_err(|error| error.to_string())?;
+        let mut running =
+            built.run(command(call, at.person)?, None, None).map_err(|error| error.to_string())?;
         running.wait_until_started().map_err(|error| error.to_string())?;
         let mut output = Vec::new();
         let mut stopped = false;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::tree::Processes;
 use super::{Running, SANDBOX_EXEC};
 use crate::followed::Followed;
+use crate::moves::Moves;
 use crate::seam::{Bell, CellError, Helper};
 use crate::seatbelt;
 use crate::wire::{CellSpec, CommandSpec, Fault, Network, Tier};
@@ -65,7 +66,12 @@ impl Cell {
 
     /// Starts a command. Its standard input is nothing.
     #[allow(clippy::needless_pass_by_value)] // as where it is sent away
-    pub fn run(&self, call: CommandSpec, _: Option<Bell<'_>>) -> Result<Running, CellError> {
+    pub fn run(
+        &self,
+        call: CommandSpec,
+        _: Option<Bell<'_>>,
+        _: Option<&Moves>,
+    ) -> Result<Running, CellError> {
         let mark = mark();
         let profile = seatbelt::profile(&self.spec, &call, &mark, self.proxy_port)?;
         self.start(&call, &profile, &mark).map_err(CellError::helper)

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use scorpiox_windows::job::{Job, Limits};
 
 use super::Running;
+use crate::moves::Moves;
 use crate::seam::{Bell, CellError, Helper};
 use crate::wire::{CellSpec, CommandSpec, Fault, Tier};
 
@@ -67,7 +68,12 @@ impl Cell {
 
     /// Starts a command. Its standard input is nothing.
     #[allow(clippy::needless_pass_by_value)] // as where it is sent away
-    pub fn run(&self, call: CommandSpec, _: Option<Bell<'_>>) -> Result<Running, CellError> {
+    pub fn run(
+        &self,
+        call: CommandSpec,
+        _: Option<Bell<'_>>,
+        _: Option<&Moves>,
+    ) -> Result<Running, CellError> {
         if call.command.encode_utf16().count() > MOST_UNITS {
             let why = format!("it has more than {MOST_UNITS} characters; write it to a file and run that");
             return Err(Fault::new("passing the command on", why).into());

@@ -295,7 +295,7 @@ impl Bed {
             meanwhile();
         }
         let input = self.input.take();
-        let mut running = self.cell().run(order, input.as_ref().map(AsFd::as_fd))?;
+        let mut running = self.cell().run(order, input.as_ref().map(AsFd::as_fd), None)?;
         running.wait_until_started()?;
         Ok(running)
     }

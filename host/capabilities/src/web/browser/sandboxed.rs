@@ -269,7 +269,7 @@ fn cell(tier: Tier, operator: &Operator, program: &Path) -> Result<(Cell, Scratc
 fn start_in(tier: Tier, operator: &Operator, router: &Arc<Router>, program: &Path) -> Result<Warm, String> {
     let (mut cell, scratch) = cell(tier, operator, program).map_err(|error| error.to_string())?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-    let running = cell.run(command(program), Some(theirs.as_fd())).map_err(|error| error.to_string());
+    let running = cell.run(command(program), Some(theirs.as_fd()), None).map_err(|error| error.to_string());
     let mut running = running?;
     drop(theirs);
     running.wait_until_started().map_err(|error| error.to_string())?;
