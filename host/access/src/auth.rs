@@ -12,7 +12,7 @@ pub enum Auth {
     /// By one of these tokens, each of which has a name.
     Tokens(BTreeMap<String, Sourced<Token>>),
     /// By a JWT of an issuer.
-    Jwt(Box<Jwt>),
+    Jwt(Box<Issuers>),
     /// Not at all: whoever reaches the port may call.
     Nothing,
 }
@@ -28,15 +28,28 @@ pub struct Token {
     pub groups: BTreeSet<String>,
 }
 
+/// Whose JWT are good, and tokens beside them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issuers {
+    /// The issuers: one without a name, or some that each have another name and another address.
+    pub all: Vec<Sourced<Jwt>>,
+    /// Tokens of this server's own, beside issuers that have names.
+    pub tokens: BTreeMap<String, Sourced<Token>>,
+}
+
 /// Which JWT are good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jwt {
+    /// Its name in the policy; none where it is the only one, and there are no tokens beside it.
+    pub name: Option<String>,
     /// Who makes them: their `iss`, to the letter.
     pub issuer: String,
     /// For whom they have to be: one of these in `aud`.
     pub audiences: Vec<String>,
     /// Where the keys of the issuer are.
     pub keys: KeysFrom,
+    /// The file with the authorities that vouch for the address of the keys, instead of those whom the system trusts.
+    pub ca: Option<String>,
     /// What they may be signed with.
     pub algorithms: Vec<Algorithm>,
     /// How far clocks may differ, in seconds.
@@ -45,6 +58,38 @@ pub struct Jwt {
     pub scopes: BTreeSet<String>,
     /// The claim with the groups of the subject, if they count.
     pub groups_claim: Option<String>,
+    /// The claim with the name that people know the subject by, for the audit.
+    pub name_claim: Option<String>,
+}
+
+impl Auth {
+    /// Tokens that the policy has the hashes of.
+    pub fn tokens(&self) -> Option<&BTreeMap<String, Sourced<Token>>> {
+        match self {
+            Self::Tokens(tokens) => Some(tokens),
+            Self::Jwt(issuers) => Some(&issuers.tokens),
+            Self::OwnToken | Self::Nothing => None,
+        }
+    }
+
+    /// The issuers of JWT.
+    pub fn issuers(&self) -> &[Sourced<Jwt>] {
+        match self {
+            Self::Jwt(issuers) => &issuers.all,
+            Self::OwnToken | Self::Tokens(_) | Self::Nothing => &[],
+        }
+    }
+}
+
+impl Jwt {
+    /// What a rule calls a subject, a group or a scope of this issuer: after its name, where it has one, so that no other issuer
+    /// and no token can have the same. No name of an issuer or a token has a colon.
+    pub fn qualified(&self, word: &str) -> String {
+        match &self.name {
+            Some(name) => format!("{name}:{word}"),
+            None => word.to_owned(),
+        }
+    }
 }
 
 /// Where the keys of an issuer are: a JSON Web Key Set.

@@ -81,9 +81,7 @@ impl HttpPolicy {
     /// Who a name is, as far as the policy knows it.
     pub fn principal(&self, name: &str) -> Principal {
         let mut principal = Principal::named(name);
-        if let Auth::Tokens(tokens) = &self.auth.value
-            && let Some(token) = tokens.get(name)
-        {
+        if let Some(token) = self.auth.value.tokens().and_then(|tokens| tokens.get(name)) {
             (principal.scopes, principal.groups) = (token.value.scopes.clone(), token.value.groups.clone());
         }
         principal

@@ -20,7 +20,7 @@ mod rules;
 mod served;
 mod who;
 
-pub use auth::{Algorithm, Auth, Jwt, KeysFrom, Token};
+pub use auth::{Algorithm, Auth, Issuers, Jwt, KeysFrom, Token};
 pub use http::{HttpPolicy, ObservePolicy, Tls};
 pub use limits::{LimitRule, LimitsPolicy};
 pub use notes::{Note, notes, open_to_all};

@@ -1,9 +1,11 @@
 //! The tables, as they would be written, each line with its source.
 
+use std::collections::BTreeMap;
+
 use scorpiox_document::{Page, quote, show_size};
 use scorpiox_rules::{NamePattern, Source, Sourced};
 
-use crate::auth::{Auth, Jwt, KeysFrom};
+use crate::auth::{Auth, Jwt, KeysFrom, Token};
 use crate::http::{HttpPolicy, ObservePolicy};
 use crate::limits::LimitsPolicy;
 use crate::rules::AccessPolicy;
@@ -71,23 +73,33 @@ fn auth(page: &mut Page, auth: &Sourced<Auth>) {
     match &auth.value {
         Auth::OwnToken => page.line("kind = \"token\"", source),
         Auth::Nothing => page.line("kind = \"none\"", source),
-        Auth::Jwt(said) => {
+        Auth::Jwt(issuers) => {
             page.line("kind = \"jwt\"", source);
-            jwt(page, said, source);
+            for issuer in &issuers.all {
+                if let Some(name) = &issuer.value.name {
+                    page.header(&format!("http.auth.issuers.{}", quote(name)), issuer.source);
+                }
+                jwt(page, &issuer.value, issuer.source);
+            }
+            tokens(page, &issuers.tokens);
         }
-        Auth::Tokens(tokens) => {
+        Auth::Tokens(named) => {
             page.line("kind = \"token\"", source);
-            if tokens.is_empty() {
+            if named.is_empty() {
                 page.header("http.auth.tokens", source);
             }
-            for (name, token) in tokens {
-                page.header(&format!("http.auth.tokens.{}", quote(name)), token.source);
-                let hash = token.value.sha256.iter().map(|byte| format!("{byte:02x}"));
-                page.line(&format!("sha256 = \"{}\"", hash.collect::<String>()), token.source);
-                words(page, "scopes", &token.value.scopes, token.source);
-                words(page, "groups", &token.value.groups, token.source);
-            }
+            tokens(page, named);
         }
+    }
+}
+
+fn tokens(page: &mut Page, tokens: &BTreeMap<String, Sourced<Token>>) {
+    for (name, token) in tokens {
+        page.header(&format!("http.auth.tokens.{}", quote(name)), token.source);
+        let hash = token.value.sha256.iter().map(|byte| format!("{byte:02x}"));
+        page.line(&format!("sha256 = \"{}\"", hash.collect::<String>()), token.source);
+        words(page, "scopes", &token.value.scopes, token.source);
+        words(page, "groups", &token.value.groups, token.source);
     }
 }
 
@@ -98,12 +110,17 @@ fn jwt(page: &mut Page, jwt: &Jwt, source: Source) {
         KeysFrom::File(path) => page.line(&format!("jwks_file = {}", quote(path)), source),
         KeysFrom::Url(url) => page.line(&format!("jwks_url = {}", quote(url)), source),
     }
+    if let Some(ca) = &jwt.ca {
+        page.line(&format!("ca = {}", quote(ca)), source);
+    }
     let algorithms: Vec<_> = jwt.algorithms.iter().map(|algorithm| algorithm.name().to_owned()).collect();
     words(page, "algorithms", &algorithms, source);
     page.line(&format!("clock_skew = {}", jwt.clock_skew), source);
     words(page, "scopes", &jwt.scopes, source);
-    if let Some(claim) = &jwt.groups_claim {
-        page.line(&format!("groups_claim = {}", quote(claim)), source);
+    for (key, claim) in [("groups_claim", &jwt.groups_claim), ("name_claim", &jwt.name_claim)] {
+        if let Some(claim) = claim {
+            page.line(&format!("{key} = {}", quote(claim)), source);
+        }
     }
 }
 

@@ -97,6 +97,16 @@ impl ClientName {
         self.principal = Some(Arc::from(key));
         self
     }
+
+    /// The same, with the name that people know the principal by.
+    #[must_use]
+    pub fn known_as(mut self, shown: Option<&str>) -> Self {
+        if let Some(shown) = shown {
+            self.json.extend_from_slice(b",\"principal_name\":");
+            push_string(&mut self.json, &clean(shown, MAX_NAME_BYTES));
+        }
+        self
+    }
 }
 
 /// What is the same in all lines of a server, written once.
@@ -336,6 +346,10 @@ mod tests {
             (&with["client"]["name"], &with["principal"], &with["issuer"], &with["tool"]),
             (&json!("claude"), &json!("ann"), &json!("https://login.example.com"), &json!("TaskManager"))
         );
+        let named = ClientName::unknown().used_by("1234", None, "key").known_as(Some("Ann Smith"));
+        let named: &ClientName = Box::leak(Box::new(named));
+        let with = line(None, |entry| entry.client = Some(named));
+        assert_eq!((&with["principal"], &with["principal_name"]), (&json!("1234"), &json!("Ann Smith")));
         let nameless: &ClientName = Box::leak(Box::new(ClientName::unknown().used_by("ci", None, "ci")));
         let with = line(None, |entry| entry.client = Some(nameless));
         assert_eq!(

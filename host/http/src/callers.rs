@@ -1,6 +1,6 @@
 //! Who calls: what a request shows, and whom that is known to be.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use std::time::Duration;
 use hyper::HeaderMap;
 use hyper::header;
 use parking_lot::Mutex;
-use scorpiox_access::{Auth, HttpPolicy, Jwt, Principal};
+use scorpiox_access::{Auth, HttpPolicy, Jwt, Principal, Token};
 use scorpiox_issuer::Issuer;
-use scorpiox_jwt::{Claims, Expected, JwtError, Keys, verify};
+use scorpiox_jwt::{Claims, Expected, JwtError, Keys, named_issuer, verify};
+use scorpiox_policy::Sourced;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -56,9 +57,17 @@ pub(crate) enum Callers {
 }
 
 pub(crate) struct Issued {
+    issuers: Vec<Trusted>,
+    /// Tokens of this server's own, beside the issuers.
+    tokens: Vec<(Digest256, Arc<Principal>)>,
+    /// Each with the issuer that vouches for it, by its place among the issuers.
+    known: Mutex<HashMap<Digest256, (usize, Known)>>,
+}
+
+/// An issuer, and its keys: nothing but its own tokens is ever checked with these.
+struct Trusted {
     jwt: Jwt,
-    issuer: Arc<Issuer>,
-    known: Mutex<HashMap<Digest256, Known>>,
+    keys: Arc<Issuer>,
 }
 
 /// Who is known to call.
@@ -89,27 +98,22 @@ impl Callers {
     pub(crate) fn of(
         policy: &HttpPolicy,
         files: &Files,
-        issuer: impl FnOnce(&Jwt) -> io::Result<Arc<Issuer>>,
+        issuer: impl Fn(&Jwt) -> io::Result<Arc<Issuer>>,
     ) -> io::Result<Self> {
         Ok(match &policy.auth.value {
             Auth::OwnToken => {
                 Self::Tokens(vec![(digest(&files.token()?), Arc::new(Principal::named(OWNER)))])
             }
-            Auth::Tokens(tokens) => Self::Tokens(
-                tokens
-                    .iter()
-                    .map(|(name, token)| {
-                        let (scopes, groups) = (token.value.scopes.clone(), token.value.groups.clone());
-                        let principal = Principal { scopes, groups, ..Principal::named(name) };
-                        (token.value.sha256, Arc::new(principal))
-                    })
-                    .collect(),
-            ),
-            Auth::Jwt(jwt) => Self::Issued(Box::new(Issued {
-                issuer: issuer(jwt)?,
-                jwt: (**jwt).clone(),
-                known: Mutex::default(),
-            })),
+            Auth::Tokens(tokens) => Self::Tokens(named(tokens)),
+            Auth::Jwt(issuers) => {
+                let trusted =
+                    |jwt: &Sourced<Jwt>| Ok(Trusted { keys: issuer(&jwt.value)?, jwt: jwt.value.clone() });
+                Self::Issued(Box::new(Issued {
+                    issuers: issuers.all.iter().map(trusted).collect::<io::Result<_>>()?,
+                    tokens: named(&issuers.tokens),
+                    known: Mutex::default(),
+                }))
+            }
             Auth::Nothing => Self::Everybody(Arc::new(Principal::named(ANYBODY))),
         })
     }
@@ -144,12 +148,8 @@ impl Callers {
         let digest = digest(token);
         match self {
             Self::Everybody(_) => None,
-            // All are compared, so that the time says nothing of which.
-            Self::Tokens(tokens) => tokens.iter().fold(None, |found, (known, principal)| {
-                if bool::from(known.ct_eq(&digest)) { Some(Known::always(principal)) } else { found }
-            }),
-            // The keys of its issuer may be others by now.
-            Self::Issued(issued) => issued.known(&digest).filter(|_| issued.issuer.is_current()),
+            Self::Tokens(tokens) => among(tokens, &digest),
+            Self::Issued(issued) => among(&issued.tokens, &digest).or_else(|| issued.known(&digest)),
         }
     }
 
@@ -167,51 +167,79 @@ impl Callers {
 
 impl Issued {
     fn known(&self, digest: &Digest256) -> Option<Known> {
-        // What the issuer took back is known no more.
+        let (number, known) = self.remembered(digest)?;
+        // The keys of its issuer may be others by now.
+        let is_good = known.until.is_none_or(|until| now() < until) && self.issuers[number].keys.is_current();
+        is_good.then_some(known)
+    }
+
+    fn remembered(&self, digest: &Digest256) -> Option<(usize, Known)> {
         let mut known = self.known.lock();
-        if self.issuer.has_news() {
-            known.clear();
+        for (number, issuer) in self.issuers.iter().enumerate() {
+            // What an issuer took back is known no more.
+            if issuer.keys.has_news() {
+                known.retain(|_, (of, _)| *of != number);
+            }
         }
-        known.get(digest).filter(|known| known.until.is_none_or(|until| now() < until)).cloned()
+        known.get(digest).cloned()
     }
 
     async fn identify(&self, token: &str) -> Result<Known, Unknown> {
-        let mut keys = self.keys().await?;
-        let mut claims = self.verified(token, &keys);
-        if claims == Err(JwtError::UnknownKey) && self.issuer.look_again().await {
-            keys = self.keys().await?;
-            claims = self.verified(token, &keys);
+        let not_good = |error: JwtError| Unknown::NotGood(error.to_string());
+        // Its `iss` decides with whose keys it is checked, and nothing else does: these have to have signed that.
+        let named = named_issuer(token).map_err(not_good)?;
+        let found = self.issuers.iter().position(|issuer| issuer.jwt.issuer == named);
+        let number = found.ok_or_else(|| not_good(JwtError::of_another(&named)))?;
+        let issuer = &self.issuers[number];
+        let mut keys = issuer.keys().await?;
+        let mut claims = issuer.verified(token, &keys);
+        if claims == Err(JwtError::UnknownKey) && issuer.keys.look_again().await {
+            keys = issuer.keys().await?;
+            claims = issuer.verified(token, &keys);
         }
-        let claims = claims.map_err(|error| Unknown::NotGood(error.to_string()))?;
-        if !self.jwt.scopes.is_subset(&claims.scopes) {
-            return Err(Unknown::Insufficient(self.jwt.scopes.clone()));
+        let claims = claims.map_err(not_good)?;
+        if !issuer.jwt.scopes.is_subset(&claims.scopes) {
+            return Err(Unknown::Insufficient(issuer.jwt.scopes.clone()));
         }
-        let principal = Arc::new(Principal {
-            name: claims.subject,
-            issuer: Some(self.jwt.issuer.clone()),
-            groups: claims.groups,
-            scopes: claims.scopes,
-        });
-        let until = claims.expires.saturating_add(self.jwt.clock_skew);
-        let caller = Known { principal, until: Some(until) };
+        let until = claims.expires.saturating_add(issuer.jwt.clock_skew);
+        let caller = Known { principal: Arc::new(issuer.principal(claims)), until: Some(until) };
+        self.remember(digest(token), number, &keys, &caller);
+        Ok(caller)
+    }
+
+    /// Remembers a token of an issuer that was checked with these keys.
+    fn remember(&self, token: Digest256, number: usize, keys: &Arc<Keys>, caller: &Known) {
         let mut known = self.known.lock();
         // Whoever takes other keys has all be forgotten that were known by these.
-        if !self.issuer.has(&keys) {
-            return Ok(caller);
+        if !self.issuers[number].keys.has(keys) {
+            return;
         }
         if known.len() >= MAX_KNOWN {
             let now = now();
-            known.retain(|_, known| known.until.is_none_or(|until| now < until));
+            known.retain(|_, (_, known)| known.until.is_none_or(|until| now < until));
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
         }
-        known.insert(digest(token), caller.clone());
-        Ok(caller)
+        known.insert(token, (number, caller.clone()));
+    }
+}
+
+impl Trusted {
+    async fn keys(&self) -> Result<Arc<Keys>, Unknown> {
+        self.keys.keys().await.map_err(|_| Unknown::Unavailable)
     }
 
-    async fn keys(&self) -> Result<Arc<Keys>, Unknown> {
-        self.issuer.keys().await.map_err(|_| Unknown::Unavailable)
+    /// Who a token of this issuer is of.
+    fn principal(&self, claims: Claims) -> Principal {
+        let all = |words: BTreeSet<String>| words.iter().map(|word| self.jwt.qualified(word)).collect();
+        Principal {
+            name: self.jwt.qualified(&claims.subject),
+            issuer: Some(self.jwt.issuer.clone()),
+            shown: claims.shown,
+            groups: all(claims.groups),
+            scopes: all(claims.scopes),
+        }
     }
 
     fn verified(&self, token: &str, keys: &Keys) -> Result<Claims, JwtError> {
@@ -221,9 +249,27 @@ impl Issued {
             now: now(),
             clock_skew: self.jwt.clock_skew,
             groups_claim: self.jwt.groups_claim.as_deref(),
+            name_claim: self.jwt.name_claim.as_deref(),
         };
         verify(token, keys, &self.jwt.algorithms, &expected)
     }
+}
+
+/// The tokens of a policy, and whose each is.
+fn named(tokens: &BTreeMap<String, Sourced<Token>>) -> Vec<(Digest256, Arc<Principal>)> {
+    let one = |(name, token): (&String, &Sourced<Token>)| {
+        let (scopes, groups) = (token.value.scopes.clone(), token.value.groups.clone());
+        let principal = Principal { scopes, groups, ..Principal::named(name) };
+        (token.value.sha256, Arc::new(principal))
+    };
+    tokens.iter().map(one).collect()
+}
+
+/// Whose of these a token is. All are compared, so that the time says nothing of which.
+fn among(tokens: &[(Digest256, Arc<Principal>)], digest: &Digest256) -> Option<Known> {
+    tokens.iter().fold(None, |found, (known, principal)| {
+        if bool::from(known.ct_eq(digest)) { Some(Known::always(principal)) } else { found }
+    })
 }
 
 /// The token of an `Authorization` header.

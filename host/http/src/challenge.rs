@@ -18,7 +18,11 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 pub(crate) struct Challenge {
     /// What clients call the server, without the path of the endpoint; none where tokens are given by hand.
     base: Option<Base>,
-    issuer: String,
+    /// The address of each issuer, and what rules put before its scopes: nothing, where it has no name.
+    issuers: Vec<(String, String)>,
+    /// The scopes that every token needs, whoever issued it.
+    needed: BTreeSet<String>,
+    /// Those that tokens of some issuer need.
     scopes: BTreeSet<String>,
     /// Where a token comes from that is given by hand.
     hint: &'static str,
@@ -34,19 +38,25 @@ struct Base {
 impl Challenge {
     /// That of a policy.
     pub(crate) fn of(policy: &HttpPolicy) -> Self {
-        let Auth::Jwt(jwt) = &policy.auth.value else {
+        let issuers = policy.auth.value.issuers();
+        if issuers.is_empty() {
             let hint = match policy.auth.value {
                 Auth::OwnToken => "; `scorpiox-code config --http` prints it",
                 _ => "; who runs the server gives you one",
             };
-            return Self { base: None, issuer: String::new(), scopes: BTreeSet::new(), hint };
-        };
+            let (needed, scopes) = (BTreeSet::new(), BTreeSet::new());
+            return Self { base: None, issuers: Vec::new(), needed, scopes, hint };
+        }
         let base = policy.url.as_ref().and_then(|url| {
             let parsed = url::Url::parse(&url.value).ok()?;
             let prefix = parsed.path().strip_suffix(PATH)?.to_owned();
             Some(Base { origin: parsed.origin().ascii_serialization(), prefix })
         });
-        Self { base, issuer: jwt.issuer.clone(), scopes: jwt.scopes.clone(), hint: "" }
+        let all = || issuers.iter().map(|jwt| &jwt.value.scopes);
+        let needed = all().cloned().reduce(|one, other| &one & &other).unwrap_or_default();
+        let scopes = all().flatten().cloned().collect();
+        let issuers = issuers.iter().map(|jwt| (jwt.value.issuer.clone(), jwt.value.qualified("")));
+        Self { base, issuers: issuers.collect(), needed, scopes, hint: "" }
     }
 
     /// Whether a path is one at which clients look for that.
@@ -70,7 +80,7 @@ impl Challenge {
         };
         let document = json!({
             "resource": format!("{}{}{endpoint}", base.origin, base.prefix),
-            "authorization_servers": [self.issuer],
+            "authorization_servers": self.issuers.iter().map(|(issuer, _)| issuer).collect::<Vec<_>>(),
             "scopes_supported": self.scopes,
             "bearer_methods_supported": ["header"],
             "resource_name": "scorpiox-code",
@@ -83,12 +93,12 @@ impl Challenge {
         match unknown {
             Unknown::Missing => {
                 let why = format!("a token is needed: Authorization: Bearer TOKEN{}", self.hint);
-                self.refusal(StatusCode::UNAUTHORIZED, path, None, &self.scopes, &why, plain(&why))
+                self.refusal(StatusCode::UNAUTHORIZED, path, None, &self.needed, &why, plain(&why))
             }
             Unknown::NotGood(why) => {
                 let why = format!("{why}{}", self.hint);
                 let kind = Some("invalid_token");
-                self.refusal(StatusCode::UNAUTHORIZED, path, kind, &self.scopes, &why, plain(&why))
+                self.refusal(StatusCode::UNAUTHORIZED, path, kind, &self.needed, &why, plain(&why))
             }
             Unknown::Insufficient(scopes) => {
                 let why = format!("the token lacks a scope: {} needed", words(scopes));
@@ -101,9 +111,26 @@ impl Challenge {
         }
     }
 
-    /// The answer to a call that its principal may not make; `line` is the message that says so.
-    pub(crate) fn deny(&self, path: &str, denial: &AccessDenial, line: Vec<u8>) -> Answer {
-        self.insufficient(path, &denial.scopes, &denial.why, line)
+    /// The answer to a call that its principal, whom this issuer vouches for, may not make; `line` is the message that says so.
+    pub(crate) fn deny(
+        &self,
+        path: &str,
+        issuer: Option<&str>,
+        denial: &AccessDenial,
+        line: Vec<u8>,
+    ) -> Answer {
+        self.insufficient(path, &self.gained(issuer, &denial.scopes), &denial.why, line)
+    }
+
+    /// The scopes that a client has to ask this issuer for, as that calls them; none, where some are not its own to give.
+    fn gained(&self, issuer: Option<&str>, scopes: &BTreeSet<String>) -> BTreeSet<String> {
+        if self.issuers.is_empty() {
+            return scopes.clone();
+        }
+        let own = self.issuers.iter().find(|(known, _)| issuer == Some(known));
+        let Some((_, prefix)) = own else { return BTreeSet::new() };
+        let plain = scopes.iter().map(|scope| scope.strip_prefix(prefix.as_str()).map(str::to_owned));
+        plain.collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The answer to a request whose sender needs other scopes, if any would help.

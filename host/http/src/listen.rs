@@ -115,7 +115,7 @@ impl Server {
         check_files(&policy.http, &workspaces)?;
         let files = Files::of(own_home);
         let fetching = first.app().async_runtime();
-        let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, fetching))?;
+        let callers = Callers::of(&policy.http, &files, |jwt| Issuer::new(jwt, Arc::clone(&fetching)))?;
         let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS))
@@ -250,8 +250,8 @@ pub fn check_policy(workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
     let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
     let policy = first.operator().policy().map_err(io::Error::other)?;
     check_files(&policy.http, workspaces)?;
-    if let Auth::Jwt(jwt) = &policy.http.auth.value {
-        Issuer::new(jwt, first.app().async_runtime())?;
+    for jwt in policy.http.auth.value.issuers() {
+        Issuer::new(&jwt.value, first.app().async_runtime())?;
     }
     policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
     Ok(())
@@ -259,13 +259,13 @@ pub fn check_policy(workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
 
 /// What decides who is let in, and what the server is known by, is nothing for commands to change.
 fn check_files(http: &HttpPolicy, workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
-    let keys = match &http.auth.value {
-        Auth::Jwt(jwt) => match &jwt.keys {
+    let keys = http.auth.value.issuers().iter().flat_map(|jwt| {
+        let keys = match &jwt.value.keys {
             KeysFrom::File(path) => Some(path),
             KeysFrom::Url(_) => None,
-        },
-        _ => None,
-    };
+        };
+        keys.into_iter().chain(&jwt.value.ca)
+    });
     let tls = http.tls.iter().flat_map(|tls| [&tls.value.certificate, &tls.value.key]);
     let ca = http.observe.ca.iter().map(|ca| &ca.value);
     let files: Vec<_> = tls.chain(keys).chain(ca).map(Path::new).collect();

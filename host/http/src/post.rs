@@ -154,7 +154,7 @@ async fn modern_answer(
 /// The answer to a call that is refused for who makes it; `line` is the message that says so.
 fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Vec<u8>) -> Answer {
     match refusal {
-        Refusal::Denied(denial) => endpoint.challenge.deny(&client.path(), denial, line),
+        Refusal::Denied(denial) => endpoint.challenge.deny(&client.path(), client.issuer(), denial, line),
         Refusal::Exceeded(retry_after) => {
             answer::later(answer::json(StatusCode::TOO_MANY_REQUESTS, line), *retry_after)
         }

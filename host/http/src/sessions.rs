@@ -42,6 +42,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Who vouches for its principal; none for tokens of this server's own.
+    pub(crate) fn issuer(&self) -> Option<&str> {
+        self.caller.principal.issuer.as_deref()
+    }
+
     /// The client of one request, or of a session that begins.
     pub(crate) fn new(caller: &Caller, secret: &Secret) -> Arc<Self> {
         let notices = Stream::kept();

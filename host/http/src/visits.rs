@@ -77,7 +77,10 @@ fn record(
 ) -> Result<(), String> {
     let Seen { act, from, path } = seen;
     let key = who.map(Principal::key).unwrap_or_default();
-    let visitor = who.map(|who| Visitor { name: &who.name, issuer: who.issuer.as_deref(), key: &key });
+    let visitor = who.map(|who| {
+        let (issuer, shown) = (who.issuer.as_deref(), who.shown.as_deref());
+        Visitor { name: &who.name, issuer, shown, key: &key }
+    });
     // Lines are written while it ticks.
     let _awake = workspace.app().ticker.begin();
     let visit = Visit { act, from, path, visitor, refused, rule };

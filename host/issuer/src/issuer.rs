@@ -1,8 +1,7 @@
 //! The keys of an issuer, as they are now.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,12 +10,11 @@ use parking_lot::RwLock;
 use scorpiox_access::{Jwt, KeysFrom};
 use scorpiox_executor::AsyncRuntime;
 use scorpiox_jwt::Keys;
-use scorpiox_paths::{Stamp, others_can_change};
-use scorpiox_policy::{HostRule, NetworkRule, Source, Sourced, WebPattern, WebPolicy, WebRule};
-use scorpiox_web::{Fetcher, Method, Request, Waited};
+use scorpiox_paths::Stamp;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
-use url::Url;
+
+use crate::address::{Address, read};
 
 /// How long keys from an address are good before they are asked for again.
 const FRESH_TIME: Duration = Duration::from_mins(10);
@@ -28,10 +26,6 @@ const FILE_STALE_TIME: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_mins(1);
 /// A file that cannot be used is read again no sooner than this.
 const FILE_PAUSE: Duration = Duration::from_secs(1);
-/// How long the issuer may take.
-const FETCH_TIME: Duration = Duration::from_secs(10);
-/// Largest key set, in bytes.
-const MAX_BYTES: usize = 1 << 20;
 
 /// Where keys come from, and those that came.
 pub struct Issuer {
@@ -54,7 +48,7 @@ struct Current {
 
 enum KeySource {
     File(PathBuf),
-    Url(String, Arc<Fetcher>),
+    Url(Address),
 }
 
 impl Issuer {
@@ -62,14 +56,13 @@ impl Issuer {
     ///
     /// # Errors
     ///
-    /// A file that cannot be used.
+    /// A file of keys, or of authorities, that cannot be used.
     pub fn new(jwt: &Jwt, runtime: Arc<AsyncRuntime>) -> io::Result<Arc<Self>> {
         let handle = runtime.handle().map_err(io::Error::other)?.clone();
         let source = match &jwt.keys {
             KeysFrom::File(path) => KeySource::File(path.into()),
             KeysFrom::Url(url) => {
-                let policy = only_to(url).map_err(io::Error::other)?;
-                KeySource::Url(url.clone(), Arc::new(Fetcher::new(policy, runtime)))
+                KeySource::Url(Address::new(url, jwt.ca.as_deref(), runtime).map_err(io::Error::other)?)
             }
         };
         let issuer = Self {
@@ -81,7 +74,7 @@ impl Issuer {
             has_news: AtomicBool::new(false),
         };
         if let KeySource::File(path) = &issuer.source {
-            let (keys, stamp) = read(path).map_err(io::Error::other)?;
+            let (keys, stamp) = keys_in(path).map_err(io::Error::other)?;
             if keys.is_empty() {
                 let why = format!("no key in {} signs with RS256, ES256 or EdDSA", path.display());
                 return Err(io::Error::other(why));
@@ -218,8 +211,8 @@ impl Issuer {
 
     fn find(&self) -> Result<(Keys, Option<Stamp>), String> {
         match &self.source {
-            KeySource::File(path) => read(path).map(|(keys, stamp)| (keys, Some(stamp))),
-            KeySource::Url(url, fetcher) => fetch(url, fetcher).map(|keys| (keys, None)),
+            KeySource::File(path) => keys_in(path).map(|(keys, stamp)| (keys, Some(stamp))),
+            KeySource::Url(address) => address.fetch().map(|keys| (keys, None)),
         }
     }
 }
@@ -228,62 +221,10 @@ fn was_just_now(when: Option<Instant>, pause: Duration) -> bool {
     when.is_some_and(|when| when.elapsed() < pause)
 }
 
-/// What decides who is let in is changed by nobody else.
-fn read(path: &PathBuf) -> Result<(Keys, Stamp), String> {
+fn keys_in(path: &Path) -> Result<(Keys, Stamp), String> {
     let told = |why: &dyn std::fmt::Display| format!("the keys in {} cannot be used: {why}", path.display());
-    let file = File::open(path).map_err(|error| told(&error))?;
-    if let Some(why) = others_can_change(&file).map_err(|error| told(&error))? {
-        return Err(told(&why));
-    }
-    let stamp = Stamp::of(&file.metadata().map_err(|error| told(&error))?);
-    let mut json = Vec::new();
-    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut json).map_err(|error| told(&error))?;
-    if json.len() > MAX_BYTES {
-        return Err(told(&"it is larger than 1 MiB"));
-    }
-    Keys::parse(&json).map(|keys| (keys, stamp)).map_err(|error| told(&error))
-}
-
-fn fetch(url: &str, fetcher: &Fetcher) -> Result<Keys, String> {
-    let told = |why: &dyn std::fmt::Display| format!("the keys at {url} cannot be used: {why}");
-    let mut pending = fetcher.pending(None).map_err(|error| told(&error))?;
-    pending.begin(Request {
-        method: Method::Get,
-        url: url.to_owned(),
-        headers: vec![("accept".to_owned(), "application/jwk-set+json, application/json".to_owned())],
-        body: Vec::new(),
-        timeout: FETCH_TIME,
-        cached: false,
-    });
-    let response = match pending.next(FETCH_TIME, None) {
-        Waited::Finished(_, response) => response.map_err(|error| told(&error))?,
-        Waited::Nothing | Waited::Stopped => return Err(told(&"nothing came in time")),
-    };
-    if response.status != 200 {
-        return Err(told(&format!("the status is {}", response.status)));
-    }
-    if response.body.len() > MAX_BYTES {
-        return Err(told(&"it is larger than 1 MiB"));
-    }
-    Keys::parse(&response.body).map_err(|error| told(&error))
-}
-
-/// To the host of that address alone. The operator named it, so that it may be in a private network.
-fn only_to(url: &str) -> Result<WebPolicy, String> {
-    let parsed = Url::parse(url).ok();
-    let host =
-        parsed.as_ref().and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
-    let (host, port) = host.ok_or_else(|| format!("{url} has no host"))?;
-    let networks = ["0.0.0.0/0", "::/0"].map(|network| NetworkRule::parse(network, Source::Builtin));
-    let networks = networks.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-    let rule = HostRule::parse(&format!("{host}:{port}"), Source::Builtin);
-    let pattern = WebPattern::Host(rule.map_err(|error| error.to_string())?);
-    Ok(WebPolicy {
-        allow: vec![WebRule { pattern, source: Source::Builtin }],
-        allow_private: networks,
-        enabled: Sourced::builtin(true),
-        ..scorpiox_policy::Policy::builtin().web
-    })
+    let (json, about) = read(path).map_err(|error| told(&error))?;
+    Keys::parse(&json).map(|keys| (keys, Stamp::of(&about))).map_err(|error| told(&error))
 }
 
 #[cfg(test)]
@@ -300,13 +241,16 @@ mod tests {
         listener.set_nonblocking(true).expect("a mode");
         let url = format!("http://{}/keys", listener.local_addr().expect("an address"));
         let jwt = Jwt {
+            name: None,
             issuer: "https://id.example.com".to_owned(),
             audiences: vec!["https://mcp.example.com".to_owned()],
             keys: KeysFrom::Url(url),
+            ca: None,
             algorithms: Vec::new(),
             clock_skew: 0,
             scopes: BTreeSet::new(),
             groups_claim: None,
+            name_claim: None,
         };
         let issuer = Issuer::new(&jwt, Arc::default()).expect("an issuer");
         issuer.take(Keys::parse(br#"{"keys":[]}"#).expect("keys"), None);

@@ -12,7 +12,7 @@ use crate::token::JwtError;
 const MAX_SUBJECT_BYTES: usize = 255;
 /// Audiences that an error names, and characters of each.
 const MAX_SHOWN: usize = 3;
-const MAX_SHOWN_CHARS: usize = 200;
+pub(crate) const MAX_SHOWN_CHARS: usize = 200;
 /// Most groups and scopes that are read.
 const MAX_WORDS: usize = 1000;
 
@@ -29,6 +29,8 @@ pub struct Expected<'a> {
     pub clock_skew: u64,
     /// The claim with the groups of its subject.
     pub groups_claim: Option<&'a str>,
+    /// The claim with the name that people know its subject by.
+    pub name_claim: Option<&'a str>,
 }
 
 /// What a token says of who shows it.
@@ -36,6 +38,8 @@ pub struct Expected<'a> {
 pub struct Claims {
     /// Who that is.
     pub subject: String,
+    /// The name that people know it by, where the issuer says one that can be read.
+    pub shown: Option<String>,
     /// What it is good for.
     pub scopes: BTreeSet<String>,
     /// The groups that its subject is in.
@@ -47,9 +51,7 @@ pub struct Claims {
 impl Claims {
     pub(crate) fn read(payload: &Object, expected: &Expected<'_>) -> Result<Self, JwtError> {
         if payload.text("iss") != Some(expected.issuer) {
-            return Err(JwtError::Issuer(
-                payload.text("iss").unwrap_or_default().chars().take(MAX_SHOWN_CHARS).collect(),
-            ));
+            return Err(JwtError::of_another(payload.text("iss").unwrap_or_default()));
         }
         let audiences = words(payload, "aud", |text| vec![text])?;
         if !audiences.iter().any(|audience| expected.audiences.contains(audience)) {
@@ -78,7 +80,12 @@ impl Claims {
             Some(claim) => words(payload, claim, |text| vec![text])?,
             None => BTreeSet::new(),
         };
-        Ok(Self { subject: subject.to_owned(), scopes, groups, expires })
+        // Nothing is decided by it: one that cannot be read is left out.
+        let shown = expected.name_claim.and_then(|claim| payload.text(claim)).map(str::trim);
+        let is_shown =
+            |name: &&str| !name.is_empty() && name.len() <= MAX_SUBJECT_BYTES && !name.contains(is_unsafe);
+        let shown = shown.filter(is_shown).map(str::to_owned);
+        Ok(Self { subject: subject.to_owned(), shown, scopes, groups, expires })
     }
 }
 

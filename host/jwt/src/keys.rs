@@ -1,13 +1,16 @@
 //! The keys of an issuer.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
 };
 use scorpiox_access::Algorithm;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::claims::MAX_SHOWN_CHARS;
 use crate::object::Object;
 
 /// Most keys of a set: issuers have a few.
@@ -20,7 +23,10 @@ const COORDINATE_BYTES: usize = 32;
 pub enum KeysError {
     /// It is no JSON Web Key Set.
     #[error("it is no JSON Web Key Set: {0}")]
-    NoSet(&'static str),
+    NoSet(String),
+    /// Two of its keys have the same `kid`.
+    #[error("two of its keys have the `kid` {0:?}")]
+    Twice(String),
 }
 
 /// A set of keys.
@@ -41,15 +47,21 @@ enum Material {
 }
 
 impl Keys {
-    /// Reads a set. Keys that are for something else are passed over.
+    /// Reads a set. Keys that are for something else are passed over; a name that comes twice, or two keys with one `kid`, make
+    /// it unusable as a whole: which of them is meant is not for this program to guess.
     pub fn parse(json: &[u8]) -> Result<Self, KeysError> {
-        let set: Value = serde_json::from_slice(json).map_err(|_| KeysError::NoSet("it is no JSON"))?;
-        let keys =
-            set.get("keys").and_then(Value::as_array).ok_or(KeysError::NoSet("it has no list `keys`"))?;
+        let set = Object::read(json).map_err(KeysError::NoSet)?;
+        let keys = set.0.get("keys").and_then(Value::as_array);
+        let keys = keys.ok_or_else(|| KeysError::NoSet("it has no list `keys`".to_owned()))?;
         if keys.len() > MAX_KEYS {
-            return Err(KeysError::NoSet("it has more than 100 keys"));
+            return Err(KeysError::NoSet(format!("it has more than {MAX_KEYS} keys")));
         }
-        Ok(Self(keys.iter().filter_map(Key::read).collect()))
+        let keys: Vec<_> = keys.iter().filter_map(Value::as_object).filter_map(Key::read).collect();
+        let mut ids = BTreeSet::new();
+        if let Some(twice) = keys.iter().filter_map(|key| key.id.as_deref()).find(|id| !ids.insert(*id)) {
+            return Err(KeysError::Twice(twice.chars().take(MAX_SHOWN_CHARS).collect()));
+        }
+        Ok(Self(keys))
     }
 
     /// Whether no token can be signed with any of them: an issuer that takes all back says so.
@@ -67,19 +79,19 @@ impl Keys {
 
 impl Key {
     /// None for one that signs nothing, or with something else.
-    fn read(json: &Value) -> Option<Self> {
-        let key = Object::parse(json.to_string().as_bytes())?;
-        let bytes = |name| URL_SAFE_NO_PAD.decode(key.text(name)?).ok();
+    fn read(key: &Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| key.get(name).and_then(Value::as_str);
+        let bytes = |name| URL_SAFE_NO_PAD.decode(text(name)?).ok();
         let coordinate = |name| bytes(name).filter(|bytes| bytes.len() == COORDINATE_BYTES);
-        if key.0.contains_key("use") && key.text("use") != Some("sig") {
+        if key.contains_key("use") && text("use") != Some("sig") {
             return None;
         }
-        if let Some(operations) = key.0.get("key_ops")
+        if let Some(operations) = key.get("key_ops")
             && !operations.as_array()?.iter().any(|operation| operation == "verify")
         {
             return None;
         }
-        let material = match (key.text("kty")?, key.text("crv")) {
+        let material = match (text("kty")?, text("crv")) {
             ("RSA", _) => {
                 // Leading zeros, which some write, are no part of the number.
                 let number = |name| {
@@ -92,10 +104,10 @@ impl Key {
             ("OKP", Some("Ed25519")) => Material::Ed25519(coordinate("x")?),
             _ => return None,
         };
-        if key.0.contains_key("alg") && key.text("alg") != Some(material.algorithm().name()) {
+        if key.contains_key("alg") && text("alg") != Some(material.algorithm().name()) {
             return None;
         }
-        Some(Self { id: key.text("kid").map(str::to_owned), material })
+        Some(Self { id: text("kid").map(str::to_owned), material })
     }
 }
 
@@ -136,8 +148,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_for_something_else_are_passed_over() {
-        let x = URL_SAFE_NO_PAD.encode([7; 32]);
-        let good = json!({ "kty": "OKP", "crv": "Ed25519", "x": x, "kid": "a" });
+        let good = json!({ "kty": "OKP", "crv": "Ed25519", "x": x(7), "kid": "a" });
         let with = |name: &str, value: Value| {
             let mut key = good.clone();
             key[name] = value;
@@ -158,6 +169,55 @@ mod tests {
             let both = json!({ "keys": [other, good] }).to_string();
             assert_eq!(Keys::parse(both.as_bytes()).unwrap().0.len(), 1, "{both}");
         }
+    }
+
+    fn x(byte: u8) -> String {
+        URL_SAFE_NO_PAD.encode([byte; 32])
+    }
+
+    #[test]
+    fn a_set_in_which_a_name_comes_twice_is_refused_as_a_whole() {
+        let key = |more: &str| format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{}","kid":"a"{more}}}"#, x(7));
+        let good = format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{}","kid":"b"}}"#, x(8));
+        let set = |key: &str| Keys::parse(format!(r#"{{"keys":[{good},{key}]}}"#).as_bytes());
+        assert_eq!(set(&key("")).unwrap().0.len(), 2);
+        for (more, name) in [
+            (&*format!(r#","x":"{}""#, x(9)), "x"),
+            (r#","kid":"c""#, "kid"),
+            (r#","use":"enc","use":"sig""#, "use"),
+            // The same name, written otherwise.
+            (r#","\u0078":"""#, "x"),
+            // Of a key that is passed over, and of what nobody reads.
+            (r#","use":"enc","alg":"a","alg":"b""#, "alg"),
+            (r#","more":[{"deep":{"a":1,"a":2}}]"#, "a"),
+        ] {
+            let refused = set(&key(more)).unwrap_err().to_string();
+            assert!(refused.contains(&format!("the name {name:?} comes twice")), "{more}: {refused}");
+        }
+        for twice in [
+            format!(r#"{{"keys":[],"keys":[{good}]}}"#),
+            format!(r#"{{"keys":[{good}],"\u006beys":[]}}"#),
+            format!(r#"{{"keys":[{good}],"a":1,"a":1}}"#),
+        ] {
+            assert!(Keys::parse(twice.as_bytes()).is_err(), "{twice}");
+        }
+    }
+
+    #[test]
+    fn a_set_in_which_two_keys_have_one_kid_is_refused_as_a_whole() {
+        let key = |kid: &str, byte| json!({ "kty": "OKP", "crv": "Ed25519", "x": x(byte), "kid": kid });
+        let curve = json!({ "kty": "EC", "crv": "P-256", "x": x(1), "y": x(2), "kid": "a" });
+        let set = |keys: &[&Value]| Keys::parse(json!({ "keys": keys }).to_string().as_bytes());
+        for other in [&key("a", 8), &key("a", 7), &curve] {
+            let refused = set(&[&key("a", 7), &key("b", 9), other]);
+            assert_eq!(refused, Err(KeysError::Twice("a".to_owned())), "{other}");
+        }
+        // Keys without an identifier, and one that encrypts, are not mistaken for another.
+        let mut nameless = key("a", 8);
+        nameless.as_object_mut().unwrap().remove("kid");
+        let mut encrypts = key("a", 8);
+        encrypts["use"] = json!("enc");
+        assert_eq!(set(&[&key("a", 7), &nameless, &nameless, &encrypts]).unwrap().0.len(), 3);
     }
 
     #[test]

@@ -16,4 +16,4 @@ mod token;
 
 pub use claims::{Claims, Expected};
 pub use keys::{Keys, KeysError};
-pub use token::{JwtError, verify};
+pub use token::{JwtError, named_issuer, verify};

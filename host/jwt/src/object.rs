@@ -1,46 +1,95 @@
-//! JSON objects in which no name comes twice: two readers of one that has such could see different tokens.
+//! JSON in which no name comes twice in an object: two readers of one that has such could see different tokens, or keys.
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// An object.
+/// Characters of a name that an error shows.
+const MAX_SHOWN_CHARS: usize = 40;
+
+/// An object. No object in it has a name twice either.
 #[derive(Debug, Default)]
 pub(crate) struct Object(pub(crate) Map<String, Value>);
 
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Unique)
-    }
-}
-
-struct Unique;
-
-impl<'de> Visitor<'de> for Unique {
-    type Value = Object;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<Object, M::Error> {
-        let mut object = Map::new();
-        while let Some((name, value)) = members.next_entry::<String, Value>()? {
-            if object.insert(name, value).is_some() {
-                return Err(M::Error::custom("a name comes twice"));
-            }
-        }
-        Ok(Object(object))
-    }
-}
-
 impl Object {
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok()
+        Self::read(bytes).ok()
+    }
+
+    /// The same, with the reason why there is none.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
+        match serde_json::from_slice(bytes) {
+            Ok(Unique(Value::Object(members))) => Ok(Self(members)),
+            Ok(_) => Err("it is no JSON object".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
+    }
+}
+
+/// A value in which no object has a name twice.
+struct Unique(Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueVisitor).map(Self)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<Value, S::Error> {
+        let mut list = Vec::new();
+        while let Some(Unique(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<Value, M::Error> {
+        let mut object = Map::new();
+        while let Some((name, Unique(value))) = members.next_entry::<String, Unique>()? {
+            if object.contains_key(&name) {
+                let shown: String = name.chars().take(MAX_SHOWN_CHARS).collect();
+                return Err(M::Error::custom(format_args!("the name {shown:?} comes twice in an object")));
+            }
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
     }
 }

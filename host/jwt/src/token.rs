@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use scorpiox_access::Algorithm;
 
-use crate::claims::{Claims, Expected};
+use crate::claims::{Claims, Expected, MAX_SHOWN_CHARS};
 use crate::keys::Keys;
 use crate::object::Object;
 
@@ -51,6 +51,36 @@ pub enum JwtError {
     Malformed(String),
 }
 
+impl JwtError {
+    /// The error for a token of this issuer, whose tokens are not accepted.
+    pub fn of_another(issuer: &str) -> Self {
+        Self::Issuer(issuer.chars().take(MAX_SHOWN_CHARS).collect())
+    }
+}
+
+/// Returns the `iss` of a token, which nobody vouches for yet: it says whose keys the token is to be checked with.
+/// [`verify`] reads it again, from what those keys signed.
+pub fn named_issuer(token: &str) -> Result<String, JwtError> {
+    let [_, payload, _] = parts(token)?;
+    let payload = Object::parse(&decoded(payload)?).ok_or(JwtError::NoJwt)?;
+    payload.text("iss").map(str::to_owned).ok_or(JwtError::Missing("iss"))
+}
+
+/// Header, payload and signature, encoded.
+fn parts(token: &str) -> Result<[&str; 3], JwtError> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(JwtError::NoJwt);
+    }
+    let mut parts = token.split('.');
+    let found = [parts.next(), parts.next(), parts.next(), parts.next()];
+    let [Some(header), Some(payload), Some(signature), None] = found else { return Err(JwtError::NoJwt) };
+    Ok([header, payload, signature])
+}
+
+fn decoded(part: &str) -> Result<Vec<u8>, JwtError> {
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| JwtError::NoJwt)
+}
+
 /// What a token says, if it is good.
 pub fn verify(
     token: &str,
@@ -58,15 +88,8 @@ pub fn verify(
     algorithms: &[Algorithm],
     expected: &Expected<'_>,
 ) -> Result<Claims, JwtError> {
-    if token.len() > MAX_TOKEN_BYTES {
-        return Err(JwtError::NoJwt);
-    }
-    let (signed, signature) = token.rsplit_once('.').ok_or(JwtError::NoJwt)?;
-    let (header, payload) = signed.split_once('.').ok_or(JwtError::NoJwt)?;
-    if payload.contains('.') {
-        return Err(JwtError::NoJwt);
-    }
-    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| JwtError::NoJwt);
+    let [header, payload, signature] = parts(token)?;
+    let signed = &token[..header.len() + 1 + payload.len()];
     let header = Object::parse(&decoded(header)?).ok_or(JwtError::NoJwt)?;
     let algorithm = header.text("alg").and_then(Algorithm::named);
     let algorithm =

@@ -42,6 +42,8 @@ pub struct Visitor<'a> {
     pub name: &'a str,
     /// The issuer of a JWT.
     pub issuer: Option<&'a str>,
+    /// The name that people know the subject by.
+    pub shown: Option<&'a str>,
     /// The key of the principal.
     pub key: &'a str,
 }
@@ -91,9 +93,10 @@ impl Records {
             None => uses.allowed("http", what, rule),
             Some(Refused { why, .. }) => uses.denied("http", what, why, rule),
         }
-        let client = visit
-            .visitor
-            .map(|visitor| ClientName::unknown().used_by(visitor.name, visitor.issuer, visitor.key));
+        let client = visit.visitor.map(|visitor| {
+            let Visitor { name, issuer, shown, key } = visitor;
+            ClientName::unknown().used_by(name, issuer, key).known_as(shown)
+        });
         let entry = Entry {
             time: time::now(),
             origin: &audit.origin,

@@ -21,6 +21,11 @@ impl NamePattern {
         Self { start: String::new(), is_open: true }
     }
 
+    /// Every name that begins so.
+    pub fn beginning(start: &str) -> Self {
+        Self { start: start.to_owned(), is_open: true }
+    }
+
     /// Reads `Bash`, `weather.*` or `*`; `kind` is what the name is of, for messages.
     pub fn parse(text: &str, kind: &str) -> Result<Self, Invalid> {
         let fix = format!("write the name of a {kind}, or its beginning and `*`");

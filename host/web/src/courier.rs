@@ -17,8 +17,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
+use crate::client::client;
 use crate::error::{WebError, causes};
-use crate::fetch::{client, unreachable};
+use crate::fetch::unreachable;
 use crate::request::Method;
 use crate::route::{Router, Watch, tell};
 use crate::{FIRST_BYTE_TIME, MAX_REDIRECTS, redirect};

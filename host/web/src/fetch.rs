@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use scorpiox_executor::{AsyncRuntime, Cancel};
 use scorpiox_policy::{HostRule, WebPolicy};
@@ -17,12 +16,11 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::cache::Cache;
+use crate::client::client;
 use crate::error::{WebError, causes};
 use crate::request::{Method, Request, Response};
 use crate::route::{Router, Watch, tell};
-use crate::{
-    CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, USER_AGENT, body, redirect,
-};
+use crate::{CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, body, redirect};
 
 /// Longest address, in bytes.
 const MAX_URL_BYTES: usize = 16 * 1024;
@@ -42,6 +40,8 @@ pub(crate) const OWN_HEADERS: [&str; 8] = [
 pub struct Fetcher {
     router: Arc<Router>,
     runtime: Arc<AsyncRuntime>,
+    /// The authorities that vouch for hosts, instead of those that the system trusts.
+    authorities: Option<Vec<reqwest::Certificate>>,
     /// For pages.
     http: OnceLock<Result<reqwest::Client, String>>,
     /// For requests whose answers are not to be touched.
@@ -63,10 +63,25 @@ impl Fetcher {
         Self {
             router: Arc::new(Router::of_system(policy)),
             runtime,
+            authorities: None,
             http: OnceLock::new(),
             plain: OnceLock::new(),
             cache: Arc::default(),
         }
+    }
+
+    /// The same, which trusts the authorities in this text of PEM alone.
+    pub fn trusting(self, pem: &[u8]) -> Result<Self, WebError> {
+        let unusable = |why: String| WebError::Invalid(format!("the certificates cannot be used: {why}"));
+        let certificates = reqwest::Certificate::from_pem_bundle(pem);
+        let certificates = certificates.map_err(|error| unusable(causes(&error)))?;
+        if certificates.is_empty() {
+            return Err(unusable("there is none in it".to_owned()));
+        }
+        let trusting = Self { authorities: Some(certificates), ..self };
+        // What cannot be read as a certificate shows here.
+        trusting.client(|builder| builder).map_err(unusable)?;
+        Ok(trusting)
     }
 
     /// What decides where requests go.
@@ -81,17 +96,27 @@ impl Fetcher {
 
     fn started(&self) -> Result<Started, WebError> {
         let handle = self.runtime.handle().map_err(WebError::Failed)?.clone();
-        let http = self.http.get_or_init(|| client(&self.router, |builder| builder));
+        let http = self.http.get_or_init(|| self.client(|builder| builder));
         let http = http.clone().map_err(WebError::Failed)?;
         Ok(Started { handle, _runtime: Arc::clone(&self.runtime), http })
     }
 
     /// What sends requests as they are, and leaves answers compressed.
     pub(crate) fn as_it_is(&self) -> Result<&reqwest::Client, WebError> {
-        let plain = self.plain.get_or_init(|| {
-            client(&self.router, |builder| builder.no_gzip().no_brotli().no_deflate().no_zstd())
-        });
+        let plain = self
+            .plain
+            .get_or_init(|| self.client(|builder| builder.no_gzip().no_brotli().no_deflate().no_zstd()));
         plain.as_ref().map_err(|error| WebError::Failed(error.clone()))
+    }
+
+    fn client(
+        &self,
+        more: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, String> {
+        client(&self.router, |builder| match &self.authorities {
+            Some(authorities) => more(builder.tls_certs_only(authorities.iter().cloned())),
+            None => more(builder),
+        })
     }
 
     /// A place for requests that are waited for together, to those hosts `only`, if it says some.
@@ -109,40 +134,6 @@ impl Fetcher {
             finished,
             running: HashMap::new(),
             count: 0,
-        })
-    }
-}
-
-/// A client that connects to nothing that the router did not check.
-pub(crate) fn client(
-    router: &Arc<Router>,
-    more: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
-) -> Result<reqwest::Client, String> {
-    // Fails when there is one already, which is as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .referer(false)
-        .connect_timeout(CONNECT_TIME)
-        .pool_idle_timeout(Duration::from_secs(30))
-        .pool_max_idle_per_host(2)
-        .dns_resolver(Arc::new(OnlyChecked(Arc::clone(router))));
-    more(builder).build().map_err(|error| {
-        format!("requests cannot be made: {}; is the package ca-certificates installed?", causes(&error))
-    })
-}
-
-/// Answers with the addresses that were checked, and with no others.
-struct OnlyChecked(Arc<Router>);
-
-impl Resolve for OnlyChecked {
-    fn resolve(&self, name: Name) -> Resolving {
-        let found = self.0.checked(name.as_str());
-        Box::pin(async move {
-            let found = found.ok_or_else(|| std::io::Error::other("the name was not checked"))?;
-            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }

@@ -10,6 +10,7 @@
 
 mod body;
 mod cache;
+mod client;
 mod courier;
 mod error;
 mod exchange;

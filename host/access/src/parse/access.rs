@@ -8,7 +8,7 @@ use crate::rules::AccessRule;
 
 /// Reads the table of a rule.
 pub fn read_access(name: &str, entry: &Entry<'_>) -> Result<AccessRule, Problem> {
-    words::name(entry, name, "rule")?;
+    words::name(entry, name, "a rule")?;
     let section = entry.section(&format!("[access.{name}]"))?;
     section.only(&["principals", "groups", "scopes", "allow", "deny"])?;
     let fix = "write a list of tools, such as [\"ReadDocs\", \"weather.*\"]";

@@ -15,7 +15,7 @@ const BOUNDS: [&str; 5] =
 
 /// Reads the table of a rule.
 pub fn read_limits(name: &str, entry: &Entry<'_>) -> Result<LimitRule, Problem> {
-    words::name(entry, name, "rule")?;
+    words::name(entry, name, "a rule")?;
     let section = entry.section(&format!("[limits.{name}]"))?;
     let mut keys = vec!["principals", "groups", "scopes", "tools"];
     keys.extend(BOUNDS);

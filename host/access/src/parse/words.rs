@@ -9,17 +9,17 @@ use crate::who::Who;
 
 /// Longest name of a group or a scope, in bytes.
 const MAX_WORD_BYTES: usize = 128;
-/// Longest name of a token, a rule or a workspace, in bytes.
+/// Longest name of a token, an issuer, a rule or a workspace, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A name that is given in the file: of a token, a rule, a workspace.
+/// A name that is given in the file: of a token, an issuer, a rule, a workspace.
 pub(super) fn name(entry: &Entry<'_>, name: &str, kind: &str) -> Result<(), Problem> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     if begins && name.len() <= MAX_NAME_BYTES && name.bytes().all(is_plain) {
         return Ok(());
     }
-    let what = format!("\"{}\" is not the name of a {kind}", shorten(name));
+    let what = format!("\"{}\" is not the name of {kind}", shorten(name));
     Err(entry
         .problem(what, "write at most 64 letters, digits, `-`, `_`, `.` and `@`, a letter or digit first"))
 }

@@ -7,7 +7,7 @@ use crate::served::{DEFAULT_WORKSPACE, ServedWorkspace};
 
 /// Reads the table of a workspace.
 pub fn read_workspace(name: &str, entry: &Entry<'_>) -> Result<ServedWorkspace, Problem> {
-    words::name(entry, name, "workspace")?;
+    words::name(entry, name, "a workspace")?;
     let section = entry.section(&format!("[workspace.{name}]"))?;
     section.only(&["path", "principals", "groups"])?;
     let path = section.get("path").map(|entry| words::path(&entry, "/srv/projects/web")).transpose()?;

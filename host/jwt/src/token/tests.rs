@@ -66,6 +66,7 @@ impl Issuer {
             now: NOW,
             clock_skew: 60,
             groups_claim: Some("groups"),
+            name_claim: Some("name"),
         };
         verify(token, &self.keys(), &Algorithm::ALL, &expected)
     }
@@ -189,8 +190,14 @@ fn what_openssl_signed_with_rsa_is_good_and_only_as_a_whole() {
         json!({ "keys": [{ "kty": "RSA", "kid": "rsa", "use": "sig", "n": RSA_MODULUS, "e": "AQAB" }] });
     let keys = Keys::parse(set.to_string().as_bytes()).unwrap();
     let audiences = ["api".to_owned()];
-    let expected =
-        Expected { issuer: ISSUER, audiences: &audiences, now: NOW, clock_skew: 60, groups_claim: None };
+    let expected = Expected {
+        issuer: ISSUER,
+        audiences: &audiences,
+        now: NOW,
+        clock_skew: 60,
+        groups_claim: None,
+        name_claim: None,
+    };
     let good = verify(RSA_TOKEN, &keys, &Algorithm::ALL, &expected);
     assert_eq!(good.map(|claims| claims.subject), Ok("ann".to_owned()));
     assert_eq!(verify(RSA_TOKEN, &keys, &[Algorithm::Es256], &expected), Err(JwtError::Algorithm));
@@ -202,4 +209,43 @@ fn what_openssl_signed_with_rsa_is_good_and_only_as_a_whole() {
     let set = json!({ "keys": [{ "kty": "RSA", "kid": "rsa", "n": URL_SAFE_NO_PAD.encode(modulus), "e": "AAEAAQ" }] });
     let keys = Keys::parse(set.to_string().as_bytes()).unwrap();
     assert!(verify(RSA_TOKEN, &keys, &Algorithm::ALL, &expected).is_ok());
+}
+
+#[test]
+fn the_issuer_that_a_token_names_says_whose_keys_it_is_checked_with_and_proves_nothing() {
+    let (issuer, other) = (Issuer::new(), Issuer::new());
+    let named = |token: &str| named_issuer(token);
+    assert_eq!(named(&issuer.token(|_| ())), Ok(ISSUER.to_owned()));
+    // Somebody else's key under the same `kid`, for the same `iss`.
+    let forged = other.token(|_| ());
+    assert_eq!((named(&forged), issuer.verify(&forged)), (Ok(ISSUER.to_owned()), Err(JwtError::Signature)));
+    let header = json!({ "alg": "EdDSA", "kid": "ed" });
+    for (payload, error) in [
+        (r#"{"iss":"https://a.example.com","iss":"https://b.example.com"}"#, JwtError::NoJwt),
+        (r#"{"iss":"https://a.example.com","\u0069ss":"https://b.example.com"}"#, JwtError::NoJwt),
+        (r#"{"a":{"b":1,"b":2},"iss":"https://a.example.com"}"#, JwtError::NoJwt),
+        (r#"{"iss":["https://a.example.com"]}"#, JwtError::Missing("iss")),
+        (r#"{"iss":null}"#, JwtError::Missing("iss")),
+        ("{}", JwtError::Missing("iss")),
+        ("[]", JwtError::NoJwt),
+    ] {
+        assert_eq!(named(&issuer.signed(&header, payload)), Err(error), "{payload}");
+    }
+    for text in ["", "a", "a.b", "a.b.c", "a.b.c.d", &"a".repeat(MAX_TOKEN_BYTES + 1)] {
+        assert_eq!(named(text), Err(JwtError::NoJwt), "{text:.20}");
+    }
+}
+
+#[test]
+fn the_name_that_people_know_a_subject_by_decides_nothing() {
+    let issuer = Issuer::new();
+    let shown = |name: Value| issuer.verify(&issuer.token(|payload| payload["name"] = name)).unwrap();
+    let known = shown(json!(" Ann Smith "));
+    assert_eq!((&*known.subject, known.shown.as_deref()), ("ann", Some("Ann Smith")));
+    for unreadable in
+        [json!("a\nb"), json!("\u{202e}nnA"), json!(""), json!(7), json!(["Ann"]), json!("n".repeat(256))]
+    {
+        let known = shown(unreadable.clone());
+        assert_eq!((&*known.subject, known.shown), ("ann", None), "{unreadable}");
+    }
 }

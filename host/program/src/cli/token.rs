@@ -20,7 +20,7 @@ pub(super) fn run(name: &str, scopes: &[String], groups: &[String]) -> Result<Ex
     terminal::complain("Give this to its owner; it is shown once, and kept nowhere:");
     terminal::print(&Shown::line(&token));
     terminal::complain(
-        "Write these lines into policy.toml, below [http.auth] with kind = \"token\", and start the server again:",
+        "Write these lines into policy.toml, below [http.auth] with kind = \"token\" or beside [http.auth.issuers], and start the server again:",
     );
     terminal::print(&Shown::text(&lines));
     Ok(ExitCode::SUCCESS)

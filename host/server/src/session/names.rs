@@ -17,8 +17,8 @@ const MAX_KEPT_BYTES: usize = 4096;
 /// The names of a session's client.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Who uses it: name, who vouches for that, and what tells it from others.
-    principal: Option<(String, Option<String>, String)>,
+    /// Who uses it, and what tells it from others.
+    principal: Option<(Principal, String)>,
     handshake: Mutex<Option<Arc<ClientName>>>,
     /// Of the newest request that said it, with the words: the next one says the same.
     newest: Mutex<Option<(String, Arc<ClientName>)>>,
@@ -27,14 +27,14 @@ pub(super) struct Names {
 impl Names {
     /// Of a client that a principal uses: that is known whatever the client says.
     pub(super) fn of_principal(principal: Option<&Principal>) -> Self {
-        let principal = principal.map(|known| (known.name.clone(), known.issuer.clone(), known.key()));
-        let names = Self { principal, ..Self::default() };
+        let names =
+            Self { principal: principal.map(|known| (known.clone(), known.key())), ..Self::default() };
         let nameless = names.used(None).map(Arc::new);
         Self { handshake: Mutex::new(nameless), ..names }
     }
 
     pub(super) fn principal_key(&self) -> Option<&str> {
-        self.principal.as_ref().map(|(_, _, key)| key.as_str())
+        self.principal.as_ref().map(|(_, key)| key.as_str())
     }
 
     /// Who the client is, as far as its handshake and the transport say.
@@ -44,11 +44,11 @@ impl Names {
 
     /// What is said of the client, and who uses it.
     fn used(&self, info: Option<&RawValue>) -> Option<ClientName> {
-        let named = info.and_then(read);
         match &self.principal {
-            None => named,
-            Some((name, issuer, key)) => {
-                Some(named.unwrap_or_else(ClientName::unknown).used_by(name, issuer.as_deref(), key))
+            None => info.and_then(read),
+            Some((Principal { name, issuer, shown, .. }, key)) => {
+                let named = info.and_then(read).unwrap_or_else(ClientName::unknown);
+                Some(named.used_by(name, issuer.as_deref(), key).known_as(shown.as_deref()))
             }
         }
     }

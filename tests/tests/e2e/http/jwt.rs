@@ -10,6 +10,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use scorpiox_tests::Program;
 use scorpiox_tests::site::{Answer, Site};
 use serde_json::{Value, json};
+use sha2::Digest as _;
 
 const ISSUER: &str = "https://login.example.com/realms/team";
 const URL: &str = "https://mcp.example.com/mcp";
@@ -285,4 +286,255 @@ fn what_is_listened_to_ends_with_the_token() {
     let took = begun.elapsed();
     assert!((Duration::from_millis(500)..Duration::from_secs(10)).contains(&took), "{took:?}");
     assert_eq!(server.shown(&token).modern("server/discover", json!({})).status, 401);
+}
+
+/// Two issuers with names, each with a key of its own, and a token beside them.
+fn of_two(team: &Key, partner: &Key) -> Program {
+    let folder = tempfile::tempdir().expect("a folder").keep();
+    let folder = dunce::canonicalize(folder).expect("a folder");
+    let file = |name: &str, key: &Key| {
+        let path = folder.join(name);
+        std::fs::write(&path, Key::set(&[key])).expect("written");
+        json!(path)
+    };
+    let hash: String = sha2::Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
+    let program = Program::new();
+    let policy = format!(
+        "version = 1\n[http]\nurl = \"{URL}\"\n[http.auth]\nkind = \"jwt\"\n\
+         [http.auth.issuers.team]\nissuer = \"{ISSUER}\"\naudiences = [\"{URL}\"]\njwks_file = {}\ngroups_claim = \"groups\"\n\
+         name_claim = \"name\"\n\
+         [http.auth.issuers.partner]\nissuer = \"{PARTNER}\"\naudiences = [\"api://partner\"]\njwks_file = {}\n\
+         groups_claim = \"groups\"\nscopes = [\"mcp\"]\n\
+         [http.auth.tokens.ann]\nsha256 = \"{hash}\"\n\
+         [access.ops]\ngroups = [\"team:ops\"]\nallow = [\"*\"]\n[access.ann]\nprincipals = [\"team:ann\"]\nallow = [\"TaskManager\"]\n\
+         [access.runners]\nscopes = [\"team:run\"]\nallow = [\"SetCallback\"]\n[access.all]\nallow = [\"PlanMode\"]\n",
+        file("team.json", team),
+        file("partner.json", partner),
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    program
+}
+
+const PARTNER: &str = "https://id.example.org";
+/// The token that stands beside the issuers.
+const TOKEN: &str = "token-of-the-team-0123456789";
+
+#[test]
+fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
+    let (team, partner) = (Key::new("one"), Key::new("one"));
+    let program = of_two(&team, &partner);
+    let mut server = program.serve_http(0);
+    let call = |token: &str, tool: &str| {
+        let arguments =
+            if tool == "TaskManager" { json!({ "action": "list" }) } else { json!({ "action": "status" }) };
+        server.shown(token).modern("tools/call", json!({ "name": tool, "arguments": arguments })).status
+    };
+    let ours = |change: fn(&mut Value)| team.token(change);
+    let theirs = |change: fn(&mut Value)| {
+        partner.token(|claims| {
+            claims["iss"] = json!(PARTNER);
+            claims["aud"] = json!("api://partner");
+            change(claims);
+        })
+    };
+    // The same subject and the same kid are somebody else of another issuer.
+    assert_eq!((call(&ours(|_| ()), "TaskManager"), call(&theirs(|_| ()), "TaskManager")), (200, 403));
+    assert_eq!((call(&ours(|_| ()), "PlanMode"), call(&theirs(|_| ()), "PlanMode")), (200, 200));
+    assert_eq!(call(TOKEN, "TaskManager"), 403, "a token ann is neither of them");
+    assert_eq!(call(TOKEN, "PlanMode"), 200);
+    // Nor is a subject that looks like another's, or a group, or a scope.
+    for token in [
+        theirs(|claims| claims["sub"] = json!("team:ann")),
+        theirs(|claims| claims["groups"] = json!(["ops", "team:ops"])),
+        theirs(|claims| claims["scope"] = json!("mcp run team:run")),
+    ] {
+        assert_eq!(
+            (call(&token, "TaskManager"), call(&token, "SetCallback"), call(&token, "PlanMode")),
+            (403, 403, 200)
+        );
+    }
+    assert_eq!(
+        call(
+            &ours(|claims| {
+                claims["sub"] = json!("bob");
+                claims["groups"] = json!(["ops"])
+            }),
+            "TaskManager"
+        ),
+        200
+    );
+    // A key of one issuer signs nothing for the other, whatever the audience.
+    for token in [
+        partner.token(|_| ()),
+        partner.token(|claims| claims["aud"] = json!([URL, "api://partner"])),
+        team.token(|claims| {
+            claims["iss"] = json!(PARTNER);
+            claims["aud"] = json!("api://partner")
+        }),
+        team.token(|claims| claims["aud"] = json!("api://partner")),
+        theirs(|claims| claims["aud"] = json!(URL)),
+        theirs(|claims| claims["iss"] = json!("https://id.example.org/")),
+        theirs(|claims| claims["iss"] = json!(["https://id.example.org"])),
+        theirs(|claims| claims["iss"] = Value::Null),
+    ] {
+        assert_eq!(call(&token, "PlanMode"), 401, "{token}");
+    }
+    // Each has the scopes that it needs.
+    let lacks =
+        server.shown(&theirs(|claims| claims["scope"] = json!("x"))).modern("server/discover", json!({}));
+    assert!(
+        lacks.status == 403
+            && lacks.header("www-authenticate").is_some_and(|told| told.contains("scope=\"mcp\"")),
+        "{lacks:?}"
+    );
+    // A scope is asked for by the issuer's own name for it, and from that issuer alone.
+    let denied = |token: &str| {
+        let call = json!({ "name": "SetCallback", "arguments": {} });
+        let denied = server.shown(token).modern("tools/call", call);
+        assert_eq!(denied.status, 403, "{denied:?}");
+        denied.header("www-authenticate").unwrap_or_default().to_owned()
+    };
+    let told = denied(&ours(|_| ()));
+    assert!(told.contains("insufficient_scope") && told.contains("scope=\"mcp run\""), "{told}");
+    assert_eq!((denied(&theirs(|_| ())), denied(TOKEN)), (String::new(), String::new()));
+    // Clients find both issuers.
+    let request = server
+        .in_session("none", 1, "ping", &json!({}))
+        .method("GET")
+        .path("/.well-known/oauth-protected-resource/mcp")
+        .body("");
+    let document = server.ask(&request.without("Authorization"));
+    assert_eq!(document.json()["authorization_servers"], json!([ISSUER, PARTNER]), "{document:?}");
+    // The audit knows whom the issuer calls by which name.
+    assert_eq!(call(&ours(|claims| claims["name"] = json!("Ann Smith")), "PlanMode"), 200);
+    server.end();
+    let audit =
+        std::fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let named = audit.lines().find(|line| line.contains("Ann Smith")).expect("a line");
+    let named: Value = serde_json::from_str(named).expect("JSON");
+    assert_eq!(
+        (&named["principal"], &named["issuer"], &named["principal_name"]),
+        (&json!("team:ann"), &json!(ISSUER), &json!("Ann Smith"))
+    );
+}
+
+#[test]
+fn a_session_of_one_issuer_is_not_there_for_another_and_a_bad_set_of_keys_stops_its_issuer_alone() {
+    let (team, partner) = (Key::new("one"), Key::new("one"));
+    let program = of_two(&team, &partner);
+    let server = program.serve_http(0);
+    let of_team = team.token(|_| ());
+    let of_partner = || {
+        partner.token(|claims| {
+            claims["iss"] = json!(PARTNER);
+            claims["aud"] = json!("api://partner");
+            claims["jti"] = json!(format!("{:?}", Instant::now()));
+        })
+    };
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let begin = server.post(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }));
+    let begun = server.shown(&of_team).ask(begin);
+    let id = begun.header("mcp-session-id").expect("a session").to_owned();
+    let ping = server.in_session(&id, 1, "ping", &json!({}));
+    for other in [&*of_partner(), TOKEN] {
+        assert_eq!(server.shown(other).ask(ping.clone()).status, 404, "{other}");
+    }
+    assert_eq!(server.shown(&of_team).ask(ping.clone()).status, 200);
+    // Two keys with one `kid`, of which one signs: which is meant is not guessed.
+    let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    let line = policy.lines().find(|line| line.contains("partner.json")).expect("a line");
+    let path: String = serde_json::from_str(line.trim_start_matches("jwks_file = ")).expect("a path");
+    std::fs::write(&path, Key::set(&[&partner, &team])).expect("written");
+    let begun = Instant::now();
+    while server.shown(&of_partner()).modern("server/discover", json!({})).status != 503 {
+        // Keys that were read before stay good for 10 s.
+        assert!(begun.elapsed() < Duration::from_secs(60), "its keys stay good");
+    }
+    assert_eq!(server.shown(&of_team).ask(ping).status, 200);
+    assert_eq!(server.shown(TOKEN).modern("server/discover", json!({})).status, 200);
+}
+
+#[test]
+fn settings_of_issuers_are_checked_before_a_server_starts() {
+    let program = of_two(&Key::new("one"), &Key::new("two"));
+    let path = program.home().join(".scorpiox/policy.toml");
+    let good = std::fs::read_to_string(&path).expect("a policy");
+    let (status, out, err) = program.run(&["policy", "check"]);
+    assert!(status.success() && !out.contains("no token has it"), "{out}{err}");
+    let (_, shown, _) = program.run(&["policy", "show"]);
+    assert!(shown.contains("http.auth.issuers") && shown.contains(PARTNER), "{shown}");
+    for (from, to, told) in [
+        (PARTNER, ISSUER, "have the same `issuer`"),
+        ("partner.json", "team.json", "have the same `jwks_file`"),
+        (
+            "kind = \"jwt\"\n",
+            "kind = \"jwt\"\nissuer = \"https://x.example.com\"\n",
+            "stands beside [http.auth.issuers]",
+        ),
+    ] {
+        std::fs::write(&path, good.replace(from, to)).expect("written");
+        let (status, out, err) = program.run(&["policy", "check"]);
+        assert!(!status.success() && format!("{out}{err}").contains(told), "{told}: {out}{err}");
+    }
+    // A file that is not there is named, where the server would not start for it.
+    std::fs::write(&path, good.replace("partner.json", "nowhere.json")).expect("written");
+    for arguments in [&["doctor"][..], &["serve", "--http", "127.0.0.1:0"]] {
+        let (status, out, err) = program.run(arguments);
+        assert!(!status.success() && format!("{out}{err}").contains("nowhere.json"), "{out}{err}");
+    }
+}
+
+/// Ends a program of others.
+struct Ends(std::process::Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The keys of an issuer whose certificate no authority of the system vouches for.
+#[cfg(unix)]
+#[test]
+fn an_authority_of_the_operators_own_vouches_for_the_address_of_keys() {
+    const SERVES: &str = "import http.server,ssl,sys\nclass H(http.server.SimpleHTTPRequestHandler):\n  def log_message(*a): pass\n\
+                          s=http.server.HTTPServer(('127.0.0.1',0),H)\nc=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n\
+                          c.load_cert_chain('certificate.pem','key.pem')\ns.socket=c.wrap_socket(s.socket,server_side=True)\n\
+                          print(s.server_port,flush=True)\ns.serve_forever()";
+    let key = Key::new("one");
+    let folder = tempfile::tempdir().expect("a folder").keep();
+    let folder = dunce::canonicalize(folder).expect("a folder");
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+    let [made, other] = [(), ()]
+        .map(|()| rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate"));
+    put("certificate.pem", &made.cert.pem());
+    put("other.pem", &other.cert.pem());
+    put("key.pem", &made.signing_key.serialize_pem());
+    put("empty.pem", "");
+    put("jwks.json", &Key::set(&[&key]));
+    let mut python = std::process::Command::new("python3");
+    python
+        .args(["-c", SERVES])
+        .current_dir(&folder)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null());
+    let mut serves = Ends(python.spawn().expect("python3"));
+    let mut port = String::new();
+    let output = serves.0.stdout.take().expect("its output");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut port).expect("a port");
+    let at = format!("jwks_url = \"https://localhost:{}/jwks.json\"\n", port.trim());
+    let status = |ca: &str| {
+        let program = program(&format!("{at}{ca}"));
+        let server = program.serve_http(0);
+        server.shown(&key.token(|_| ())).modern("server/discover", json!({})).status
+    };
+    let ca = |name: &str| format!("ca = {}", json!(folder.join(name)));
+    assert_eq!((status(&ca("certificate.pem")), status(&ca("other.pem")), status("")), (200, 503, 503));
+    // One that cannot be used is said at the start.
+    for name in ["empty.pem", "nowhere.pem"] {
+        let (status, _, said) =
+            program(&format!("{at}{}", ca(name))).run(&["serve", "--http", "127.0.0.1:0"]);
+        assert!(!status.success() && said.contains(name), "{said}");
+    }
 }

@@ -1,6 +1,8 @@
 //! `[http]`, `[access]` and `[workspace]`.
 
-use scorpiox_access::{Algorithm, Auth, KeysFrom, Principal};
+use std::collections::BTreeMap;
+
+use scorpiox_access::{Algorithm, Auth, KeysFrom, Principal, notes, open_to_all};
 
 use super::*;
 use crate::render;
@@ -42,17 +44,163 @@ fn without_a_table_the_token_of_the_program_lets_in() {
 #[test]
 fn an_issuer_is_read() {
     let policy = read(JWT);
-    let Auth::Jwt(jwt) = &policy.http.auth.value else { panic!("{policy:?}") };
+    let [jwt] = policy.http.auth.value.issuers() else { panic!("{policy:?}") };
+    let jwt = &jwt.value;
     assert_eq!(jwt.keys, KeysFrom::Url("https://login.example.com/certs".to_owned()));
     assert_eq!((jwt.algorithms.as_slice(), jwt.clock_skew), (&[Algorithm::Es256][..], 5));
     let few = JWT.replace("algorithms = [\"ES256\"]\nclock_skew = 5\n", "");
-    let Auth::Jwt(jwt) = read(&few).http.auth.value else { panic!("no JWT") };
+    let policy = read(&few);
+    let [jwt] = policy.http.auth.value.issuers() else { panic!("no JWT") };
+    let jwt = &jwt.value;
     assert_eq!((jwt.algorithms.len(), jwt.clock_skew), (3, 60));
+}
+
+/// Two issuers, and a token beside them.
+fn issuers() -> String {
+    format!(
+        "[http]\nurl = \"https://mcp.example.com/mcp\"\n[http.auth]\nkind = \"jwt\"\n\
+         [http.auth.issuers.team]\nissuer = \"https://login.example.com\"\naudiences = [\"mcp\"]\n\
+         jwks_url = \"https://login.example.com/certs\"\nca = \"/etc/scorpiox/ca.pem\"\nname_claim = \"name\"\n\
+         [http.auth.issuers.partner]\nissuer = \"https://id.example.org\"\naudiences = [\"mcp\"]\n\
+         jwks_file = \"/etc/scorpiox/jwks.json\"\n[http.auth.tokens.ci]\nsha256 = \"{HASH}\"\n"
+    )
+}
+
+#[test]
+fn several_issuers_have_names_that_no_subject_of_another_and_no_token_can_take() {
+    let policy = read(&issuers());
+    let [team, partner] = policy.http.auth.value.issuers() else { panic!("{policy:?}") };
+    assert_eq!(
+        (team.value.name.as_deref(), team.value.qualified("ann")),
+        (Some("team"), "team:ann".to_owned())
+    );
+    assert_eq!((partner.value.qualified("ann"), &partner.value.ca), ("partner:ann".to_owned(), &None));
+    assert_eq!(policy.http.auth.value.tokens().map(BTreeMap::len), Some(1));
+    for (from, to, told) in [
+        (
+            "https://id.example.org\"",
+            "https://login.example.com\"",
+            "have the same `issuer`, https://login.example.com",
+        ),
+        (
+            "https://id.example.org\"",
+            "HTTPS://Login.Example.com:443/\"",
+            "have the same `issuer`, HTTPS://Login.Example.com:443/",
+        ),
+        (
+            "jwks_file = \"/etc/scorpiox/jwks.json\"",
+            "jwks_url = \"https://login.example.com:443/certs\"",
+            "have the same `jwks_url`, ",
+        ),
+        ("issuers.partner", "issuers.\"a:b\"", "\"a:b\" is not the name of an issuer"),
+        (
+            "name_claim = \"name\"",
+            "name_claim = \"\"",
+            "write the name of a claim, such as \"preferred_username\"",
+        ),
+        ("\nca = \"/etc/scorpiox/ca.pem\"", "\nca = \"ca.pem\"", "/etc/scorpiox/login-ca.pem"),
+        (
+            "jwks_file = \"/etc/scorpiox/jwks.json\"",
+            "jwks_file = \"/etc/scorpiox/jwks.json\"\nca = \"/ca\"",
+            "vouches for nobody",
+        ),
+        ("kind = \"jwt\"", "kind = \"jwt\"\ngroups_claim = \"groups\"", "stands beside [http.auth.issuers]"),
+    ] {
+        let text = issuers().replace(from, to);
+        assert_ne!(text, issuers());
+        let problem = parse(&format!("version = 1\n{text}")).expect_err("a mistake").to_string();
+        assert!(problem.contains(told), "{told}: {problem}");
+    }
+    let many = (0..17).map(|number| {
+        format!(
+            "[http.auth.issuers.i{number}]\nissuer = \"https://i{number}.example.com\"\naudiences = [\"mcp\"]\n\
+             jwks_url = \"https://i{number}.example.com/keys\"\n"
+        )
+    });
+    for (tables, told) in [
+        ("[http.auth.issuers]\n".to_owned(), "has 0 issuers"),
+        (many.collect(), "has 17 issuers"),
+        ("[http.auth.issuers.a]\nkind = \"jwt\"\n".to_owned(), "[http.auth.issuers.a]"),
+        (
+            "[http.auth.issuers.a]\nissuer = \"https://a.example.com\"\n".to_owned(),
+            "[http.auth.issuers.a] has no `audiences`",
+        ),
+    ] {
+        let text =
+            format!("[http]\nurl = \"https://mcp.example.com/mcp\"\n[http.auth]\nkind = \"jwt\"\n{tables}");
+        let problem = parse(&format!("version = 1\n{text}")).expect_err("a mistake").to_string();
+        assert!(problem.contains(told), "{told}: {problem}");
+    }
+    // Tokens alone have no issuers.
+    let problem =
+        parse(&format!("version = 1\n{}", issuers().replace("\"jwt\"", "\"token\""))).expect_err("a mistake");
+    assert!(problem.to_string().contains("issuers"), "{problem}");
+    // Of an issuer without a name a subject could be called as a token is.
+    let beside = format!("{JWT}[http.auth.tokens.ci]\nsha256 = \"{HASH}\"\n");
+    let problem = parse(&format!("version = 1\n{beside}")).expect_err("a mistake").to_string();
+    assert!(problem.contains("an issuer without a name, and tokens beside it"), "{problem}");
+}
+
+#[test]
+fn a_rule_that_names_nobody_of_several_issuers_is_noted() {
+    let said = |rules: &str| {
+        let groups = issuers().replace("name_claim", "groups_claim = \"groups\"\nname_claim");
+        let policy = read(&format!("{groups}{rules}"));
+        let notes = notes(&policy.http, &policy.access, &policy.limits, &policy.served);
+        notes.into_iter().map(|(before, _, after)| before + &after).collect::<Vec<_>>()
+    };
+    for good in [
+        "principals = [\"team:ann\", \"partner:*\", \"ci\", \"*\", \"t*\"]",
+        "groups = [\"team:ops\"]",
+        "scopes = [\"partner:run\"]",
+    ] {
+        assert!(said(&format!("[access.a]\n{good}\nallow = []\n")).is_empty(), "{good}");
+    }
+    for (table, bad, told) in [
+        (
+            "access.a",
+            "principals = [\"ann\"]",
+            "names the principal ann, and no token has it; that of an issuer stands",
+        ),
+        ("access.a", "principals = [\"other:*\"]", "names the principal other:*"),
+        ("access.a", "groups = [\"ops\"]", "names the group ops"),
+        // That issuer has no `groups_claim`.
+        ("access.a", "groups = [\"partner:ops\"]", "names the group partner:ops"),
+        ("limits.a", "scopes = [\"run\"]\nin_flight = 1", "names the scope run"),
+        ("http.admin", "principals = [\"Team:ann\"]", "names the principal Team:ann"),
+    ] {
+        let more = if table == "access.a" { "allow = []\n" } else { "" };
+        let said = said(&format!("[{table}]\n{bad}\n{more}"));
+        assert!(said.len() == 1 && said[0].contains(told) && said[0].contains(table), "{told}: {said:?}");
+    }
+}
+
+#[test]
+fn tools_that_are_open_to_all_of_one_issuer_are_noted() {
+    let said = |rules: &str| {
+        let policy = read(&format!("{}{rules}[access.z]\nprincipals = []\nallow = []\n", issuers()));
+        let notes = open_to_all(&policy.http, &policy.access, &["Bash"]);
+        notes.into_iter().map(|(before, _, after)| before + &after).collect::<Vec<_>>()
+    };
+    let rule = |who: &str| said(&format!("[access.a]\n{who}\nallow = [\"*\"]\n"));
+    for all in ["principals = [\"partner:*\"]", "principals = [\"team:x\", \"part*\"]"] {
+        let said = rule(all);
+        assert!(
+            said.len() == 1 && said[0].contains("every valid token of the issuer partner may use Bash"),
+            "{all}: {said:?}"
+        );
+    }
+    assert_eq!(rule("").len(), 3, "both issuers, and the tokens");
+    for some in ["principals = [\"partner:a*\"]", "groups = [\"team:ops\"]", "scopes = [\"team:run\"]"] {
+        assert!(rule(some).is_empty(), "{some}");
+    }
 }
 
 #[test]
 fn what_is_shown_reads_as_the_same_again() {
-    for text in [JWT.to_owned(), tokens(), LIMITS.to_owned(), "[http.auth]\nkind = \"none\"\n".to_owned()] {
+    for text in
+        [JWT.to_owned(), issuers(), tokens(), LIMITS.to_owned(), "[http.auth]\nkind = \"none\"\n".to_owned()]
+    {
         let policy = read(&text);
         let shown = render(&policy);
         let again = parse(&shown).unwrap_or_else(|problem| panic!("{problem}\n{shown}"));
