@@ -69,7 +69,9 @@ fn a_folder_that_is_moved_all_the_time_is_protected_from_the_next_command() {
         for (whose, (read, changed)) in
             [("own", attacks(&mut moving)), ("another", attacks(&mut start(&program)))]
         {
-            eprintln!("{tier}, {whose} server: of {COMMANDS} commands {read} read .env, {changed} changed .git/config");
+            eprintln!(
+                "{tier}, {whose} server: of {COMMANDS} commands {read} read .env, {changed} changed .git/config"
+            );
             found.push((tier, whose, read, changed));
         }
         // It waited now and then, and nothing was refused to it.
