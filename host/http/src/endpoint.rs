@@ -20,6 +20,7 @@ use crate::cors;
 use crate::kept::KeptAnswers;
 use crate::listen::{Load, MAX_CONNECTIONS};
 use crate::pages::Desk;
+use crate::passed::Passing;
 use crate::peers::Peers;
 use crate::places::{Places, Room};
 use crate::served::{AllServed, Caller, NoWorkspace, name_in};
@@ -76,6 +77,8 @@ pub(crate) struct Endpoint {
     pub(crate) answered: Mutex<BTreeMap<u16, u64>>,
     /// Pages for people, where the policy wants them.
     pub(crate) desk: Option<Arc<Desk>>,
+    /// Messages that are passed on to other servers.
+    pub(crate) passing: Passing,
     /// Room for connections.
     pub(crate) connections: Arc<Semaphore>,
 }

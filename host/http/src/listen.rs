@@ -35,7 +35,7 @@ use crate::endpoint::{Endpoint, Options, url};
 use crate::files::Files;
 use crate::kept::KeptAnswers;
 use crate::pages::{Desk, Pages};
-use crate::passed;
+use crate::passed::{self, Passing};
 use crate::patient::{Patient, Serving};
 use crate::peers::Peers;
 use crate::places::{MAX_RUNNING, Places, Room};
@@ -154,6 +154,7 @@ impl Server {
             subscriptions: Mutex::default(),
             handle: handle.clone(),
             answered: Mutex::default(),
+            passing: Passing::default(),
             desk,
             connections: Arc::clone(&connections),
             options,

@@ -1,9 +1,12 @@
 //! What a client says to one server and another has to hear: the answer to a question that the other one asked, and that a
 //! call which runs there is to stop. It goes to all servers through the database.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use hyper::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 use scorpiox_exchange::outgoing::may_be_asked_elsewhere;
 use scorpiox_http_request::admission;
 use scorpiox_http_request::session_id::Number;
@@ -19,7 +22,36 @@ use crate::stream::Stream;
 
 /// Most bytes of a message that is passed on: all servers get it.
 const MAX_BYTES: usize = 1024 * 1024;
+/// Most messages of a principal, and most of their bytes, that are passed on within [`WINDOW`]: each is a row of the
+/// database that all servers read. A person answers a few questions a minute.
+const MOST_MESSAGES: u32 = 120;
+const MOST_BYTES: usize = 8 * MAX_BYTES;
+const WINDOW: Duration = Duration::from_mins(1);
 const CANCEL: &str = "notifications/cancelled";
+
+/// The messages that each principal had passed on lately.
+#[derive(Debug, Default)]
+pub(crate) struct Passing(Mutex<HashMap<String, Spent>>);
+
+/// The messages of one window.
+#[derive(Debug)]
+struct Spent {
+    since: Instant,
+    messages: u32,
+    bytes: usize,
+}
+
+impl Passing {
+    /// Counts a message, and reports whether it may be passed on.
+    fn spend(&self, principal: &str, bytes: usize, now: Instant) -> bool {
+        let mut all = self.0.lock();
+        all.retain(|_, spent| now.duration_since(spent.since) < WINDOW);
+        let spent = all.entry(principal.to_owned()).or_insert(Spent { since: now, messages: 0, bytes: 0 });
+        spent.messages = spent.messages.saturating_add(1);
+        spent.bytes = spent.bytes.saturating_add(bytes);
+        spent.messages <= MOST_MESSAGES && spent.bytes <= MOST_BYTES
+    }
+}
 
 /// Whether a message is about a call that runs.
 fn is_about_a_call(message: &Message<'_>) -> bool {
@@ -69,6 +101,12 @@ pub(crate) async fn pass_on(
             );
             return Err((StatusCode::PAYLOAD_TOO_LARGE, RpcError::invalid_request(why)));
         }
+        if !endpoint.passing.spend(&caller.principal.key(), member.len(), Instant::now()) {
+            let why = format!(
+                "{MOST_MESSAGES} answers and cancels, or {MOST_BYTES} bytes of them, are passed on to other servers in a minute; repeat it later"
+            );
+            return Err((StatusCode::TOO_MANY_REQUESTS, RpcError::new(BUSY, why)));
+        }
         let Some(passed) = sessions.shared().pass_on(&number, member.as_bytes()) else { continue };
         let written = endpoint.handle.spawn_blocking(passed).await;
         written.map_err(std::io::Error::other).flatten().map_err(|error| {
@@ -87,5 +125,21 @@ pub(crate) fn heard(endpoint: &Endpoint, number: &Number, message: &[u8]) {
     if is_about_a_call(&message) {
         let reply: Reply = Stream::passing();
         client.session.step(message, &reply);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_principal_fills_no_database_with_answers() {
+        let (passing, now) = (Passing::default(), Instant::now());
+        let spend = |principal: &str, bytes, now| passing.spend(principal, bytes, now);
+        let passed = (0..2 * MOST_MESSAGES).filter(|_| spend("ann", 10, now)).count();
+        assert_eq!(passed, MOST_MESSAGES as usize);
+        assert!(spend("bob", MOST_BYTES, now));
+        assert!(!spend("bob", 1, now));
+        assert!(spend("ann", 1, now + WINDOW));
     }
 }

@@ -9,15 +9,24 @@ use serde_json::json;
 use super::support::{Ran, bash, bash_for, in_each_tier, start};
 
 #[test]
-fn an_argument_that_is_not_known_is_named_where_the_call_failed() {
+fn an_argument_that_is_not_known_is_named() {
     let program = Program::new();
     let mut server = start(&program);
     let ran = Ran::of(&server.call("Bash", json!({ "comand": "true" })));
     let text = "command is missing. Bash has no argument `comand`: did you mean `command`? It has ";
     assert!(ran.refused().starts_with(text), "{}", ran.text);
-    // Nobody is told where the call worked.
-    let ran = Ran::of(&server.call("Bash", json!({ "command": "echo yes", "colour": 1 })));
-    assert!(!ran.text.contains("colour"), "{}", ran.text);
+    // A command that ran may have been meant otherwise.
+    for name in ["cwd", "run_in_background", "env"] {
+        let ran = Ran::of(&server.call("Bash", json!({ "command": format!("echo {name}"), name: 1 })));
+        assert!(ran.text.contains(&format!("Bash has no argument `{name}`")), "{}", ran.text);
+    }
+    let begun = Ran::of(&server.call("BackgroundBash", json!({ "command": "true", "cwd": "x" })));
+    assert!(begun.text.contains("BackgroundBash has no argument `cwd`"), "{}", begun.text);
+    // Some models explain each command.
+    let ran = Ran::of(&server.call("Bash", json!({ "command": "echo yes", "description": "x" })));
+    assert!(!ran.text.contains("description"), "{}", ran.text);
+    let listed = Ran::of(&server.call("TaskManager", json!({ "action": "list", "colour": 1 })));
+    assert!(!listed.text.contains("colour"), "{}", listed.text);
     let task = Ran::of(&server.call("TaskManager", json!({ "action": "create", "txt": "x" })));
     assert!(task.text.contains("`txt`: did you mean `text`?"), "{}", task.text);
 }
@@ -108,12 +117,19 @@ fn a_workspace_that_is_gone_is_said_and_works_again_when_it_is_back() {
 fn times_are_checked_and_the_text_says_what_is_allowed() {
     let program = Program::new();
     let mut server = start(&program);
-    for timeout in [json!(0), json!(-1), json!(600_001), json!(u64::MAX), json!(1.5), json!("10")] {
+    for timeout in
+        [json!(0), json!(-1), json!(600_001), json!(u64::MAX), json!(1.5), json!("ten"), json!("0")]
+    {
         let ran = Ran::of(&server.call("Bash", json!({ "command": "touch ran", "timeout": timeout })));
         assert!(ran.refused().contains("timeout"), "{}", ran.text);
     }
     assert!(!program.workspace().join("ran").exists());
     assert_eq!(bash_for(&mut server, "echo 1", 600_000).succeeded(), "1\n");
+    // Models write numbers as text, and objects, too.
+    let ran = Ran::of(&server.call("Bash", json!({ "command": "echo 2", "timeout": "5000" })));
+    assert_eq!(ran.succeeded(), "2\n");
+    let ran = Ran::of(&server.call("Bash", json!(r#"{"command":"echo 3"}"#)));
+    assert_eq!(ran.succeeded(), "3\n");
 }
 
 #[test]
