@@ -157,15 +157,14 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
     if !request.is_call {
         return;
     }
-    let arguments = request.params.raw_object("arguments").ok().flatten();
-    let arguments = arguments.as_deref();
+    let given = request.params.raw_object("arguments").ok().flatten();
     let name = request.params.required::<Text<'_>>("name", "").ok();
     let name = name.as_ref().map_or(CALL, |name| &name.0);
     match scope::tool(&session.workspace, request, name) {
         Some(tool) => {
-            drop(session.begin_call(request, &tool, arguments.unwrap_or("{}"), &uses).finish(outcome));
+            drop(session.begin_call(request, &tool, given.as_deref().unwrap_or("{}"), &uses).finish(outcome));
         }
-        None => Absence::of(session, request, name).record(session, request, name, arguments),
+        None => Absence::of(session, request, name).record(session, request, name, given.as_deref()),
     }
 }
 
