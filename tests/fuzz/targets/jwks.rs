@@ -14,7 +14,8 @@ const TOKENS: [&str; 3] = [
 
 fuzz_target!(|data: &[u8]| {
     let Ok(keys) = Keys::parse(data) else { return };
-    let expected = Expected { issuer: "a", audiences: &[], now: 0, clock_skew: 0, groups_claim: None };
+    let expected =
+        Expected { issuer: "a", audiences: &[], now: 0, clock_skew: 0, groups_claim: None, name_claim: None };
     for token in TOKENS {
         assert!(verify(token, &keys, &Algorithm::ALL, &expected).is_err());
     }

@@ -16,6 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let keys = Keys::parse(KEYS).expect("a key set");
     let audiences = ["api".to_owned()];
     let expected = Expected {
+        name_claim: Some("name"),
         issuer: "https://login.example.com",
         audiences: &audiences,
         now: 1_800_000_000,
