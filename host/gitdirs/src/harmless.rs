@@ -57,7 +57,7 @@ const ANY: &[(&str, &str)] = &[
     ("difftool", "guidefault prompt trustexitcode"),
     (
         "extensions",
-        "compatobjectformat noop noop-v1 objectformat partialclone preciousobjects refstorage relativeworktrees \
+        "compatobjectformat noop noop-v1 objectformat preciousobjects refstorage relativeworktrees \
          worktreeconfig",
     ),
     ("fastimport", "unpacklimit"),
@@ -187,6 +187,10 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
     if entry.subsection().is_some_and(has_option) || has_option(value) {
         return false;
     }
+    // The name of a remote is one that git also takes for an address.
+    if section == "remote" && entry.subsection().is_some_and(|name| !is_location(name)) {
+        return false;
+    }
     let is_one_of = |values: &[&str]| values.iter().any(|one| value.eq_ignore_ascii_case(one.as_bytes()));
     match (section, key) {
         ("core", "fsmonitor") | ("pager", _) => is_one_of(&FLAGS),
@@ -195,7 +199,8 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
         ("branch", "remote" | "pushremote")
         | ("remote", "url" | "pushurl" | "pushdefault")
         | ("submodule", "url")
-        | ("remotes", _) => is_location(value),
+        | ("extensions", "partialclone") => is_location(value),
+        ("remotes", _) => value.split(u8::is_ascii_whitespace).all(is_location),
         // What stands for an address is put before the rest of another one.
         ("url", "insteadof" | "pushinsteadof") => entry.subsection().is_some_and(is_base),
         _ => ANY.iter().any(|(one, keys)| {
@@ -265,6 +270,10 @@ mod tests {
             ("url.git@example.com:.insteadof", "https://example.com/"),
             ("pager.log", "false"),
             ("merge.tool", "vimdiff"),
+            ("extensions.partialclone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remotes.default", "origin upstream"),
+            ("gc.pruneexpire", "-1"),
         ] {
             assert!(is(name, value), "{name} = {value}");
         }
@@ -287,6 +296,15 @@ mod tests {
             ("remote.origin.url", "ssh://-oProxyCommand=x"),
             ("remote.origin.url", "-x:y"),
             ("remote.origin.vcs", "x"),
+            // Git hands names and values on to programs that take them for options, or to itself for addresses.
+            ("extensions.partialclone", "--upload-pack=x;git-upload-pack"),
+            ("extensions.partialclone", "ext::sh -c x"),
+            ("remote.--upload-pack=x.promisor", "true"),
+            ("remote.--upload-pack=x.url", "a"),
+            ("remote.ext::sh -c x.promisor", "true"),
+            ("remotes.default", "origin --upload-pack=x"),
+            ("remotes.default", "origin ext::x"),
+            ("push.pushoption", "a --exec=x"),
             ("branch.main.remote", "ext::sh -c x"),
             ("remote.origin.uploadpack", "x"),
             ("url.ext:.insteadof", "https:"),

@@ -95,6 +95,8 @@ mod tests {
             &[("HEAD", false), ("config", false)],
             &[("commondir", false)],
             &[("Objects", true), ("REFS", true)],
+            // Git asks whether it may run them, which it may.
+            &[("objects", false), ("refs", false)],
         ] {
             assert!(are_of_git(names, ""), "{names:?}");
         }
@@ -118,6 +120,7 @@ mod tests {
             signs.are_complete()
         };
         assert!(complete(&[("HEAD", false), ("objects", true), ("refs", true)]));
+        assert!(complete(&[("HEAD", false), ("objects", false), ("refs", false)]));
         assert!(complete(&[("HEAD", false), ("commondir", false)]));
         assert!(!complete(&[("HEAD", false), ("objects", true), ("config", false), ("hooks", true)]));
         assert!(!complete(&[("objects", true), ("refs", true), ("commondir", false)]));

@@ -17,7 +17,7 @@ use scorpiox_kernel::sys::Answer;
 
 use super::absent::{Made, folded};
 use super::call::{At, What};
-use super::caller::{Beyond, Caller, Spot};
+use super::caller::{Beyond, Caller, Spot, path_of};
 use super::places::Ruling;
 use super::{Guard, failed, identity_of};
 
@@ -68,7 +68,7 @@ impl Guard {
             return Ok(answer);
         }
         if matches!(what, What::Symlink { .. }) && !self.places.may_take_links(&spot.folder)? {
-            return Ok(failed(Errno::ACCESS));
+            return self.refuse_at(&spot);
         }
         let done = match what {
             What::Folder { mode } => {
@@ -113,7 +113,7 @@ impl Guard {
             return Ok(Answer::Go);
         }
         if kind.is_symlink() && !self.places.may_take_links(&spot.folder)? {
-            return Ok(failed(Errno::ACCESS));
+            return self.refuse_at(&spot);
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
@@ -121,6 +121,11 @@ impl Guard {
             self.places.made(&spot, true);
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// As [`Guard::refuse`].
+    fn refuse_at(&mut self, spot: &Spot) -> io::Result<Answer> {
+        Ok(self.refuse(&path_of(&spot.folder)?.join(spot.bare())))
     }
 
     /// Whether a file may get a second name, by which it could be changed. It must not be what stays as it
@@ -171,15 +176,11 @@ impl Guard {
         if !self.places.may_leave(&from)? || !may_come? {
             return Ok(failed(Errno::ACCESS));
         }
-        let mut moves = vec![(&from, &to)];
-        moves.extend(exchanges.then_some((&to, &from)));
-        for (from, to) in moves {
-            // A folder may have links in it.
-            let may_move =
-                made_of(from)? == Made::File || self.places.may_take_folders(&from.folder, &to.folder)?;
-            if !may_move {
-                return Ok(failed(Errno::ACCESS));
-            }
+        if !self.places.may_take_moved(&from, &to)? {
+            return self.refuse_at(&to);
+        }
+        if exchanges && !self.places.may_take_moved(&to, &from)? {
+            return self.refuse_at(&from);
         }
         if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
             return Ok(failed(error));
@@ -221,7 +222,7 @@ impl Guard {
         match self.places.judge(&spot, Made::Other)? {
             // Nobody is told when it is there, and it may be the last sign of a repository.
             Ruling::Free if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&folded(spot.bare()))) => {
-                Ok(failed(Errno::ACCESS))
+                self.refuse_at(&spot)
             }
             Ruling::Free => Ok(Answer::Go),
             Ruling::Kept => Ok(failed(Errno::ADDRINUSE)),

@@ -291,12 +291,15 @@ impl Places {
         let path = path_of(folder)?;
         let inside = self.inside(&path);
         let root = path.ancestors().nth(inside.iter().count()).unwrap_or(&path);
-        Ok(!self.is_in_area(&path) || !self.repositories.is_in_begun(root, inside)?)
+        Ok(!self.is_in_area(&path) || !self.repositories.is_in_used(root, inside)?)
     }
 
-    /// Reports whether two folders lie in the same of git's from before the command, or in none.
-    pub(super) fn may_take_folders(&self, from: &OwnedFd, to: &OwnedFd) -> io::Result<bool> {
-        Ok(self.may_take_links(to)? || !self.may_take_links(from)?)
+    /// Reports whether something may be moved between two folders: among git's own files only from there, since it may be
+    /// a link, or have links in it.
+    pub(super) fn may_take_moved(&self, from: &Spot, to: &Spot) -> io::Result<bool> {
+        Ok(identity_of(&from.folder)? == identity_of(&to.folder)?
+            || self.may_take_links(&to.folder)?
+            || !self.may_take_links(&from.folder)?)
     }
 
     /// A name was made: that of a file, or of what may be a folder.

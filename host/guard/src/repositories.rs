@@ -217,9 +217,9 @@ impl Repositories {
         Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
     }
 
-    /// Reports whether a folder is, or lies in, one of git's from before the command: `inside` a folder `root` that
+    /// Reports whether a folder is, or lies in, one that git used before the command: `inside` a folder `root` that
     /// commands may write to.
-    pub(super) fn is_in_begun(&self, root: &Path, inside: &Path) -> io::Result<bool> {
+    pub(super) fn is_in_used(&self, root: &Path, inside: &Path) -> io::Result<bool> {
         let known = self.known.borrow();
         if known.begun.is_empty() {
             return Ok(false);
@@ -227,7 +227,10 @@ impl Repositories {
         let mut path = root.to_owned();
         for part in std::iter::once(OsStr::new("")).chain(inside) {
             path.push(part);
-            if known.begun.contains(&key(&self.hasher, &About::folder(&reach::open(&path)?)?)) {
+            let key = key(&self.hasher, &About::folder(&reach::open(&path)?)?);
+            // A project may have folders of such names, which git does not use.
+            let is_used = known.complete.contains(&key) || folded(part) == NAME;
+            if is_used && known.begun.contains(&key) {
                 return Ok(true);
             }
         }

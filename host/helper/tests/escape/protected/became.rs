@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use super::absent::grow_old;
-use super::replaced::{CHANGES, NEW, attack_after};
+use super::replaced::{CHANGES, NEW, attack_around};
 use super::{SETTINGS, names};
 use crate::bed::{Bed, Shield, for_each_tier};
 
 /// Makes a repository of the folder `$1`, which is there, in a way of its own.
-const WAYS: [(&str, &str); 11] = [
+const WAYS: [(&str, &str); 12] = [
     ("plain", "mkdir objects refs; echo ref: refs/heads/x > HEAD; $evil > config"),
     ("other order", "$evil > config; echo ref: refs/heads/x > HEAD; mkdir refs objects"),
     ("moved", "mkdir p p/objects p/refs; echo ref: refs/heads/x > p/HEAD; $evil > config; mv p/* .; rmdir p"),
@@ -35,6 +35,11 @@ import os
 fd, here = os.open(\".\", os.O_TMPFILE | os.O_WRONLY), os.open(\".\", os.O_RDONLY)
 os.write(fd, b\"ref: refs/heads/x\")
 os.link(f\"/proc/self/fd/{fd}\", \"HEAD\", src_dir_fd=here, dst_dir_fd=here, follow_symlinks=True)'",
+    ),
+    // Git asks whether it may run them, as one asks of a folder.
+    (
+        "programs",
+        "echo > objects; echo > refs; chmod +x objects refs; echo ref: refs/heads/x > HEAD; $evil > config",
     ),
     ("common", "echo ../plain > commondir; echo ref: refs/heads/x > HEAD"),
     (
@@ -68,6 +73,118 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
         expected.sort();
         let expected: Vec<_> = expected.iter().map(|name| bed.at(name)).collect();
         assert_eq!(told, expected, "{finished:?}");
+    });
+}
+
+/// A folder with rules is not one of git's by them, and one with some signs is none by those.
+#[test]
+fn a_folder_with_rules_that_becomes_a_repository_is_told() {
+    for_each_tier(|bed| {
+        for folder in ["half/objects", "half/refs", "lock/objects", "lock/refs", "dev/hooks"] {
+            bed.put(&format!("{folder}/file"), "mine\n");
+        }
+        for folder in ["half", "lock"] {
+            bed.put(&format!("{folder}/config"), SETTINGS);
+        }
+        bed.put(".github/workflows/ci.yml", "mine\n");
+        bed.shield = Shield {
+            freeze: ["half/config", "lock/config", "dev/hooks"].map(|name| bed.at(name)).into(),
+            absent: vec![bed.at(".github/hooks")],
+            names: vec![".vscode"],
+            ..Shield::default()
+        };
+        let finished = bed.attack(
+            r#"
+            echo ref: refs/heads/x > half/HEAD
+            echo ref: refs/heads/x > lock/HEAD.lock; mv lock/HEAD.lock lock/HEAD
+            for folder in dev .github; do
+                (cd $folder; mkdir objects refs; echo ref: refs/heads/x > HEAD; printf '[core]\nfsmonitor=x\n' > config)
+            done
+            "#,
+        );
+        let outcome = finished.outcome.as_ref().expect("an outcome");
+        let mut told: Vec<_> =
+            outcome.names.repositories.iter().map(|path| path.as_path().to_owned()).collect();
+        told.sort();
+        assert_eq!(told, [".github", "dev", "half", "lock"].map(|name| bed.at(name)), "{finished:?}");
+    });
+}
+
+/// Whoever binds a socket is not asked again when it is there.
+#[test]
+fn a_socket_is_no_sign_of_a_repository() {
+    for_each_tier(|bed| {
+        bed.put("src/file", "mine\n");
+        bed.shield.names = vec![".vscode"];
+        bed.attack(
+            r#"
+            bound() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$1"; }
+            cd src; mkdir refs; echo ref: refs/heads/x > HEAD
+            must_fail "objects as a socket" bound objects
+            must_fail "in other letters" bound Objects
+            "#,
+        );
+        assert!(!bed.at("src/objects").exists());
+    });
+}
+
+/// The person's git writes through links among its own files, wherever they lead.
+#[test]
+fn no_link_comes_among_the_files_of_git() {
+    for_each_tier(|bed| {
+        bed.put("outside", "mine\n");
+        for name in ["HEAD", "objects/00/1", "refs/heads/main", "logs/refs/heads/main"] {
+            bed.put(&format!(".git/{name}"), "x\n");
+            bed.put(&format!("bare/{name}"), "x\n");
+        }
+        for folder in [".git", "bare"] {
+            bed.put(&format!("{folder}/config"), SETTINGS);
+        }
+        bed.shield.freeze = [".git/config", "bare/config"].map(|name| bed.at(name)).into();
+        bed.shield.names = vec![".vscode"];
+        let finished = bed.attack(
+            r#"
+            may "a link elsewhere" ln -s "$WORKSPACE/outside" link
+            may "a folder with a link" mkdir logs
+            may "a link in it" ln -s "$WORKSPACE/outside" logs/HEAD
+            for folder in .git bare; do
+                must_fail "a link in $folder" ln -s ../outside "$folder/COMMIT_EDITMSG"
+                must_fail "a link below it" ln -s ../../outside "$folder/logs/HEAD"
+                must_fail "a link that is moved" move link "$folder/FETCH_HEAD"
+                must_fail "a link with a second name" link link "$folder/ORIG_HEAD"
+                must_fail "a folder with links" move logs "$folder/logs2"
+                must_fail "an exchange" exchange logs "$folder/logs"
+                must_fail "an exchange from there" exchange "$folder/logs" logs
+                may "what git does" bash -c "echo x > $folder/t && mv $folder/t $folder/ORIG_HEAD && mv $folder/logs $folder/l && mv $folder/l $folder/logs"
+            done
+            may "links in a project" bash -c "mkdir -p node_modules/.bin && ln -s ../a node_modules/.bin/a"
+            mkdir own; cd own
+            may "its own repository" bash -c "mkdir .git && ln -s ../../outside .git/x"
+            "#,
+        );
+        let outcome = finished.outcome.as_ref().expect("an outcome");
+        assert!(
+            outcome.names.refused.iter().any(|path| path.as_path() == bed.at(".git/COMMIT_EDITMSG")),
+            "the result says so: {finished:?}"
+        );
+        assert_eq!(names(&bed.at(".git/logs")), ["refs"]);
+    });
+}
+
+/// Only so many folders are remembered in which a name counts because of theirs.
+#[test]
+fn more_folders_than_are_remembered_are_told() {
+    for_each_tier(|bed| {
+        bed.shield.names = vec![".hg/hgrc"];
+        let finished = bed.attack(
+            r#"
+            for i in $(seq 70); do mkdir -p d$i/.hg; done; rm -r d*
+            mkdir p; echo '[hooks]' > p/hgrc; mv p .hg
+            "#,
+        );
+        let outcome = finished.outcome.as_ref().expect("an outcome");
+        let is_named = outcome.names.unpacked.iter().any(|path| path.as_path() == bed.at(".hg/hgrc"));
+        assert!(is_named || outcome.names.unpacked_others > 0, "{finished:?}");
     });
 }
 
@@ -135,9 +252,19 @@ fn what_the_person_adds_meanwhile_is_not_the_commands_to_change() {
         repository(&moved.join(".git"));
         repository(&bed.outside.join("bare-moved"));
         grow_old(&bed.outside.join("bare-moved/config"));
-        let made = [".git/modules/libs/b", "separate", "moved/.git", "bare-moved", "clone.git", "plain"];
+        // The command made the folders around the last one, and git writes names with a slash.
+        let made = [
+            ".git/modules/mine/deep/c",
+            ".git/modules/libs/b",
+            "separate",
+            "moved/.git",
+            "bare-moved",
+            "clone.git",
+            "plain",
+        ];
         let change = |bed: &Bed| {
-            for path in [".git/modules/libs/b", "separate", "clone.git", "plain"] {
+            for path in [".git/modules/libs/b", "separate", "clone.git", "plain", ".git/modules/mine/deep/c"]
+            {
                 repository(&bed.at(path));
             }
             for name in ["moved", "bare-moved"] {
@@ -169,7 +296,7 @@ fn what_the_person_adds_meanwhile_is_not_the_commands_to_change() {
             "#,
             made.join(" ")
         );
-        attack_after(bed, change, &script);
+        attack_around(bed, "mkdir -p .git/modules/mine/deep", change, &script);
         for path in made {
             for name in ["config", "hooks/pre-commit"] {
                 assert_eq!(

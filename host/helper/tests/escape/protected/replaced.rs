@@ -17,7 +17,13 @@ pub(super) const NEW: &str = "[core]\n\teditor = mine\n";
 /// Runs attacks that begin when `change` has been made.
 #[track_caller]
 pub(super) fn attack_after(bed: &mut Bed, change: impl Fn(&Bed), script: &str) {
-    let script = format!("{LINK_OPEN}echo > ready; until [ -e go ]; do sleep 0.02; done\n{script}");
+    attack_around(bed, "", change, script);
+}
+
+/// Runs attacks of which a part comes before `change` is made.
+#[track_caller]
+pub(super) fn attack_around(bed: &mut Bed, before: &str, change: impl Fn(&Bed), after: &str) {
+    let script = format!("{LINK_OPEN}{before}\necho > ready; until [ -e go ]; do sleep 0.02; done\n{after}");
     let mut running = bed.start_attack(&script);
     let ready = bed.at("ready");
     assert!(comes_true(Duration::from_secs(30), || ready.exists()), "the command did not start");
