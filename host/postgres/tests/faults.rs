@@ -13,7 +13,7 @@ use scorpiox_postgres::{Address, Database, FORMAT, Options};
 use scorpiox_postgres_bed::Postgres;
 use scorpiox_store::{BriefStore, Mode, Store, StoreError, Transaction};
 
-use common::{LONG, database, name, named, server};
+use common::{LONG, database, name, named, server, to_format_1};
 use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
@@ -260,14 +260,8 @@ fn whoever_reads_before_a_migration_writes_nothing_after_it() {
     put(&store, "k", b"v").expect("kept");
     let mut open = begin(&store, Mode::ReadFirst).expect("a reader");
     assert!(open.get(TOOL, "k").expect("a value").is_some());
-    // As the tables were before they were brought to this format.
-    server().psql(name(&address), "DELETE FROM scorpiox_code.format WHERE format = 2").expect("written");
-    let undone = "DROP TABLE scorpiox_code.commit_mark, scorpiox_code.relay;
-                  ALTER TABLE scorpiox_code.workspace DROP COLUMN mark;
-                  ALTER TABLE scorpiox_code.message DROP COLUMN mark, DROP COLUMN sender, DROP COLUMN since;
-                  DROP POLICY writers ON scorpiox_code.secret";
     drop(open);
-    server().psql(name(&address), undone).expect("written");
+    to_format_1(&address);
     let mut open = begin(&old.workspace(&named("x")), Mode::ReadFirst).expect("a reader");
     assert!(open.get(TOOL, "k").is_err(), "the tables are older than this program's");
     assert_eq!(new.migrate(), Ok(true));

@@ -11,7 +11,7 @@ use scorpiox_executor::Cancel;
 use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_store::{Mode, Store};
 
-use common::{LONG, database, name, named, server};
+use common::{LONG, database, name, named, server, to_format_1};
 
 /// Long enough for what must not come.
 const SHORT: Duration = Duration::from_millis(500);
@@ -33,6 +33,9 @@ fn role(address: &str, role: &str, given: &str) -> String {
 
 const READS: &str = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
                      GRANT SELECT ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
+
+const WRITES: &str = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
+                      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
 
 /// Runs SQL as the role of an address.
 fn as_role(address: &str, sql: &str) -> Result<String, String> {
@@ -185,9 +188,7 @@ fn a_database_can_be_closed_to_all_who_were_given_nothing() {
 fn a_role_that_writes_and_owns_nothing_does_all_that_a_server_does() {
     let address = server().database();
     database(&address).migrate().expect("tables");
-    let given = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
-                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
-    let writer = role(&address, "writes", given);
+    let writer = role(&address, "writes", WRITES);
     let (one, _other, messages, texts) = both(&writer);
     let secret = one.secret("http", b"hidden").expect("a secret");
     assert_eq!(database(&address).secret("http", b"other"), Ok(secret), "its owner has the same one");
@@ -195,6 +196,25 @@ fn a_role_that_writes_and_owns_nothing_does_all_that_a_server_does() {
     assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("answer"));
     add_message(&one, "fired");
     assert_eq!(messages.recv_timeout(LONG).as_deref(), Ok("fired"));
+}
+
+#[test]
+fn a_migration_gives_no_role_more_than_it_had() {
+    let address = server().database();
+    add_message(&database(&address), "before");
+    to_format_1(&address);
+    let all = role(&address, "all", WRITES);
+    let partly = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE; GRANT SELECT, INSERT ON scorpiox_code.workspace TO ROLE";
+    let partly = role(&address, "partly", partly);
+    let nearly = format!("{WRITES}; REVOKE DELETE ON scorpiox_code.timer FROM ROLE");
+    let nearly = role(&address, "nearly", &nearly);
+    assert_eq!(database(&address).migrate(), Ok(true));
+    for (address, has_all) in [(all, true), (partly, false), (nearly, false)] {
+        let may = "SELECT has_table_privilege('scorpiox_code.relay', 'INSERT'),
+                       has_table_privilege('scorpiox_code.commit_mark', 'DELETE')";
+        let expected = if has_all { "t|t" } else { "f|f" };
+        assert_eq!(as_role(&address, may).as_deref().map(str::trim), Ok(expected), "{address}");
+    }
 }
 
 /// In schema `public` some versions let every role make names.

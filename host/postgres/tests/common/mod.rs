@@ -32,3 +32,14 @@ pub(crate) fn name(address: &str) -> &str {
 pub(crate) fn named(name: &str) -> WorkspaceName {
     WorkspaceName::parse(name).expect("a name")
 }
+
+/// Brings tables to the format that they had first.
+pub(crate) fn to_format_1(address: &str) {
+    let undone = "DELETE FROM scorpiox_code.format WHERE format = 2;
+                  DROP TABLE scorpiox_code.commit_mark, scorpiox_code.relay;
+                  ALTER TABLE scorpiox_code.workspace DROP COLUMN mark;
+                  ALTER TABLE scorpiox_code.message DROP COLUMN mark, DROP COLUMN sender, DROP COLUMN since;
+                  DROP POLICY writers ON scorpiox_code.secret;
+                  ALTER TABLE scorpiox_code.secret DISABLE ROW LEVEL SECURITY";
+    server().psql(name(address), undone).expect("written");
+}
