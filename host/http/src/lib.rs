@@ -20,6 +20,7 @@ mod ended;
 mod endpoint;
 mod events;
 pub mod files;
+mod fresh;
 mod get;
 mod kept;
 mod listen;

@@ -11,6 +11,7 @@ use scorpiox_seal::{Envelope, Secret};
 
 use crate::ended::{self, End, Ended, MAX_OF_PRINCIPAL, of_same_principal};
 use crate::files::Files;
+use crate::fresh::{self, Fresh, STAMP};
 
 /// Where that is.
 pub(crate) enum Shared {
@@ -30,8 +31,8 @@ impl Shared {
         let secret = database.secret("http", &new).map_err(io::Error::other)?;
         let secret = Secret::try_from(secret)
             .map_err(|_| io::Error::other("the secret of `http` in the database is none of this program"))?;
-        let envelope =
-            Envelope::of(&secret, "passed on").ok_or_else(|| io::Error::other("there is no key"))?;
+        let envelope = Envelope::of(&secret, "passed on at a time")
+            .ok_or_else(|| io::Error::other("there is no key"))?;
         Ok((Self::Database(database, Arc::new(envelope)), secret))
     }
 
@@ -47,7 +48,9 @@ impl Shared {
         message: &[u8],
     ) -> Option<impl FnOnce() -> io::Result<()> + use<>> {
         let Self::Database(database, envelope) = self else { return None };
-        let (database, closed) = (Arc::clone(database), envelope.close(&[&number[..], message].concat()));
+        let stamp = fresh::now(database.clock_ahead()).to_be_bytes();
+        let closed = envelope.close(&[&stamp[..], &number[..], message].concat());
+        let database = Arc::clone(database);
         Some(move || {
             let closed = closed.ok_or_else(|| io::Error::other("the system gives no random bytes"))?;
             database.pass_on(&closed).map_err(io::Error::other)
@@ -60,10 +63,12 @@ impl Shared {
         hear: impl Fn(&Number, &[u8]) + Send + Sync + 'static,
     ) -> io::Result<()> {
         let Self::Database(database, envelope) = self else { return Ok(()) };
-        let envelope = Arc::clone(envelope);
+        let (envelope, fresh, clock) = (Arc::clone(envelope), Fresh::default(), Arc::downgrade(database));
         database.hear_passed(move |text| {
-            let opened = envelope.open(text);
-            if let Some((number, message)) = opened.as_deref().and_then(<[u8]>::split_first_chunk) {
+            let (Some(opened), Some(clock)) = (envelope.open(text), clock.upgrade()) else { return };
+            let Some((stamp, rest)) = opened.split_first_chunk::<STAMP>() else { return };
+            let Some((number, message)) = rest.split_first_chunk() else { return };
+            if fresh.is_new(text, *stamp, fresh::now(clock.clock_ahead())) {
                 hear(number, message);
             }
         })

@@ -85,6 +85,11 @@ impl Database {
         self.pool.losses.count()
     }
 
+    /// Returns the milliseconds by which the database's clock is ahead of this machine's.
+    pub fn clock_ahead(&self) -> i64 {
+        self.pool.clock.ahead()
+    }
+
     /// The format of its tables; none where there are none.
     ///
     /// # Errors
