@@ -28,7 +28,7 @@ pub struct Token {
     pub groups: BTreeSet<String>,
 }
 
-/// Whose JWT are good, and tokens beside them.
+/// The issuers of good JWT, and the tokens beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issuers {
     /// The issuers: one without a name, or some that each have another name and another address.
@@ -82,7 +82,7 @@ impl Auth {
 }
 
 impl Jwt {
-    /// What a rule calls a subject, a group or a scope of this issuer: after its name, where it has one, so that no other issuer
+    /// Returns the name by which rules call a subject, a group or a scope of this issuer: after its own name, if it has one, so that no other issuer
     /// and no token can have the same. No name of an issuer or a token has a colon.
     pub fn qualified(&self, word: &str) -> String {
         match &self.name {

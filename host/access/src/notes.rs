@@ -17,12 +17,12 @@ use crate::who::Who;
 /// A note: what is said before the line is named, the line, and what is said after.
 pub type Note = (String, Source, String);
 
-/// Who there is, where the policy alone says it, or the names of its issuers do.
+/// The principals that exist, as far as the policy alone or the names of its issuers say.
 struct Known {
     names: Vec<String>,
     groups: BTreeSet<String>,
     scopes: BTreeSet<String>,
-    /// What stands before all that an issuer vouches for, and whether it says groups.
+    /// The prefix of all that an issuer vouches for, and whether it says groups.
     issuers: Vec<(String, bool)>,
 }
 
@@ -125,7 +125,7 @@ pub fn open_to_all(http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> 
 
 /// The facts that hold for each token that is let in, or for each of an issuer.
 struct Everybody {
-    /// Whose tokens these are, in a message.
+    /// The owner of these tokens, in a message.
     whose: String,
     /// Each token of the policy, where it alone says who there is.
     tokens: Option<Vec<Principal>>,
@@ -159,7 +159,7 @@ impl Everybody {
         issued.chain(tokens).collect()
     }
 
-    /// Where all of them may use one of these tools.
+    /// Returns the rule that lets all of them use one of these tools.
     fn open(&self, http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> Vec<Note> {
         let mut notes: Vec<Note> = Vec::new();
         for tool in tools {

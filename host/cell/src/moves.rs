@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 #[derive(Debug)]
 pub struct Moves(OwnedFd);
 
-/// How a byte is locked.
+/// The kind of lock of a byte.
 #[derive(Debug, Clone, Copy)]
 enum Lock {
     Shared,
@@ -99,7 +99,7 @@ impl Moves {
         self.set(MOVE, Lock::None)
     }
 
-    /// Whether those who want to start a command are to wait.
+    /// Has commands that are to start wait, or lets them go on.
     pub fn insist(&self, insists: bool) -> io::Result<()> {
         self.set(INSIST, if insists { Lock::Shared } else { Lock::None })
     }

@@ -77,7 +77,7 @@ pub struct Guard {
     file_size: u64,
     /// Whether a socket may have been made, which the caller does by itself.
     sockets: bool,
-    /// What keeps moves from the starts of other commands.
+    /// The locks that keep moves from the starts of other commands.
     moves: Option<Moves>,
 }
 
@@ -168,7 +168,7 @@ impl Guard {
         answer.map(Decision::Now)
     }
 
-    /// Whether moves that wait are to come before the next command starts.
+    /// Lets moves that wait come before the next command starts, or no longer.
     pub fn insist_on_moves(&self, insists: bool) {
         // For fairness alone: where it fails they wait longer.
         let _ = self.moves.as_ref().map(|moves| moves.insist(insists));

@@ -159,7 +159,7 @@ impl Unpacked {
         }
     }
 
-    /// Whether something at any depth of a folder has one of the names, or there is too much in it to tell.
+    /// Reports whether something at any depth of a folder has one of the names, or there is too much in it to tell.
     fn holds_names(&self, folder: &Path) -> bool {
         let (mut left, mut open) = (MAX_SEARCHED, vec![folder.to_owned()]);
         while let Some(folder) = open.pop() {

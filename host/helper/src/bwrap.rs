@@ -42,7 +42,7 @@ pub(super) struct Inside {
     pub landlock: u32,
     /// What each cover must show.
     pub expected: Vec<Expected>,
-    /// Whether locks come along with the descriptors.
+    /// True if locks come along with the descriptors.
     pub has_moves: bool,
 }
 

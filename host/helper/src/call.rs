@@ -28,7 +28,7 @@ const BASH: &CStr = c"/bin/bash";
 /// What a command is connected to.
 struct Streams {
     output: OwnedFd,
-    /// What keeps moves from the starts of other commands: the supervisor's alone.
+    /// The locks that keep moves from the starts of other commands: the supervisor's alone.
     moves: Option<Moves>,
     /// The command's standard input, where that is more than nothing.
     input: Option<OwnedFd>,

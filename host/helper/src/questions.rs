@@ -25,7 +25,7 @@ const RETRY_TIME: Duration = Duration::from_millis(5);
 
 /// The same for the start of another command, which takes a few milliseconds.
 const START_RETRY_TIME: Duration = Duration::from_millis(1);
-/// How long a move gives way to the starts of other commands before those are to wait for it.
+/// The time for which a move gives way to the starts of other commands before those are to wait for it.
 const GIVE_WAY_TIME: Duration = Duration::from_millis(100);
 
 /// `ERESTARTSYS`: the kernel makes the call again after the signal, or fails it with `EINTR`, as the program's
@@ -40,7 +40,7 @@ pub(super) struct Questions {
     guard: Option<Guard>,
     /// Those who wait for the reader of a pipe.
     waiting: Vec<(Question, Pipe)>,
-    /// Those who wait for the start of another command, the first one first: at most as many as there are threads.
+    /// Moves that wait for the start of another command, the first one first: at most as many as there are threads.
     giving_way: VecDeque<Question>,
     /// Since when somebody does.
     since: Option<Instant>,
@@ -122,7 +122,7 @@ impl Questions {
         pipes.into_iter().chain(moves).min()
     }
 
-    /// Those who gave way to another command's start.
+    /// Decides again about moves that gave way to another command's start.
     fn retry_moves(&mut self) -> Option<Duration> {
         let since = self.since?;
         let until = Instant::now() + TIME_AT_ONCE;

@@ -230,7 +230,7 @@ impl Trusted {
         self.keys.keys().await.map_err(|_| Unknown::Unavailable)
     }
 
-    /// Who a token of this issuer is of.
+    /// Returns the principal of a token of this issuer.
     fn principal(&self, claims: Claims) -> Principal {
         let all = |words: BTreeSet<String>| words.iter().map(|word| self.jwt.qualified(word)).collect();
         Principal {
@@ -265,7 +265,7 @@ fn named(tokens: &BTreeMap<String, Sourced<Token>>) -> Vec<(Digest256, Arc<Princ
     tokens.iter().map(one).collect()
 }
 
-/// Whose of these a token is. All are compared, so that the time says nothing of which.
+/// Returns the principal of a token, if it is one of these. All are compared, so that the time says nothing of which.
 fn among(tokens: &[(Digest256, Arc<Principal>)], digest: &Digest256) -> Option<Known> {
     tokens.iter().fold(None, |found, (known, principal)| {
         if bool::from(known.ct_eq(digest)) { Some(Known::always(principal)) } else { found }

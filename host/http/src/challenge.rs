@@ -22,7 +22,7 @@ pub(crate) struct Challenge {
     issuers: Vec<(String, String)>,
     /// The scopes that every token needs, whoever issued it.
     needed: BTreeSet<String>,
-    /// Those that tokens of some issuer need.
+    /// The scopes that tokens of some issuer need.
     scopes: BTreeSet<String>,
     /// Where a token comes from that is given by hand.
     hint: &'static str,

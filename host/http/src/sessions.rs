@@ -42,7 +42,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Who vouches for its principal; none for tokens of this server's own.
+    /// Returns the issuer that vouches for its principal; none for tokens of this server's own.
     pub(crate) fn issuer(&self) -> Option<&str> {
         self.caller.principal.issuer.as_deref()
     }

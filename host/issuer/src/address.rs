@@ -13,12 +13,12 @@ use scorpiox_policy::{HostRule, NetworkRule, Source, Sourced, WebPattern, WebPol
 use scorpiox_web::{Fetcher, Method, Request, Waited};
 use url::Url;
 
-/// How long the issuer may take.
+/// The time that the issuer may take.
 const FETCH_TIME: Duration = Duration::from_secs(10);
 /// Largest key set, and largest file of authorities, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// Where keys are fetched from.
+/// The address that keys are fetched from.
 pub(crate) struct Address {
     url: String,
     trust: Trust,
@@ -26,7 +26,7 @@ pub(crate) struct Address {
 
 /// The authorities that vouch for the host.
 enum Trust {
-    /// Those that the system trusts: read once, for there are many.
+    /// The system's authorities: read once, for there are many.
     System(Arc<Fetcher>),
     /// Those of a file, and no others: read each time, so that new ones need no other start.
     File(PathBuf, Arc<AsyncRuntime>),

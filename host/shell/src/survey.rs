@@ -31,8 +31,8 @@ use walk::{Walk, Walked};
 /// Most folders that the trees may have. What is more is closed.
 const MAX_FOLDERS: usize = 500_000;
 
-/// How often the trees are looked through while folders go away before their turn: what a program removes, or a person
-/// moves. Commands move nothing meanwhile.
+/// The number of times that the trees are looked through while folders go away before their turn: a program removes them, or a person
+/// moves them. Commands move nothing meanwhile.
 const MAX_WALKS: u32 = 3;
 
 /// Looks through some trees.

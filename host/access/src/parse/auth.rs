@@ -151,7 +151,7 @@ fn check_apart(entry: &Entry<'_>, name: &str, one: &Jwt, other: &Jwt) -> Result<
     ))
 }
 
-/// Whether two addresses are the same, however they are written. A slash at the end makes no other issuer.
+/// Reports whether two addresses are the same, however they are written. A slash at the end makes no other issuer.
 fn is_same_address(one: &str, other: &str) -> bool {
     let read = |text: &str| Url::parse(text).map(|url| url.as_str().trim_end_matches('/').to_owned());
     one == other || read(one).is_ok_and(|one| read(other).is_ok_and(|other| one == other))
@@ -210,7 +210,7 @@ fn claim(entry: &Entry<'_>, example: &str) -> Result<String, Problem> {
     Ok(text.to_owned())
 }
 
-/// Where the keys of an issuer are, and who vouches for that place.
+/// Reads the place of an issuer's keys, and the authority that vouches for it.
 fn keys(
     section: &Section<'_>,
     table: &str,

@@ -17,7 +17,7 @@ const MAX_KEPT_BYTES: usize = 4096;
 /// The names of a session's client.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Who uses it, and what tells it from others.
+    /// The principal that uses it, and the key that tells it from others.
     principal: Option<(Principal, String)>,
     handshake: Mutex<Option<Arc<ClientName>>>,
     /// Of the newest request that said it, with the words: the next one says the same.

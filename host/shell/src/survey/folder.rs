@@ -12,7 +12,7 @@ use scorpiox_policy::{DenySet, is_protected_name, protected_names_in};
 
 use super::entries::{Kind, Opened};
 
-/// How often a folder is read that changes meanwhile. A program that changes folders at each of so many readings, which
+/// The number of times that a folder is read that changes meanwhile. A program that changes folders at each of so many readings, which
 /// take microseconds, is there to do so.
 pub(super) const MAX_READINGS: usize = 16;
 
@@ -106,7 +106,7 @@ impl Folder {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Whether another reading found nothing that this one did not.
+    /// Reports whether another reading found nothing that this one did not.
     fn has_all_of(&self, other: &Self) -> bool {
         let found: HashSet<_> = self.paths().collect();
         (self.is_of_git || !other.is_of_git) && other.paths().all(|path| found.contains(path))

@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
         Walked { folders: self.folders, unseen: self.unseen, changed }
     }
 
-    /// Whether a folder went away before its turn: it may be where this walk has been already.
+    /// Reports whether a folder went away before its turn: it may be where this walk has been already.
     pub(super) fn missed_some(&self) -> bool {
         !self.gone.is_empty()
     }

@@ -10,7 +10,7 @@ use super::support::{TIERS, background, bash, comes_true, in_tier, start};
 
 /// Commands that start while folders are moved.
 const COMMANDS: usize = 100;
-/// Where the folder is moved to, one after the other. They lie in one folder: another one has other mounts, and what is
+/// The places that the folder is moved to, one after the other. They lie in one folder: another one has other mounts, and what is
 /// moved there after the start of a command has none of them.
 const PLACES: [&str; 3] = ["app", "ppa", "pap"];
 const SECRET: &str = "KEY=the-secret";
@@ -33,7 +33,7 @@ fn attack() -> String {
     )
 }
 
-/// What a person puts into the workspace while a command runs.
+/// Puts a project into the workspace while a command runs, as a person does.
 fn put_project(program: &Program) {
     let draft = program.workspace().join("draft");
     fs::create_dir_all(draft.join(".git/objects")).expect("a folder");
@@ -44,7 +44,7 @@ fn put_project(program: &Program) {
     fs::rename(draft, program.workspace().join("app")).expect("a folder");
 }
 
-/// How many commands of a server read the secret, and how many changed the repository.
+/// Returns the number of commands of a server that read the secret, and of those that changed the repository.
 fn attacks(server: &mut Started) -> (usize, usize) {
     let (mut read, mut changed) = (0, 0);
     for _ in 0..COMMANDS {

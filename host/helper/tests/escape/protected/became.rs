@@ -110,7 +110,7 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
     });
 }
 
-/// Whoever binds a socket is not asked again when it is there.
+/// A program that binds a socket is not asked again when the socket is there.
 #[test]
 fn a_socket_is_no_sign_of_a_repository() {
     for_each_tier(|bed| {
