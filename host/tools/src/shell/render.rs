@@ -173,8 +173,8 @@ fn refused(refusals: &[Refusal]) -> Vec<String> {
 fn about_names(names: &Names) -> impl Iterator<Item = String> {
     let refused = named(&names.refused, 0).map(|paths| {
         format!(
-            "not created: {paths}: other programs obey files of this name, so commands cannot create them; the \
-             person can"
+            "not created: {paths}: other programs obey files of this name, or write through links there, so \
+             commands cannot create them; the person can"
         )
     });
     let unpacked = named(&names.unpacked, names.unpacked_others).map(|paths| {
