@@ -27,6 +27,7 @@ pub(super) fn choose(dom: Dom, url: &Url, part: &Part) -> Content {
     let links = Links::of_page(url, base.as_deref());
     mark::prepare(&dom);
     let (dom, mut about) = About::of(dom, url);
+    let named = about.named(&dom);
     let section = part.fragment.as_deref().map(|name| section::find(&dom, name));
     let left_out = if part.is_whole {
         LeftOut::default()
@@ -36,7 +37,7 @@ pub(super) fn choose(dom: Dom, url: &Url, part: &Part) -> Content {
     mark::mark(&dom);
     clean::clean(&dom);
     scorpiox_content::images::drop_repeated(&dom);
-    about.take_heading(&dom);
+    about.take_heading(&dom, named);
     let body = dom.body().unwrap_or_else(|| dom.root());
     let mut root = tree::of(&body, &links);
     about.drop_repeated(&mut root);

@@ -1,6 +1,6 @@
 //! Title, author and date of a page, where they are certain, and each once.
 
-use dom_query::{Document as Dom, NodeRef};
+use dom_query::{Document as Dom, NodeRef, Selection};
 use dom_smoothie::{Config, Readability};
 use scorpiox_page::line;
 use url::Url;
@@ -88,19 +88,39 @@ impl About {
 
     /// Takes the heading of the page out of it, to be its title: the one that the title in the head has, or the only
     /// one, where nothing stands before it.
-    pub(super) fn take_heading(&mut self, dom: &Dom) {
+    ///
+    /// Before content was chosen the title was `named` by a heading, which may be gone.
+    pub(super) fn take_heading(&mut self, dom: &Dom, named: Option<String>) {
         let found = dom.select("h1");
-        let headings: Vec<_> =
-            found.nodes().iter().take(MAX_HEADINGS).filter(|heading| is_plain(heading)).collect();
+        let headings = plain(&found);
+        let only = || match headings.as_slice() {
+            [only] if stands_first(dom, only) => Some(*only),
+            _ => None,
+        };
+        match self.of_title(&headings).or_else(only) {
+            Some(heading) => {
+                self.title = Some(line::whole(&heading.text()));
+                heading.remove_from_parent();
+            }
+            None => self.title = named.or(self.title.take()),
+        }
+    }
+
+    /// Returns the text of the heading that the title in the head has, mostly with the site's name beside it.
+    pub(super) fn named(&self, dom: &Dom) -> Option<String> {
+        let found = dom.select("h1");
+        self.of_title(&plain(&found)).map(|heading| line::whole(&heading.text()))
+    }
+
+    /// Returns the heading that is the title, or the only one, where it is a part of the title.
+    fn of_title<'a>(&self, headings: &[&'a NodeRef<'a>]) -> Option<&'a NodeRef<'a>> {
         let title = self.title.as_deref().unwrap_or_default();
         let same = headings.iter().find(|heading| is_same(&heading.text(), title));
-        let heading = match (same, headings.as_slice()) {
-            (Some(same), _) => same,
-            (None, [only]) if is_part(&only.text(), title) || stands_first(dom, only) => only,
-            _ => return,
-        };
-        self.title = Some(line::whole(&heading.text()));
-        heading.remove_from_parent();
+        match (same, headings) {
+            (Some(same), _) => Some(same),
+            (None, [only]) if is_part(&only.text(), title) => Some(only),
+            _ => None,
+        }
     }
 
     /// Drops what the first blocks say again.
@@ -152,6 +172,11 @@ impl About {
 fn is_plain(heading: &NodeRef<'_>) -> bool {
     let is_more = |node: NodeRef<'_>| node.has_name("img") || node.has_attr("data-x-tex");
     heading.text().chars().any(char::is_alphanumeric) && !heading.descendants_it().any(is_more)
+}
+
+/// The first headings that are text alone.
+fn plain<'a>(found: &'a Selection<'a>) -> Vec<&'a NodeRef<'a>> {
+    found.nodes().iter().take(MAX_HEADINGS).filter(|heading| is_plain(heading)).collect()
 }
 
 fn stands_first(dom: &Dom, heading: &NodeRef<'_>) -> bool {
