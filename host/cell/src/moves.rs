@@ -141,7 +141,7 @@ fn about(byte: i64, kind: libc::c_int) -> libc::flock {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use super::*;
 
@@ -200,31 +200,49 @@ mod tests {
     fn who_moves_all_the_time_meets_no_start_and_both_get_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("locks");
-        let (is_moving, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (is_moving, is_over, moved) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU32::new(0));
         let (mover, start) = (opened(&path), opened(&path));
-        let count = thread::scope(|scope| {
-            let moving = scope.spawn(|| {
-                let mut count = 0_u32;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut refused = 0_u32;
                 while !is_over.load(Ordering::SeqCst) {
                     if mover.begin_move().expect("a lock") {
                         is_moving.store(true, Ordering::SeqCst);
-                        count += 1;
+                        moved.fetch_add(1, Ordering::SeqCst);
                         is_moving.store(false, Ordering::SeqCst);
                         mover.end_move().expect("a lock");
+                        mover.insist(false).expect("a lock");
+                        refused = 0;
+                    } else {
+                        // As a supervisor does after a while.
+                        refused += 1;
+                        if refused == 100 {
+                            mover.insist(true).expect("a lock");
+                        }
                     }
                 }
-                count
+                mover.insist(false).expect("a lock");
             });
-            for _ in 0..2000 {
+            let _over = Over(&is_over);
+            let (begin, mut starts) = (Instant::now(), 0);
+            while starts < 2000 || moved.load(Ordering::SeqCst) < 10 {
+                assert!(begin.elapsed() < Duration::from_secs(60), "{starts} starts, {moved:?} moves");
+                starts += 1;
                 start.begin_start().expect("a lock");
                 for _ in 0..20 {
                     assert!(!is_moving.load(Ordering::SeqCst));
                 }
                 start.end_start().expect("a lock");
             }
-            is_over.store(true, Ordering::SeqCst);
-            moving.join().expect("no panic")
         });
-        assert!(count > 0, "nothing was moved");
+    }
+
+    /// Lets the other thread end, also where this one fails.
+    struct Over<'a>(&'a AtomicBool);
+
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
     }
 }
