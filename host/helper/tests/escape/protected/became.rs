@@ -86,7 +86,8 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
         for folder in ["half", "lock"] {
             bed.put(&format!("{folder}/config"), SETTINGS);
         }
-        bed.put(".github/workflows/ci.yml", "mine\n");
+        // A folder that is as young as the command could be somebody else's.
+        grow_old(&bed.put(".github/workflows/ci.yml", "mine\n"));
         bed.shield = Shield {
             freeze: ["half/config", "lock/config", "dev/hooks"].map(|name| bed.at(name)).into(),
             absent: vec![bed.at(".github/hooks")],
