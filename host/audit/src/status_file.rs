@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ use crate::system::{Share, try_lock};
 const LOCK: &str = "lock";
 const POSTED: &str = "json";
 const NEW: &str = "new";
+/// The time that a server may take from making a file to locking it, far beyond what it takes.
+const MAX_NEW_TIME: Duration = Duration::from_mins(1);
 /// Largest file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -144,8 +146,9 @@ fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
                     let _ = fs::remove_file(path.with_extension(extension));
                 }
             }
-            // Of a server that died before it had its lock.
-            Some(NEW) if !path.with_extension(LOCK).exists() && is_free(&path) => {
+            // Of a server that died before it had its lock. To look whether a young one is free would take the lock from a
+            // server that is about to have it.
+            Some(NEW) if is_old(&path) && !path.with_extension(LOCK).exists() && is_free(&path) => {
                 let _ = fs::remove_file(&path);
             }
             Some(LOCK) => living.push(path.with_extension(POSTED)),
@@ -153,6 +156,12 @@ fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(living)
+}
+
+/// Reports whether a file was not written for so long that its server is not at it any more.
+fn is_old(path: &Path) -> bool {
+    let written = path.metadata().and_then(|about| about.modified());
+    written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age > MAX_NEW_TIME))
 }
 
 /// Whether nobody holds a lock.
@@ -198,9 +207,38 @@ mod tests {
         assert_eq!(posted(root.path()).unwrap().len(), 2);
         // As when its process ends without a word; and one that came to nothing.
         drop(dead);
-        fs::write(root.path().join("1-x.new"), "").unwrap();
+        let new = root.path().join("1-x.new");
+        fs::write(&new, "").unwrap();
+        assert_eq!(posted(root.path()).unwrap(), [of(2)]);
+        assert_eq!(names(root.path()), 3, "a server may be at a file that is new");
+        let long_ago = SystemTime::now() - 2 * MAX_NEW_TIME;
+        File::options().write(true).open(&new).unwrap().set_modified(long_ago).unwrap();
         assert_eq!(posted(root.path()).unwrap(), [of(2)]);
         assert_eq!(names(root.path()), 2);
+    }
+
+    #[test]
+    fn whoever_looks_is_in_the_way_of_nobody_who_posts() {
+        let root = tempfile::tempdir().unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = posted(root.path());
+                }
+            });
+            let failed = (0..2000)
+                .filter(|number| {
+                    let mut status_file = StatusFile::new(root.path().to_owned());
+                    let is_posted = status_file.post(&of(*number)).is_ok();
+                    let is_seen = posted(root.path()).is_ok_and(|found| found.contains(&of(*number)));
+                    status_file.take_down();
+                    !(is_posted && is_seen)
+                })
+                .count();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(failed, 0);
+        });
     }
 
     #[test]

@@ -63,6 +63,8 @@ impl Records {
             if let Some(Err(error)) = status_file.as_mut().map(|status_file| status_file.post(&self.posted()))
             {
                 tracing::debug!("figures are not posted: {error}");
+                // Otherwise they would be missing until the next call.
+                self.unposted.is_there.store(true, Ordering::Release);
             }
         }
         waits
