@@ -53,6 +53,19 @@ pub(crate) fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
+/// Reports whether somebody may start a file.
+#[cfg(unix)]
+pub(crate) fn is_executable(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    found.permissions().mode() & 0o111 != 0
+}
+
+/// Reports whether somebody may start a file: any may be, by its name.
+#[cfg(not(unix))]
+pub(crate) fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
 /// Reports whether there is nothing, rather than something that cannot be looked at: whoever closed that can open it again.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)

@@ -52,6 +52,11 @@ impl Signs {
         self.head && (self.commondir || (self.objects && self.refs))
     }
 
+    /// Reports whether one of the names is there that git asks for, and that each repository is made with.
+    pub fn are_begun(&self) -> bool {
+        self.head || self.objects || self.refs || self.commondir
+    }
+
     /// Whether the folder at `path`, in which all this was seen, is one of git's.
     pub fn are_of_git(&self, path: &Path) -> bool {
         let Self { head, objects, refs, hooks, config, commondir } = *self;

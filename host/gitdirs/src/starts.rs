@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::obeyed::{Met, Seen, Walk};
+use crate::config::Named;
+use crate::obeyed::{MAX_CONFIG_BYTES, Met, Seen, Walk};
 use crate::read::{self, is_absent, is_read_if_there};
 use crate::user::User;
 
@@ -13,21 +14,53 @@ const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
 const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 
 /// Reports whether git may start programs because of what lies at `path`, which is called `.git`: hooks, or anything in its
-/// configuration that is not known to start none. What cannot be followed to its end does.
-pub fn starts_programs(path: &Path, home: Option<&Path>) -> bool {
+/// configuration that is not known to start none, or files around it that the user's own configuration names by relative
+/// paths. What cannot be followed to its end does.
+pub fn starts_programs(path: &Path, user: &User) -> bool {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
         Err(error) => return !is_absent(&error),
     };
     let (own, none) = ([path.to_owned()], []);
     let (folders, pointers): (&[_], &[_]) = if found.is_dir() { (&own, &none) } else { (&none, &own) };
-    let user = User::at_home(home);
-    let walk = Walk::through(Seen { folders, pointers, user: &user });
+    // The environment's repositories are others.
+    let walker = User::at_home(user.home());
+    let walk = Walk::through(Seen { folders, pointers, user: &walker });
     if walk.is_cut() || (!found.is_dir() && walk.met.is_empty() && !is_read_if_there(path)) {
         return true;
     }
     let tree = path.parent().and_then(|tree| dunce::canonicalize(tree).ok());
     walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref()))
+        || [path.parent(), Some(path)].into_iter().flatten().any(|tree| is_led_into(tree, user))
+}
+
+/// Reports whether a user's configuration leads into a work tree: to hooks or programs that are there.
+fn is_led_into(tree: &Path, user: &User) -> bool {
+    let is_there = |path: &Path| path.symlink_metadata().map_or_else(|error| !is_absent(&error), |_| true);
+    let mut left = MAX_CONFIG_BYTES;
+    let mut all = vec![Named::given(user, &mut left)];
+    for config in &user.configs {
+        if config.is_relative() && is_there(&tree.join(config)) {
+            return true;
+        }
+        all.push(Named::read(config, user, &mut left));
+    }
+    all.iter().any(|named| {
+        let hooks = named.hooks.iter().filter(|path| path.is_relative());
+        let programs = named.words.iter().filter(|word| word.path.is_relative());
+        named.is_cut
+            || named.includes.iter().any(|path| path.is_relative() && is_there(&tree.join(path)))
+            || hooks.into_iter().any(|hooks| holds_more_than_examples(&tree.join(hooks)))
+            || programs.into_iter().any(|word| is_program(&tree.join(&word.path), word.may_come))
+    })
+}
+
+/// Reports whether a file is there that a word names: as a path, or so that it may be started.
+fn is_program(path: &Path, is_path: bool) -> bool {
+    match path.metadata() {
+        Ok(found) => !found.is_dir() && (is_path || read::is_executable(&found)),
+        Err(error) => !is_absent(&error) || (is_path && read::is_link(path)),
+    }
 }
 
 /// Reports whether a folder of git's starts programs, or leads git out of the work tree around it.
@@ -57,7 +90,7 @@ mod tests {
     #[test]
     fn what_git_makes_starts_nothing_and_hooks_and_commands_do() {
         let bed = Bed::with(&["a/.git/hooks", "a/sub"]);
-        let starts = |path: &str| starts_programs(&bed.at(path), None);
+        let starts = |path: &str| starts_programs(&bed.at(path), &User::default());
         let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n\
                      [user]\n\tname = A\n[pager]\n\tlog = false\n";
         bed.put("a/.git/config", plain);
@@ -90,14 +123,40 @@ mod tests {
             "[core",
         ] {
             bed.put("a/.git/config", config);
-            assert!(starts_programs(&bed.at("a/.git"), None), "{config}");
+            assert!(starts_programs(&bed.at("a/.git"), &User::default()), "{config}");
         }
         // As submodules have it.
         bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../x\n");
         bed.put("b/x/.git", "gitdir: ../.git/modules/x\n");
-        assert!(!starts_programs(&bed.at("b/x/.git"), None));
+        assert!(!starts_programs(&bed.at("b/x/.git"), &User::default()));
         bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../else\n");
-        assert!(starts_programs(&bed.at("b/x/.git"), None));
+        assert!(starts_programs(&bed.at("b/x/.git"), &User::default()));
+    }
+
+    /// `core.hooksPath = .githooks` and the like, which lead into each repository.
+    #[test]
+    fn relative_paths_of_the_users_own_configuration_lead_into_a_repository() {
+        let bed = Bed::with(&["home", "new/.git", "bare/objects", "bare/refs"]);
+        let user = User::new(Some(&bed.at("home")), |_| None);
+        let starts = |path: &str| starts_programs(&bed.at(path), &user);
+        for (config, file) in [
+            ("[core]\nhooksPath = .githooks", ".githooks/post-checkout"),
+            ("[diff]\nexternal = tools/differ", "tools/differ"),
+            ("[alias]\nx = \"!cd tools && ./lint\"", "tools/lint"),
+            ("[core]\nsshCommand = ssh -Fssh.cfg", "ssh.cfg"),
+        ] {
+            bed.put("home/.gitconfig", config);
+            assert!(!starts("new/.git") && !starts("bare"), "{config}");
+            bed.put(format!("new/{file}"), "x");
+            bed.put(format!("bare/{file}"), "x");
+            assert!(starts("new/.git") && starts("bare"), "{config}");
+            std::fs::remove_file(bed.at("new").join(file)).unwrap();
+            std::fs::remove_file(bed.at("bare").join(file)).unwrap();
+        }
+        // A name that a word happens to be is no program unless it can be started.
+        bed.put("home/.gitconfig", "[alias]\nt = !make test");
+        bed.put("new/test", "x");
+        assert!(!starts("new/.git"));
     }
 
     #[test]
@@ -114,10 +173,10 @@ mod tests {
             bed.put(path, text);
         }
         for path in ["a/.git", "b/.git", "c/.git"] {
-            assert!(starts_programs(&bed.at(path), None), "{path}");
+            assert!(starts_programs(&bed.at(path), &User::default()), "{path}");
         }
         bed.put("b/.git", "no pointer");
-        assert!(!starts_programs(&bed.at("b/.git"), None), "git does not accept it");
+        assert!(!starts_programs(&bed.at("b/.git"), &User::default()), "git does not accept it");
     }
 
     #[cfg(unix)]
@@ -129,7 +188,7 @@ mod tests {
         bed.link("none", "c/.git");
         bed.put("d/.git/remotes/origin", "URL: ext::x\n");
         for path in ["a/.git", "b/.git", "c/.git", "d/.git", "e/.git"] {
-            assert!(starts_programs(&bed.at(path), None), "{path}");
+            assert!(starts_programs(&bed.at(path), &User::default()), "{path}");
         }
     }
 }

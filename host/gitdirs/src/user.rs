@@ -55,6 +55,15 @@ impl User {
         Self { home: home.map(Path::to_owned), ..Self::default() }
     }
 
+    /// A person with this home folder, and with the environment of this process: the best guess at that of their git.
+    pub fn of_process(home: Option<&Path>) -> Self {
+        Self::new(home, |name| std::env::var_os(name))
+    }
+
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
     /// A person with this home folder, and with the variables that `variable` gives by their names.
     pub fn new(home: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name: &str| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);

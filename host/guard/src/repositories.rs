@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, fstat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 use scorpiox_gitdirs::{SIGNS, Signs};
 use scorpiox_kernel::reach;
@@ -76,8 +76,10 @@ struct Known {
     begun: HashSet<u64>,
     /// Those of them that git would have taken for repositories: nothing can become of them.
     complete: HashSet<u64>,
-    /// The command made them, or made them git's.
+    /// The command made them. A repository that is in one counts only if it is the command's, too.
     own: HashSet<u64>,
+    /// The command made them git's: by the first of the names that git asks for, or as the file `.git`.
+    own_repositories: HashSet<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -150,7 +152,7 @@ impl Repositories {
                 && !is_new(about.born)
                 && !(about.is_folder && is_of_git(&to.folder, Some(to)).unwrap_or(true))
             {
-                self.own(&about);
+                self.own_repository(&about);
             }
         }
         if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&name)) {
@@ -172,11 +174,21 @@ impl Repositories {
         }
         let is_begun = self.known.borrow().begun.contains(&key);
         let before = signs(&spot.folder, Some(name))?;
-        // A folder that somebody else made meanwhile is not the command's, whatever is in it.
-        if !is_begun && !before.are_of_git(Path::new(&itself(&spot.folder))) && !is_new(about.born) {
-            self.own(&about);
+        // A folder that somebody else made meanwhile is not the command's, whatever is in it; nor is what somebody else
+        // began to make a repository in one of the command's.
+        let is_own = self.known.borrow().own.contains(&key);
+        let now = signs(&spot.folder, None)?;
+        let was_none = match is_own {
+            true => !before.are_begun() && now.are_begun(),
+            false => {
+                let is_of_git = || before.are_of_git(Path::new(&itself(&spot.folder)));
+                !is_begun && !is_new(about.born) && !is_of_git()
+            }
+        };
+        if was_none {
+            self.own_repository(&about);
         }
-        if !signs(&spot.folder, None)?.are_complete() {
+        if !now.are_complete() {
             return Ok(());
         }
         let mut became = self.became.borrow_mut();
@@ -197,9 +209,20 @@ impl Repositories {
         }
     }
 
-    fn is_known(&self, about: &About) -> bool {
+    fn own_repository(&self, about: &About) {
+        let mut known = self.known.borrow_mut();
+        if known.own_repositories.len() < self.most_own {
+            known.own_repositories.insert(key(&self.hasher, about));
+        }
+    }
+
+    /// Reports whether a command may change what git obeys in a folder, in which `signs` are.
+    fn is_known(&self, about: &About, signs: impl FnOnce() -> io::Result<Signs>) -> io::Result<bool> {
         let (key, known) = (key(&self.hasher, about), self.known.borrow());
-        known.begun.contains(&key) || known.own.contains(&key)
+        if known.begun.contains(&key) || known.own_repositories.contains(&key) {
+            return Ok(true);
+        }
+        Ok(known.own.contains(&key) && (!about.is_folder || !signs()?.are_begun()))
     }
 
     /// Whether a name is, or becomes, what git obeys, in a place that somebody else made a repository since the command
@@ -207,7 +230,7 @@ impl Repositories {
     pub(super) fn holds_anothers(&self, spot: &Spot, name: &str) -> io::Result<bool> {
         if name == NAME {
             return match About::entry(&spot.folder, spot.bare()) {
-                Ok(about) => Ok(!self.is_known(&about)),
+                Ok(about) => Ok(!self.is_known(&about, || signs(&entry(spot)?, None))?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
                 Err(error) => Err(error),
             };
@@ -282,7 +305,7 @@ impl Repositories {
             if is_repository || may_be_one {
                 let folder = reach::open(&path)?;
                 let about = About::folder(&folder)?;
-                let is_known = self.is_known(&about);
+                let is_known = self.is_known(&about, || signs(&folder, None))?;
                 let counts = || is_repository || is_new(about.born);
                 if !is_known && (counts() || is_of_git(&folder, None)?) {
                     return Ok(true);
@@ -297,7 +320,7 @@ impl Repositories {
     }
 
     fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(!self.is_known(&About::folder(folder)?) && is_of_git(folder, None)?)
+        Ok(is_of_git(folder, None)? && !self.is_known(&About::folder(folder)?, || signs(folder, None))?)
     }
 }
 
@@ -307,13 +330,17 @@ fn is_of_git(folder: &OwnedFd, at: Option<&Spot>) -> io::Result<bool> {
     let folder = match at {
         None => folder,
         Some(spot) => {
-            use rustix::fs::{Mode, OFlags, openat};
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            opened = openat(folder, spot.bare(), flags, Mode::empty())?;
+            opened = entry(spot)?;
             &opened
         }
     };
     Ok(signs(folder, None)?.are_of_git(Path::new(&itself(folder))))
+}
+
+/// Opens the folder that has this name, to look into it.
+fn entry(spot: &Spot) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(&spot.folder, spot.bare(), flags, Mode::empty())?)
 }
 
 /// The names by which git knows a folder that are there, but for one of them.
@@ -388,8 +415,33 @@ mod tests {
             about
         };
         all.own(&about(1));
-        assert!(all.is_known(&about(1)));
-        assert!(!all.is_known(&about(2)));
+        let is_known = |seconds| all.is_known(&about(seconds), || Ok(Signs::default())).expect("looks");
+        assert!(is_known(1));
+        assert!(!is_known(2));
+    }
+
+    /// `git init --bare` of a person, in an empty folder that the command made for it.
+    #[test]
+    fn a_repository_that_somebody_makes_in_a_folder_of_the_commands_is_theirs() {
+        for (name, first) in [("bare", "refs"), (".git", "refs"), ("late", "config")] {
+            let (_folder, root, all) = bed();
+            folder(&root.join(name), Some(&all));
+            if first == "config" {
+                std::fs::write(root.join("late/config"), "").expect("a file");
+                all.made(&Spot::of(&root.join("late/config")), true, NEW);
+            }
+            for sign in ["refs", "objects"] {
+                std::fs::create_dir(root.join(name).join(sign)).expect("a folder");
+            }
+            std::fs::write(root.join(name).join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+            let spot = Spot::of(&root.join(name).join("config"));
+            assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+            assert!(is_anothers(&all, &root, &format!("{name}/hooks")), "{name}");
+            // Nor does a name that the command adds make it the command's.
+            std::fs::write(root.join(name).join("commondir"), "x").expect("a file");
+            all.made(&Spot::of(&root.join(name).join("commondir")), true, NEW);
+            assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        }
     }
 
     #[test]

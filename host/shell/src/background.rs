@@ -269,6 +269,10 @@ impl Shell {
             state.read_to_end.get_or_insert_with(Instant::now);
         }
         drop(state);
+        // A component shows nothing of what it brought.
+        if ended && !piece.more && task.owner.is_none() {
+            self.untold.told(id);
+        }
         Ok(ReadPiece { piece, refusals, task: task.listed() })
     }
 
@@ -287,6 +291,9 @@ impl Shell {
             task.changed.wait_for(&mut state, Duration::from_millis(200));
         }
         drop(state);
+        if task.owner.is_none() && !cancel.is_set() {
+            self.untold.told(id);
+        }
         Ok((task.listed(), ran))
     }
 }
@@ -438,6 +445,9 @@ impl Task {
         let uses = self.touched(&end);
         note_reached(&uses, &started.reached(self.started));
         started.note_met(&met, &uses);
+        if let TaskEnd::Ended(outcome) = &end {
+            started.untold.keep(Some(self.id), &outcome.names);
+        }
         drop(started);
         if let Some(Listener(tell)) = listener.get() {
             tell(Report { uses, duration: self.started.elapsed() });

@@ -25,6 +25,7 @@ mod run;
 pub mod scratch;
 mod starts;
 mod survey;
+mod untold;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -34,8 +35,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
-use scorpiox_cell::{CommandSpec, Outcome, RawPath, Running, Tier};
-use scorpiox_gitdirs::starts_programs;
+use scorpiox_cell::{CommandSpec, Names, Outcome, Running, Tier};
+use scorpiox_gitdirs::{User, starts_programs};
 use scorpiox_operator::{Operator, OperatorError, Site};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
@@ -58,6 +59,7 @@ use met::Met;
 pub use protect::Special;
 use protect::View;
 use survey::Survey;
+use untold::Untold;
 
 /// Times that a command is tried when the workspace changes under it.
 const TRIES: u32 = 20;
@@ -76,6 +78,8 @@ pub struct Shell {
     tasks: Tasks,
     /// What came of trying the sandbox, where that is done.
     held: Mutex<Option<Probed>>,
+    /// What nobody was told of yet.
+    untold: Arc<Untold>,
     /// Of folders that plugins may write.
     surveys: Mutex<HashMap<Vec<Area>, Arc<Survey>>>,
 }
@@ -95,13 +99,17 @@ struct Started {
     notes: Vec<String>,
     /// The user's home folder.
     home: Option<PathBuf>,
+    /// Where what it brought is kept until somebody is told.
+    untold: Arc<Untold>,
 }
 
 impl Started {
     /// What came of it, with those of the repositories that it made which start programs.
     fn judged(&self, mut outcome: Outcome) -> Outcome {
-        let starts = |path: &RawPath| starts_programs(path.as_path(), self.home.as_deref());
-        outcome.names.repositories.retain(starts);
+        if !outcome.names.repositories.is_empty() {
+            let user = User::of_process(self.home.as_deref());
+            outcome.names.repositories.retain(|path| starts_programs(path.as_path(), &user));
+        }
         outcome
     }
 
@@ -131,6 +139,7 @@ impl Shell {
             cells: Cells::default(),
             tasks: Tasks::default(),
             held: Mutex::default(),
+            untold: Arc::default(),
             surveys: Mutex::default(),
         }
     }
@@ -138,6 +147,11 @@ impl Shell {
     /// Whose policy holds for commands.
     pub fn operator(&self) -> &Arc<Operator> {
         &self.operator
+    }
+
+    /// Takes the names that earlier commands brought without anybody having been told. The caller tells them.
+    pub fn take_untold(&self) -> Names {
+        self.untold.take()
     }
 
     fn site(&self) -> &Site {
@@ -269,7 +283,8 @@ impl Shell {
         };
         let home = self.site().home.clone();
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
-        Ok(Started { running, tier, profile: profile.name.clone(), rule, cell, proxy, notes, home })
+        let (profile, untold) = (profile.name.clone(), Arc::clone(&self.untold));
+        Ok(Started { running, tier, profile, rule, cell, proxy, notes, home, untold })
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.

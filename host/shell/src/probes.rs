@@ -91,7 +91,7 @@ impl Shell {
                 break outcome;
             }
         };
-        let printed = waited.completed(&request, outcome).output.text;
+        let printed = waited.completed(&request, outcome, &Cancel::default()).output.text;
         if printed.lines().next_back() != Some(DONE) {
             return Err(Arc::new(ShellError::NotTried(printed)));
         }

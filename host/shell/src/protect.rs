@@ -248,8 +248,7 @@ impl View<'_> {
         let mut git = Git {
             folders: found.git_folders.clone(),
             pointers: found.git_pointers.clone(),
-            // This server's environment is the best guess at that of the person's git.
-            user: User::new(self.home, |name| std::env::var_os(name)),
+            user: User::of_process(self.home),
         };
         let around =
             self.areas.iter().filter(|area| area.write).flat_map(|area| area.path.ancestors().skip(1));

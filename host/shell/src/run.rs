@@ -93,7 +93,7 @@ impl Shell {
                 break outcome;
             }
         };
-        Ok(command.completed(request, outcome))
+        Ok(command.completed(request, outcome, cancel))
     }
 
     /// Runs a command for as long as `wait` says. Where the client has no room for one more task, it
@@ -102,7 +102,7 @@ impl Shell {
         let mut command = Waited::start(self, request, wait.shown_chars)?;
         loop {
             if let Some(outcome) = command.follow(wait)? {
-                return Ok(Ran::ToItsEnd(command.completed(request, outcome)));
+                return Ok(Ran::ToItsEnd(command.completed(request, outcome, wait.cancel)));
             }
             if let Some(place) = self.place_for_task()? {
                 return command.go_on(request, place).map(Ran::IntoBackground);
@@ -165,8 +165,12 @@ impl Waited {
         }
     }
 
-    pub(super) fn completed(self, request: &Request, outcome: Outcome) -> Completed {
+    pub(super) fn completed(self, request: &Request, outcome: Outcome, cancel: &Cancel) -> Completed {
         let outcome = self.started.judged(outcome);
+        // A cancelled call has no result, and a component shows nothing of this.
+        if cancel.is_set() || request.run_as.owner().is_some() {
+            self.started.untold.keep(None, &outcome.names);
+        }
         let refusals = self.refusals(request);
         note_names(&request.uses, &outcome);
         request.uses.took_processor(Duration::from_micros(outcome.processor_us));

@@ -19,4 +19,5 @@ mod results;
 pub(crate) mod support;
 mod tiers;
 mod unseen;
+mod untold;
 mod use_up;

@@ -80,6 +80,7 @@ pub(super) fn completed(
     }
     notes.extend(refused(refusals));
     notes.extend(about_names(&outcome.names));
+    notes.extend(untold(call));
     notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
@@ -117,6 +118,7 @@ pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note
         task.profile
     )];
     notes.extend(refused(refusals));
+    notes.extend(untold(call));
     notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
     notes.extend(whole(output));
@@ -198,6 +200,13 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
         )
     });
     refused.into_iter().chain(unpacked).chain(repositories).chain(unseen)
+}
+
+/// What earlier commands brought whose results nobody has: their calls were cancelled, they are tasks that nobody read to
+/// their end, or a component ran them. Of a call that is cancelled itself it stays untold.
+fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
+    let names = if call.cancel.is_set() { Names::default() } else { call.host.shell().take_untold() };
+    about_names(&names).map(|note| format!("by an earlier command, {note}")).collect::<Vec<_>>().into_iter()
 }
 
 /// Some paths, and how many others there are.
@@ -292,7 +301,8 @@ pub(super) fn started(call: &Call<'_>, begun: &Begun, note: Option<&str>) -> Out
         call.name("ReadBgOutput"),
         task.id
     );
-    for note in notes.iter().map(String::as_str).chain(note) {
+    let untold: Vec<_> = untold(call).collect();
+    for note in notes.iter().chain(&untold).map(String::as_str).chain(note) {
         let _ = write!(text, "\n\n[{note}]");
     }
     result(text, &TaskData::of(task), false)
@@ -362,6 +372,11 @@ pub(super) fn killed(task: &Listed, ran: bool) -> Output {
     } else {
         format!("Background task {} had ended already: {}.", task.id, state(task))
     };
+    let notes: Vec<_> = match &task.state {
+        TaskState::Ended(TaskEnd::Ended(outcome), _) => about_names(&outcome.names).collect(),
+        _ => Vec::new(),
+    };
+    let text = if notes.is_empty() { text } else { noted(&text, &notes) };
     result(text, &TaskData::of(task), false)
 }
 

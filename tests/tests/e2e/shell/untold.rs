@@ -1,0 +1,99 @@
+//! What commands brought whose results nobody has.
+
+use std::path::Path;
+use std::time::Duration;
+
+use scorpiox_tests::Started;
+use serde_json::json;
+
+use super::support::{background, bash, comes_true, in_each_tier};
+
+/// Makes a repository that starts a program.
+fn repository(name: &str) -> String {
+    format!(
+        "mkdir -p {name}/.git/objects {name}/.git/refs && printf '[core]\\n\\tfsmonitor = x\\n' > {name}/.git/config && \
+         echo 'ref: refs/heads/x' > {name}/.git/HEAD"
+    )
+}
+
+fn wait_for(path: &Path) {
+    assert!(comes_true(Duration::from_secs(20), || path.exists()), "{} does not come", path.display());
+}
+
+/// Waits for a command that is told of a path, which is told of it once.
+fn is_told_once(server: &mut Started, path: &str) {
+    let mut told = String::new();
+    let is_told = (0..100).any(|_| {
+        told = bash(server, "sleep 0.1").text;
+        told.contains("by an earlier command, new: ") && told.contains(path)
+    });
+    assert!(is_told, "{path}: {told}");
+    let next = bash(server, "true");
+    assert!(!next.text.contains("new: "), "{path}: {}", next.text);
+}
+
+#[test]
+fn a_cancelled_call_is_told_with_the_next_command() {
+    in_each_tier(|program, server| {
+        let command = format!("{}; echo > made; sleep 300", repository("cancelled"));
+        let id = server.request("tools/call", json!({ "name": "Bash", "arguments": { "command": command } }));
+        wait_for(&program.workspace().join("made"));
+        server.notify("notifications/cancelled", json!({ "requestId": id }));
+        is_told_once(server, "/cancelled/.git");
+    });
+}
+
+#[test]
+fn a_task_that_nobody_reads_is_told_with_the_next_command_and_one_that_is_read_is_not() {
+    in_each_tier(|program, server| {
+        background(server, &repository("unread"));
+        wait_for(&program.workspace().join("unread/.git/HEAD"));
+        is_told_once(server, "/unread/.git");
+
+        let task = background(server, &format!("{}; echo > killed/made; sleep 300", repository("killed")));
+        wait_for(&program.workspace().join("killed/made"));
+        let killed = server.text("KillBgTask", json!({ "task_id": task }));
+        assert!(killed.contains("new: ") && killed.contains("/killed/.git"), "{killed}");
+        let next = bash(server, "true");
+        assert!(!next.text.contains("new: "), "{}", next.text);
+    });
+}
+
+/// `core.hooksPath = .githooks` of the person leads into each repository.
+#[test]
+fn a_new_repository_into_which_the_persons_configuration_leads_is_told() {
+    in_each_tier(|program, server| {
+        program.put("home/.gitconfig", "[core]\n\thooksPath = .githooks\n");
+        let harmless =
+            "mkdir -p NAME/.git/objects NAME/.git/refs && echo 'ref: refs/heads/x' > NAME/.git/HEAD";
+        let ran = bash(server, &harmless.replace("NAME", "plain"));
+        assert!(!ran.text.contains("new: "), "{}", ran.text);
+        let hooks = format!(
+            "{} && mkdir led/.githooks && echo x > led/.githooks/pre-commit",
+            harmless.replace("NAME", "led")
+        );
+        let ran = bash(server, &hooks);
+        assert!(ran.text.contains("new: ") && ran.text.contains("/led/.git"), "{}", ran.text);
+    });
+}
+
+/// `git init --bare` of the person, in an empty folder that a command made and still runs beside.
+#[test]
+fn a_repository_that_the_person_makes_in_a_folder_of_the_commands_is_theirs() {
+    in_each_tier(|program, server| {
+        let command = "mkdir theirs && until [ -e theirs/config ]; do sleep 0.05; done
+            echo evil >> theirs/config; mkdir -p theirs/hooks; echo evil > theirs/hooks/post-update
+            rm -f theirs/config; echo evil > theirs/config; echo over > end";
+        let task = background(server, command);
+        let theirs = program.workspace().join("theirs");
+        wait_for(&theirs);
+        for (name, content) in [("HEAD", "ref: refs/heads/x\n"), ("refs/x", ""), ("objects/x", "")] {
+            program.put(&format!("workspace/theirs/{name}"), content);
+        }
+        program.put("workspace/theirs/config", "[core]\n\tbare = true\n");
+        wait_for(&program.workspace().join("end"));
+        let config = std::fs::read_to_string(theirs.join("config")).unwrap_or_default();
+        assert!(!config.contains("evil"), "task {task}: {config}");
+        assert!(!theirs.join("hooks/post-update").exists());
+    });
+}
