@@ -63,7 +63,11 @@ impl Named {
             if !seen.insert(dunce::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
                 continue;
             }
-            let Some(Text { bytes, is_cut }) = read::text(&file, *left) else { continue };
+            let Some(Text { bytes, is_cut }) = read::text(&file, *left) else {
+                // Git reads it when it can be read again.
+                self.is_cut |= read::is_closed(&file);
+                continue;
+            };
             *left = left.saturating_sub(LEAST_BYTES.max(bytes.len() as u64));
             if is_cut {
                 self.is_cut = true;

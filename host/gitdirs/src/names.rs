@@ -52,6 +52,8 @@ pub struct Obeyed {
     pub left_out: BTreeSet<PathBuf>,
     /// Those of them in which git begins without being led there: by a `.git` right in it.
     pub begun: BTreeSet<PathBuf>,
+    /// Folders through which a path leads and out of which it leads again (`a/../b`): they stay where they are.
+    pub passed: BTreeSet<PathBuf>,
 }
 
 /// Work trees of a repository.

@@ -21,6 +21,8 @@ const MAX_MET: usize = 4 * MAX_REPOSITORIES;
 pub(crate) const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// Bytes that are read of a file whose text is a path. What is longer is padded.
 const MAX_PATH_BYTES: u64 = 64 << 10;
+/// Where paths mean something else to each process.
+const OF_PROCESS: [&str; 2] = ["/proc", "/dev"];
 /// Folders that lead to a common one, which leads to another; git follows one.
 const MAX_COMMON: usize = 4;
 
@@ -52,6 +54,8 @@ pub(crate) struct Walk<'a> {
     /// Bytes of configurations that may still be read.
     left: u64,
     pub(crate) met: BTreeMap<PathBuf, Met>,
+    /// A pointer leads to what is no repository now, or where other content can come without being made.
+    pub(crate) is_astray: bool,
 }
 
 /// A folder of git's.
@@ -73,7 +77,7 @@ impl<'a> Walk<'a> {
         let (mut left, user) = (MAX_CONFIG_BYTES, seen.user);
         let given = Named::given(user, &mut left);
         let (obeyed, open, met) = Default::default();
-        let mut walk = Self { user, given, obeyed, open, left, met };
+        let mut walk = Self { user, given, obeyed, open, left, met, is_astray: false };
         for folder in seen.folders {
             let tree = is_dot_git(folder).then(|| folder.parent()).flatten();
             walk.meet(folder, tree);
@@ -132,6 +136,7 @@ impl<'a> Walk<'a> {
         let Ok(trail) = Trail::follow(pointer) else { return };
         let tree = pointer.parent();
         if trail.end.is_dir() {
+            self.is_astray |= !trail.links.is_empty() && leads_astray(&trail);
             self.meet(&trail.end, tree);
             return;
         }
@@ -141,11 +146,23 @@ impl<'a> Walk<'a> {
         let bases: Vec<&Path> = tree.into_iter().chain(trail.end.parent()).collect();
         let folders = named.iter().flat_map(|named| bases.iter().map(move |base| base.join(named)));
         for folder in folders.collect::<BTreeSet<_>>() {
-            if let Ok(trail) = Trail::follow(&folder) {
-                self.obeyed.files.extend(trail.links);
-                self.meet(&trail.end, tree);
+            if let Some(end) = self.led(&folder, pointer) {
+                self.meet(&end, tree);
             }
         }
+    }
+
+    /// Where a path that stands in `from` leads.
+    fn led(&mut self, path: &Path, from: &Path) -> Option<PathBuf> {
+        let Ok(trail) = Trail::follow(path) else {
+            self.is_astray = true;
+            return None;
+        };
+        self.is_astray |= leads_astray(&trail);
+        self.obeyed.files.extend(trail.links);
+        let left = trail.left.into_iter().filter(|left| !from.starts_with(left));
+        self.obeyed.passed.extend(left);
+        Some(trail.end)
     }
 
     fn folder(&mut self, folder: &Path) {
@@ -161,10 +178,9 @@ impl<'a> Walk<'a> {
         }
         let mut common = None;
         for named in lines(&folder.join("commondir")) {
-            if let Ok(trail) = Trail::follow(&folder.join(named)) {
-                self.obeyed.files.extend(trail.links);
-                self.meet(&trail.end, None);
-                common.get_or_insert(trail.end);
+            if let Some(end) = self.led(&folder.join(named), folder) {
+                self.meet(&end, None);
+                common.get_or_insert(end);
             }
         }
         let configs = ["config", "config.worktree"].map(|name| folder.join(name));
@@ -230,6 +246,25 @@ impl<'a> Walk<'a> {
         }
         names.end()
     }
+}
+
+/// Reports whether a pointer leads where nobody can say what git will find: to nothing, to what depends on the process
+/// that looks, or into a work tree, which a checkout fills with other files.
+fn leads_astray(trail: &Trail) -> bool {
+    let of_process = |path: &Path| OF_PROCESS.iter().any(|root| path.starts_with(root));
+    if !trail.end.is_dir() || of_process(&trail.end) || trail.links.iter().any(|link| of_process(link)) {
+        return true;
+    }
+    for folder in trail.end.ancestors() {
+        if is_dot_git(folder) {
+            // Git checks nothing out there.
+            return false;
+        }
+        if folder != trail.end && folder.join(".git").symlink_metadata().is_ok() {
+            return true;
+        }
+    }
+    false
 }
 
 /// The paths in a `.git` file.

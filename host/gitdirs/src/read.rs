@@ -48,6 +48,15 @@ pub(crate) fn is_read_if_there(path: &Path) -> bool {
     }
 }
 
+/// Reports whether there is something at a path that the user may not look at now.
+pub(crate) fn is_closed(path: &Path) -> bool {
+    let is_refused = |error: io::Error| error.kind() == ErrorKind::PermissionDenied;
+    match path.metadata() {
+        Ok(found) => found.is_file() && open(path).is_err_and(is_refused),
+        Err(error) => is_refused(error),
+    }
+}
+
 /// Reports whether a path is a link, wherever it leads.
 pub(crate) fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())

@@ -26,7 +26,8 @@ pub fn starts_programs(path: &Path, user: &User) -> bool {
     // The environment's repositories are others.
     let walker = User::at_home(user.home());
     let walk = Walk::through(Seen { folders, pointers, user: &walker });
-    if walk.is_cut() || (!found.is_dir() && walk.met.is_empty() && !is_read_if_there(path)) {
+    if walk.is_cut() || walk.is_astray || (!found.is_dir() && walk.met.is_empty() && !is_read_if_there(path))
+    {
         return true;
     }
     let tree = path.parent().and_then(|tree| dunce::canonicalize(tree).ok());
@@ -177,6 +178,29 @@ mod tests {
         }
         bed.put("b/.git", "no pointer");
         assert!(!starts_programs(&bed.at("b/.git"), &User::default()), "git does not accept it");
+    }
+
+    /// Later git may find another folder there: a checkout brings it, or the path means something else to git.
+    #[test]
+    fn pointers_to_what_can_become_something_else_start_something() {
+        let bed = Bed::with(&["w/.git/objects", "w/.git/worktrees/t", "w/data/objects", "bare/objects"]);
+        let starts = |path: &str| starts_programs(&bed.at(path), &User::default());
+        let bare = format!("gitdir: {}\n", bed.at("bare").display());
+        bed.put("w/t/.git", "gitdir: ../.git/worktrees/t\n");
+        bed.put("w/.git/worktrees/t/commondir", "../..\n");
+        bed.put("apart/.git", &bare);
+        assert!(!starts("w/t/.git") && !starts("apart/.git"));
+        for (path, text) in [
+            ("w/a/.git", "gitdir: ../data\n"),
+            ("w/a/.git", "gitdir: ../none\n"),
+            ("w/a/.git", "gitdir: /proc/self/cwd/data\n"),
+            ("w/b/.git/commondir", "../../data\n"),
+            ("w/b/.git/commondir", "/proc/self/cwd/common\n"),
+            ("w/b/.git/commondir", "../../none\n"),
+        ] {
+            bed.put(path, text);
+            assert!(starts(if path.contains("/b/") { "w/b/.git" } else { "w/a/.git" }), "{path}: {text}");
+        }
     }
 
     #[cfg(unix)]

@@ -15,6 +15,9 @@ const MAX_LINKS: usize = 40;
 pub struct Trail {
     /// The links on the way, in their order, each at a path that passes through no link.
     pub links: Vec<PathBuf>,
+    /// Folders that the path entered and left again by `..`, which may not exist: another folder in such a place would lead the
+    /// path elsewhere.
+    pub left: Vec<PathBuf>,
     /// The end, at a path that passes through no link as far as it exists.
     pub end: PathBuf,
     /// Whether the end exists.
@@ -68,7 +71,8 @@ impl Trail {
         follows: impl Fn(&Path) -> bool,
         folders: &mut HashSet<PathBuf>,
     ) -> Result<Self, Lost> {
-        let mut trail = Self { links: Vec::new(), end: root(path), exists: true, blocked: None };
+        let mut trail =
+            Self { links: Vec::new(), left: Vec::new(), end: root(path), exists: true, blocked: None };
         let mut ahead = parts(path);
         // Parts of the end that do not exist.
         let mut missing = 0_usize;
@@ -76,6 +80,7 @@ impl Trail {
             if name == ".." {
                 // It may be left again once it is there.
                 missing = missing.saturating_sub(1);
+                trail.left.push(trail.end.clone());
                 trail.end.pop();
                 continue;
             }

@@ -108,7 +108,9 @@ impl Started {
     fn judged(&self, mut outcome: Outcome) -> Outcome {
         if !outcome.names.repositories.is_empty() {
             let user = User::of_process(self.home.as_deref());
-            outcome.names.repositories.retain(|path| starts_programs(path.as_path(), &user));
+            // What another command moved away meanwhile is told by the name that it had.
+            let is_told = |path: &Path| path.symlink_metadata().is_err() || starts_programs(path, &user);
+            outcome.names.repositories.retain(|path| is_told(path.as_path()));
         }
         outcome
     }

@@ -4,6 +4,7 @@
 //! all tiers, for plugins and for `policy why`. [`Special`] turns them into what a tier needs.
 
 mod branches;
+mod kept;
 mod special;
 
 use std::io;
@@ -18,6 +19,7 @@ use scorpiox_policy::plain_protected_names;
 use super::ShellError;
 use super::area::Area;
 use super::survey::{Found, Look, OtherNames, Survey};
+pub(crate) use kept::Kept;
 pub use special::Special;
 use special::Why;
 
@@ -107,9 +109,12 @@ impl View<'_> {
             }
         }
         self.follow_links(survey, special);
-        // What is closed by this needs no look for other names: it has no rule of its own any more.
-        special.bound(self.bounds.rules)?;
+        // Before anything is closed for having too much in it: that leads elsewhere, too.
         Self::add_other_names(survey, special);
+        if Survey::may_be_closed_by_commands(&special.unseen()) {
+            survey.kept().recall(special);
+        }
+        survey.keep(special.kept());
         special.bound(self.bounds.rules)
     }
 
@@ -164,9 +169,9 @@ impl View<'_> {
 
     /// What git obeys. Where that is more than is followed, folders are closed until the rest is not.
     fn protect_git(&self, found: &Found, special: &mut Special) -> io::Result<()> {
-        let mut git = self.git(found);
+        let git = self.git(found);
         special.close_branches(git.folders.iter().chain(&git.pointers), self.bounds.repositories);
-        git.retain(|path| special.closes(path, false).is_none());
+        // What is closed is followed as well, since it leads elsewhere.
         let obeyed = obeyed(git.seen());
         for path in &obeyed.left_out {
             let must = obeyed.begun.contains(path);
@@ -174,6 +179,9 @@ impl View<'_> {
         }
         for path in &obeyed.files {
             Self::protect(path, Why::Git, special);
+        }
+        for folder in &obeyed.passed {
+            special.pin(folder);
         }
         for path in git.folders.iter().flat_map(|folder| HELD.map(|name| folder.join(name))) {
             match path.symlink_metadata() {
@@ -220,6 +228,12 @@ impl View<'_> {
         };
         for link in &trail.links {
             special.freeze(link, why);
+        }
+        for folder in &trail.left {
+            match folder.is_dir() {
+                true => special.pin(folder),
+                false => special.keep_absent(folder, why),
+            }
         }
         match &trail.blocked {
             // It cannot come to be as long as this is not a folder.
@@ -275,11 +289,6 @@ struct Git {
 }
 
 impl Git {
-    fn retain(&mut self, keep: impl Fn(&Path) -> bool) {
-        self.folders.retain(|path| keep(path));
-        self.pointers.retain(|path| keep(path));
-    }
-
     fn seen(&self) -> Seen<'_> {
         Seen { folders: &self.folders, pointers: &self.pointers, user: &self.user }
     }

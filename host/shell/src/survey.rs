@@ -15,7 +15,7 @@ mod walk;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -23,10 +23,11 @@ use scorpiox_paths::Identity;
 use scorpiox_policy::DenySet;
 
 use super::area::Area;
+use super::protect::Kept;
 use folder::Folder;
 pub(super) use links::OtherNames;
-use roots::Modes;
-use walk::{Walk, Walked};
+use roots::{Modes, is_of_user};
+use walk::{UNREADABLE, Walk, Walked};
 
 /// Most folders that the trees may have. What is more is closed.
 const MAX_FOLDERS: usize = 500_000;
@@ -44,10 +45,14 @@ pub(crate) struct Survey {
     deny: DenySet,
     most_folders: usize,
     memory: Mutex<Memory>,
+    /// The rules of the last look.
+    kept: Mutex<Arc<Kept>>,
 }
 
 #[derive(Debug, Default)]
 struct Memory {
+    /// There was a look before.
+    has_looked: bool,
     modes: Modes,
     folders: HashMap<PathBuf, Folder>,
     /// Folders of git's, which stay so for as long as this lives, whatever is taken out of them.
@@ -105,6 +110,13 @@ pub enum SurveyError {
         /// The system's answer.
         error: io::Error,
     },
+    /// A folder of the user's cannot be read at the first look.
+    #[error(
+        "{} cannot be read, so nothing is known of what its links and git configurations lead to; make it readable with \
+         `chmod u+rwx`, or remove it",
+        .0.display()
+    )]
+    Closed(PathBuf),
     /// The root of a tree changes faster than it can be read.
     #[error(
         "{} cannot be searched for protected files: at each look folders right in it had been moved or removed; end the \
@@ -125,7 +137,14 @@ impl Survey {
     pub(crate) fn new(areas: &[Area], deny: DenySet) -> Self {
         let roots = areas.iter().map(|area| area.path.clone()).collect();
         let written = areas.iter().filter(|area| area.write).map(|area| area.path.clone()).collect();
-        Self { roots, written, deny, most_folders: MAX_FOLDERS, memory: Mutex::default() }
+        Self {
+            roots,
+            written,
+            deny,
+            most_folders: MAX_FOLDERS,
+            memory: Mutex::default(),
+            kept: Mutex::default(),
+        }
     }
 
     /// What is closed.
@@ -155,7 +174,36 @@ impl Survey {
         if changed || walks > 1 || memory.found.unseen != unseen {
             memory.found = Arc::new(memory.find(unseen));
         }
+        if !std::mem::replace(&mut memory.has_looked, true)
+            && let Some(closed) = self.closed_before(&memory.found.unseen)
+        {
+            memory.has_looked = false;
+            return Err(SurveyError::Closed(closed));
+        }
         Ok(Look { found: Arc::clone(&memory.found), reopened })
+    }
+
+    /// A folder that commands could have closed before the first look, so that nothing is known of what it led to: it
+    /// belongs to the user, and lies where commands write.
+    fn closed_before(&self, unseen: &[Unseen]) -> Option<PathBuf> {
+        let is_written = |path: &Path| self.written.iter().any(|root| path.starts_with(root));
+        let closed = unseen.iter().filter(|unseen| unseen.why == UNREADABLE && is_written(&unseen.path));
+        closed.map(|unseen| &unseen.path).find(|path| is_of_user(path)).cloned()
+    }
+
+    /// Reports whether commands may have closed one of these folders. What others own they cannot.
+    pub(super) fn may_be_closed_by_commands(unseen: &[(PathBuf, &'static str)]) -> bool {
+        unseen.iter().any(|(path, why)| *why != UNREADABLE || is_of_user(path))
+    }
+
+    /// Rules of the last look.
+    pub(super) fn kept(&self) -> Arc<Kept> {
+        Arc::clone(&self.kept.lock())
+    }
+
+    /// Keeps the rules of a look, for the next.
+    pub(super) fn keep(&self, rules: Kept) {
+        *self.kept.lock() = Arc::new(rules);
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

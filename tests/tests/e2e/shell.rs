@@ -7,6 +7,7 @@ mod configurations;
 mod exchanged;
 mod git;
 mod home;
+mod led;
 mod moves;
 mod network;
 mod output;

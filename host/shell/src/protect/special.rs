@@ -10,6 +10,7 @@ use scorpiox_cell::{Access, Cover, Granted};
 
 use super::Area;
 use super::branches::largest;
+use super::kept::Kept;
 
 /// Why a path has a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +116,13 @@ impl Special {
 
     pub(super) fn hidden(&self) -> &BTreeMap<PathBuf, Why> {
         &self.hidden
+    }
+
+    /// All rules, as they are.
+    pub(super) fn kept(&self) -> Kept {
+        let Self { hidden, frozen, absent, pinned, .. } = self;
+        let (hidden, frozen, absent) = (hidden.clone(), frozen.clone(), absent.clone());
+        Kept { hidden, frozen, absent, pinned: pinned.clone() }
     }
 
     pub(super) fn frozen(&self) -> &BTreeMap<PathBuf, Why> {

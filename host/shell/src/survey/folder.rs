@@ -152,8 +152,8 @@ impl Folder {
             // Whether there is such a file yet or not: its folder makes it one that counts.
             folder.names.extend(protected_names_in(path).map(|name| path.join(name)));
         }
-        let is_seen = manner != Manner::Denied;
-        folder.is_of_git = is_seen && (path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path));
+        // Also one that is denied: git obeys it, and what it leads to is elsewhere.
+        folder.is_of_git = path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path);
         let is_still = Stamp::of(&path.symlink_metadata()?) == folder.stamp;
         Ok((folder, is_still))
     }
@@ -162,6 +162,8 @@ impl Folder {
         if manner == Manner::Denied {
             if kind == Kind::Folder {
                 self.denied_folders.push(path);
+            } else if is_dot_git(name) {
+                self.git_pointers.push(path);
             }
             return;
         }

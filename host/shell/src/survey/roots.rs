@@ -1,7 +1,7 @@
 //! Roots that a command closed to their owner (`chmod 000 .`): no later command could run.
 
 #[cfg(unix)]
-pub(super) use self::unix::Modes;
+pub(super) use self::unix::{Modes, is_of_user};
 
 /// Nothing can be closed to its owner by a mode here.
 #[cfg(not(unix))]
@@ -18,6 +18,12 @@ impl Modes {
     }
 }
 
+/// Reports whether the user could have closed what is at a path: nobody can here.
+#[cfg(not(unix))]
+pub(super) fn is_of_user(_: &std::path::Path) -> bool {
+    false
+}
+
 #[cfg(unix)]
 mod unix {
     use std::collections::BTreeMap;
@@ -30,6 +36,11 @@ mod unix {
 
     /// What the owner needs of a folder.
     const OWNERS: u32 = 0o700;
+
+    /// Reports whether the user could have closed what is at a path. What cannot be looked at is theirs.
+    pub(in crate::survey) fn is_of_user(path: &Path) -> bool {
+        path.symlink_metadata().map_or(true, |found| found.uid() == rustix::process::geteuid().as_raw())
+    }
 
     /// The modes that roots had when they could be looked through.
     #[derive(Debug, Default)]

@@ -11,6 +11,8 @@ use super::{SurveyError, Unseen};
 
 /// Deepest folder. What is deeper is closed.
 const MAX_DEPTH: usize = 200;
+/// Why a folder is closed whose mode lets nobody look.
+pub(super) const UNREADABLE: &str = "cannot be read";
 /// Longest path of a folder, in bytes: what lies in it has still a path that the kernel takes.
 const MAX_PATH_BYTES: usize = 3_500;
 
@@ -136,7 +138,7 @@ impl<'a> Walk<'a> {
                 self.changed |= was_known;
                 match error.kind() {
                     io::ErrorKind::NotFound => self.gone.push(path),
-                    io::ErrorKind::PermissionDenied => self.leave(path, manner, "cannot be read"),
+                    io::ErrorKind::PermissionDenied => self.leave(path, manner, UNREADABLE),
                     io::ErrorKind::ResourceBusy => self.leave(path, manner, "changed at each look"),
                     _ => self.leave(path, manner, "could not be looked at"),
                 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
 /// A server that is not root's, to whom no file is open by right.
-fn of_somebody(program: Program) -> (Program, Started) {
+pub(super) fn of_somebody(program: Program) -> (Program, Started) {
     if !getuid().is_root() {
         let server = start(&program);
         return (program, server);
