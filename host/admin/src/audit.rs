@@ -41,7 +41,9 @@ struct Wanted {
 }
 
 struct Row {
-    time: String,
+    /// The time, which is broken between these.
+    day: String,
+    clock: String,
     principal: String,
     client: String,
     tool: String,
@@ -118,13 +120,16 @@ impl Row {
         let denied =
             denied.map(|used| format!("{} {}: {} ({})", used.capability, used.what, used.why, used.cited()));
         let client = record.client.as_ref();
+        let (day, clock) = record.time.split_at(record.time.find('T').map_or(0, |at| at + 1));
+        let (day, clock) = (day.to_owned(), clock.to_owned());
         Self {
             denied: denied.collect(),
             client: client.map_or_else(String::new, |client| format!("{} {}", client.name, client.version)),
             outcome: record.ended(),
             duration: format!("{:.1} ms", record.duration_ms),
             tool: if record.lost > 0 { format!("{} lines were lost", record.lost) } else { record.tool },
-            time: record.time,
+            day,
+            clock,
             principal: record.principal,
             trace: record.trace_id,
         }

@@ -429,6 +429,7 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
     for (name, path) in [
         ("overview", "/admin"),
         ("audit", "/admin/audit"),
+        ("denied", "/admin/audit?denied=on"),
         ("plugins", "/admin/plugins"),
         ("policy", "/admin/policy"),
         ("usage", "/admin/usage"),
@@ -449,6 +450,7 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
             let fits = browser
                 .run("return document.documentElement.scrollWidth <= document.documentElement.clientWidth");
             assert_eq!(fits, true, "{name}-{look} is wider than the screen");
+            nothing_is_beyond_the_edge(&browser, &format!("{name}-{look}"));
             browser.run(&axe);
             let found = browser.run_later("axe.run({ resultTypes: ['violations'] }).then(r => done(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).slice(0, 3).join(' | '))))");
             assert_eq!(found, json!([]), "{name}-{look}");
@@ -462,15 +464,38 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
     assert!(said.is_empty(), "{said:?}");
 }
 
+/// All of each row is on the screen without scrolling sideways, each value with the name of its column, and the navigation is clear of
+/// the edges.
+fn nothing_is_beyond_the_edge(browser: &Browser, name: &str) {
+    const BEYOND: &str = "const wide = document.documentElement.clientWidth, found = []; \
+        for (const region of document.querySelectorAll('.wide')) \
+          if (region.scrollWidth > region.clientWidth) found.push('scrolls: ' + region.ariaLabel); \
+        for (const e of document.querySelectorAll('caption, thead th, tbody th, tbody td, td p, .cut, svg')) { \
+          const box = e.getBoundingClientRect(); \
+          if (box.width && (box.left < 0 || box.right > wide)) found.push('beyond: ' + e.outerHTML.slice(0, 90)); \
+          if (e.matches('caption, thead th, tbody td, td p') && e.scrollWidth > e.clientWidth + 1) found.push('cut: ' + e.outerHTML.slice(0, 90)); } \
+        for (const table of document.querySelectorAll('.cards')) { \
+          const heads = [...table.querySelectorAll('thead th')], shown = heads[0].getClientRects().length > 0; \
+          for (const row of table.querySelectorAll('tbody tr')) [...row.children].forEach((cell, at) => { \
+            if (cell.dataset.name !== heads[at].textContent) found.push('no name: ' + cell.outerHTML.slice(0, 90)); \
+            const label = getComputedStyle(cell, '::before').content; \
+            if (!shown && label !== JSON.stringify(cell.dataset.name)) found.push('no label: ' + label); }); } \
+        const pills = [...document.querySelectorAll('nav a')].map(a => a.getBoundingClientRect()); \
+        if (pills.some(pill => pill.left < 8 || pill.right > wide - 8)) found.push('the navigation touches the edge'); \
+        return found";
+    assert_eq!(browser.run(BEYOND), json!([]), "{name}");
+}
+
 /// Names of 500 characters, which others chose, on each page and screen: nothing is pushed aside.
 fn long_names(browser: &Browser, base: &str) {
     const NAMES: &str = "document.querySelectorAll('.cut, tbody th, .card h2, td.mono, td p, .state, .mistake, code').forEach(e => { \
          const t = e.querySelector('.cut') || e; if (t.textContent && !t.querySelector('*')) t.textContent = 'M'.repeat(500); })";
-    for width in [375, 768, 1280] {
+    for width in [320, 375, 768, 1024, 1248, 1249, 1280, 1920] {
         browser.looks("light", width);
         for (name, path) in [
             ("overview", "/admin"),
             ("audit", "/admin/audit"),
+            ("denied", "/admin/audit?denied=on"),
             ("plugins", "/admin/plugins"),
             ("usage", "/admin/usage"),
         ] {
@@ -482,6 +507,7 @@ fn long_names(browser: &Browser, base: &str) {
             assert_eq!(browser.run(folders), true, "{name} at {width}: folders are broken into pieces");
             browser.run(NAMES);
             browser.screenshot(&screens().join(format!("{name}-long-{width}.png")));
+            nothing_is_beyond_the_edge(browser, &format!("{name} with long names at {width}"));
             let fits = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]";
             let found = browser.run(fits);
             assert!(found[0].as_u64() <= found[1].as_u64(), "{name} at {width}: {found}");
