@@ -37,11 +37,20 @@ impl Refusal {
     }
 }
 
-/// Lets a request in or refuses it; returns the page that sends it, if one does, which is of one of these origins.
-pub fn admit(parts: &Parts, options: &Doors, origins: &[String]) -> Result<Option<HeaderValue>, Refusal> {
+/// The pages of a browser that a request may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Those that may call the endpoint.
+    Callers,
+    /// The server's own pages for people.
+    Own,
+}
+
+/// Lets a request in or refuses it; returns the origin of the page that sends it, if one does, which is one of these pages.
+pub fn admit(parts: &Parts, options: &Doors, pages: Pages) -> Result<Option<HeaderValue>, Refusal> {
     check_coding(&parts.headers)?;
     check_host(parts, options)?;
-    check_origin(&parts.headers, origins)
+    check_origin(&parts.headers, options, pages)
 }
 
 /// A body that comes in chunks is in nothing else: what is coded in other ways is read in other ways by programs before
@@ -129,7 +138,11 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-fn check_origin(headers: &HeaderMap, origins: &[String]) -> Result<Option<HeaderValue>, Refusal> {
+fn check_origin(headers: &HeaderMap, options: &Doors, pages: Pages) -> Result<Option<HeaderValue>, Refusal> {
+    let origins = match pages {
+        Pages::Callers => &options.origins,
+        Pages::Own => &options.own_origins,
+    };
     if !headers.contains_key(header::ORIGIN) {
         return Ok(None);
     }
@@ -138,12 +151,17 @@ fn check_origin(headers: &HeaderMap, origins: &[String]) -> Result<Option<Header
         return Ok(headers.get(header::ORIGIN).cloned());
     }
     let shown = origin.unwrap_or("what cannot be read");
-    Err(Refusal::new(
-        StatusCode::FORBIDDEN,
-        format!(
+    let why = match pages {
+        Pages::Callers => format!(
             "pages of {shown:?} may not call this server; who runs it can write them into `origins` of [http]"
         ),
-    ))
+        Pages::Own => format!(
+            "pages of {shown:?} are none of this server's, which are at {}; open it there. Behind a proxy, who runs it writes the \
+             address that people open into `url` of [http]",
+            options.own_origins.join(", ")
+        ),
+    };
+    Err(Refusal::new(StatusCode::FORBIDDEN, why))
 }
 
 /// What a POST sends and takes.
@@ -239,6 +257,30 @@ mod tests {
         assert_eq!(peer(&options, "192.0.2.1", &["192.0.2.7"]), "192.0.2.1", "no proxy of ours");
         options.proxies.clear();
         assert_eq!(peer(&options, "10.0.0.1", &["192.0.2.7"]), "10.0.0.1");
+    }
+
+    #[test]
+    fn who_asks_from_a_page_is_told_which_setting_lets_it_in() {
+        let options = Doors {
+            hosts: vec!["localhost".to_owned()],
+            origins: vec!["https://chat.example.com".to_owned()],
+            own_origins: vec!["http://localhost:7300".to_owned()],
+            ..Doors::default()
+        };
+        let admit = |origin: &str, pages| {
+            let request = hyper::Request::builder().header(header::HOST, "localhost:7300");
+            let request = request.header(header::ORIGIN, origin).body(()).expect("a request");
+            super::admit(&request.into_parts().0, &options, pages).map_err(|refusal| refusal.why)
+        };
+        assert!(admit("https://chat.example.com", Pages::Callers).is_ok());
+        assert!(admit("http://localhost:7300", Pages::Own).is_ok());
+        let caller = admit("http://localhost:7300", Pages::Callers).expect_err("no caller");
+        assert!(caller.contains("`origins` of [http]"), "{caller}");
+        for other in ["https://chat.example.com", "https://mcp.example.com", "null"] {
+            let form = admit(other, Pages::Own).expect_err("none of its own");
+            let names = [other, "http://localhost:7300", "`url` of [http]"];
+            assert!(names.iter().all(|name| form.contains(name)) && !form.contains("`origins`"), "{form}");
+        }
     }
 
     #[test]

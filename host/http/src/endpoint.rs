@@ -28,7 +28,7 @@ use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::visits::{self, Seen};
 use crate::{end, get, post};
-use scorpiox_http_request::admission::{self, Doors};
+use scorpiox_http_request::admission::{self, Doors, Pages};
 use scorpiox_records::{Act, Refused};
 
 /// The path of the endpoint of the workspace that the server was started for, and the end of those of others.
@@ -99,8 +99,8 @@ impl Endpoint {
             return not_allowed();
         }
         let doors = &self.options.doors;
-        let origins = if desk.is_some() { &doors.own_origins } else { &doors.origins };
-        let admitted = admission::admit(&parts, doors, origins)
+        let pages = if desk.is_some() { Pages::Own } else { Pages::Callers };
+        let admitted = admission::admit(&parts, doors, pages)
             .and_then(|origin| Ok((origin, admission::peer(&parts.headers, peer, doors)?)));
         let (origin, peer) = match admitted {
             Ok(admitted) => admitted,

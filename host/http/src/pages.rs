@@ -97,6 +97,37 @@ struct Visit {
     number: Number,
 }
 
+/// A log-in that is not let in: the answer, and its line.
+struct Rejected {
+    status: StatusCode,
+    kind: &'static str,
+    why: String,
+    /// The principal of the token, if it is a good one.
+    who: Option<Arc<Principal>>,
+}
+
+/// A log-in that is let in.
+struct Admitted {
+    principal: Arc<Principal>,
+    /// The value of its cookie.
+    sealed: String,
+    until: u64,
+}
+
+/// Returns the token of a form; an empty one where it has none.
+async fn token_of(body: Incoming) -> Result<String, Rejected> {
+    let read = timeout(FORM_TIME, Limited::new(body, MAX_FORM_BYTES).collect()).await;
+    let Ok(Ok(form)) = read.map(|read| read.map(http_body_util::Collected::to_bytes)) else {
+        let why = format!(
+            "The form did not come in {} s, or is longer than {MAX_FORM_BYTES} bytes.",
+            FORM_TIME.as_secs()
+        );
+        return Err(Rejected { status: StatusCode::BAD_REQUEST, kind: visits::BAD_FORM, why, who: None });
+    };
+    let token = url::form_urlencoded::parse(&form).find(|(name, _)| name == "token");
+    Ok(token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default())
+}
+
 impl Desk {
     /// As the policy says.
     pub(crate) fn new(
@@ -133,14 +164,16 @@ impl Desk {
                 dressed(answer::text(StatusCode::OK, "text/css; charset=utf-8", self.pages.style()))
             }
             (&Method::GET, "/login") => self.asks(StatusCode::OK, None),
-            (&Method::POST, "/login" | "/logout") if !self.is_own(&parts.headers) => {
-                let act = if path == "/login" { Act::LogIn } else { Act::LogOut };
-                let refused = Refused { kind: visits::FORBIDDEN, why: "the form came from another page" };
-                endpoint.refused(Seen { act, from: peer, path: parts.uri.path() }, None, refused, None);
-                self.asks(StatusCode::FORBIDDEN, Some("The form came from another page. Log in here."))
-            }
-            (&Method::POST, "/login") => self.login(endpoint, body, peer).await,
-            (&Method::POST, "/logout") => self.leave(endpoint, &parts.headers, peer).await,
+            (&Method::POST, "/login" | "/logout") => match self.strange(&parts.headers) {
+                Some(why) => {
+                    let act = if path == "/login" { Act::LogIn } else { Act::LogOut };
+                    let refused = Refused { kind: visits::FORBIDDEN, why: &why };
+                    endpoint.refused(Seen { act, from: peer, path: parts.uri.path() }, None, refused, None);
+                    self.asks(StatusCode::FORBIDDEN, Some(&why))
+                }
+                None if path == "/login" => self.login(endpoint, body, peer).await,
+                None => self.leave(endpoint, &parts.headers, peer).await,
+            },
             (&Method::GET, _) => self.page(endpoint, parts, path, peer).await,
             _ => {
                 let mut refused =
@@ -151,11 +184,18 @@ impl Desk {
         }
     }
 
-    /// Whether a form comes from one of these pages. A browser says where each comes from.
-    fn is_own(&self, headers: &HeaderMap) -> bool {
-        let asked = only(headers, &header::HOST).map(|host| format!("{}://{host}", self.scheme));
-        let own = self.origin.clone().or(asked);
-        own.is_some_and(|own| only(headers, &header::ORIGIN) == Some(own.as_str()))
+    /// Returns why a form is taken for one of another page; none where it comes from these pages. A browser says where each
+    /// comes from.
+    fn strange(&self, headers: &HeaderMap) -> Option<String> {
+        let asked = || Some(format!("{}://{}", self.scheme, only(headers, &header::HOST)?));
+        let own = self.origin.clone().or_else(asked).unwrap_or_default();
+        match only(headers, &header::ORIGIN) {
+            Some(from) if from == own => None,
+            Some(from) => {
+                Some(format!("The form came from {from}, and these pages are at {own}: log in there."))
+            }
+            None => Some(format!("The form does not say by `Origin` that it came from {own}: log in there.")),
+        }
     }
 
     async fn page(
@@ -222,47 +262,19 @@ impl Desk {
         None
     }
 
-    /// Looks at what the form has, and gives a cookie to who may read.
+    /// Looks at what the form has, and gives a cookie to who may read. Each form that it refuses leaves a line.
     async fn login(&self, endpoint: &Endpoint, body: Incoming, peer: IpAddr) -> Answer {
-        let read = timeout(FORM_TIME, Limited::new(body, MAX_FORM_BYTES).collect()).await;
-        let Ok(Ok(form)) = read.map(|read| read.map(http_body_util::Collected::to_bytes)) else {
-            return self
-                .asks(StatusCode::BAD_REQUEST, Some("The form did not come in time, or is too long."));
-        };
-        let token = url::form_urlencoded::parse(&form).find(|(name, _)| name == "token");
-        let token = token.map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
-        let seen = Seen { act: Act::LogIn, from: peer, path: LOGIN };
-        let known = match self.identified(endpoint, &token, peer).await {
-            Ok(known) => known,
-            Err((status, kind, why)) => {
+        let admitted = match self.admitted(endpoint, body, peer).await {
+            Ok(admitted) => admitted,
+            Err(Rejected { status, kind, why, who }) => {
                 tracing::info!("{peer} does not get the pages of {ROOT}: {why}");
-                endpoint.refused(seen, None, Refused { kind, why: &why }, None);
+                let rule = (kind == visits::POLICY).then(|| self.rule());
+                let seen = Seen { act: Act::LogIn, from: peer, path: LOGIN };
+                endpoint.refused(seen, who.as_deref(), Refused { kind, why: &why }, rule.as_deref());
                 return self.asks(status, Some(&why));
             }
         };
-        let Known { principal, until } = known;
-        if !self.policy.value.admits(&principal) {
-            let why = format!(
-                "{} may not read these pages: [http.admin] ({}) says who may.",
-                principal.name, self.policy.source
-            );
-            tracing::info!("{peer}: {why}");
-            let refused = Refused { kind: visits::POLICY, why: &why };
-            endpoint.refused(seen, Some(&principal), refused, Some(&self.rule()));
-            return self.asks(StatusCode::FORBIDDEN, Some(&why));
-        }
-        let until = until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
-        // What it ends of its sessions leaves room for what it ends here.
-        let Some(number) = number_for(&format!("pages {}", principal.key())) else {
-            return self.asks(StatusCode::INTERNAL_SERVER_ERROR, Some("The system gives no random numbers."));
-        };
-        let visit = serde_json::to_vec(&Visit { token, until, number }).ok();
-        let Some(sealed) = visit.and_then(|visit| self.envelope.close(&visit)) else {
-            return self.asks(StatusCode::INTERNAL_SERVER_ERROR, Some("The system gives no random numbers."));
-        };
-        if sealed.len() > MAX_COOKIE_BYTES {
-            return self.asks(StatusCode::BAD_REQUEST, Some("This token is too long for a cookie."));
-        }
+        let Admitted { principal, sealed, until } = admitted;
         let entered = (Act::LogIn, peer, LOGIN.to_owned());
         if let Err(error) = endpoint.did(entered, Some(Arc::clone(&principal)), Some(self.rule())).await {
             return unrecorded(&error);
@@ -271,14 +283,42 @@ impl Desk {
         moved(ROOT, Some(&self.set_cookie(&sealed, until.saturating_sub(now()))))
     }
 
-    /// Whose a token is. Tries that fail are bounded, as they are at the endpoint.
-    async fn identified(
+    async fn admitted(
         &self,
         endpoint: &Endpoint,
-        token: &str,
+        body: Incoming,
         peer: IpAddr,
-    ) -> Result<Known, (StatusCode, &'static str, String)> {
-        let refuse = |status, unknown: &Unknown, why: String| (status, visits::kind(unknown), why);
+    ) -> Result<Admitted, Rejected> {
+        let token = token_of(body).await?;
+        let Known { principal, until } = self.identified(endpoint, &token, peer).await?;
+        let reject =
+            |status, kind, why: String| Rejected { status, kind, why, who: Some(Arc::clone(&principal)) };
+        if !self.policy.value.admits(&principal) {
+            let why = format!(
+                "{} may not read these pages: [http.admin] ({}) says who may.",
+                principal.name, self.policy.source
+            );
+            return Err(reject(StatusCode::FORBIDDEN, visits::POLICY, why));
+        }
+        let until = until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
+        // What it ends of its sessions leaves room for what it ends here.
+        let number = number_for(&format!("pages {}", principal.key()));
+        let visit = number.and_then(|number| serde_json::to_vec(&Visit { token, until, number }).ok());
+        let Some(sealed) = visit.and_then(|visit| self.envelope.close(&visit)) else {
+            let why = "The system gives no random numbers.".to_owned();
+            return Err(reject(StatusCode::INTERNAL_SERVER_ERROR, visits::NO_COOKIE, why));
+        };
+        if sealed.len() > MAX_COOKIE_BYTES {
+            let why = "This token is too long for a cookie.".to_owned();
+            return Err(reject(StatusCode::BAD_REQUEST, visits::LONG_TOKEN, why));
+        }
+        Ok(Admitted { principal, sealed, until })
+    }
+
+    /// Whose a token is. Tries that fail are bounded, as they are at the endpoint.
+    async fn identified(&self, endpoint: &Endpoint, token: &str, peer: IpAddr) -> Result<Known, Rejected> {
+        let refuse =
+            |status, unknown: &Unknown, why| Rejected { status, kind: visits::kind(unknown), why, who: None };
         if token.is_empty() {
             return Err(refuse(StatusCode::UNAUTHORIZED, &Unknown::Missing, "A token is needed.".to_owned()));
         }
@@ -287,7 +327,8 @@ impl Desk {
         }
         if !endpoint.peers.may_try(peer) {
             let why = format!("Too many tokens from here were not good. Try again in {} s.", PAUSE.as_secs());
-            return Err((StatusCode::TOO_MANY_REQUESTS, visits::TOO_MANY, why));
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            return Err(Rejected { status, kind: visits::TOO_MANY, why, who: None });
         }
         endpoint.callers.identify(token).await.map_err(|unknown| {
             if unknown == Unknown::Unavailable {

@@ -18,6 +18,12 @@ pub(crate) const POLICY: &str = "policy";
 pub(crate) const NO_WORKSPACE: &str = "no-workspace";
 /// Too many tokens from there were not good.
 pub(crate) const TOO_MANY: &str = "too-many-tries";
+/// The form of a log-in is too long, or did not come in time.
+pub(crate) const BAD_FORM: &str = "bad-form";
+/// A token that is good is too long for a cookie.
+pub(crate) const LONG_TOKEN: &str = "long-token";
+/// No cookie could be made.
+pub(crate) const NO_COOKIE: &str = "no-cookie";
 
 /// A word for why nobody is known.
 pub(crate) fn kind(unknown: &Unknown) -> &'static str {

@@ -280,6 +280,59 @@ fn many_refusals_and_many_pages_share_lines() {
     }
 }
 
+#[test]
+fn each_log_in_that_is_refused_has_a_line_also_where_the_form_or_the_token_is_too_long() {
+    let long = "t".repeat(4000);
+    let more = format!("[http.auth.tokens.eve]\nsha256 = \"{}\"\nscopes = [\"admin\"]\n", sha256(&long));
+    let (program, mut server) = served(&more);
+    let forms = [
+        (format!("token={long}"), ["eve", "long-token"]),
+        (format!("token={}", "x".repeat(32 * 1024)), ["", "bad-form"]),
+        (format!("token={}", "x".repeat(30 * 1024)), ["", "bad-token"]),
+        ("other=1".to_owned(), ["", "no-token"]),
+    ];
+    for (body, _) in &forms {
+        let refused = server.ask(&form(&server, "/admin/login", body));
+        assert!([400, 401].contains(&refused.status), "{}", refused.status);
+        assert!(refused.header("set-cookie").is_none());
+    }
+    server.end();
+    let mut told: Vec<_> = told(&program, "admin log-in");
+    told.sort();
+    let mut expected: Vec<_> = forms
+        .iter()
+        .map(|(_, [who, fault])| [*who, "refused", *fault, "built-in"].map(str::to_owned))
+        .collect();
+    expected.sort();
+    assert_eq!(told, expected);
+}
+
+/// The setting `origins` lets pages call the endpoint, and no form in.
+#[test]
+fn the_refusal_of_a_form_names_what_lets_it_in() {
+    let (_program, server) = served("[http]\norigins = [\"https://chat.example.com\"]\n");
+    let here = format!("http://{}", server.address);
+    for (from, parts) in [
+        (Some("https://mcp.example.com"), ["https://mcp.example.com", "`url` of [http]"]),
+        (Some("https://chat.example.com"), ["https://chat.example.com", "`url` of [http]"]),
+        (Some("null"), ["null", "`url` of [http]"]),
+        (Some(&*here.replace("127.0.0.1", "localhost")), ["localhost", &here]),
+        (None, ["`Origin`", &here]),
+    ] {
+        for path in ["/admin/login", "/admin/logout"] {
+            let request = form(&server, path, "token=x").without("Origin");
+            let refused =
+                server.ask(&from.iter().fold(request, |request, from| request.with("Origin", from)));
+            let body = refused.body.replace("&#96;", "`");
+            assert!(
+                refused.status == 403 && parts.iter().all(|part| body.contains(part)),
+                "{from:?}: {body}"
+            );
+            assert!(!body.contains("origins"), "{from:?}: {body}");
+        }
+    }
+}
+
 /// A log-in that the server cannot end is not said to have ended.
 #[test]
 fn who_ended_too_many_is_told_that_this_one_goes_on() {
