@@ -96,6 +96,12 @@ impl CallError {
     }
 }
 
+impl From<CallError> for RpcError {
+    fn from(error: CallError) -> Self {
+        Self::internal(error.to_string())
+    }
+}
+
 impl From<&OperatorError> for CallError {
     fn from(error: &OperatorError) -> Self {
         Self::Policy(error.to_string())

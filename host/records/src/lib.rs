@@ -23,7 +23,7 @@ use std::thread::Thread;
 
 use parking_lot::Mutex;
 use scorpiox_audit::{
-    Bounds, ClientName, Export, Figures, Log, LogError, Origin, Outcome, Spool, StatusFile, Uses, time,
+    Bounds, ClientName, Export, Figures, Log, LogError, Origin, Spool, StatusFile, Uses, time,
 };
 use scorpiox_executor::AsyncRuntime;
 use scorpiox_operator::Operator;
@@ -129,19 +129,20 @@ impl Records {
         Recording::new(self, client, Subject::Tool { tool, arguments }, uses)
     }
 
-    /// A call is refused that names no tool that there is, or cannot be read.
-    pub fn refuse(
-        &self,
+    /// A call that names no tool that there is, or cannot be read, under the name that its line has: see [`Self::shown`].
+    pub fn begin_unknown<'a>(
+        &'a self,
         client: Option<Arc<ClientName>>,
-        name: &str,
-        arguments: Option<&str>,
-        why: &'static str,
+        shown: &'a str,
+        arguments: Option<&'a str>,
         uses: &Uses,
-    ) {
-        let name = line::clean(name, MAX_TOOL_BYTES);
-        let subject = Subject::Unknown { name: &name, arguments };
-        // It did nothing, so that nothing is withheld.
-        let _ = Recording::new(self, client, subject, uses).finish(Outcome::Refused(why));
+    ) -> Recording<'a> {
+        Recording::new(self, client, Subject::Unknown { name: shown, arguments }, uses)
+    }
+
+    /// Returns the name that the line of a call has which names no tool that there is.
+    pub fn shown(name: &str) -> String {
+        line::clean(name, MAX_TOOL_BYTES)
     }
 
     /// A request that calls no tool, and is recorded by its method.

@@ -110,6 +110,25 @@ impl<'a> Recording<'a> {
         })
     }
 
+    /// Ends a call that is refused for `why`; `note` notes the rule for its line. Where no call is served now that is the error,
+    /// which comes before whatever another server may decide otherwise. Without a reply the call is refused in any case.
+    pub fn refuse(
+        self,
+        why: &'static str,
+        reply: Option<&Reply>,
+        note: impl FnOnce(&Uses),
+    ) -> Result<(), CallError> {
+        if let Some(Err(unserved)) = reply.map(|reply| self.permit(reply)) {
+            // It did not run, so that nothing is withheld.
+            let _ = self.finish(unserved.outcome());
+            return Err(unserved);
+        }
+        note(&self.uses);
+        // It did nothing, so that nothing is withheld.
+        let _ = self.finish(Outcome::Refused(why));
+        Ok(())
+    }
+
     /// Notes for the call's line what is wrong with the policy, or what it says of all calls.
     fn refused_by_policy(&self, error: &OperatorError) -> CallError {
         let why = error.to_string();

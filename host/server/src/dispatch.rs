@@ -62,16 +62,12 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     let recording = scope.session.begin_method(scope.request, method, &scope.uses);
     let mut in_flight = match scope.session.admit(method) {
         Ok(admitted) => admitted,
-        Err(exceeded) => {
-            let error = tool_call::over(scope, method, exceeded);
-            let _ = recording.finish(Outcome::Refused(tool_call::LIMIT));
-            return Err(error);
-        }
+        Err(exceeded) => return Err(exceeded.answer(recording, method, scope.reply)),
     };
     if let Err(refusal) = recording.permit(scope.reply) {
         // It did not run, so that nothing is withheld.
         let _ = recording.finish(refusal.outcome());
-        return Err(RpcError::internal(refusal.to_string()));
+        return Err(refusal.into());
     }
     let answer = handler(scope);
     let outcome = match &answer {
@@ -79,7 +75,7 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
         Err(_) => tool_call::stopped(scope).unwrap_or(Outcome::Error),
     };
     in_flight.ended(&outcome);
-    recording.finish(outcome).map_err(|refusal| RpcError::internal(refusal.to_string()))?;
+    recording.finish(outcome)?;
     answer
 }
 

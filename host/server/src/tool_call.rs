@@ -16,14 +16,14 @@ use super::client::{Client, Unmarked};
 use super::component_call::{self, Invocation};
 use super::plan_notes;
 use super::rendering::{Body, Manner};
+use super::reply::Reply;
 use super::request::{CALL, Request};
 use super::scope::{self, Answer, Scope};
 use super::session::{Audience, Session};
 use super::skill_component;
-use scorpiox_records::{CallError, NO_POLICY, NOT_APPROVED};
+use scorpiox_records::{CallError, NO_POLICY, NOT_APPROVED, Recording, Records};
 
 use scorpiox_mcp::RpcError;
-use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::{Account, Enveloped};
 use scorpiox_runtime::{Component, Fault};
@@ -31,7 +31,6 @@ use scorpiox_shell::Shell;
 use scorpiox_tools::plugins::NotThere;
 use scorpiox_tools::{Call, Kind, Output, Tool, ToolHost, unknown_arguments};
 use scorpiox_usage::Exceeded;
-use serde_json::json;
 
 pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;
@@ -46,26 +45,14 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     // Also a call of what is no tool, and of one that its principal may not call.
     let known = found.as_ref().map_or(&*name, |tool| &tool.name);
     let admitted = scope.session.admit(known);
-    let Some(tool) = found else {
-        if let Err(exceeded) = admitted {
-            let error = over(scope, &name, exceeded);
-            scope.session.refuse_call(Some(scope.request), &name, arguments, LIMIT, &scope.uses);
-            return Err(error);
-        }
-        let absence = Absence::of(scope.session, scope.request, &name);
-        absence.record(scope.session, scope.request, &name, arguments);
-        return Err(unknown_tool(scope, &name, absence));
-    };
-    let mut in_flight = admitted.map_err(|exceeded| {
-        let error = over(scope, &tool.name, exceeded);
-        refuse(scope, &tool, arguments.unwrap_or("{}"), LIMIT);
-        error
-    })?;
+    let Some(tool) = found else { return Err(absent(scope, &name, arguments, admitted.err())) };
+    // By its own name, whatever the client calls it.
+    let begin = || scope.session.begin_call(scope.request, &tool, arguments.unwrap_or("{}"), &scope.uses);
+    let mut in_flight = admitted.map_err(|exceeded| exceeded.answer(begin(), &tool.name, scope.reply))?;
     if let Some(denial) = scope.session.denial(&tool.name) {
+        let note = |uses: &Uses| uses.denied("access", &tool.name, &denial.why, denial.decided_by);
+        begin().refuse(NO_POLICY, Some(scope.reply), note)?;
         scope.reply.denies(denial.clone());
-        scope.uses.denied("access", &tool.name, &denial.why, denial.decided_by);
-        // By its own name, whatever the client calls it.
-        refuse(scope, &tool, arguments.unwrap_or("{}"), NO_POLICY);
         return Err(RpcError::invalid_params(denial.why));
     }
     let arguments = arguments.unwrap_or("{}");
@@ -109,19 +96,18 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The answer to a request that a limit leaves no room for, which is noted for its line.
-pub(crate) fn over(scope: &Scope<'_>, name: &str, exceeded: Exceeded) -> RpcError {
-    let Exceeded { why, decided_by, retry_after } = exceeded;
-    scope.uses.denied("limits", name, &why, decided_by);
-    scope.reply.exceeds(retry_after);
-    RpcError::new(BUSY, why).with_data(json!({ "retryAfter": retry_after.as_secs() }))
-}
-
-/// Records a call that is refused for who makes it.
-fn refuse(scope: &Scope<'_>, tool: &Tool, arguments: &str, why: &'static str) {
-    let recording = scope.session.begin_call(scope.request, tool, arguments, &scope.uses);
-    // It did nothing, so that nothing is withheld.
-    let _ = recording.finish(Outcome::Refused(why));
+/// Refuses a call of what is no tool, or none for this client.
+fn absent(scope: &Scope<'_>, name: &str, arguments: Option<&str>, over_limit: Option<Exceeded>) -> RpcError {
+    let (shown, uses) = (Records::shown(name), Uses::default());
+    let recording = scope.session.begin_unknown(scope.request, &shown, arguments, &uses);
+    if let Some(exceeded) = over_limit {
+        return exceeded.answer(recording, name, scope.reply);
+    }
+    let absence = Absence::of(scope.session, scope.request, name);
+    match absence.record(recording, name, Some(scope.reply)) {
+        Ok(()) => unknown_tool(scope, name, absence),
+        Err(error) => error.into(),
+    }
 }
 
 fn account(scope: &Scope<'_>, outcome: &Result<Output, CallError>) -> Account {
@@ -160,11 +146,12 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
     let given = request.params.raw_object("arguments").ok().flatten();
     let name = request.params.required::<Text<'_>>("name", "").ok();
     let name = name.as_ref().map_or(CALL, |name| &name.0);
-    match scope::tool(&session.workspace, request, name) {
-        Some(tool) => {
-            drop(session.begin_call(request, &tool, given.as_deref().unwrap_or("{}"), &uses).finish(outcome));
-        }
-        None => Absence::of(session, request, name).record(session, request, name, given.as_deref()),
+    if let Some(tool) = scope::tool(&session.workspace, request, name) {
+        drop(session.begin_call(request, &tool, given.as_deref().unwrap_or("{}"), &uses).finish(outcome));
+    } else {
+        let shown = Records::shown(name);
+        let recording = session.begin_unknown(request, &shown, given.as_deref(), &uses);
+        drop(Absence::of(session, request, name).record(recording, name, None));
     }
 }
 
@@ -193,25 +180,20 @@ impl Absence {
     }
 
     /// Records a call of it, with the rule that closes it: a line of the policy, or a plugin's approval.
-    fn record(&self, session: &Session, request: &Request<'_>, name: &str, arguments: Option<&str>) {
-        let uses = Uses::default();
-        let why = match self {
-            Self::Closed(refusal) => {
-                uses.denied("tools", name, &refusal.why, refusal.decided_by);
-                NO_POLICY
+    fn record(&self, call: Recording<'_>, name: &str, reply: Option<&Reply>) -> Result<(), CallError> {
+        match self {
+            Self::Closed(Refusal { why, decided_by }) => {
+                call.refuse(NO_POLICY, reply, |uses| uses.denied("tools", name, why, *decided_by))
             }
             Self::NotThere(NotThere { plugin, why, rule, is_by_policy }) => {
-                uses.denied("plugins", plugin, why, rule.clone());
-                if *is_by_policy { NO_POLICY } else { NOT_APPROVED }
+                let kind = if *is_by_policy { NO_POLICY } else { NOT_APPROVED };
+                call.refuse(kind, reply, |uses| uses.denied("plugins", plugin, why, rule.clone()))
             }
-            Self::Unknown => UNKNOWN,
-        };
-        session.refuse_call(Some(request), name, arguments, why, &uses);
+            Self::Unknown => call.refuse(UNKNOWN, reply, |_| ()),
+        }
     }
 }
 
-/// A call that a limit leaves no room for.
-pub(crate) const LIMIT: &str = "limit";
 /// A call that cannot be read.
 pub(super) const INVALID: &str = "bad-request";
 /// A call of a tool that there is none of, or that is switched off.

@@ -12,6 +12,7 @@
 mod admitted;
 mod buckets;
 mod day;
+mod exceeded;
 mod ledger;
 mod meter;
 mod quotas;
@@ -19,6 +20,7 @@ mod used;
 
 pub use admitted::Admitted;
 pub use day::Day;
+pub use exceeded::Exceeded;
 pub use ledger::{Ledger, Row, since};
-pub use meter::{Exceeded, Meter};
+pub use meter::Meter;
 pub use used::Used;

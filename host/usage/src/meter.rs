@@ -1,6 +1,7 @@
 //! Whether a call may begin, and what it was counted for when it ended.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -8,11 +9,12 @@ use scorpiox_access::{LimitRule, LimitsPolicy, Principal};
 use scorpiox_audit::Outcome;
 use scorpiox_executor::threads;
 use scorpiox_records::{Ended, Kind, Watcher};
-use scorpiox_rules::{Source, shorten};
+use scorpiox_rules::shorten;
 
 use crate::admitted::{Admitted, Counts, InFlight, Minutes};
 use crate::buckets::Buckets;
 use crate::day::Day;
+use crate::exceeded::Exceeded;
 use crate::ledger::Ledger;
 use crate::quotas::Quotas;
 use crate::used::Used;
@@ -32,6 +34,9 @@ pub struct Meter {
     ledger: Ledger,
     quotas: Arc<Quotas>,
     reads: bool,
+    /// When the store was asked last whether it is there, and whether it was.
+    looked: Mutex<Option<Instant>>,
+    is_reached: AtomicBool,
     end: Mutex<Ending>,
     bell: Condvar,
 }
@@ -52,17 +57,6 @@ pub(crate) struct Limit {
     rule: LimitRule,
     pub(crate) minute: Mutex<Buckets>,
     in_flight: Counts,
-}
-
-/// Why a call may not begin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exceeded {
-    /// A sentence that names the rule.
-    pub why: String,
-    /// Which rule.
-    pub decided_by: Source,
-    /// When to try again.
-    pub retry_after: Duration,
 }
 
 impl Meter {
@@ -88,8 +82,16 @@ impl Meter {
         }
         let reads = rules.iter().any(|limit| limit.rule.has_days());
         let quotas = Quotas::new(Arc::clone(ledger.store()));
-        let meter =
-            Arc::new(Self { rules, ledger, quotas, reads, end: Mutex::default(), bell: Condvar::new() });
+        let meter = Arc::new(Self {
+            rules,
+            ledger,
+            quotas,
+            reads,
+            looked: Mutex::default(),
+            is_reached: AtomicBool::new(true),
+            end: Mutex::default(),
+            bell: Condvar::new(),
+        });
         let settling = Arc::clone(&meter);
         threads::start_small("usage", move || settling.settle())?;
         if meter.reads {
@@ -127,7 +129,7 @@ impl Meter {
         for limit in &limits {
             limit
                 .check(&who, tool, now, &self.ledger)
-                .map_err(|reached| limit.exceeded(principal, &reached))?;
+                .map_err(|reached| limit.exceeded(principal, &reached, self.reaches_store()))?;
         }
         // Between the look and this other calls may have begun: what is taken here is looked at once more, under its lock.
         let mut admitted = Admitted::default();
@@ -135,10 +137,22 @@ impl Meter {
         for limit in &limits {
             limit
                 .take(&who, tool, now, self, &mut admitted, &mut minutes)
-                .map_err(|reached| limit.exceeded(principal, &reached))?;
+                .map_err(|reached| limit.exceeded(principal, &reached, self.reaches_store()))?;
         }
         minutes.is_kept = true;
         Ok(admitted)
+    }
+
+    /// Reports whether the store could be reached within the last second. A flood of calls asks it once a second, and no call
+    /// waits for the look of another.
+    fn reaches_store(&self) -> bool {
+        if let Some(mut looked) = self.looked.try_lock()
+            && looked.is_none_or(|at| at.elapsed() >= SOON)
+        {
+            self.is_reached.store(self.ledger.store().changes().is_ok(), Ordering::Release);
+            *looked = Some(Instant::now());
+        }
+        self.is_reached.load(Ordering::Acquire)
     }
 
     fn settle(&self) {
@@ -281,18 +295,22 @@ impl Limit {
         Ok(())
     }
 
-    fn exceeded(&self, principal: &Principal, Reached { what, wait }: &Reached) -> Exceeded {
+    fn exceeded(&self, principal: &Principal, reached: &Reached, reaches_store: bool) -> Exceeded {
+        let Reached { what, wait } = reached;
         let retry_after = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(SOON);
         let (who, source) = (shorten(&principal.name), self.rule.source);
         let rule = format!("[limits.{}] ({source})", self.name);
         let seconds = retry_after.as_secs();
+        let away = if reaches_store { "" } else { "; the store of this server cannot be reached" };
         let why = match what {
-            Some(what) => format!("{who} {what}, which is what {rule} allows; try again in {seconds} s"),
+            Some(what) => {
+                format!("{who} {what}, which is what {rule} allows{away}; try again in {seconds} s")
+            }
             None => format!(
-                "it is not known what {who} used today, which {rule} bounds; try again in {seconds} s"
+                "it is not known what {who} used today, which {rule} bounds{away}; try again in {seconds} s"
             ),
         };
-        Exceeded { why, decided_by: source, retry_after }
+        Exceeded { why, decided_by: source, retry_after, is_sure: what.is_some() && reaches_store }
     }
 }
 
@@ -320,7 +338,7 @@ impl Watcher for Meter {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_rules::Sourced;
+    use scorpiox_rules::{Source, Sourced};
     use scorpiox_store::MemoryStore;
 
     use super::*;

@@ -30,7 +30,7 @@ pub use facts::Facts;
 use names::Names;
 use scorpiox_capabilities::setup::SessionId;
 use scorpiox_exchange::watched::Watched;
-use scorpiox_records::Recording;
+use scorpiox_records::{Recording, Records};
 use scorpiox_runtime::{Beat, Ticker};
 use scorpiox_seal::Seal;
 use scorpiox_tools::Tool;
@@ -174,6 +174,17 @@ impl Session {
         self.workspace.records.begin_method(self.client_name(request), method, uses)
     }
 
+    /// A call begins that names no tool that there is, by the name that its line has.
+    pub(crate) fn begin_unknown<'a>(
+        &'a self,
+        request: &Request<'_>,
+        shown: &'a str,
+        arguments: Option<&'a str>,
+        uses: &Uses,
+    ) -> Recording<'a> {
+        self.workspace.records.begin_unknown(self.client_name(request), shown, arguments, uses)
+    }
+
     /// Records a call that is refused: it names no tool that there is, or cannot be read.
     pub fn refuse_call(
         &self,
@@ -184,13 +195,18 @@ impl Session {
         uses: &Uses,
     ) {
         let client = request.and_then(|request| self.client_name(request));
-        self.workspace.records.refuse(client, name, arguments, why, uses);
+        // Nobody waits for how it went.
+        let shown = Records::shown(name);
+        let _ =
+            self.workspace.records.begin_unknown(client, &shown, arguments, uses).refuse(why, None, |_| ());
     }
 
     /// Records a call that its transport refuses: nothing of it but the name is looked at.
     pub fn refuse_unread(&self, name: Option<&str>) {
         let uses = Uses::default();
-        self.workspace.records.refuse(self.names.known(), name.unwrap_or(CALL), None, INVALID, &uses);
+        let shown = Records::shown(name.unwrap_or(CALL));
+        let recording = self.workspace.records.begin_unknown(self.names.known(), &shown, None, &uses);
+        let _ = recording.refuse(INVALID, None, |_| ());
     }
 
     /// Whether results of built-in tools carry data beside their text.

@@ -127,6 +127,91 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// Requests of each kind that a limit of none a minute, or a rule, refuses, each with its status while calls are served.
+fn refused_requests(server: &HttpServer) -> Vec<(&'static str, u16, u16)> {
+    let tool = |name: &str| json!({ "name": name, "arguments": {} });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } });
+    let begun = server.shown(ANN).ask(server.post(&initialize));
+    let session = begun.header("mcp-session-id").expect("a session").to_owned();
+    let in_session = |method: &str, params: Value| {
+        server.shown(ANN).ask(server.in_session(&session, 7, method, &params)).status
+    };
+    let modern = |method: &str, params: Value| server.shown(ANN).modern(method, params).status;
+    vec![
+        ("a tool", 429, modern("tools/call", tool("TaskManager"))),
+        ("what is no tool", 429, modern("tools/call", tool("NoSuchTool"))),
+        ("a method", 429, modern("prompts/list", json!({}))),
+        ("a tool in a session", 429, in_session("tools/call", tool("TaskManager"))),
+        ("a method in a session", 429, in_session("resources/list", json!({}))),
+        ("a tool of others", 403, server.shown(BOB).modern("tools/call", tool("PlanMode")).status),
+    ]
+}
+
+const SPENT: &str = "[limits.all]\nprincipals = [\"ann\"]\ncalls_per_minute = 1\n\
+                     [access.most]\nallow = [\"*\"]\n[access.no]\nprincipals = [\"bob\"]\ndeny = [\"PlanMode\"]\n";
+
+/// Another server may have room: a proxy asks it on 503, and not on 429 or 403.
+#[test]
+fn a_server_that_serves_no_call_says_so_before_it_looks_at_limits() {
+    let spent = |more: &str| {
+        let program = Program::new();
+        program.put("home/.scorpiox/policy.toml", policy(&format!("{SPENT}{more}")));
+        let server = program.serve_http(0);
+        assert_eq!(create(&server, ANN, "the one that there is").status, 200);
+        for (what, served, status) in refused_requests(&server) {
+            assert_eq!(status, served, "{what}");
+        }
+        (program, server)
+    };
+    let all_say_so = |server: &HttpServer, why: &str| {
+        for (what, _, status) in refused_requests(server) {
+            assert_eq!(status, 503, "{why}: {what}");
+        }
+    };
+    let (program, mut server) = spent("");
+    program.put(
+        "home/.scorpiox/policy.toml",
+        policy(&format!("{SPENT}# changed\n[limits.more]\nin_flight = 9\n")),
+    );
+    let of_bob = || call(&server, BOB, "TaskManager", json!({ "action": "list" })).status;
+    until("the change is seen", || of_bob() == 503);
+    all_say_so(&server, "the policy was changed");
+    server.end();
+    let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let last = audit.lines().filter(|line| line.contains("the policy was changed")).count();
+    assert!(last >= 3, "{audit}");
+
+    let (program, server) = spent("[audit]\nrequired = true\n");
+    let folder = program.home().join(".scorpiox/audit");
+    fs::rename(&folder, program.home().join("audit-was")).expect("renamed");
+    fs::write(&folder, "").expect("written");
+    all_say_so(&server, "the audit is blocked");
+}
+
+#[test]
+fn a_server_whose_store_is_away_says_so_before_it_says_what_was_used_up() {
+    let mut database = Postgres::start();
+    let program = Program::new();
+    let more = store(&database.database());
+    let limits = "[limits.minute]\ntools = [\"TaskManager\"]\ncalls_per_minute = 1\n[limits.day]\ntools = [\"PlanMode\"]\ncalls_per_day = 1\n";
+    program.put("home/.scorpiox/policy.toml", policy(&format!("{more}{limits}")));
+    let server = serve(&program);
+    let plan = || call(&server, ANN, "PlanMode", json!({ "action": "status" }));
+    assert_eq!((create(&server, ANN, "x").status, plan().status), (200, 200));
+    assert_eq!((create(&server, ANN, "x").status, plan().status), (429, 429));
+    database.kill();
+    for refused in [create(&server, ANN, "x"), plan()] {
+        assert!(refused.status == 429 || refused.status == 503, "{refused:?}");
+    }
+    // What was found of the store holds for a second.
+    until("it says that its store is away", || create(&server, ANN, "x").status == 503);
+    let refused = plan();
+    assert!(refused.status == 503 && refused.body.contains("cannot be reached"), "{refused:?}");
+    database.begin();
+    until("it says again what was used up", || create(&server, ANN, "x").status == 429);
+}
+
 #[test]
 fn calls_of_what_is_no_tool_and_requests_of_other_methods_count_too() {
     let program = Program::new();
