@@ -5,6 +5,7 @@ use std::sync::Arc;
 use scorpiox_store::StoreError;
 
 use crate::connection::Connection;
+use crate::holders;
 
 /// The format that this program reads and writes.
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // there are few
@@ -110,11 +111,19 @@ pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreErr
     Ok(row.and_then(|row| row.get(0)))
 }
 
+/// The time for which a migration waits for each of its locks. Another migration takes a second; any role that may connect can take the same
+/// locks and keep them.
+const LOCK_TIME: &str = "10s";
+/// Of several programs that migrate at once the others find it done.
+const ALONE: &str = "SELECT pg_advisory_xact_lock(7022359318401230435)";
+
 /// Brings the tables to this program's format; whether that was to be done.
 pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<bool, StoreError> {
-    // Of several programs that do this at once the others find it done.
-    connection.run("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp; SELECT pg_advisory_xact_lock(7022359318401230435)")?;
+    connection.run(&format!(
+        "BEGIN; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL lock_timeout = '{LOCK_TIME}'"
+    ))?;
     let migrated = (|| {
+        connection.run(ALONE)?;
         let found = found(connection)?;
         if found == Some(FORMAT) {
             return Ok(false);
@@ -145,8 +154,10 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
         Ok(true)
     })();
     let ended = connection.run(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" });
-    let is_done = migrated?;
-    ended.map(|()| is_done)
+    match migrated {
+        Err(StoreError::Conflict) => Err(holders::refusal(connection, location, LOCK_TIME)),
+        migrated => migrated.and_then(|is_done| ended.map(|()| is_done)),
+    }
 }
 
 /// Roles that may do all that a server does with each of the tables, as SQL names them: they get the same rights on new

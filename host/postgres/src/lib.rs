@@ -26,6 +26,7 @@ mod doubt;
 mod error;
 mod forget;
 mod format;
+mod holders;
 mod keys;
 mod losses;
 mod mark;

@@ -19,6 +19,7 @@ use scorpiox_store::{StoreError, Tell};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
+use tokio::time::timeout_at;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
 use crate::address::{Address, Encryption};
@@ -26,7 +27,7 @@ use crate::connection::OWN_NAMES;
 use crate::database::Database;
 use crate::error::store_error;
 use crate::messages;
-use crate::relay::{self, Hear, REMEMBERED};
+use crate::relay::{self, Hear, REMEMBERED, SWEEP_DELAY};
 use crate::tls;
 
 /// Where the database tells of messages.
@@ -93,6 +94,8 @@ struct Memory {
     passed: Told,
     /// Messages that were there before it began are not told.
     has_begun: bool,
+    /// When to look for texts that are to go. None where there are no texts.
+    sweep: Option<Instant>,
 }
 
 impl Database {
@@ -148,6 +151,20 @@ impl Database {
             }
         }
         Ok(())
+    }
+}
+
+impl Memory {
+    /// Removes texts that act no more, when it is time.
+    fn sweep(&mut self, database: &Database) {
+        if self.sweep.is_none_or(|due| due > Instant::now()) {
+            return;
+        }
+        let next = database.sweep_passed().unwrap_or_else(|error| {
+            tracing::debug!("texts that act no more are not removed yet: {error}");
+            Some(LONGEST_PAUSE)
+        });
+        self.sweep = next.map(|wait| Instant::now() + wait);
     }
 }
 
@@ -235,7 +252,13 @@ impl Ear {
     /// Hands on what is heard, until the connection ends or nobody wants it any more.
     fn listen(self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
         loop {
-            self.runtime.block_on(self.bells.rung.notified());
+            self.runtime.block_on(async {
+                let rung = self.bells.rung.notified();
+                match memory.sweep {
+                    Some(due) => drop(timeout_at(due.into(), rung).await),
+                    None => rung.await,
+                }
+            });
             if self.bells.has_ended.load(Ordering::Acquire) {
                 return Err(StoreError::Other("the connection ended".to_owned()));
             }
@@ -244,7 +267,9 @@ impl Ear {
             let mut told = Ok(());
             if has_rung(&self.bells.passed) {
                 told = database.tell_passed(memory);
+                memory.sweep.get_or_insert_with(|| Instant::now() + SWEEP_DELAY);
             }
+            memory.sweep(&database);
             if has_rung(&self.bells.messages) {
                 told = told.and(database.tell_messages(memory));
             }

@@ -1,13 +1,15 @@
 //! Texts that one process relays to whichever of the others they concern.
 //!
 //! A text is a row of a table that only servers may write: what a role does that may only read, or only connect, is no text.
-//! The notification is a bell and carries nothing. Each text acts once at each process, and for seconds.
+//! The notification is a bell and carries nothing. Each text acts once at each process, and for seconds. A minute later one of the
+//! processes that listen removes it.
 
 use std::time::Duration;
 
 use scorpiox_store::StoreError;
 
 use crate::database::Database;
+use crate::format::FORMAT;
 use crate::mark::mark;
 use crate::pool::Lease;
 
@@ -18,6 +20,14 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The time for which a process remembers the texts that it has heard. By then their rows are long gone, even where a standby takes over
 /// whose clock is minutes behind.
 pub(crate) const REMEMBERED: Duration = Duration::from_mins(10);
+
+/// The time from a bell to the look for texts that are to go: whoever rings without end causes one in a second.
+pub(crate) const SWEEP_DELAY: Duration = Duration::from_secs(1);
+/// The longest time between two looks while there are texts, and the time until the next one where another process removes them.
+const SWEEP_PAUSE: Duration = Duration::from_mins(1);
+const SWEEP_AGAIN: Duration = Duration::from_secs(5);
+/// Most times that a hundred texts are removed in one go.
+const MOST_SWEEPS: usize = 50;
 
 /// Is told each text.
 pub(crate) type Hear = Box<dyn Fn(&str) + Send + Sync>;
@@ -37,12 +47,7 @@ impl Database {
         let write = || {
             self.write(|lease| {
                 lease.row(
-                    "WITH old AS (
-                         DELETE FROM scorpiox_code.relay WHERE mark IN (
-                             SELECT mark FROM scorpiox_code.relay WHERE since < now() - interval '1 minute'
-                             LIMIT 100 FOR UPDATE SKIP LOCKED
-                         )
-                     ), new AS (
+                    "WITH new AS (
                          INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ($1, $2, $3)
                          ON CONFLICT (mark) DO NOTHING
                      )
@@ -71,6 +76,42 @@ impl Database {
     ) -> std::io::Result<()> {
         self.notices.hear_passed(Box::new(hear));
         self.listen()
+    }
+
+    /// Removes texts that act no more. Returns when to look again; none where there are no texts.
+    pub(crate) fn sweep_passed(&self) -> Result<Option<Duration>, StoreError> {
+        for _ in 0..MOST_SWEEPS {
+            let oldest = self.look(|lease| {
+                lease.row(
+                    "SELECT extract(epoch FROM min(since) + interval '1 minute' - now())::float8
+                     FROM scorpiox_code.relay",
+                    &[],
+                )
+            })?;
+            let Some(left) = oldest.and_then(|row| row.get::<_, Option<f64>>(0)) else { return Ok(None) };
+            if left > 0.0 {
+                let left = Duration::try_from_secs_f64(left).unwrap_or(SWEEP_PAUSE);
+                return Ok(Some(left.clamp(SWEEP_DELAY, SWEEP_PAUSE)));
+            }
+            // A single process removes them: the holder of a lock on the row of the format, which a role that may only read cannot take.
+            let removed = self.write(|lease| {
+                lease.change(
+                    "WITH owner AS MATERIALIZED (
+                         SELECT 1 FROM scorpiox_code.format WHERE format = $1 FOR UPDATE SKIP LOCKED
+                     ), old AS MATERIALIZED (
+                         SELECT mark FROM scorpiox_code.relay
+                         WHERE since <= now() - interval '1 minute' AND EXISTS (SELECT 1 FROM owner)
+                         LIMIT 100 FOR UPDATE SKIP LOCKED
+                     )
+                     DELETE FROM scorpiox_code.relay WHERE mark IN (SELECT mark FROM old)",
+                    &[&FORMAT],
+                )
+            })?;
+            if removed == 0 {
+                break;
+            }
+        }
+        Ok(Some(SWEEP_AGAIN))
     }
 
     /// Texts of other processes that act still, each with its mark, but for those that were `heard`.

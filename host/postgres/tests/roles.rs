@@ -152,17 +152,81 @@ fn a_role_that_may_only_read_passes_nothing_on_has_nothing_told_and_sees_no_secr
 }
 
 #[test]
-fn a_row_of_long_ago_acts_no_more_and_goes() {
+fn rows_of_long_ago_act_no_more_and_go_without_later_ones() {
     let address = server().database();
     let (one, _other, _messages, texts) = both(&address);
+    // More than are removed at once, and one that is young still, of which no bell reminds anybody later.
     let old = "INSERT INTO scorpiox_code.relay (mark, sender, content, since)
-               VALUES ('old', 's', 'old', now() - interval '2 minutes'); NOTIFY scorpiox_code_relay";
+               SELECT ('old' || i)::bytea, 's', 'old', now() - interval '2 minutes' FROM generate_series(1, 250) AS i;
+               INSERT INTO scorpiox_code.relay (mark, sender, content, since)
+               VALUES ('young', 's', 'young', now() - interval '54 seconds'); NOTIFY scorpiox_code_relay";
     server().psql(name(&address), old).expect("written");
     assert!(texts.recv_timeout(SHORT).is_err());
+    let count = |mark: &str| {
+        let left =
+            format!("SELECT count(*) FROM scorpiox_code.relay WHERE encode(mark, 'escape') LIKE '{mark}%'");
+        server().psql(name(&address), &left).expect("a number").trim().to_owned()
+    };
+    let until_gone = |mark: &str| {
+        let begin = Instant::now();
+        while count(mark) != "0" {
+            assert!(begin.elapsed() < LONG, "{} of {mark} are left", count(mark));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until_gone("old");
+    until_gone("young");
     one.pass_on("new").expect("passed on");
     assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("new"));
-    let left = "SELECT count(*) FROM scorpiox_code.relay WHERE mark = 'old'";
-    assert_eq!(server().psql(name(&address), left).expect("a number").trim(), "0");
+    assert_ne!(count(""), "0", "what acts still stays");
+}
+
+/// Locks need no rights on what they are about.
+#[test]
+fn a_role_that_keeps_a_lock_is_named_and_keeps_no_migration_for_ever() {
+    let address = server().database();
+    add_message(&database(&address), "before");
+    to_format_1(&address);
+    let (nobody, reader) = (role(&address, "nobody", ""), role(&address, "reader", READS));
+    let advisory = "SELECT pg_advisory_lock(7022359318401230435)";
+    let table = "BEGIN; LOCK TABLE scorpiox_code.workspace IN ACCESS SHARE MODE";
+    for (who, of, lock) in [(nobody, "nobody_", advisory), (reader, "reader_", table)] {
+        let mut holder = kept(&who, lock);
+        let begin = Instant::now();
+        let why = database(&address).migrate().expect_err("it has no lock").to_string();
+        assert!(begin.elapsed() < LONG, "{:?}", begin.elapsed());
+        let ends = why.split("SELECT pg_terminate_backend(").nth(1).and_then(|rest| rest.split(')').next());
+        let pid: u32 = ends.and_then(|pid| pid.parse().ok()).unwrap_or_else(|| panic!("{why}"));
+        assert!(why.contains(&format!("process {pid} of the role \"{of}")), "{why}");
+        let end = format!("SELECT pg_terminate_backend({pid})");
+        assert_eq!(server().psql(name(&address), &end).expect("ended").trim(), "t");
+        holder.wait().expect("it ended");
+    }
+    // As the message says: it goes on where it was kept.
+    let begin = Instant::now();
+    while database(&address).migrate() != Ok(true) {
+        assert!(begin.elapsed() < LONG, "it is kept still");
+    }
+    assert_eq!(database(&address).migrate(), Ok(false));
+}
+
+/// A role that runs SQL and keeps its connection, once that has run.
+fn kept(address: &str, sql: &str) -> std::process::Child {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    #[allow(clippy::disallowed_methods)] // no part of the product
+    let mut psql = std::process::Command::new("psql");
+    let psql = psql.args(["-X", "-q", "-A", "-t", address]).stderr(std::process::Stdio::null());
+    let mut child = psql
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("psql runs");
+    let said = format!("{sql};\nSELECT 'it is kept';\n");
+    let input = child.stdin.as_mut().expect("its input");
+    input.write_all(said.as_bytes()).and_then(|()| input.flush()).expect("told");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "it is kept"), "{sql}");
+    child
 }
 
 #[test]
