@@ -207,6 +207,35 @@ fn the_next_command_works_after_the_helper_was_killed() {
     });
 }
 
+/// Also right after it was killed, and with folders in it that were closed to their owner.
+#[test]
+fn what_a_killed_server_left_is_gone_before_the_next_command_and_what_is_in_use_stays() {
+    in_each_tier(|program, server| {
+        let folders = || {
+            let entries =
+                std::fs::read_dir(program.home().join(".scorpiox/tmp")).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name()).collect::<std::collections::BTreeSet<_>>()
+        };
+        let leaves = "mkdir -p \"$TMPDIR/closed/in\" && echo x > \"$TMPDIR/closed/in/file\" && chmod 0 \"$TMPDIR/closed\" ; true";
+        let mut other = start(program);
+        bash(&mut other, leaves);
+        let in_use = folders();
+        let mut killed = start(program);
+        bash(&mut killed, leaves);
+        let left: Vec<_> = folders().difference(&in_use).cloned().collect();
+        assert!(!left.is_empty(), "it has one");
+        killed.child.kill().and_then(|()| killed.child.wait()).expect("killed");
+        let mut next = start(program);
+        assert_eq!(bash(&mut next, "echo again").succeeded(), "again\n");
+        let found = folders();
+        assert!(left.iter().all(|left| !found.contains(left)), "{left:?} of {found:?}");
+        assert!(found.is_superset(&in_use), "{in_use:?} of {found:?}");
+        for server in [&mut other, server] {
+            assert_eq!(bash(server, "echo x > \"$TMPDIR/kept\" && cat \"$TMPDIR/kept\"").succeeded(), "x\n");
+        }
+    });
+}
+
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
