@@ -476,3 +476,92 @@ fn a_backup_that_was_made_while_calls_ran_goes_on_in_a_new_database() {
 fn name_in(address: &str) -> &str {
     address.rsplit('/').next().expect("a name")
 }
+
+/// A call that runs until a file is there; the connection that waits for its answer.
+fn begin_call(server: &HttpServer, session: &str, id: u64, file: &str) -> scorpiox_tests::http::Connection {
+    let command = format!("echo begun; until [ -e {file} ]; do sleep 0.05; done; echo done");
+    let params =
+        json!({ "_meta": { "progressToken": id }, "name": "Bash", "arguments": { "command": command } });
+    let mut connection = server.connect();
+    connection.send(&server.in_session(session, id, "tools/call", &params).bytes());
+    assert_eq!(connection.head().status, 200);
+    assert_eq!(connection.message().expect("progress")["params"]["progressToken"], id);
+    connection
+}
+
+fn cancel(server: &HttpServer, session: &str, id: u64, reason: &str) -> scorpiox_tests::http::Response {
+    let params = json!({ "requestId": id, "reason": reason });
+    let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    server.ask(&server.post(&message).with("Mcp-Session-Id", session))
+}
+
+/// Whoever can write the table, and cannot read what is in it, can write it again.
+#[test]
+fn a_row_that_is_written_again_acts_once() {
+    let database = Postgres::start();
+    let address = database.database();
+    let name = address.rsplit('/').next().expect("a name");
+    let team = Team::new(&address, 2);
+    let servers = team.all();
+    let session = servers[0].session("2025-11-25", json!({}));
+    let ends = |connection: &mut scorpiox_tests::http::Connection| {
+        while let Some(message) = connection.message() {
+            assert_eq!(message["method"], "notifications/progress", "nothing answers a cancelled call");
+        }
+    };
+    let mut first = begin_call(&servers[0], &session, 3, "never");
+    assert_eq!(cancel(&servers[1], &session, 3, "enough").status, 202);
+    ends(&mut first);
+    // The client uses the id again, for a call that nobody cancels, and another one tells when rows were looked at.
+    let mut next = begin_call(&servers[0], &session, 3, "go");
+    let mut witness = begin_call(&servers[0], &session, 4, "never");
+    let again = "CREATE TABLE public.copied AS SELECT * FROM scorpiox_code.relay;
+         INSERT INTO scorpiox_code.relay (mark, sender, content)
+             SELECT decode(md5(random()::text), 'hex'), sender, content FROM public.copied;
+         INSERT INTO scorpiox_code.relay (mark, sender, content)
+             SELECT decode(md5(random()::text), 'hex'), 'another'::bytea, content FROM public.copied;
+         DELETE FROM scorpiox_code.relay WHERE mark IN (SELECT mark FROM public.copied);
+         INSERT INTO scorpiox_code.relay (mark, sender, content)
+             SELECT mark, 'another'::bytea, content FROM public.copied;
+         NOTIFY scorpiox_code_relay; SELECT count(*) FROM scorpiox_code.relay";
+    let rows = database.psql(name, again).expect("written");
+    assert_eq!(rows.trim(), "3", "three copies of one row");
+    assert_eq!(cancel(&servers[1], &session, 4, "enough").status, 202);
+    ends(&mut witness);
+    fs::write(team.program.workspace().join("go"), "").expect("a file");
+    let answer = std::iter::from_fn(|| next.message()).last().expect("an answer");
+    assert!(answer["id"] == 3 && answer.to_string().contains("done"), "{answer}");
+}
+
+/// Each message is a row that all servers read.
+#[test]
+fn a_principal_that_floods_the_other_servers_is_told_so() {
+    let database = Postgres::start();
+    let address = database.database();
+    let name = address.rsplit('/').next().expect("a name");
+    let team = Team::new(&address, 2);
+    let servers = team.all();
+    let session = servers[0].session("2025-11-25", json!({}));
+    let rows = || {
+        let count = database.psql(name, "SELECT count(*) FROM scorpiox_code.relay").expect("a count");
+        count.trim().parse::<usize>().expect("a number")
+    };
+    let until_refused = |server: &HttpServer, reason: &str, most: usize| {
+        let before = rows();
+        for _ in 0..most {
+            assert_eq!(cancel(server, &session, 99, reason).status, 202);
+        }
+        let refused = cancel(server, &session, 99, reason);
+        assert!(refused.status == 429, "{refused:?}");
+        for part in ["120 answers and cancels", "8388608 bytes", "in a minute"] {
+            assert!(refused.body.contains(part), "{refused:?}");
+        }
+        assert_eq!(rows() - before, most, "what is refused is not written");
+    };
+    until_refused(&servers[1], "x", 120);
+    // Few that are long, at a server that passed on nothing yet.
+    until_refused(&servers[0], &"x".repeat(1_040_000), 8);
+    // Calls are not held up.
+    let (status, said) = call(&servers[0], &session, "TaskManager", json!({ "action": "list" }));
+    assert_eq!(status, 200, "{said}");
+}
