@@ -230,9 +230,10 @@ impl View<'_> {
             special.freeze(link, why);
         }
         for folder in &trail.left {
-            match folder.is_dir() {
-                true => special.pin(folder),
-                false => special.keep_absent(folder, why),
+            if folder.is_dir() {
+                special.pin(folder);
+            } else {
+                special.keep_absent(folder, why);
             }
         }
         match &trail.blocked {
