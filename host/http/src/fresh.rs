@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 
 /// The longest time on the way, and between the clocks of two servers: each goes by the database's to a second or two.
-const LIFETIME: Duration = Duration::from_secs(15);
+const LIFETIME: Duration = scorpiox_postgres::ACTS;
 /// The bytes before a message that say when it was written.
 pub(crate) const STAMP: usize = 8;
 

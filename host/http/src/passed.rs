@@ -89,7 +89,10 @@ pub(crate) async fn pass_on(
         }
         Ok(Incoming::Batch(batch)) => {
             let members = batch.0.iter().map(|member| member.get());
-            members.filter(|member| Message::parse(member).is_ok_and(|read| concerns_others(&read))).collect()
+            members
+                .filter(|member| Message::parse(member).is_ok_and(|read| concerns_others(&read)))
+                .filter(|member| !is_done_here(endpoint, caller, headers, member))
+                .collect()
         }
         _ => return Ok(()),
     };
@@ -116,6 +119,18 @@ pub(crate) async fn pass_on(
         })?;
     }
     Ok(())
+}
+
+/// Cancels the call that a message is to stop, where that runs here: neither the database nor other servers are asked for it.
+pub(crate) fn is_done_here(endpoint: &Endpoint, caller: &Caller, headers: &HeaderMap, message: &str) -> bool {
+    let params = match Message::parse(message) {
+        Ok(Message::Notification { method, params }) if method == CANCEL => params,
+        _ => return false,
+    };
+    let sessions = &endpoint.sessions;
+    let number = admission::only(headers, &SESSION).and_then(|id| sessions.known(caller, id));
+    let client = number.and_then(|number| sessions.held(&number));
+    client.is_some_and(|client| client.session.cancel(params))
 }
 
 /// Another server passed on what the client of a session said.

@@ -128,6 +128,6 @@ fn check(workspace: &Workspace) -> Result<(), NotReady> {
     let unserved = |unserved: Unserved| NotReady { reason: unserved.reason(), why: unserved.to_string() };
     workspace.records().admission().map_err(unserved)?;
     // Asks the database each time, whatever was known of the workspace before.
-    let reached = workspace.store().changes();
-    reached.map(drop).map_err(|error| NotReady { reason: STORE, why: error.to_string() })
+    let reached = workspace.store().changes().and_then(|_| workspace.store().hears());
+    reached.map_err(|error| NotReady { reason: STORE, why: error.to_string() })
 }

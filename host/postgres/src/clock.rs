@@ -23,9 +23,11 @@ impl Clock {
 
     /// Asks, over a connection that is new.
     pub(crate) fn compare(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        let before = here();
         let sql = "SELECT (extract(epoch FROM clock_timestamp())::numeric * 1000::numeric)::bigint";
-        let row = connection.row(sql, &[])?;
+        let (before, row) = connection.look(|connection| {
+            let before = here();
+            connection.row(sql, &[]).map(|row| (before, row))
+        })?;
         let after = here();
         if let Some(there) = row.map(|row| row.get::<_, i64>(0)) {
             self.found(before, there, after);

@@ -16,6 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use crate::address::{Address, Encryption};
+use crate::begin::Begin;
 use crate::error::store_error;
 use crate::mark::{Mark, mark};
 use crate::tls;
@@ -61,6 +62,8 @@ pub(crate) struct Connection {
     sent: Vec<Answer>,
     location: Arc<str>,
     pub(crate) is_broken: bool,
+    /// Whether a transaction has begun.
+    has_begun: bool,
     /// The time for which the present user waits for an answer.
     pub(crate) answer_time: Duration,
     /// Tells it from all others that there ever were: no other connection writes the row of its commits.
@@ -120,7 +123,7 @@ impl Connection {
         let config = &address.config;
         let connected = threads::wait(|| {
             let connecting = async {
-                let (client, mut messages) = match &address.encryption {
+                Ok(match &address.encryption {
                     Encryption::None => {
                         let (client, messages) = config.connect(NoTls).await.map_err(|error| told(&error))?;
                         (client, carried(messages))
@@ -130,9 +133,7 @@ impl Connection {
                         let (client, messages) = config.connect(tls).await.map_err(|error| told(&error))?;
                         (client, carried(messages))
                     }
-                };
-                set_names(&client, &mut messages).await.map_err(|error| told(&error))?;
-                Ok((client, messages))
+                })
             };
             runtime.run(async {
                 let connected = timeout(answer_time, connecting).await;
@@ -147,6 +148,7 @@ impl Connection {
             sent: Vec::new(),
             location: Arc::clone(location),
             is_broken: false,
+            has_begun: false,
             answer_time,
             id,
             commits: Commits::default(),
@@ -159,48 +161,102 @@ impl Connection {
         self.is_broken || self.client.is_closed()
     }
 
-    /// Whether nothing more can be done with it.
+    /// Whether nothing more can be done with it: nobody goes on with a transaction of somebody else.
     pub(crate) fn is_broken(&self) -> bool {
-        self.is_broken
+        self.is_broken || self.has_begun
+    }
+
+    /// Begins a transaction. Whether that went well is known with the next answer.
+    pub(crate) fn begin(&mut self, begin: Begin) {
+        let client = Arc::clone(&self.client);
+        self.queue(Box::pin(async move { Ok(client.batch_execute(begin.sql()).await?) }));
+        self.has_begun = true;
+    }
+
+    /// Keeps what the transaction wrote.
+    pub(crate) fn commit(&mut self) -> Result<(), StoreError> {
+        self.end("COMMIT")
+    }
+
+    /// Ends the transaction; nothing is kept.
+    pub(crate) fn roll_back(&mut self) -> Result<(), StoreError> {
+        self.end("ROLLBACK")
+    }
+
+    fn end(&mut self, sql: &str) -> Result<(), StoreError> {
+        let client = self.in_transaction()?;
+        self.has_begun = false;
+        self.answered(client.batch_execute(sql))
+    }
+
+    /// Looks something up, in a transaction of its own.
+    pub(crate) fn look<T>(
+        &mut self,
+        look: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.begin(Begin::Look);
+        let looked = look(self);
+        self.leave();
+        looked
+    }
+
+    /// Writes, in a transaction of its own.
+    pub(crate) fn write<T>(
+        &mut self,
+        begin: Begin,
+        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.begin(begin);
+        match work(self) {
+            Ok(done) => self.commit().map(|()| done),
+            Err(error) => {
+                // The error says more than how the end of it went.
+                let _ = self.roll_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// The only way to send anything: names of others are not found in a transaction.
+    fn in_transaction(&self) -> Result<Arc<Client>, StoreError> {
+        if !self.has_begun {
+            let why = format!("{}: nothing is sent outside of a transaction", self.location);
+            return Err(StoreError::Other(why));
+        }
+        Ok(Arc::clone(&self.client))
     }
 
     /// Runs a statement; its rows.
     pub(crate) fn rows(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
-        let client = Arc::clone(&self.client);
         self.answered(client.query(&statement, params))
     }
 
     /// Runs a statement that gives at most one row.
     pub(crate) fn row(&mut self, sql: &'static str, params: Params<'_>) -> Result<Option<Row>, StoreError> {
+        let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
-        let client = Arc::clone(&self.client);
         self.answered(client.query_opt(&statement, params))
     }
 
     /// Runs a statement; how many rows it changed.
     pub(crate) fn change(&mut self, sql: &'static str, params: Params<'_>) -> Result<u64, StoreError> {
+        let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
-        let client = Arc::clone(&self.client);
         self.answered(client.execute(&statement, params))
     }
 
     /// Runs statements that have no parameters and whose rows nobody wants.
     pub(crate) fn run(&mut self, sql: &str) -> Result<(), StoreError> {
-        let client = Arc::clone(&self.client);
+        let client = self.in_transaction()?;
         self.answered(client.batch_execute(sql))
-    }
-
-    /// Sends such statements. What becomes of them is known with the next answer.
-    pub(crate) fn send(&mut self, sql: &'static str) {
-        let client = Arc::clone(&self.client);
-        self.queue(Box::pin(async move { Ok(client.batch_execute(sql).await?) }));
     }
 
     /// Sends a statement. What becomes of it is known with the next answer.
     pub(crate) fn send_change(&mut self, sql: &'static str, params: Vec<Owned>) -> Result<(), StoreError> {
+        let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
-        let client = Arc::clone(&self.client);
         self.queue(Box::pin(async move {
             let params: Vec<&(dyn ToSql + Sync)> =
                 params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
@@ -212,8 +268,8 @@ impl Connection {
 
     /// Sends a question whose answer decides whether all that follows counts. It is judged with the next answer.
     pub(crate) fn send_check(&mut self, sql: &'static str, judge: Judge) -> Result<(), StoreError> {
+        let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
-        let client = Arc::clone(&self.client);
         self.queue(Box::pin(async move {
             let row = client.query_opt(&statement, &[]).await?;
             judge(row.as_ref()).map_err(Failure::Refused)
@@ -226,9 +282,11 @@ impl Connection {
         &self.location
     }
 
-    /// Sends such statements as the last ones of a transaction: nobody waits for what becomes of them.
-    pub(crate) fn leave(&mut self, sql: &'static str) {
-        self.send(sql);
+    /// Ends a transaction that only read: nobody waits for that.
+    pub(crate) fn leave(&mut self) {
+        let client = Arc::clone(&self.client);
+        self.queue(Box::pin(async move { Ok(client.batch_execute("ROLLBACK").await?) }));
+        self.has_begun = false;
         self.sent.clear();
         self.line.glance();
         self.is_broken |= self.client.is_closed();
@@ -239,7 +297,7 @@ impl Connection {
         if let Some(known) = self.statements.get(sql) {
             return Ok(known.clone());
         }
-        let client = Arc::clone(&self.client);
+        let client = self.in_transaction()?;
         let statement = self.answered(client.prepare(sql))?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
@@ -285,29 +343,6 @@ impl Connection {
 
 fn no_answer(location: &str, within: Duration) -> StoreError {
     StoreError::Unreachable(format!("{location}: no answer came within {} s", within.as_secs()))
-}
-
-/// Other roles may have made functions and operators whose names this server would find first: only PostgreSQL's own
-/// count.
-pub(crate) const OWN_NAMES: &str = "SET search_path = pg_catalog, pg_temp";
-
-/// Sends it over a new connection, before all else.
-async fn set_names(
-    client: &Client,
-    messages: &mut Pin<Box<dyn Future<Output = ()> + Send>>,
-) -> Result<(), Error> {
-    let mut set = pin!(client.batch_execute(OWN_NAMES));
-    poll_fn(|context| {
-        // The first look sends what is asked, the second one takes what has come.
-        for _ in 0..2 {
-            if let Poll::Ready(done) = set.as_mut().poll(context) {
-                return Poll::Ready(done);
-            }
-            let _ = messages.as_mut().poll(context);
-        }
-        Poll::Pending
-    })
-    .await
 }
 
 /// A connection's messages. How it ended is what the answers say that did not come.

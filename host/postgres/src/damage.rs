@@ -4,6 +4,9 @@ use scorpiox_store::implementing::tell_damaged;
 use scorpiox_store::{Store as _, StoreError};
 use tokio_postgres::Row;
 
+use crate::bounds::MOST_VALUE;
+use crate::messages::Pages;
+use crate::scan::long;
 use crate::store::PostgresStore;
 use crate::transaction::PostgresTransaction;
 use crate::{messages, timers};
@@ -41,20 +44,25 @@ pub(crate) fn all(transaction: &mut PostgresTransaction) -> Result<Vec<String>, 
         &[&workspace],
     )?;
     damaged.extend(timers.iter().filter_map(|row| timers::timer(row).err()));
-    let messages = transaction.rows(
-        "SELECT sequence, timer, fired_at, text, namespace FROM scorpiox_code.message WHERE workspace = $1
-         ORDER BY 1",
-        &[&workspace],
-    )?;
-    damaged.extend(messages.iter().filter_map(|row| {
-        let namespace = text(row.get(4), "a message of");
-        messages::message(row).err().or(namespace.err())
-    }));
+    let mut pages = Pages::default();
+    while let Some(rows) = pages.next(transaction)? {
+        damaged.extend(rows.iter().filter_map(|row| {
+            let namespace = text(row.get(4), "a message of");
+            messages::message(row).err().or(namespace.err())
+        }));
+    }
     let keys = transaction.rows(
-        "SELECT namespace, key FROM scorpiox_code.entry WHERE workspace = $1 ORDER BY 1, 2",
-        &[&workspace],
+        "SELECT namespace, key, octet_length(value) <= $2 FROM scorpiox_code.entry WHERE workspace = $1
+         ORDER BY 1, 2",
+        &[&workspace, &MOST_VALUE],
     )?;
-    let key = |row: &Row| text(row.get(0), "a key of").err().or(text(row.get(1), "the key").err());
+    let key = |row: &Row| {
+        let key = match (text(row.get(0), "a key of"), text(row.get(1), "the key")) {
+            (Err(damaged), _) | (_, Err(damaged)) => return Some(damaged),
+            (Ok(_), Ok(key)) => key,
+        };
+        (!row.get::<_, bool>(2)).then(|| long(&key))
+    };
     damaged.extend(keys.iter().filter_map(key));
     let counted = transaction.rows(
         "SELECT namespace, bytes FROM scorpiox_code.usage WHERE workspace = $1 ORDER BY 1",

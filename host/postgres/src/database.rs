@@ -8,6 +8,7 @@ use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::{NoName, StoreError, WorkspaceName};
 
 use crate::address::Address;
+use crate::begin::Begin;
 use crate::format;
 use crate::mark::{Mark, mark};
 use crate::notices::Notices;
@@ -97,7 +98,7 @@ impl Database {
     /// Those of connecting, and of reading.
     pub fn format(&self) -> Result<Option<i32>, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
-        format::found(&mut lease)
+        lease.look(format::found)
     }
 
     /// Makes its tables, or brings them to this program's format; whether that was to be done.
@@ -117,7 +118,7 @@ impl Database {
     /// Those of connecting and writing.
     pub fn close_to_others(&self) -> Result<bool, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
-        format::close(&mut lease)
+        lease.write(Begin::Migrate, format::close)
     }
 
     /// Reports whether anybody may connect to it who has an account of its server.
@@ -127,7 +128,7 @@ impl Database {
     /// Those of connecting, and of reading.
     pub fn is_open_to_others(&self) -> Result<bool, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
-        format::is_open(&mut lease)
+        lease.look(format::is_open)
     }
 
     /// The names of all workspaces in it, in the order of their bytes, as whoever writes the database gave them.
@@ -140,7 +141,8 @@ impl Database {
         if !self.is_there(&mut lease)? {
             return Ok(Vec::new());
         }
-        let rows = lease.rows("SELECT name FROM scorpiox_code.workspace ORDER BY name COLLATE \"C\"", &[])?;
+        let sql = "SELECT name FROM scorpiox_code.workspace ORDER BY name COLLATE \"C\"";
+        let rows = lease.look(|connection| connection.rows(sql, &[]))?;
         Ok(rows.iter().map(|row| WorkspaceName::parse(row.get(0))).collect())
     }
 
@@ -151,8 +153,7 @@ impl Database {
     /// Those of connecting, and of reading.
     pub fn miscounted(&self) -> Result<Vec<(String, String, i64, i64)>, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
-        let rows = lease.rows(
-            "SELECT w.name, encode(coalesce(u.namespace, e.namespace), 'escape'), coalesce(u.bytes, 0),
+        let sql = "SELECT w.name, encode(coalesce(u.namespace, e.namespace), 'escape'), coalesce(u.bytes, 0),
                  coalesce(e.bytes, 0)
              FROM scorpiox_code.usage AS u
              FULL JOIN (
@@ -160,9 +161,8 @@ impl Database {
                  FROM scorpiox_code.entry GROUP BY workspace, namespace
              ) AS e ON e.workspace = u.workspace AND e.namespace = u.namespace
              JOIN scorpiox_code.workspace AS w ON w.id = coalesce(u.workspace, e.workspace)
-             WHERE coalesce(u.bytes, 0) <> coalesce(e.bytes, 0) ORDER BY 1, 2",
-            &[],
-        )?;
+             WHERE coalesce(u.bytes, 0) <> coalesce(e.bytes, 0) ORDER BY 1, 2";
+        let rows = lease.look(|connection| connection.rows(sql, &[]))?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect())
     }
 
@@ -175,7 +175,7 @@ impl Database {
         if self.is_ready.load(Ordering::Acquire) {
             return Ok(());
         }
-        match format::found(lease)? {
+        match lease.look(format::found)? {
             Some(format::FORMAT) => {}
             _ if self.options.migrates => {
                 format::migrate(lease, &self.pool.location)?;
@@ -191,7 +191,7 @@ impl Database {
         if self.is_ready.load(Ordering::Acquire) {
             return Ok(true);
         }
-        match format::found(lease)? {
+        match lease.look(format::found)? {
             None => Ok(false),
             Some(found) if found > format::FORMAT => Err(format::refusal(Some(found), &self.pool.location)),
             Some(_) => Ok(true),

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::StoreError;
 
+use crate::begin::Begin;
+use crate::connection::Connection;
 use crate::database::Database;
 use crate::mark::Mark;
 use crate::pool::Lease;
@@ -21,11 +23,6 @@ use crate::pool::Lease;
 /// The time for which a commit that nobody answered is looked for.
 const DOUBT_TIME: Duration = Duration::from_secs(10);
 const DOUBT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Others may write meanwhile, and the transaction in doubt may still be ending.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp;
-     SET LOCAL lock_timeout = '1s';
-     SET LOCAL idle_in_transaction_session_timeout = '60s'";
 
 /// A commit whose answer got lost.
 #[derive(Debug, Clone, Copy)]
@@ -68,13 +65,10 @@ impl Doubt {
     }
 
     fn was_kept(self, lease: &mut Lease) -> Result<bool, StoreError> {
-        lease.run(BEGIN)?;
-        let looked = self.look(lease);
-        lease.run(if looked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-        looked
+        lease.write(Begin::Settle, |connection| self.look(connection))
     }
 
-    fn look(self, lease: &mut Lease) -> Result<bool, StoreError> {
+    fn look(self, lease: &mut Connection) -> Result<bool, StoreError> {
         lease.row("SELECT 1 FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE", &[&self.workspace])?;
         // A statement of its own, which sees what was committed before the lock was free.
         let found = lease.change(

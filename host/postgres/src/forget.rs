@@ -30,7 +30,8 @@ pub(crate) fn namespaces(transaction: &mut PostgresTransaction) -> Result<Vec<St
     let rows = transaction.rows(
         "SELECT namespace FROM scorpiox_code.entry WHERE workspace = $1
          UNION SELECT namespace FROM scorpiox_code.timer WHERE workspace = $1
-         UNION SELECT namespace FROM scorpiox_code.message WHERE workspace = $1 ORDER BY 1",
+         UNION SELECT substring(namespace FROM 1 FOR 4096) FROM scorpiox_code.message WHERE workspace = $1
+         ORDER BY 1",
         &[&workspace],
     )?;
     let name = |row: &tokio_postgres::Row| transaction.whole(text(row.get(0), "the namespace"));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use scorpiox_store::StoreError;
 
+use crate::begin::{Begin, LOCK_TIME};
 use crate::connection::Connection;
 use crate::holders;
 
@@ -13,7 +14,7 @@ pub const FORMAT: i32 = MIGRATIONS.len() as i32;
 
 /// What brings the tables from each format to the next one, from none on. What is here stays as it is: databases went
 /// that way.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     // Texts are bytes: any text can be a key, also one with a null, and keys are in the order of their bytes.
     "CREATE TABLE scorpiox_code.workspace (
         id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -85,6 +86,9 @@ const MIGRATIONS: [&str; 2] = [
     ALTER TABLE scorpiox_code.relay ENABLE ROW LEVEL SECURITY;
     CREATE POLICY writers ON scorpiox_code.relay
         USING (has_table_privilege('scorpiox_code.relay', 'INSERT'));",
+    // Servers act on what is in each of the tables. So a role writes none of them that is no server itself: a server is who may see
+    // the secret and write it. And no row is longer than this program makes one, or a few times that: all servers read them.
+    include_str!("format-3.sql"),
 ];
 
 /// Rights that only a role has to which they were given.
@@ -111,18 +115,12 @@ pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreErr
     Ok(row.and_then(|row| row.get(0)))
 }
 
-/// The time for which a migration waits for each of its locks. Another migration takes a second; any role that may connect can take the same
-/// locks and keep them.
-const LOCK_TIME: &str = "10s";
 /// Of several programs that migrate at once the others find it done.
 const ALONE: &str = "SELECT pg_advisory_xact_lock(7022359318401230435)";
 
 /// Brings the tables to this program's format; whether that was to be done.
 pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<bool, StoreError> {
-    connection.run(&format!(
-        "BEGIN; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL lock_timeout = '{LOCK_TIME}'"
-    ))?;
-    let migrated = (|| {
+    let migrated = connection.write(Begin::Migrate, |connection| {
         connection.run(ALONE)?;
         let found = found(connection)?;
         if found == Some(FORMAT) {
@@ -152,11 +150,10 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
             ))?;
         }
         Ok(true)
-    })();
-    let ended = connection.run(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" });
+    });
     match migrated {
         Err(StoreError::Conflict) => Err(holders::refusal(connection, location, LOCK_TIME)),
-        migrated => migrated.and_then(|is_done| ended.map(|()| is_done)),
+        migrated => migrated,
     }
 }
 
@@ -195,21 +192,19 @@ pub(crate) fn close(connection: &mut Connection) -> Result<bool, StoreError> {
          WHERE n.nspname = 'scorpiox_code'",
         &[],
     )?;
-    connection.run("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp")?;
     for role in roles.iter().map(|row| row.get::<_, String>(0)) {
         connection.run(&format!("GRANT CONNECT ON DATABASE {database} TO {role}"))?;
     }
     connection.run(&format!("REVOKE CONNECT, TEMPORARY ON DATABASE {database} FROM PUBLIC"))?;
-    connection.run("COMMIT")?;
     Ok(true)
 }
 
-/// Reports whether anybody may connect to the database who has an account of its server.
+/// Reports whether anybody may connect to the database, or make tables of a moment there, who has an account of its server.
 pub(crate) fn is_open(connection: &mut Connection) -> Result<bool, StoreError> {
     let row = connection.row(
         "SELECT EXISTS (
              SELECT 1 FROM aclexplode(coalesce(datacl, acldefault('d', datdba))) AS a
-             WHERE a.grantee = 0 AND a.privilege_type = 'CONNECT'
+             WHERE a.grantee = 0 AND a.privilege_type IN ('CONNECT', 'TEMPORARY')
          ) FROM pg_catalog.pg_database WHERE datname = current_database()",
         &[],
     )?;

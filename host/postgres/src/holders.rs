@@ -9,8 +9,7 @@ const MOST_NAMED: usize = 5;
 
 /// Returns why a migration did not get its locks within the time: which connections have them, and how they are ended.
 pub(crate) fn refusal(connection: &mut Connection, location: &str, within: &str) -> StoreError {
-    let found = connection.rows(
-        "SELECT l.pid, coalesce(a.usename::text, ''), coalesce(a.application_name, '')
+    let sql = "SELECT l.pid, coalesce(a.usename::text, ''), coalesce(a.application_name, '')
          FROM pg_catalog.pg_locks AS l LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid
          WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
              AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
@@ -23,9 +22,8 @@ pub(crate) fn refusal(connection: &mut Connection, location: &str, within: &str)
                      WHERE n.nspname = 'scorpiox_code'
                  )
              )
-         GROUP BY 1, 2, 3 ORDER BY 1 LIMIT 100",
-        &[],
-    );
+         GROUP BY 1, 2, 3 ORDER BY 1 LIMIT 100";
+    let found = connection.look(|connection| connection.rows(sql, &[]));
     let holders: Vec<_> = match found {
         Ok(rows) => rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),
         Err(error) => return error,

@@ -3,6 +3,7 @@
 use scorpiox_store::StoreError;
 use scorpiox_store::implementing::check_sizes;
 
+use crate::bounds::MOST_VALUE;
 use crate::transaction::PostgresTransaction;
 
 pub(crate) fn get(
@@ -12,10 +13,20 @@ pub(crate) fn get(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let workspace = transaction.workspace;
     let row = transaction.row(
-        "SELECT value FROM scorpiox_code.entry WHERE workspace = $1 AND namespace = $2 AND key = $3",
-        &[&workspace, &namespace.as_bytes(), &key.as_bytes()],
+        "SELECT CASE WHEN octet_length(value) <= $4 THEN value END, octet_length(value)
+         FROM scorpiox_code.entry WHERE workspace = $1 AND namespace = $2 AND key = $3",
+        &[&workspace, &namespace.as_bytes(), &key.as_bytes(), &MOST_VALUE],
     )?;
-    let value: Option<Vec<u8>> = row.map(|row| row.get(0));
+    let value = row.map(|row| {
+        let (value, length): (Option<Vec<u8>>, i32) = (row.get(0), row.get(1));
+        value.ok_or_else(|| {
+            StoreError::Other(format!(
+                "the value of {key:?} has {length} bytes, which nothing of this program wrote: it may have {MOST_VALUE}; \
+                 `scorpiox-code store check` lists it, write or delete it"
+            ))
+        })
+    });
+    let value = value.transpose()?;
     transaction.seen.note(namespace, key, value.as_ref().map(Vec::len));
     Ok(value)
 }
@@ -66,8 +77,8 @@ pub(crate) fn delete(
 ) -> Result<(), StoreError> {
     let before = match transaction.seen.length(namespace, key) {
         Some(before) => before,
-        None => match get(transaction, namespace, key)? {
-            Some(value) => value.len(),
+        None => match length(transaction, namespace, key)? {
+            Some(length) => length,
             None => return Ok(()),
         },
     };
@@ -78,6 +89,21 @@ pub(crate) fn delete(
     )?;
     transaction.seen.note(namespace, key, None);
     transaction.grow(namespace, -signed(key.len() + before), u64::MAX)
+}
+
+/// The length of a value, whatever that is.
+fn length(
+    transaction: &mut PostgresTransaction,
+    namespace: &str,
+    key: &str,
+) -> Result<Option<usize>, StoreError> {
+    let workspace = transaction.workspace;
+    let row = transaction.row(
+        "SELECT octet_length(value) FROM scorpiox_code.entry
+         WHERE workspace = $1 AND namespace = $2 AND key = $3",
+        &[&workspace, &namespace.as_bytes(), &key.as_bytes()],
+    )?;
+    Ok(row.map(|row| usize::try_from(row.get::<_, i32>(0)).unwrap_or_default()))
 }
 
 fn signed(bytes: usize) -> i64 {

@@ -17,6 +17,8 @@
 //! from, is the business of who opens it.
 
 mod address;
+mod begin;
+mod bounds;
 mod changes;
 mod clock;
 mod connection;
@@ -47,4 +49,5 @@ pub use address::{Address, AddressError};
 pub use database::{Database, Options};
 pub use format::FORMAT;
 pub use pool::Reload;
+pub use relay::ACTS;
 pub use store::PostgresStore;

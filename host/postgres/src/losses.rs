@@ -36,12 +36,14 @@ impl Losses {
         let Some((kept, at)) = commits.kept else { return };
         // One that was sent after it may be there in its place.
         let marks = [kept.as_slice(), commits.sent.as_slice()];
-        let found = connection.row(
-            "SELECT EXISTS (
-                 SELECT 1 FROM scorpiox_code.commit_mark WHERE connection = $1 AND mark = ANY($2)
-             )",
-            &[&id.as_slice(), &marks.as_slice()],
-        );
+        let found = connection.look(|connection| {
+            connection.row(
+                "SELECT EXISTS (
+                     SELECT 1 FROM scorpiox_code.commit_mark WHERE connection = $1 AND mark = ANY($2)
+                 )",
+                &[&id.as_slice(), &marks.as_slice()],
+            )
+        });
         match found {
             Ok(Some(row)) if !row.get::<_, bool>(0) => {
                 self.count.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,13 @@
 //! Messages that wait to reach the client.
 
+use std::time::Duration;
+
 use scorpiox_store::{MAX_KEPT_MESSAGES, Message, StoreError};
 use tokio_postgres::Row;
 
+use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_MESSAGE};
+use crate::connection::Connection;
 use crate::mark::{Mark, mark};
-use crate::pool::Lease;
 use crate::transaction::PostgresTransaction;
 
 /// A message, or why the row is none.
@@ -14,7 +17,10 @@ pub(crate) fn message(row: &Row) -> Result<Message, String> {
         u64::try_from(sequence),
         u32::try_from(timer),
         u64::try_from(fired_at),
-        String::from_utf8(row.get(3)),
+        String::from_utf8(
+            row.get::<_, Option<Vec<u8>>>(3)
+                .ok_or_else(|| format!("message {sequence}, which has more than {MOST_MESSAGE} bytes"))?,
+        ),
     ) {
         (Ok(sequence), Ok(timer), Ok(fired_at), Ok(text)) => Ok(Message { sequence, timer, fired_at, text }),
         _ => Err(format!("message {sequence}")),
@@ -60,13 +66,48 @@ pub(crate) fn of(
     namespace: &str,
     limit: u32,
 ) -> Result<Vec<Message>, StoreError> {
-    let workspace = transaction.workspace;
-    let rows = transaction.rows(
-        "SELECT sequence, timer, fired_at, text FROM scorpiox_code.message
-         WHERE workspace = $1 AND namespace = $2 ORDER BY sequence LIMIT $3",
-        &[&workspace, &namespace.as_bytes(), &i64::from(limit)],
-    )?;
-    Ok(rows.iter().filter_map(|row| transaction.whole(message(row))).collect())
+    let (mut all, mut pages) = (Vec::new(), Pages::of(namespace));
+    while all.len() < limit as usize {
+        let Some(rows) = pages.next(transaction)? else { break };
+        all.extend(rows.iter().filter_map(|row| transaction.whole(message(row))));
+    }
+    all.truncate(limit as usize);
+    Ok(all)
+}
+
+/// Messages of a workspace by their numbers, a few at a time: each may have a megabyte.
+#[derive(Default)]
+pub(crate) struct Pages {
+    /// Those of this namespace alone.
+    namespace: Option<Vec<u8>>,
+    /// The last one that was read.
+    last: Option<i64>,
+}
+
+impl Pages {
+    pub(crate) fn of(namespace: &str) -> Self {
+        Self { namespace: Some(namespace.as_bytes().to_vec()), last: None }
+    }
+
+    /// The next rows, each with what [`message`] reads, and its namespace; none after the last one.
+    pub(crate) fn next(
+        &mut self,
+        transaction: &mut PostgresTransaction,
+    ) -> Result<Option<Vec<Row>>, StoreError> {
+        let (workspace, namespace) = (transaction.workspace, self.namespace.as_deref());
+        let rows = transaction.rows(
+            "SELECT sequence, timer, fired_at, CASE WHEN octet_length(text) <= $4 THEN text END,
+                 substring(namespace FROM 1 FOR 4096)
+             FROM scorpiox_code.message
+             WHERE workspace = $1 AND ($2::bytea IS NULL OR namespace = $2)
+                 AND ($3::bigint IS NULL OR sequence > $3)
+             ORDER BY sequence LIMIT 8",
+            &[&workspace, &namespace, &self.last, &MOST_MESSAGE],
+        )?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        self.last = Some(last.get(0));
+        Ok(Some(rows))
+    }
 }
 
 /// A message that another process added.
@@ -79,14 +120,28 @@ pub(crate) struct Added {
     pub(crate) message: Result<Message, String>,
 }
 
-/// Messages that other processes than `sender` added lately, and that still wait.
-pub(crate) fn added(lease: &mut Lease, sender: &Mark) -> Result<Vec<Added>, StoreError> {
-    let rows = lease.rows(
-        "SELECT m.sequence, m.timer, m.fired_at, m.text, m.mark, w.name FROM scorpiox_code.message AS m
-         JOIN scorpiox_code.workspace AS w ON w.id = m.workspace
-         WHERE m.since > now() - interval '1 minute' AND m.sender <> $1 AND m.mark IS NOT NULL
-         ORDER BY m.since LIMIT 1000",
-        &[&sender.as_slice()],
+/// The time for which a message of another process is looked for.
+pub(crate) const NEWS_TIME: Duration = Duration::from_mins(1);
+
+/// Messages that other processes than `sender` added lately, and that still wait, but for those that were `told`.
+pub(crate) fn added(
+    connection: &mut Connection,
+    sender: &Mark,
+    told: &[&[u8]],
+) -> Result<Vec<Added>, StoreError> {
+    let rows = connection.rows(
+        "SELECT sequence, timer, fired_at, text, mark, name FROM (
+             SELECT *, sum(octet_length(text)) OVER (ORDER BY since, mark) AS bytes FROM (
+                 SELECT m.sequence, m.timer, m.fired_at, m.mark, left(w.name, 100) AS name, m.since,
+                     CASE WHEN octet_length(m.text) <= $4 THEN m.text END AS text
+                 FROM scorpiox_code.message AS m JOIN scorpiox_code.workspace AS w ON w.id = m.workspace
+                 WHERE m.since BETWEEN now() - $6 * interval '1 second'
+                         AND now() + $6 * interval '1 second'
+                     AND m.sender <> $1 AND octet_length(m.mark) <= $3 AND m.mark <> ALL($2)
+                 ORDER BY m.since, m.mark LIMIT 256
+             ) AS page
+         ) AS counted WHERE coalesce(bytes, 0) <= $5 ORDER BY since, mark",
+        &[&sender.as_slice(), &told, &MOST_MARK, &MOST_MESSAGE, &MOST_AT_ONCE, &NEWS_TIME.as_secs_f64()],
     )?;
     let added = |row: &Row| Added { mark: row.get(4), workspace: row.get(5), message: message(row) };
     Ok(rows.iter().map(added).collect())
@@ -105,22 +160,18 @@ pub(crate) fn take(
     cost: &dyn Fn(&Message) -> usize,
 ) -> Result<Vec<Message>, StoreError> {
     let workspace = transaction.workspace;
-    let rows = transaction.rows(
-        "SELECT sequence, timer, fired_at, text FROM scorpiox_code.message WHERE workspace = $1
-         ORDER BY sequence",
-        &[&workspace],
-    )?;
-    let mut taken = Vec::new();
-    let mut left = room;
-    for row in rows {
-        let Some(next) = transaction.whole(message(&row)) else { continue };
-        match left.checked_sub(cost(&next)) {
-            Some(rest) => left = rest,
-            // One that fits nowhere must not keep back all that follow.
-            None if taken.is_empty() => left = 0,
-            None => break,
+    let (mut taken, mut left, mut pages) = (Vec::new(), room, Pages::default());
+    'pages: while let Some(rows) = pages.next(transaction)? {
+        for row in rows {
+            let Some(next) = transaction.whole(message(&row)) else { continue };
+            match left.checked_sub(cost(&next)) {
+                Some(rest) => left = rest,
+                // One that fits nowhere must not keep back all that follow.
+                None if taken.is_empty() => left = 0,
+                None => break 'pages,
+            }
+            taken.push(next);
         }
-        taken.push(next);
     }
     if !taken.is_empty() {
         let numbers: Vec<i64> = taken.iter().map(|message| message.sequence.cast_signed()).collect();

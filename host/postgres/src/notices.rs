@@ -19,27 +19,37 @@ use scorpiox_store::{StoreError, Tell};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
-use tokio::time::timeout_at;
+use tokio::time::{Instant as Due, timeout, timeout_at};
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
 use crate::address::{Address, Encryption};
-use crate::connection::OWN_NAMES;
 use crate::database::Database;
 use crate::error::store_error;
-use crate::messages;
-use crate::relay::{self, Hear, REMEMBERED, SWEEP_DELAY};
+use crate::messages::{self, NEWS_TIME};
+use crate::relay::{self, ACTS, HEAR_TIME, Hear, REMEMBERED, SWEEP_DELAY};
 use crate::tls;
 
 /// Where the database tells of messages.
 const CHANNEL: &str = "scorpiox_code";
-/// Between two tries to connect, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Between two tries to connect: whoever may reach the database again listens while what was passed on acts still.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The same where the database refuses the role or its password, which some count; a connection that it takes ends the pause.
+const DENIED_PAUSE: Duration = Duration::from_secs(30);
+/// The time for which a connection is tried.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Between two questions whether the connection lives: one that was cut may say nothing. With [`HEAR_TIME`], [`PAUSE`] and
+/// [`CONNECT_TIME`] it is less than [`ACTS`].
+const PROBE_PAUSE: Duration = Duration::from_secs(3);
+/// The time for which nobody has to be told that nothing is heard: each connection is made anew now and then.
+const DEAF_TIME: Duration = Duration::from_secs(5);
+/// Until the next look for texts that are to go, where one failed.
+const SWEEP_LATER: Duration = Duration::from_secs(30);
 /// Between two looks at the tables: whoever rings without end causes no more of them.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
-/// For how long the database need not give again what was heard: longer than it acts.
-const RECENT: Duration = Duration::from_secs(30);
+/// Pairs of times before and after now, by the database's clock, in which rows are looked for: for so many of them it need not
+/// give again what was heard.
+const SPANS: u32 = 3;
 
 /// Who wants to be told.
 #[derive(Default)]
@@ -50,9 +60,28 @@ pub(crate) struct Notices {
     of_passed: OnceLock<Hear>,
     /// Whether a thread listens.
     are_heard: Mutex<bool>,
+    /// Since when nothing is heard, and why.
+    deaf: Mutex<Option<(Instant, String)>>,
 }
 
 impl Notices {
+    /// Reports that nothing of other processes is heard, where that is not so for a moment alone.
+    pub(crate) fn hears(&self) -> Result<(), StoreError> {
+        match &*self.deaf.lock() {
+            Some((since, why)) if since.elapsed() > DEAF_TIME => Err(StoreError::Unreachable(format!(
+                "for {} s this server has not heard other servers: {why}",
+                since.elapsed().as_secs()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn note_deaf(&self, why: &str) {
+        let mut deaf = self.deaf.lock();
+        let since = deaf.take().map_or_else(Instant::now, |(since, _)| since);
+        *deaf = Some((since, why.to_owned()));
+    }
+
     pub(crate) fn hear_passed(&self, hear: Hear) {
         if self.of_passed.set(hear).is_err() {
             tracing::error!("what is passed on is heard already");
@@ -80,9 +109,9 @@ impl Told {
         self.0.retain(|_, since| since.elapsed() < REMEMBERED);
     }
 
-    /// Marks of what may still be found.
-    fn recent(&self) -> Vec<&[u8]> {
-        let recent = self.0.iter().filter(|(_, since)| since.elapsed() < RECENT);
+    /// Marks of what may still be found, where that is for so long.
+    fn recent(&self, found_for: Duration) -> Vec<&[u8]> {
+        let recent = self.0.iter().filter(|(_, since)| since.elapsed() < found_for * SPANS);
         recent.map(|(mark, _)| mark.as_slice()).collect()
     }
 }
@@ -120,9 +149,8 @@ impl Database {
     /// Tells of what other processes passed on.
     fn tell_passed(&self, memory: &mut Memory) -> Result<(), StoreError> {
         memory.passed.forget_old();
-        // A few at a time, since each may have a megabyte.
         loop {
-            let passed = self.passed(&memory.passed.recent())?;
+            let passed = self.passed(&memory.passed.recent(ACTS))?;
             let mut has_new = false;
             for (mark, text) in passed {
                 let is_new = memory.passed.is_new(mark);
@@ -141,16 +169,25 @@ impl Database {
     fn tell_messages(&self, memory: &mut Memory) -> Result<(), StoreError> {
         memory.messages.forget_old();
         // Of those that were taken along with a result by now nothing is there.
-        for added in self.look(|lease| messages::added(lease, &self.sender))? {
-            let is_told = memory.messages.is_new(added.mark) && memory.has_begun;
-            let tell = self.notices.of_messages.lock().get(&added.workspace).cloned();
-            let Some(tell) = tell.filter(|_| is_told) else { continue };
-            match &added.message {
-                Ok(message) => tell(message),
-                Err(what) => tell_damaged(&added.workspace, what),
+        loop {
+            let told = memory.messages.recent(NEWS_TIME);
+            let all =
+                self.look_within(HEAR_TIME, |connection| messages::added(connection, &self.sender, &told))?;
+            let mut has_new = false;
+            for added in all {
+                let is_new = memory.messages.is_new(added.mark);
+                has_new |= is_new;
+                let tell = self.notices.of_messages.lock().get(&added.workspace).cloned();
+                let Some(tell) = tell.filter(|_| is_new && memory.has_begun) else { continue };
+                match &added.message {
+                    Ok(message) => tell(message),
+                    Err(what) => tell_damaged(&added.workspace, what),
+                }
+            }
+            if !has_new {
+                return Ok(());
             }
         }
-        Ok(())
     }
 }
 
@@ -162,29 +199,30 @@ impl Memory {
         }
         let next = database.sweep_passed().unwrap_or_else(|error| {
             tracing::debug!("texts that act no more are not removed yet: {error}");
-            Some(LONGEST_PAUSE)
+            Some(SWEEP_LATER)
         });
         self.sweep = next.map(|wait| Instant::now() + wait);
     }
 }
 
 fn listen(database: &Weak<Database>) {
-    let mut pause = FIRST_PAUSE;
     let mut memory = Memory::default();
     loop {
         let Some(pool) = database.upgrade().map(|database| Arc::clone(&database.pool)) else { return };
+        let connections = pool.connections();
         let opened = pool.connected(|address| Ear::open(address, &pool.location));
         drop(pool);
-        let ended = opened.and_then(|ear| {
-            pause = FIRST_PAUSE;
-            ear.listen(database, &mut memory)
-        });
-        match ended {
+        let error = match opened.and_then(|ear| ear.listen(database, &mut memory)) {
             Ok(()) => return,
-            Err(error) => tracing::debug!("messages of other servers are not heard: {error}"),
-        }
-        sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+            Err(error) => error,
+        };
+        let Some(database) = database.upgrade() else { return };
+        tracing::debug!("messages of other servers are not heard: {error}");
+        database.notices.note_deaf(&error.to_string());
+        let pool = Arc::clone(&database.pool);
+        drop(database);
+        let pause = if matches!(error, StoreError::Denied(_)) { DENIED_PAUSE } else { PAUSE };
+        pool.wait_for_connection(connections, pause);
     }
 }
 
@@ -209,7 +247,7 @@ struct Ear {
     runtime: Runtime,
     bells: Arc<Bells>,
     /// The connection ends with it.
-    _client: Client,
+    client: Client,
 }
 
 impl Ear {
@@ -220,7 +258,7 @@ impl Ear {
             .map_err(|error| StoreError::Other(format!("there is no room for a connection: {error}")))?;
         let told = |error: &tokio_postgres::Error| store_error(error, location);
         let bells = Arc::new(Bells::default());
-        let client = runtime.block_on(async {
+        let connecting = async {
             let client = match &address.encryption {
                 Encryption::None => {
                     let (client, connection) =
@@ -236,29 +274,27 @@ impl Ear {
                     client
                 }
             };
-            client.batch_execute(OWN_NAMES).await.map_err(|error| told(&error))?;
-            for channel in [relay::CHANNEL, CHANNEL] {
-                let listen = format!("LISTEN {channel}");
-                client.batch_execute(&listen).await.map_err(|error| told(&error))?;
-            }
+            subscribe(&client).await.map_err(|error| told(&error))?;
             Ok(client)
+        };
+        let client = runtime.block_on(async {
+            timeout(CONNECT_TIME, connecting).await.unwrap_or_else(|_| Err(silent(CONNECT_TIME)))
         })?;
         // What came while nobody listened.
         bells.ring(&bells.passed);
         bells.ring(&bells.messages);
-        Ok(Self { runtime, bells, _client: client })
+        Ok(Self { runtime, bells, client })
     }
 
     /// Hands on what is heard, until the connection ends or nobody wants it any more.
     fn listen(self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
+        let mut probe = Instant::now() + PROBE_PAUSE;
         loop {
-            self.runtime.block_on(async {
-                let rung = self.bells.rung.notified();
-                match memory.sweep {
-                    Some(due) => drop(timeout_at(due.into(), rung).await),
-                    None => rung.await,
-                }
-            });
+            self.wait(memory.sweep.map_or(probe, |sweep| sweep.min(probe)).into());
+            if probe <= Instant::now() {
+                self.probe()?;
+                probe = Instant::now() + PROBE_PAUSE;
+            }
             if self.bells.has_ended.load(Ordering::Acquire) {
                 return Err(StoreError::Other("the connection ended".to_owned()));
             }
@@ -273,15 +309,46 @@ impl Ear {
             if has_rung(&self.bells.messages) {
                 told = told.and(database.tell_messages(memory));
             }
-            drop(database);
             match told {
-                Ok(()) => memory.has_begun = true,
+                Ok(()) => {
+                    memory.has_begun = true;
+                    *database.notices.deaf.lock() = None;
+                }
                 // Connecting again looks again, at what was missed, too.
                 Err(error) => return Err(error),
             }
+            drop(database);
             sleep(LOOK_PAUSE);
         }
     }
+
+    /// Waits until a bell rings, or until then.
+    fn wait(&self, until: Due) {
+        // The thread looks itself which bell it was.
+        drop(self.runtime.block_on(async { timeout_at(until, self.bells.rung.notified()).await }));
+    }
+
+    /// Asks whether the connection lives.
+    fn probe(&self) -> Result<(), StoreError> {
+        let asked = self.runtime.block_on(async { timeout(HEAR_TIME, subscribe(&self.client)).await });
+        match asked {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(StoreError::Unreachable(format!("the connection ended: {error}"))),
+            Err(_) => Err(silent(HEAR_TIME)),
+        }
+    }
+}
+
+fn silent(within: Duration) -> StoreError {
+    StoreError::Unreachable(format!("the database did not answer within {} s", within.as_secs()))
+}
+
+/// Has both bells heard. Saying it again changes nothing, and names nothing that another role could have made.
+async fn subscribe(client: &Client) -> Result<(), tokio_postgres::Error> {
+    for channel in [relay::CHANNEL, CHANNEL] {
+        client.batch_execute(&format!("LISTEN {channel}")).await?;
+    }
+    Ok(())
 }
 
 /// Carries messages of a connection, and notes which bells ring.

@@ -31,6 +31,9 @@ pub(crate) struct Pool {
     most: usize,
     state: Mutex<State>,
     freed: Condvar,
+    /// The connections that were made so far, and who waits for one more.
+    made: Mutex<u64>,
+    making: Condvar,
     pub(crate) clock: Clock,
     pub(crate) losses: Losses,
 }
@@ -61,6 +64,8 @@ impl Pool {
             most: most.max(1),
             state: Mutex::default(),
             freed: Condvar::new(),
+            made: Mutex::default(),
+            making: Condvar::new(),
             clock: Clock::default(),
             losses: Losses::default(),
         })
@@ -147,6 +152,17 @@ impl Pool {
         Ok(connected)
     }
 
+    /// How many connections were made so far.
+    pub(crate) fn connections(&self) -> u64 {
+        *self.made.lock()
+    }
+
+    /// Waits until one more than `before` was made: the database is there again. No longer than that.
+    pub(crate) fn wait_for_connection(&self, before: u64, at_most: Duration) {
+        let mut made = self.made.lock();
+        self.making.wait_while_for(&mut made, |made| *made == before, at_most);
+    }
+
     /// How many connections there are, and how many of them nothing uses.
     pub(crate) fn load(&self) -> [usize; 2] {
         let state = self.state.lock();
@@ -185,6 +201,8 @@ impl Lease {
             self.pool.clock.compare(&mut connection)?;
             self.pool.losses.look(&mut connection);
             self.connection = Some(connection);
+            *self.pool.made.lock() += 1;
+            self.pool.making.notify_all();
         }
         self.answer_time = answer_time;
         Ok(self)

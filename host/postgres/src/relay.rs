@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use scorpiox_store::StoreError;
 
+use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_RELAYED};
 use crate::database::Database;
 use crate::format::FORMAT;
 use crate::mark::mark;
-use crate::pool::Lease;
 
 /// The channel of the bell.
 pub(crate) const CHANNEL: &str = "scorpiox_code_relay";
-/// Most bytes of a text.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// The time for which a text acts, from the moment that it was written. Whoever was deaf for a moment takes what came meanwhile.
+pub const ACTS: Duration = Duration::from_secs(15);
+/// The time that the thread waits which listens, for each answer: what it was told to look for acts for [`ACTS`].
+pub(crate) const HEAR_TIME: Duration = Duration::from_secs(3);
 /// The time for which a process remembers the texts that it has heard. By then their rows are long gone, even where a standby takes over
 /// whose clock is minutes behind.
 pub(crate) const REMEMBERED: Duration = Duration::from_mins(10);
@@ -39,7 +41,7 @@ impl Database {
     ///
     /// Those of connecting and writing, and a text of more than 2 MiB.
     pub fn pass_on(&self, text: &str) -> Result<(), StoreError> {
-        if !text.is_ascii() || text.len() > MAX_BYTES {
+        if !text.is_ascii() || text.len() > usize::try_from(MOST_RELAYED).unwrap_or_default() {
             return Err(StoreError::Other(format!("{} bytes are too long to be passed on", text.len())));
         }
         // Where the connection breaks it is written again, by the same mark.
@@ -81,7 +83,7 @@ impl Database {
     /// Removes texts that act no more. Returns when to look again; none where there are no texts.
     pub(crate) fn sweep_passed(&self) -> Result<Option<Duration>, StoreError> {
         for _ in 0..MOST_SWEEPS {
-            let oldest = self.look(|lease| {
+            let oldest = self.look_within(HEAR_TIME, |lease| {
                 lease.row(
                     "SELECT extract(epoch FROM min(since) + interval '1 minute' - now())::float8
                      FROM scorpiox_code.relay",
@@ -94,7 +96,7 @@ impl Database {
                 return Ok(Some(left.clamp(SWEEP_DELAY, SWEEP_PAUSE)));
             }
             // A single process removes them: the holder of a lock on the row of the format, which a role that may only read cannot take.
-            let removed = self.write(|lease| {
+            let removed = self.write_within(HEAR_TIME, |lease| {
                 lease.change(
                     "WITH owner AS MATERIALIZED (
                          SELECT 1 FROM scorpiox_code.format WHERE format = $1 FOR UPDATE SKIP LOCKED
@@ -114,14 +116,28 @@ impl Database {
         Ok(Some(SWEEP_AGAIN))
     }
 
-    /// Texts of other processes that act still, each with its mark, but for those that were `heard`.
+    /// Texts of other processes that act still, each with its mark, but for those that were `heard`. A few megabytes at a time.
     pub(crate) fn passed(&self, heard: &[&[u8]]) -> Result<Vec<(Vec<u8>, String)>, StoreError> {
-        self.look(|lease: &mut Lease| {
-            let rows = lease.rows(
-                "SELECT mark, content FROM scorpiox_code.relay
-                 WHERE since > now() - interval '10 seconds' AND sender <> $1 AND mark <> ALL($2)
-                 ORDER BY since LIMIT 8",
-                &[&self.sender.as_slice(), &heard],
+        self.look_within(HEAR_TIME, |connection| {
+            let rows = connection.rows(
+                "SELECT mark, content FROM (
+                     SELECT *, sum(octet_length(content)) OVER (ORDER BY since, mark) AS bytes FROM (
+                         SELECT mark, content, since FROM scorpiox_code.relay
+                         WHERE since BETWEEN now() - $6 * interval '1 second'
+                                 AND now() + $6 * interval '1 second'
+                             AND sender <> $1 AND octet_length(mark) <= $3 AND mark <> ALL($2)
+                             AND octet_length(content) <= $4
+                         ORDER BY since, mark LIMIT 256
+                     ) AS page
+                 ) AS counted WHERE bytes <= $5 ORDER BY since, mark",
+                &[
+                    &self.sender.as_slice(),
+                    &heard,
+                    &MOST_MARK,
+                    &MOST_RELAYED,
+                    &MOST_AT_ONCE,
+                    &ACTS.as_secs_f64(),
+                ],
             )?;
             Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
         })

@@ -3,6 +3,7 @@
 use scorpiox_store::{Entry, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Order, StoreError};
 use tokio_postgres::Row;
 
+use crate::bounds::MOST_VALUE;
 use crate::damage::text;
 use crate::transaction::PostgresTransaction;
 
@@ -53,9 +54,11 @@ fn page(
     let sql = match order {
         Order::Ascending => {
             "SELECT key, value FROM (
-                 SELECT key, value, sum(octet_length(key) + octet_length(value)) OVER (ORDER BY key) - octet_length(value) - octet_length(key) AS before
+                 SELECT key, value, sum(octet_length(key) + coalesce(octet_length(value), 0)) OVER (ORDER BY key)
+                     - coalesce(octet_length(value), 0) - octet_length(key) AS before
                  FROM (
-                     SELECT key, value FROM scorpiox_code.entry
+                     SELECT key, CASE WHEN octet_length(value) <= $8 THEN value END AS value
+                     FROM scorpiox_code.entry
                      WHERE workspace = $1 AND namespace = $2 AND key >= $3 AND ($4::bytea IS NULL OR key < $4)
                          AND ($5::bytea IS NULL OR key > $5)
                      ORDER BY key LIMIT $6
@@ -64,9 +67,11 @@ fn page(
         }
         Order::Descending => {
             "SELECT key, value FROM (
-                 SELECT key, value, sum(octet_length(key) + octet_length(value)) OVER (ORDER BY key DESC) - octet_length(value) - octet_length(key) AS before
+                 SELECT key, value, sum(octet_length(key) + coalesce(octet_length(value), 0)) OVER (ORDER BY key DESC)
+                     - coalesce(octet_length(value), 0) - octet_length(key) AS before
                  FROM (
-                     SELECT key, value FROM scorpiox_code.entry
+                     SELECT key, CASE WHEN octet_length(value) <= $8 THEN value END AS value
+                     FROM scorpiox_code.entry
                      WHERE workspace = $1 AND namespace = $2 AND key >= $3 AND ($4::bytea IS NULL OR key < $4)
                          AND ($5::bytea IS NULL OR key < $5)
                      ORDER BY key DESC LIMIT $6
@@ -77,12 +82,19 @@ fn page(
     let workspace = transaction.workspace;
     let end = end_of_prefix(prefix);
     let most = i64::try_from(MAX_SCAN_BYTES).unwrap_or(i64::MAX);
-    transaction
-        .rows(sql, &[&workspace, &namespace.as_bytes(), &prefix.as_bytes(), &end, &after, &limit, &most])
+    let (namespace, prefix) = (namespace.as_bytes(), prefix.as_bytes());
+    transaction.rows(sql, &[&workspace, &namespace, &prefix, &end, &after, &limit, &most, &MOST_VALUE])
 }
 
 fn entry(row: &Row) -> Result<Entry, String> {
-    Ok(Entry { key: text(row.get(0), "the key")?, value: row.get(1) })
+    let key = text(row.get(0), "the key")?;
+    let value = row.get::<_, Option<Vec<u8>>>(1).ok_or_else(|| long(&key))?;
+    Ok(Entry { key, value })
+}
+
+/// A value that nothing of this program wrote.
+pub(crate) fn long(key: &str) -> String {
+    format!("the value of {key:?}, which has more than {MOST_VALUE} bytes")
 }
 
 /// The smallest bytes that sort after every key with `prefix`; none where nothing does.

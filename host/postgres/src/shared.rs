@@ -5,6 +5,9 @@ use std::time::Duration;
 use scorpiox_executor::Cancel;
 use scorpiox_store::StoreError;
 
+use crate::begin::Begin;
+use crate::bounds::MOST_SECRET;
+use crate::connection::{ANSWER_TIME, Connection};
 use crate::database::Database;
 use crate::format;
 use crate::pool::Lease;
@@ -14,12 +17,27 @@ impl Database {
     /// all, and looking again changes nothing.
     pub(crate) fn look<T>(
         &self,
-        look: impl Fn(&mut Lease) -> Result<T, StoreError>,
+        look: impl Fn(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        match self.checked().and_then(|mut lease| look(&mut lease)) {
+        self.look_within(ANSWER_TIME, look)
+    }
+
+    /// The same, for who waits so long for each answer.
+    pub(crate) fn look_within<T>(
+        &self,
+        answer_time: Duration,
+        look: impl Fn(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let try_once = || {
+            self.used(answer_time)?.look(|connection| {
+                format::send_check(connection)?;
+                look(connection)
+            })
+        };
+        match try_once() {
             Err(StoreError::Unreachable(_)) => {
                 self.pool.close_idle();
-                look(&mut self.checked()?)
+                try_once()
             }
             looked => looked,
         }
@@ -36,10 +54,16 @@ impl Database {
                 "INSERT INTO scorpiox_code.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
                 &[&name, &new],
             )?;
-            lease.row("SELECT value FROM scorpiox_code.secret WHERE name = $1", &[&name])
+            lease.row(
+                "SELECT CASE WHEN octet_length(value) <= $2 THEN value END FROM scorpiox_code.secret
+                 WHERE name = $1",
+                &[&name, &MOST_SECRET],
+            )
         })?;
-        row.map(|row| row.get(0))
-            .ok_or_else(|| StoreError::Other(format!("the secret {name} was taken away")))
+        let value: Option<Option<Vec<u8>>> = row.map(|row| row.get(0));
+        value
+            .ok_or_else(|| StoreError::Other(format!("the secret {name} was taken away")))?
+            .ok_or_else(|| StoreError::Other(format!("the secret {name} has more than {MOST_SECRET} bytes")))
     }
 
     /// Whether a session has ended, by its number.
@@ -95,31 +119,26 @@ impl Database {
     /// Writes in a transaction, and only where the tables have this program's format.
     pub(crate) fn write<T>(
         &self,
-        work: impl FnOnce(&mut Lease) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut lease = self.used()?;
-        lease.send("BEGIN");
-        let done = format::send_check(&mut lease).and_then(|()| work(&mut lease));
-        match done {
-            Ok(done) => lease.run("COMMIT").map(|()| done),
-            Err(error) => {
-                // The error says more than how the end of it went.
-                let _ = lease.run("ROLLBACK");
-                Err(error)
-            }
-        }
+        self.write_within(ANSWER_TIME, work)
     }
 
-    /// A connection to tables that are there, with the question for their format under way.
-    fn checked(&self) -> Result<Lease, StoreError> {
-        let mut lease = self.used()?;
-        format::send_check(&mut lease)?;
-        Ok(lease)
+    /// The same, for who waits so long for each answer.
+    pub(crate) fn write_within<T>(
+        &self,
+        answer_time: Duration,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.used(answer_time)?.write(Begin::Write, |connection| {
+            format::send_check(connection)?;
+            work(connection)
+        })
     }
 
     /// A connection to tables that are there.
-    fn used(&self) -> Result<Lease, StoreError> {
-        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+    fn used(&self, answer_time: Duration) -> Result<Lease, StoreError> {
+        let mut lease = self.pool.lease_within(answer_time, &Cancel::default(), &mut || ())?;
         self.ready(&mut lease)?;
         Ok(lease)
     }

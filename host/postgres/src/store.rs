@@ -9,6 +9,7 @@ use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::implementing::{Turn, Writers, retry_while_locked};
 use scorpiox_store::{Changes, Mode, Store, StoreError, Tell, Transaction};
 
+use crate::begin::Begin;
 use crate::changes::PostgresChanges;
 use crate::connection::SHORT_TIME;
 use crate::database::Database;
@@ -64,11 +65,14 @@ impl Inner {
         let id = if let Some(id) = self.known_id(lease)? {
             id
         } else {
-            lease.change(
-                "INSERT INTO scorpiox_code.workspace (id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2)
-                 ON CONFLICT DO NOTHING",
-                &[&mark::number()?, &self.name],
-            )?;
+            let number = mark::number()?;
+            lease.write(Begin::Write, |connection| {
+                connection.change(
+                    "INSERT INTO scorpiox_code.workspace (id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2)
+                     ON CONFLICT DO NOTHING",
+                    &[&number, &self.name],
+                )
+            })?;
             let made = self.known_id(lease)?;
             made.ok_or_else(|| StoreError::Other(format!("the workspace {} was taken away", self.name)))?
         };
@@ -82,7 +86,8 @@ impl Inner {
     }
 
     fn known_id(&self, lease: &mut Lease) -> Result<Option<i64>, StoreError> {
-        let row = lease.row("SELECT id FROM scorpiox_code.workspace WHERE name = $1", &[&self.name])?;
+        let sql = "SELECT id FROM scorpiox_code.workspace WHERE name = $1";
+        let row = lease.look(|connection| connection.row(sql, &[&self.name]))?;
         Ok(row.map(|row| row.get(0)))
     }
 
@@ -92,11 +97,11 @@ impl Inner {
         if !self.database.is_there(lease)? {
             return Ok(None);
         }
-        let row = lease.row(
-            "SELECT (SELECT max(format) FROM scorpiox_code.format), version, mark
-             FROM scorpiox_code.workspace WHERE name = $1",
-            &[&self.name],
-        )?;
+        // No mark of this program's is longer, whoever wrote it.
+        let sql =
+            "SELECT (SELECT max(format) FROM scorpiox_code.format), version, substring(mark FROM 1 FOR 17)
+             FROM scorpiox_code.workspace WHERE name = $1";
+        let row = lease.look(|connection| connection.row(sql, &[&self.name]))?;
         let version = row.map(|row| {
             format::check(row.get(0), lease.location())?;
             Ok(Version { count: row.get(1), mark: row.get(2) })
@@ -199,6 +204,10 @@ impl Store for PostgresStore {
     fn hear(&self, tell: Tell) -> Result<(), StoreError> {
         let heard = self.inner.database.hear(&self.inner.name, tell);
         heard.map_err(|error| StoreError::Other(format!("there is no thread for messages: {error}")))
+    }
+
+    fn hears(&self) -> Result<(), StoreError> {
+        self.inner.database.notices.hears()
     }
 
     fn clock_ahead(&self) -> i64 {

@@ -7,30 +7,13 @@ use scorpiox_store::StoreError;
 use scorpiox_store::implementing::{Seen, Turn, Usages};
 use tokio_postgres::Row;
 
+use crate::begin::Begin;
 use crate::connection::{Owned, Params};
 use crate::doubt::Doubt;
 use crate::format;
 use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::store::{Inner, Patience};
-
-/// The server ends a transaction whose process says nothing for so long: a machine that is gone keeps the lock of no
-/// workspace for longer. Names are found as in `OWN_NAMES`, also over a pooler.
-macro_rules! begin {
-    ($how:literal) => {
-        concat!(
-            "BEGIN ",
-            $how,
-            "; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL idle_in_transaction_session_timeout = '60s'"
-        )
-    };
-}
-
-const BEGIN_READER: &str = begin!("ISOLATION LEVEL REPEATABLE READ");
-const BEGIN_WRITER: &str = begin!("ISOLATION LEVEL READ COMMITTED");
-/// For who waits a moment for the lock of a workspace, and looks then whether its call was cancelled.
-const BEGIN_WAITING: &str =
-    concat!(begin!("ISOLATION LEVEL READ COMMITTED"), "; SET LOCAL lock_timeout = '40ms'");
 
 /// Takes away rows of connections that were not used for long, once for each new connection. A commit is looked for within
 /// seconds.
@@ -145,8 +128,8 @@ impl PostgresTransaction {
         const LOCK_NOW: &str = "SELECT (SELECT max(format) FROM scorpiox_code.format)
              FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE NOWAIT";
         let (begin, lock) = match patience {
-            Patience::None => (BEGIN_WRITER, LOCK_NOW),
-            Patience::Moment => (BEGIN_WAITING, LOCK),
+            Patience::None => (Begin::Write, LOCK_NOW),
+            Patience::Moment => (Begin::Wait, LOCK),
         };
         let workspace = self.workspace;
         let is_new = self.stage == Stage::Outset;
@@ -155,7 +138,7 @@ impl PostgresTransaction {
         let store = Arc::clone(&self.store);
         self.done(|lease| {
             if is_new {
-                lease.send(begin);
+                lease.begin(begin);
             }
             let Some(row) = lease.row(lock, &[&workspace])? else {
                 // A standby took over that had never heard of it. It gets another number.
@@ -173,7 +156,7 @@ impl PostgresTransaction {
             Stage::Outset => {
                 self.stage = Stage::Reads;
                 self.done(|lease| {
-                    lease.send(BEGIN_READER);
+                    lease.begin(Begin::Snapshot);
                     format::send_check(lease)
                 })
             }
@@ -216,8 +199,8 @@ impl PostgresTransaction {
         let Some(mut lease) = self.lease.take() else { return };
         match stage {
             // Nobody waits for what only read.
-            Stage::Reads => lease.leave("ROLLBACK"),
-            Stage::Writes { .. } => drop(lease.run("ROLLBACK")),
+            Stage::Reads => lease.leave(),
+            Stage::Writes { .. } => drop(lease.roll_back()),
             Stage::Outset | Stage::Failed => {}
         }
     }
@@ -236,7 +219,7 @@ impl PostgresTransaction {
         let Some(mut lease) = self.lease.take() else { return Err(self.ended()) };
         self.stage = Stage::Failed;
         lease.commits.sent = doubt.mark;
-        match lease.run("COMMIT") {
+        match lease.commit() {
             Ok(()) => {
                 lease.commits.kept = Some((doubt.mark, Instant::now()));
                 Ok(())

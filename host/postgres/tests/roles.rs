@@ -181,6 +181,62 @@ fn rows_of_long_ago_act_no_more_and_go_without_later_ones() {
     assert_ne!(count(""), "0", "what acts still stays");
 }
 
+#[test]
+fn a_role_that_may_write_some_tables_and_is_no_server_writes_none() {
+    let address = server().database();
+    let (one, _other, messages, texts) = both(&address);
+    one.secret("http", b"hidden").expect("a secret");
+    let all = "format workspace entry usage timer message ended commit_mark relay secret";
+    let some = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE";
+    let given = |rights: &str, tables: &str| {
+        let tables: Vec<_> = tables.split(' ').map(|table| format!("scorpiox_code.{table}")).collect();
+        format!("; GRANT {rights} ON {} TO ROLE", tables.join(", "))
+    };
+    let others = all.replace(" secret", "");
+    let roles = [
+        ("inserts", some.to_owned() + &given("INSERT", all)),
+        ("writes", some.to_owned() + &given("SELECT, INSERT, UPDATE, DELETE", &others)),
+        (
+            "both",
+            some.to_owned() + &given("SELECT, INSERT, UPDATE, DELETE", &others) + &given("INSERT", "secret"),
+        ),
+        (
+            "sees",
+            some.to_owned() + &given("SELECT, INSERT, UPDATE, DELETE", &others) + &given("SELECT", "secret"),
+        ),
+    ];
+    let inserts = [
+        "format (format) VALUES (1000)",
+        "workspace (id, name) OVERRIDING SYSTEM VALUE VALUES (1, 'mine')",
+        "entry VALUES (1, 'n', 'k', 'v')",
+        "usage VALUES (1, 'n', 9)",
+        "timer VALUES (1, 'n', 1, 1)",
+        "message SELECT 1, i, 'n', 1, 1, 'forged', ('m' || i)::bytea, 's' FROM generate_series(1, 9) AS i",
+        "ended VALUES ('number')",
+        "commit_mark VALUES ('c', 'm')",
+        "relay SELECT ('m' || i)::bytea, 's', now() + interval '9 seconds', 'forged' FROM generate_series(1, 9) AS i",
+        "secret VALUES ('planted', 'known')",
+    ];
+    for (who, rights) in roles {
+        let who = role(&address, who, &rights);
+        for insert in inserts {
+            let refused = as_role(&who, &format!("INSERT INTO scorpiox_code.{insert}")).expect_err(insert);
+            let is_refused =
+                ["row-level security", "permission denied"].iter().any(|why| refused.contains(why));
+            assert!(is_refused, "{who}: {insert}: {refused}");
+        }
+        for change in ["UPDATE scorpiox_code.workspace SET version = 0", "DELETE FROM scorpiox_code.format"] {
+            drop(as_role(&who, change));
+        }
+        drop(as_role(&who, "SELECT pg_notify('scorpiox_code', ''), pg_notify('scorpiox_code_relay', '')"));
+    }
+    let kept = "SELECT count(*) FROM scorpiox_code.workspace WHERE version = 0";
+    assert_eq!(server().psql(name(&address), kept).expect("a number").trim(), "0");
+    assert!(texts.recv_timeout(SHORT).is_err() && messages.recv_timeout(SHORT).is_err());
+    one.pass_on("text").expect("it writes still");
+    assert_eq!(texts.recv_timeout(LONG).as_deref(), Ok("text"));
+}
+
 /// Locks need no rights on what they are about.
 #[test]
 fn a_role_that_keeps_a_lock_is_named_and_keeps_no_migration_for_ever() {

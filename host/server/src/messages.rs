@@ -115,20 +115,20 @@ impl Session {
                 self.workspace.callbacks.start();
                 self.list_changed.stir();
             }
-            "notifications/cancelled" => self.cancel(params),
+            "notifications/cancelled" => _ = self.cancel(params),
             other => tracing::debug!("notification {other:?} is ignored"),
         }
     }
 
-    fn cancel(&self, params: Option<Members<'_>>) {
+    /// Cancels the request that the parameters of a cancel name; whether it is in flight here.
+    pub fn cancel(&self, params: Option<Members<'_>>) -> bool {
         let params = Params::new(params).unwrap_or_default();
-        let Some(Ok(id)) = params.raw("requestId").map(|raw| Id::from_json(raw.get())) else {
-            tracing::debug!("a cancel without a request id");
-            return;
-        };
-        if self.inflight.cancel(&id) {
+        let id = params.raw("requestId").and_then(|raw| Id::from_json(raw.get()).ok());
+        let is_here = id.is_some_and(|id| self.inflight.cancel(&id));
+        if is_here {
             self.subscriptions.sweep(&self.inflight);
         }
+        is_here
     }
 
     /// Runs a request; `None` when it must not be answered.

@@ -84,6 +84,10 @@ impl Store for ChosenStore {
         self.chosen()?.hear(tell)
     }
 
+    fn hears(&self) -> Result<(), StoreError> {
+        self.chosen.get().map_or(Ok(()), |store| store.hears())
+    }
+
     fn clock_ahead(&self) -> i64 {
         // Who has not used it yet has nothing to go by.
         self.chosen.get().map_or(0, |store| store.clock_ahead())

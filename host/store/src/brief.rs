@@ -52,6 +52,10 @@ impl Store for BriefStore {
         self.0.hear(tell)
     }
 
+    fn hears(&self) -> Result<(), StoreError> {
+        self.0.hears()
+    }
+
     fn clock_ahead(&self) -> i64 {
         self.0.clock_ahead()
     }

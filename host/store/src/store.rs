@@ -92,6 +92,15 @@ pub trait Store: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Reports whether what others add and say is heard of at this time, where it is listened for.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not, for longer than a connection takes that is made anew.
+    fn hears(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// How many milliseconds the clock that all go by who share the workspace is ahead of this machine's: by it timers are
     /// due. 0 where they share a clock, and where nobody has asked for the other one yet. Cheap.
     fn clock_ahead(&self) -> i64 {

@@ -48,9 +48,19 @@ fn tools_keep_what_they_store_in_the_database_and_nothing_on_disk() {
     let (status, said, errors) = program.run(&["store", "check"]);
     assert!(status.success() && errors.is_empty(), "{said}{errors}");
     assert!(
-        said.contains("(format 2)") && said.contains("(this workspace)") && !said.contains(PASSWORD),
+        said.contains("(format 3)") && said.contains("(this workspace)") && !said.contains(PASSWORD),
         "{said}"
     );
+    // A database is as PostgreSQL makes it, also one that a backup is restored into, until somebody closes it.
+    let open = "Every role of this PostgreSQL can connect to the database. Run `scorpiox-code store migrate`";
+    assert!(said.contains(open), "{said}");
+    let (_, said, _) = program.run(&["doctor"]);
+    assert!(said.replace('\n', " ").split_whitespace().collect::<Vec<_>>().join(" ").contains(open), "{said}");
+    assert!(program.run(&["store", "migrate"]).0.success());
+    for command in [&["store", "check"][..], &["doctor"]] {
+        let (_, said, _) = program.run(command);
+        assert!(!said.contains("Every role"), "{said}");
+    }
     // The tables hold what is counted.
     let broken = "UPDATE scorpiox_code.usage SET bytes = bytes + 1";
     server.psql("test0", broken).expect("changed");

@@ -35,11 +35,20 @@ pub(crate) fn named(name: &str) -> WorkspaceName {
 
 /// Brings tables to the format that they had first.
 pub(crate) fn to_format_1(address: &str) {
-    let undone = "DELETE FROM scorpiox_code.format WHERE format = 2;
+    let undone = "DELETE FROM scorpiox_code.format WHERE format > 1;
                   DROP TABLE scorpiox_code.commit_mark, scorpiox_code.relay;
                   ALTER TABLE scorpiox_code.workspace DROP COLUMN mark;
                   ALTER TABLE scorpiox_code.message DROP COLUMN mark, DROP COLUMN sender, DROP COLUMN since;
                   DROP POLICY writers ON scorpiox_code.secret;
                   ALTER TABLE scorpiox_code.secret DISABLE ROW LEVEL SECURITY";
     server().psql(name(address), undone).expect("written");
+    for table in ["format", "workspace", "entry", "usage", "timer", "message", "ended"] {
+        let undone = format!(
+            "ALTER TABLE scorpiox_code.{table} DISABLE ROW LEVEL SECURITY;
+             ALTER TABLE scorpiox_code.{table} DROP CONSTRAINT IF EXISTS size;
+             DROP POLICY readers ON scorpiox_code.{table}; DROP POLICY writers ON scorpiox_code.{table}"
+        );
+        server().psql(name(address), &undone).expect("written");
+    }
+    server().psql(name(address), "ALTER TABLE scorpiox_code.secret DROP CONSTRAINT size").expect("written");
 }

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +30,14 @@ pub(crate) struct Proxy {
     port: u16,
     cut: Arc<AtomicU8>,
     gate: Arc<Gate>,
+    lines: Arc<Lines>,
+}
+
+/// The lines so far, and how many of them, the oldest, hand nothing on any more.
+#[derive(Default)]
+struct Lines {
+    made: AtomicUsize,
+    frozen: AtomicUsize,
 }
 
 /// True if anybody gets through.
@@ -47,6 +55,8 @@ impl Proxy {
         let shared = Arc::clone(&cut);
         let gate = Arc::new(Gate::default());
         let of_all = Arc::clone(&gate);
+        let lines = Arc::new(Lines::default());
+        let all_lines = Arc::clone(&lines);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if *of_all.is_closed.lock().expect("no panic") {
@@ -55,11 +65,17 @@ impl Proxy {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
                 let back = (server.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
                 let (cut, gate) = (Arc::clone(&shared), Arc::clone(&of_all));
-                thread::spawn(move || forward(client, server, &cut, &gate));
-                thread::spawn(move || copy(back.0, back.1));
+                let number = all_lines.made.fetch_add(1, Ordering::SeqCst);
+                let is_frozen = |lines: &Arc<Lines>| {
+                    let lines = Arc::clone(lines);
+                    move || number < lines.frozen.load(Ordering::SeqCst)
+                };
+                let (there, back_again) = (is_frozen(&all_lines), is_frozen(&all_lines));
+                thread::spawn(move || forward(client, server, &cut, &gate, &there));
+                thread::spawn(move || copy(back.0, back.1, &back_again));
             }
         });
-        Self { port, cut, gate }
+        Self { port, cut, gate, lines }
     }
 
     /// Waits until a commit is held back by [`Cut::Closed`].
@@ -73,6 +89,17 @@ impl Proxy {
     /// Hands nothing on any more, and ends no line.
     pub(crate) fn hang(&self) {
         self.cut.store(HUNG, Ordering::SeqCst);
+    }
+
+    /// Hands nothing on of the lines that there are, and ends none of them: to both sides they look alive.
+    pub(crate) fn freeze(&self) {
+        self.lines.frozen.store(self.lines.made.load(Ordering::SeqCst), Ordering::SeqCst);
+    }
+
+    /// Lets new lines through again, after [`Self::hang`].
+    pub(crate) fn recover(&self) {
+        self.freeze();
+        self.cut.store(NOWHERE, Ordering::SeqCst);
     }
 
     /// Lets everybody through again.
@@ -92,10 +119,16 @@ impl Proxy {
 }
 
 /// From the client to the server.
-fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8, gate: &Gate) {
+fn forward(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    cut: &AtomicU8,
+    gate: &Gate,
+    is_frozen: &impl Fn() -> bool,
+) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = client.read(&mut buffer) {
-        if cut.load(Ordering::SeqCst) == HUNG {
+        if cut.load(Ordering::SeqCst) == HUNG || is_frozen() {
             continue;
         }
         let is_commit = buffer[..read].windows(7).any(|bytes| bytes == b"COMMIT\0");
@@ -126,9 +159,12 @@ fn forward(mut client: TcpStream, mut server: TcpStream, cut: &AtomicU8, gate: &
     let _ = server.shutdown(Shutdown::Both);
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream) {
+fn copy(mut from: TcpStream, mut to: TcpStream, is_frozen: &impl Fn() -> bool) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if is_frozen() {
+            continue;
+        }
         if to.write_all(&buffer[..read]).is_err() {
             break;
         }

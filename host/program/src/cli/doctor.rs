@@ -35,7 +35,7 @@ pub(super) fn run(environment: &Environment, detail: Detail) -> ExitCode {
     web(&mut report, &workspace);
     questions(&mut report, &workspace);
     serving(&mut report, environment, &workspace);
-    store(&mut report, &workspace);
+    store(&mut report, environment, &workspace);
     audit(&mut report, &workspace);
     settings(&mut report, environment);
     skills(&mut report, &workspace);
@@ -238,7 +238,7 @@ fn hint(why: &str) -> &'static str {
     }
 }
 
-fn store(report: &mut Report, workspace: &Workspace) {
+fn store(report: &mut Report, environment: &Environment, workspace: &Workspace) {
     report.section("Store");
     let path = workspace.store().location();
     // Written for a try, and rolled back.
@@ -250,6 +250,14 @@ fn store(report: &mut Report, workspace: &Workspace) {
     });
     match tried.map(drop) {
         Ok(()) => report.good(format_args!("{path} can be read and written")),
+        Err(error) => return report.bad(error),
+    }
+    // Without a database it is a folder that the program itself keeps from others.
+    let is_open = environment.kept().map(|kept| kept.database().map(|database| database.is_open_to_others()));
+    match is_open {
+        Ok(None | Some(Ok(false))) => {}
+        Ok(Some(Ok(true))) => report.note(super::store::OPEN),
+        Ok(Some(Err(error))) => report.bad(error),
         Err(error) => report.bad(error),
     }
 }

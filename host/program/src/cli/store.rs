@@ -68,11 +68,14 @@ fn migrate(kept: &Kept) -> Result<()> {
     say(if database.close_to_others()? {
         "Roles that were given nothing in it can connect to it no more (REVOKE CONNECT … FROM PUBLIC)."
     } else {
-        "Every role of this PostgreSQL can connect to it. Let its owner run REVOKE CONNECT, TEMPORARY ON DATABASE … FROM PUBLIC \
-         (docs/team.md)."
+        OPEN
     });
     Ok(())
 }
+
+/// Said of a database that is as PostgreSQL makes each one, also one that a backup is restored into.
+pub(super) const OPEN: &str = "Every role of this PostgreSQL can connect to the database. Run `scorpiox-code store migrate` as the role \
+     that owns it, or let its owner run REVOKE CONNECT, TEMPORARY ON DATABASE … FROM PUBLIC (docs/team.md).";
 
 fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
     let mut problems = Vec::new();
@@ -87,6 +90,9 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
         let format = database.format()?;
         let told = format.map_or("no tables yet".to_owned(), |format| format!("format {format}"));
         say(&format!("Tools keep what they store in {} ({told}).", database.location()));
+        if database.is_open_to_others()? {
+            say(OPEN);
+        }
         for name in kept.in_database()? {
             match name {
                 Ok(name) => {

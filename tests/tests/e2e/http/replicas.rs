@@ -565,3 +565,38 @@ fn a_principal_that_floods_the_other_servers_is_told_so() {
     let (status, said) = call(&servers[0], &session, "TaskManager", json!({ "action": "list" }));
     assert_eq!(status, 200, "{said}");
 }
+
+/// A command that runs at a server until it is cancelled; what reads its answer.
+fn running(server: &HttpServer, session: &str, id: u64) -> scorpiox_tests::http::Connection {
+    let arguments = json!({ "command": "echo begun; sleep 600" });
+    let params = json!({ "_meta": { "progressToken": id }, "name": "Bash", "arguments": arguments });
+    let mut connection = server.connect();
+    connection.send(&server.in_session(session, id, "tools/call", &params).bytes());
+    assert_eq!(connection.head().status, 200);
+    assert_eq!(connection.message().expect("progress")["params"]["progressToken"], id);
+    connection
+}
+
+#[test]
+fn a_cancel_of_a_call_at_this_server_needs_neither_others_nor_the_database() {
+    let mut database = Postgres::start();
+    let team = Team::new(&database.database(), 2);
+    let servers = team.all();
+    let session = servers[0].session("2025-11-25", json!({}));
+    while cancel(&servers[0], &session, 99, "x").status == 202 {}
+    assert_eq!(cancel(&servers[0], &session, 99, "x").status, 429, "nothing more is passed on");
+    let ends = |mut connection: scorpiox_tests::http::Connection| {
+        while let Some(message) = connection.message() {
+            assert_eq!(message["method"], "notifications/progress", "nothing answers a cancelled call");
+        }
+    };
+    let connection = running(&servers[0], &session, 3);
+    assert_eq!(cancel(&servers[0], &session, 3, "x").status, 202);
+    ends(connection);
+    let connection = running(&servers[0], &session, 4);
+    database.kill();
+    assert_eq!(cancel(&servers[0], &session, 4, "x").status, 202);
+    ends(connection);
+    // One for another server would be lost.
+    assert_eq!(cancel(&servers[0], &session, 99, "x").status, 503);
+}

@@ -1,0 +1,89 @@
+//! A pooler in transaction mode, as far as names go: after each transaction nobody's settings are there any more.
+
+use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+/// Starts one before a server, for as long as the test runs; its port.
+pub(crate) fn pooler(server: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let server = TcpStream::connect(("127.0.0.1", server)).expect("a server");
+                // It ends with either side.
+                let _ = serve(client, server);
+            });
+        }
+    });
+    port
+}
+
+/// The type of a message, and all of it.
+fn message(from: &mut TcpStream) -> Result<(u8, Vec<u8>)> {
+    let mut all = vec![0; 5];
+    from.read_exact(&mut all)?;
+    let length = u32::from_be_bytes([all[1], all[2], all[3], all[4]]);
+    all.resize(1 + length as usize, 0);
+    from.read_exact(&mut all[5..])?;
+    Ok((all[0], all))
+}
+
+/// The same of the first one, which has no type.
+fn first(from: &mut TcpStream) -> Result<Vec<u8>> {
+    let mut all = vec![0; 4];
+    from.read_exact(&mut all)?;
+    let length = u32::from_be_bytes([all[0], all[1], all[2], all[3]]);
+    all.resize(length as usize, 0);
+    from.read_exact(&mut all[4..])?;
+    Ok(all)
+}
+
+fn serve(mut client: TcpStream, mut server: TcpStream) -> Result<()> {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    server.write_all(&first(&mut client)?)?;
+    loop {
+        let (kind, all) = message(&mut server)?;
+        client.write_all(&all)?;
+        // A question of the log-in that the client answers.
+        if kind == b'R' && [3, 5, 10, 11].contains(&all[8]) {
+            server.write_all(&message(&mut client)?.1)?;
+        }
+        if kind == b'Z' {
+            break;
+        }
+    }
+    loop {
+        let kind = loop {
+            let (kind, all) = message(&mut client)?;
+            server.write_all(&all)?;
+            if [b'S', b'Q', b'X'].contains(&kind) {
+                break kind;
+            }
+        };
+        if kind == b'X' {
+            return Err(Error::from(ErrorKind::ConnectionAborted));
+        }
+        if is_idle_after(&mut server, Some(&mut client))? {
+            let reset = b"RESET ALL\0";
+            let length = u32::try_from(reset.len() + 4).expect("small").to_be_bytes();
+            server.write_all(&[&b"Q"[..], &length, reset].concat())?;
+            is_idle_after(&mut server, None)?;
+        }
+    }
+}
+
+/// Hands an answer on; whether no transaction is open after it.
+fn is_idle_after(server: &mut TcpStream, mut client: Option<&mut TcpStream>) -> Result<bool> {
+    loop {
+        let (kind, all) = message(server)?;
+        if let Some(client) = client.as_mut() {
+            client.write_all(&all)?;
+        }
+        if kind == b'Z' {
+            return Ok(all[5] == b'I');
+        }
+    }
+}

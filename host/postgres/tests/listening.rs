@@ -1,0 +1,102 @@
+//! What servers tell each other arrives, whatever happens to the connection that they listen on.
+#![cfg(unix)]
+
+mod common;
+#[path = "common/proxy.rs"]
+mod proxy;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use scorpiox_postgres::{ACTS, Database};
+use scorpiox_postgres_bed::Postgres;
+use scorpiox_store::Store as _;
+
+use common::{LONG, database, name, named, server};
+use proxy::Proxy;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A process that hears what others pass on, once it does.
+fn hearing(address: &str, one: &Database) -> (Arc<Database>, Receiver<String>) {
+    let (other, (passed, texts)) = (database(address), channel());
+    other.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");
+    let begin = Instant::now();
+    while texts.recv_timeout(LOOK).is_err() {
+        assert!(begin.elapsed() < LONG, "nothing is heard");
+        one.pass_on("is it there").expect("passed on");
+    }
+    while texts.recv_timeout(5 * LOOK).is_ok() {}
+    (other, texts)
+}
+
+/// Waits until a process says that it hears, or does not.
+fn until(other: &Arc<Database>, hears: bool, at_least: Duration) {
+    let store = other.workspace(&named("w"));
+    let (begin, mut since) = (Instant::now(), None);
+    while since.is_none_or(|since: Instant| since.elapsed() < at_least) {
+        assert!(begin.elapsed() < 2 * LONG, "{:?}", store.hears());
+        since = (store.hears().is_ok() == hears).then(|| since.unwrap_or_else(Instant::now));
+        std::thread::sleep(LOOK);
+    }
+}
+
+#[test]
+fn what_is_acknowledged_after_the_database_was_away_arrives() {
+    let mut own = Postgres::start();
+    let address = own.database();
+    let one = database(&address);
+    let (other, texts) = hearing(&address, &one);
+    own.kill();
+    // For longer than a text acts.
+    until(&other, false, ACTS + Duration::from_secs(3));
+    let why = other.workspace(&named("w")).hears().expect_err("it is away").to_string();
+    assert!(why.contains("has not heard other servers"), "{why}");
+    own.begin();
+    let begin = Instant::now();
+    while one.pass_on("after").is_err() {
+        assert!(begin.elapsed() < LONG, "the database is not there again");
+    }
+    assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("after"));
+    until(&other, true, LOOK);
+}
+
+#[test]
+fn a_connection_that_says_nothing_any_more_is_made_anew_in_time() {
+    let proxy = Proxy::before(server().port());
+    let address = server().database();
+    let one = database(&address);
+    let (other, texts) = hearing(&proxy.address(&address, server().port()), &one);
+    proxy.freeze();
+    one.pass_on("frozen").expect("passed on");
+    assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("frozen"));
+    proxy.hang();
+    until(&other, false, LOOK);
+    proxy.recover();
+    one.pass_on("again").expect("passed on");
+    assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("again"));
+    until(&other, true, LOOK);
+}
+
+#[test]
+fn many_rows_and_those_of_a_time_to_come_keep_nothing_back() {
+    let address = server().database();
+    let one = database(&address);
+    let (_other, texts) = hearing(&address, &one);
+    // Each is told once, and they stay for a while: those before, within and after the time in which a text acts.
+    let flood = "INSERT INTO scorpiox_code.relay (mark, sender, since, content)
+                 SELECT ('m' || i)::bytea, 's', now() + (i - 500) * interval '0.1 second', 'x'
+                 FROM generate_series(1, 2000) AS i; NOTIFY scorpiox_code_relay";
+    server().psql(name(&address), flood).expect("written");
+    for number in 0..20 {
+        let text = format!("text {number}");
+        one.pass_on(&text).expect("passed on");
+        let begin = Instant::now();
+        while texts.recv_timeout(ACTS).expect("it comes") != text {
+            assert!(begin.elapsed() < ACTS, "{text}");
+        }
+    }
+    assert!(texts.try_iter().all(|text| text == "x"));
+}
