@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use scorpiox_executor::threads;
 use scorpiox_store::StoreError;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, Statement};
@@ -18,6 +18,7 @@ use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 use crate::address::{Address, Encryption};
 use crate::begin::Begin;
 use crate::error::store_error;
+use crate::line::{Line, Reactor, carried};
 use crate::mark::{Mark, mark};
 use crate::tls;
 
@@ -79,31 +80,6 @@ pub(crate) struct Commits {
     pub(crate) kept: Option<(Mark, Instant)>,
     /// The one that was sent last.
     pub(crate) sent: Mark,
-}
-
-/// What carries messages to and fro, while somebody waits.
-struct Line {
-    /// Ends when the connection does.
-    messages: Pin<Box<dyn Future<Output = ()> + Send>>,
-    runtime: Reactor,
-}
-
-/// What waits for the socket. Taken when it ends: nothing runs on it, and it may be dropped where nobody may wait.
-struct Reactor(Option<Runtime>);
-
-impl Reactor {
-    #[allow(clippy::expect_used)] // it is there until it is dropped
-    fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        self.0.as_ref().expect("a runtime").block_on(work)
-    }
-}
-
-impl Drop for Reactor {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
 }
 
 impl Connection {
@@ -343,68 +319,6 @@ impl Connection {
 
 fn no_answer(location: &str, within: Duration) -> StoreError {
     StoreError::Unreachable(format!("{location}: no answer came within {} s", within.as_secs()))
-}
-
-/// A connection's messages. How it ended is what the answers say that did not come.
-fn carried(
-    messages: impl Future<Output = Result<(), Error>> + Send + 'static,
-) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(async move {
-        if let Err(error) = messages.await {
-            tracing::debug!("a connection to the database ended: {error}");
-        }
-        // It is looked at again and again.
-        std::future::pending::<()>().await;
-    })
-}
-
-impl Line {
-    /// Carries messages until this is done; none where that takes too long.
-    fn wait<T>(&mut self, work: impl Future<Output = T>, at_most: Duration) -> Option<T> {
-        let (runtime, messages) = (&self.runtime, &mut self.messages);
-        threads::wait(|| {
-            runtime.run(async {
-                let mut work = pin!(work);
-                let carried = poll_fn(|context| {
-                    // The first look sends what is asked, the second one takes what has come.
-                    for _ in 0..2 {
-                        if let Poll::Ready(done) = work.as_mut().poll(context) {
-                            return Poll::Ready(done);
-                        }
-                        let _ = messages.as_mut().poll(context);
-                    }
-                    work.as_mut().poll(context)
-                });
-                timeout(at_most, carried).await.ok()
-            })
-        })
-    }
-
-    /// The same, with what the system has and was not asked for: a connection that nothing was done with may have ended.
-    fn look(&mut self) {
-        let (runtime, messages) = (&self.runtime, &mut self.messages);
-        threads::wait(|| {
-            runtime.run(async {
-                tokio::task::yield_now().await;
-                poll_fn(|context| {
-                    let _ = messages.as_mut().poll(context);
-                    Poll::Ready(())
-                })
-                .await;
-            });
-        });
-    }
-
-    /// Sends what is to be sent, and takes what has come.
-    fn glance(&mut self) {
-        let (runtime, messages) = (&self.runtime, &mut self.messages);
-        threads::wait(|| {
-            runtime.run(poll_fn(|context| {
-                let _ = messages.as_mut().poll(context);
-                Poll::Ready(())
-            }));
-        });
-    }
 }
 
 impl Debug for Connection {

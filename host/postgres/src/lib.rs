@@ -30,6 +30,7 @@ mod forget;
 mod format;
 mod holders;
 mod keys;
+mod line;
 mod losses;
 mod mark;
 mod messages;

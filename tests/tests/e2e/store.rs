@@ -55,7 +55,10 @@ fn tools_keep_what_they_store_in_the_database_and_nothing_on_disk() {
     let open = "Every role of this PostgreSQL can connect to the database. Run `scorpiox-code store migrate`";
     assert!(said.contains(open), "{said}");
     let (_, said, _) = program.run(&["doctor"]);
-    assert!(said.replace('\n', " ").split_whitespace().collect::<Vec<_>>().join(" ").contains(open), "{said}");
+    assert!(
+        said.replace('\n', " ").split_whitespace().collect::<Vec<_>>().join(" ").contains(open),
+        "{said}"
+    );
     assert!(program.run(&["store", "migrate"]).0.success());
     for command in [&["store", "check"][..], &["doctor"]] {
         let (_, said, _) = program.run(command);

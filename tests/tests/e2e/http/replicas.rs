@@ -566,17 +566,6 @@ fn a_principal_that_floods_the_other_servers_is_told_so() {
     assert_eq!(status, 200, "{said}");
 }
 
-/// A command that runs at a server until it is cancelled; what reads its answer.
-fn running(server: &HttpServer, session: &str, id: u64) -> scorpiox_tests::http::Connection {
-    let arguments = json!({ "command": "echo begun; sleep 600" });
-    let params = json!({ "_meta": { "progressToken": id }, "name": "Bash", "arguments": arguments });
-    let mut connection = server.connect();
-    connection.send(&server.in_session(session, id, "tools/call", &params).bytes());
-    assert_eq!(connection.head().status, 200);
-    assert_eq!(connection.message().expect("progress")["params"]["progressToken"], id);
-    connection
-}
-
 #[test]
 fn a_cancel_of_a_call_at_this_server_needs_neither_others_nor_the_database() {
     let mut database = Postgres::start();
@@ -590,10 +579,10 @@ fn a_cancel_of_a_call_at_this_server_needs_neither_others_nor_the_database() {
             assert_eq!(message["method"], "notifications/progress", "nothing answers a cancelled call");
         }
     };
-    let connection = running(&servers[0], &session, 3);
+    let connection = begin_call(&servers[0], &session, 3, "never");
     assert_eq!(cancel(&servers[0], &session, 3, "x").status, 202);
     ends(connection);
-    let connection = running(&servers[0], &session, 4);
+    let connection = begin_call(&servers[0], &session, 4, "never");
     database.kill();
     assert_eq!(cancel(&servers[0], &session, 4, "x").status, 202);
     ends(connection);

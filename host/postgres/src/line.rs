@@ -1,0 +1,98 @@
+//! The messages of a connection, carried while somebody waits.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use scorpiox_executor::threads;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use tokio_postgres::Error;
+
+/// What carries messages to and fro, while somebody waits.
+pub(crate) struct Line {
+    /// Ends when the connection does.
+    pub(crate) messages: Pin<Box<dyn Future<Output = ()> + Send>>,
+    pub(crate) runtime: Reactor,
+}
+
+/// What waits for the socket. Taken when it ends: nothing runs on it, and it may be dropped where nobody may wait.
+pub(crate) struct Reactor(pub(crate) Option<Runtime>);
+
+impl Reactor {
+    #[allow(clippy::expect_used)] // it is there until it is dropped
+    pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.0.as_ref().expect("a runtime").block_on(work)
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A connection's messages. How it ended is what the answers say that did not come.
+pub(crate) fn carried(
+    messages: impl Future<Output = Result<(), Error>> + Send + 'static,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move {
+        if let Err(error) = messages.await {
+            tracing::debug!("a connection to the database ended: {error}");
+        }
+        // It is looked at again and again.
+        std::future::pending::<()>().await;
+    })
+}
+
+impl Line {
+    /// Carries messages until this is done; none where that takes too long.
+    pub(crate) fn wait<T>(&mut self, work: impl Future<Output = T>, at_most: Duration) -> Option<T> {
+        let (runtime, messages) = (&self.runtime, &mut self.messages);
+        threads::wait(|| {
+            runtime.run(async {
+                let mut work = pin!(work);
+                let carried = poll_fn(|context| {
+                    // The first look sends what is asked, the second one takes what has come.
+                    for _ in 0..2 {
+                        if let Poll::Ready(done) = work.as_mut().poll(context) {
+                            return Poll::Ready(done);
+                        }
+                        let _ = messages.as_mut().poll(context);
+                    }
+                    work.as_mut().poll(context)
+                });
+                timeout(at_most, carried).await.ok()
+            })
+        })
+    }
+
+    /// The same, with what the system has and was not asked for: a connection that nothing was done with may have ended.
+    pub(crate) fn look(&mut self) {
+        let (runtime, messages) = (&self.runtime, &mut self.messages);
+        threads::wait(|| {
+            runtime.run(async {
+                tokio::task::yield_now().await;
+                poll_fn(|context| {
+                    let _ = messages.as_mut().poll(context);
+                    Poll::Ready(())
+                })
+                .await;
+            });
+        });
+    }
+
+    /// Sends what is to be sent, and takes what has come.
+    pub(crate) fn glance(&mut self) {
+        let (runtime, messages) = (&self.runtime, &mut self.messages);
+        threads::wait(|| {
+            runtime.run(poll_fn(|context| {
+                let _ = messages.as_mut().poll(context);
+                Poll::Ready(())
+            }));
+        });
+    }
+}
