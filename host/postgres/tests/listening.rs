@@ -59,7 +59,8 @@ fn what_is_acknowledged_after_the_database_was_away_arrives() {
     while one.pass_on("after").is_err() {
         assert!(begin.elapsed() < LONG, "the database is not there again");
     }
-    assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("after"));
+    // Long before it acts no more, so that this does not depend on when the last try was.
+    assert_eq!(texts.recv_timeout(ACTS / 3).as_deref(), Ok("after"));
     until(&other, true, LOOK);
 }
 
