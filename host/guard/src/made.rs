@@ -19,6 +19,7 @@ use super::absent::{Made, folded};
 use super::call::{At, What};
 use super::caller::{Beyond, Caller, Spot, path_of};
 use super::places::Ruling;
+use super::unpacked::Kind;
 use super::{Guard, failed, identity_of};
 
 /// The shell's own, until a process of the command sets another one.
@@ -88,7 +89,12 @@ impl Guard {
             }
         };
         if done.is_ok() {
-            self.places.made(&spot, !matches!(what, What::Folder { .. }));
+            let kind = match what {
+                What::Folder { .. } => Kind::Folder,
+                What::Symlink { .. } => Kind::Link,
+                What::Node { .. } => Kind::Other,
+            };
+            self.places.made(&spot, kind);
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
@@ -118,7 +124,7 @@ impl Guard {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
         if done.is_ok() {
-            self.places.made(&spot, true);
+            self.places.made(&spot, Kind::of(kind));
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }

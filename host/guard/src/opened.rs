@@ -13,6 +13,7 @@ use super::absent::Made;
 use super::call::{At, Open};
 use super::caller::{Beyond, Caller, Spot};
 use super::places::Ruling;
+use super::unpacked::Kind;
 use super::{Decision, Guard, failed};
 
 /// Most steps to a file that others make, remove and replace by links meanwhile.
@@ -104,7 +105,7 @@ impl Guard {
                     Err(Errno::EXIST) if !exclusive => {}
                     Err(error) => return Ok(Opened::Answer(failed(error))),
                     Ok(file) => {
-                        self.places.made(&spot, true);
+                        self.places.made(&spot, Kind::Other);
                         return Ok(Opened::New(file, spot));
                     }
                 }

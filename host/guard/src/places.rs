@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use scorpiox_cell::{Access, CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
 use scorpiox_kernel::reach::{self, Identity, Walk};
 
@@ -18,7 +18,7 @@ use super::identity_of;
 use super::mounts::{About, Mounts};
 use super::repositories::Repositories;
 use super::sockets;
-use super::unpacked::Unpacked;
+use super::unpacked::{Kind, Unpacked};
 
 /// Folders in memory that commands of a cell with a root of its own may write to, beside their
 /// home.
@@ -173,7 +173,7 @@ impl Places {
         let inside = self.inside(path);
         Ok(if !is_free(spot)? {
             if self.unpacked.may_change(about.born) { Ruling::Free } else { Ruling::Kept }
-        } else if self.unpacked.may_come(spot, inside, about.born) {
+        } else if self.unpacked.may_come(inside, about.born) {
             Ruling::Free
         } else {
             Ruling::Protected(path.join(spot.bare()))
@@ -302,12 +302,19 @@ impl Places {
             || !self.may_take_links(&from.folder)?)
     }
 
-    /// A name was made: that of a file, or of what may be a folder.
-    pub(super) fn made(&self, spot: &Spot, is_file: bool) {
-        self.repositories.made(spot, is_file, |born| self.unpacked.is_new(born));
-        if !is_file {
-            self.unpacked.folder_came(spot);
+    /// A name was made, of something of this kind.
+    pub(super) fn made(&self, spot: &Spot, kind: Kind) {
+        self.repositories.made(spot, kind != Kind::Folder, |born| self.unpacked.is_new(born));
+        self.came(spot, kind);
+    }
+
+    fn came(&self, spot: &Spot, kind: Kind) {
+        if !self.unpacked.concerns(&folded(spot.bare()), kind) {
+            return;
         }
+        // It may have been moved away from where it was judged.
+        let folder = path_of(&spot.folder).unwrap_or_default();
+        self.unpacked.came((spot, kind), &folder, |path| self.inside(path));
     }
 
     /// Whether something may be moved away from its place.
@@ -317,15 +324,14 @@ impl Places {
 
     /// Something was moved, which may have brought names along.
     pub(super) fn moved(&self, from: &Spot, to: &Spot) {
-        self.repositories.moved(to, |born| self.unpacked.is_new(born));
-        self.unpacked.folder_came(to);
-        let is_folder = || About::entry(&to.folder, to.bare()).is_ok_and(|about| about.is_folder);
-        if !self.unpacked.came_in_packages() && !is_folder() {
-            return;
-        }
         let place = |spot: &Spot| path_of(&spot.folder).map(|folder| folder.join(spot.bare()));
         let (from, place) = (place(from).unwrap_or_default(), place(to).unwrap_or_default());
-        self.unpacked.moved(self.inside(&from), to, self.inside(&place));
+        // What is not known may be a folder.
+        let kind = statat(&to.folder, to.bare(), AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(Kind::Folder, |found| Kind::of(FileType::from_raw_mode(found.st_mode)));
+        self.repositories.moved((&from, &place), to, |born| self.unpacked.is_new(born));
+        self.unpacked.moved((&from, &place), (to, kind), |path| self.inside(path));
+        self.came(to, kind);
     }
 
     /// Names that are there now because they came with what was unpacked: the first few, and how many

@@ -15,13 +15,13 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use scorpiox_gitdirs::{SIGNS, Signs};
 use scorpiox_kernel::reach;
 
 use super::absent::{folded, what_becomes};
-use super::caller::{Spot, path_of};
+use super::caller::Spot;
 use super::came::Came;
 use super::mounts::About;
 use super::opened::itself;
@@ -52,15 +52,16 @@ const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
 /// Most folders that are remembered to be the command's own, of 9 bytes each: more than any build or installation
 /// makes. A repository in one that came later counts as somebody else's.
 const MAX_OWN: usize = 1 << 18;
-/// Most folders that are held to see where they are in the end.
-const MAX_HELD: usize = 64;
+
+/// Most folders that are held to see what became of them. Those of which only the path is known count in the end where they
+/// were removed, and installations bring many.
+const MAX_HELD: usize = 256;
 
 /// Those of a command.
 #[derive(Debug)]
 pub(super) struct Repositories {
+    /// What got the name, and folders that got one of those that git obeys: others may make repositories of them.
     came: Came,
-    /// Folders that became git's without its name.
-    became: RefCell<Became>,
     known: RefCell<Known>,
     /// What folders are remembered by.
     hasher: RandomState,
@@ -80,14 +81,6 @@ struct Known {
     own: HashSet<u64>,
     /// The command made them git's: by the first of the names that git asks for, or as the file `.git`.
     own_repositories: HashSet<u64>,
-}
-
-#[derive(Debug, Default)]
-struct Became {
-    held: Vec<OwnedFd>,
-    met: HashSet<u64>,
-    /// How many more, of which nothing else is known.
-    others: u32,
 }
 
 impl Known {
@@ -119,7 +112,7 @@ impl Repositories {
             let _ = known.begin(path, &hasher);
         }
         let known = RefCell::new(known);
-        Self { came: Came::default(), became: RefCell::default(), known, hasher, most_own: MAX_OWN }
+        Self { came: Came::holding(MAX_HELD), known, hasher, most_own: MAX_OWN }
     }
 
     /// The command made a name: that of a file, or of what may be a folder. `is_new` says of a time whether it has
@@ -130,10 +123,7 @@ impl Repositories {
         if is_repository {
             self.came.add(spot);
         }
-        if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&name)) {
-            // What cannot be looked at stays somebody else's.
-            let _ = self.note_sign(spot, &name, is_new);
-        }
+        self.note_obeyed(spot, &name, is_new);
         // Most of what commands make are other files.
         if (is_repository || !is_file)
             && let Ok(about) = About::entry(&spot.folder, spot.bare())
@@ -143,8 +133,16 @@ impl Repositories {
         }
     }
 
-    /// Something was moved. Whose it is it stays, but what had no sign of git and gets its name.
-    pub(super) fn moved(&self, to: &Spot, is_new: impl Fn(Option<Duration>) -> bool) {
+    /// Something was moved between these places. Whose it is it stays, but what had no sign of git and gets its name.
+    pub(super) fn moved(
+        &self,
+        (from, place): (&Path, &Path),
+        to: &Spot,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) {
+        if self.came.remembers() {
+            self.came.moved(from, place);
+        }
         let name = folded(to.bare());
         if name == NAME {
             self.came.add(to);
@@ -155,9 +153,22 @@ impl Repositories {
                 self.own_repository(&about);
             }
         }
-        if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&name)) {
-            let _ = self.note_sign(to, &name, is_new);
+        self.note_obeyed(to, &name, is_new);
+    }
+
+    /// A name came to a folder, which git obeys if that is, or becomes, one of its own.
+    fn note_obeyed(&self, spot: &Spot, name: &str, is_new: impl Fn(Option<Duration>) -> bool) {
+        if !OBEYED.contains(&name) {
+            return;
         }
+        // Nothing becomes of what was a repository, which has rules.
+        let key = About::folder(&spot.folder).map(|about| key(&self.hasher, &about));
+        if key.is_ok_and(|key| self.known.borrow().complete.contains(&key)) {
+            return;
+        }
+        self.came.add_folder(&spot.folder);
+        // What cannot be looked at stays somebody else's.
+        let _ = self.note_sign(spot, name, is_new);
     }
 
     /// A sign of git came to a folder.
@@ -169,35 +180,20 @@ impl Repositories {
     ) -> io::Result<()> {
         let about = About::folder(&spot.folder)?;
         let key = key(&self.hasher, &about);
-        if self.known.borrow().complete.contains(&key) {
-            return Ok(());
-        }
         let is_begun = self.known.borrow().begun.contains(&key);
         let before = signs(&spot.folder, Some(name))?;
         // A folder that somebody else made meanwhile is not the command's, whatever is in it; nor is what somebody else
         // began to make a repository in one of the command's.
         let is_own = self.known.borrow().own.contains(&key);
         let now = signs(&spot.folder, None)?;
-        let was_none = match is_own {
-            true => !before.are_begun() && now.are_begun(),
-            false => {
-                let is_of_git = || before.are_of_git(Path::new(&itself(&spot.folder)));
-                !is_begun && !is_new(about.born) && !is_of_git()
-            }
+        let was_none = if is_own {
+            !before.are_begun() && now.are_begun()
+        } else {
+            let is_of_git = || before.are_of_git(Path::new(&itself(&spot.folder)));
+            !is_begun && !is_new(about.born) && !is_of_git()
         };
         if was_none {
             self.own_repository(&about);
-        }
-        if !now.are_complete() {
-            return Ok(());
-        }
-        let mut became = self.became.borrow_mut();
-        if became.met.len() < self.most_own && !became.met.insert(key) {
-            return Ok(());
-        }
-        match spot.folder.try_clone() {
-            Ok(folder) if became.held.len() < MAX_HELD => became.held.push(folder),
-            _ => became.others = became.others.saturating_add(1),
         }
         Ok(())
     }
@@ -269,19 +265,24 @@ impl Repositories {
         Ok(self.known.borrow().begun.contains(&key))
     }
 
-    /// What is there now of what became a repository: the first few, and how many more.
+    /// What is there now of what became a repository, whoever made the last of it, and how many more.
     pub(super) fn found(&self) -> (Vec<PathBuf>, u32) {
-        let (mut paths, others) = self.came.found();
-        let became = self.became.borrow();
-        let is_one = |folder: &&OwnedFd| {
-            // Also one that was closed, which the next command can open.
-            let is_complete = signs(folder, None).map_or(true, |signs| signs.are_complete());
-            is_complete && fstat(folder).is_ok_and(|found| found.st_nlink > 0)
-        };
-        paths.extend(became.held.iter().filter(is_one).filter_map(|folder| path_of(folder).ok()));
+        let mut paths = Vec::new();
+        let lost = self.came.each(|thing, path| {
+            let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
+            let is_complete = || match signs(thing, None) {
+                Ok(signs) => signs.are_complete(),
+                // Also one that was closed, which the next command can open.
+                Err(error) => error.kind() != io::ErrorKind::NotADirectory,
+            };
+            if is_named() || is_complete() {
+                paths.push(path);
+            }
+        });
         paths.sort();
         paths.dedup();
-        (paths, others.saturating_add(became.others))
+        let lost_places = u32::try_from(lost.places.len()).unwrap_or(u32::MAX);
+        (paths, lost.others.saturating_add(lost_places))
     }
 
     /// Whether a folder is, or lies in, one of git's that somebody else made since the command began: `inside` a

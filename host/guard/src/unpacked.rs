@@ -1,25 +1,46 @@
 //! Names that must stay absent in every folder, and where they may come nevertheless: with what is
 //! unpacked, into folders that are younger than the command, and below folders of packages.
 //!
-//! Such a folder can be moved, and be given the name of one that was there. So what came is told when
-//! the command has ended, with the path that it has by then.
+//! Such a folder can be moved, be given the name of one that was there, or get a link that leads to it. So what came is
+//! told when the command has ended, with the path that it has by then, whoever moved it.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::fs::FileType;
+
 use super::absent::folded;
 use super::caller::Spot;
 use super::came::Came;
 
-/// Most entries of folders that left the packages that are looked at when the command has ended: tens of milliseconds.
+/// Most entries of all folders that left the packages that are looked at when the command has ended: tens of milliseconds.
 const MAX_SEARCHED: usize = 20_000;
 
 /// File systems take the time from a clock that is behind by up to one tick.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
+
+/// What has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    /// A symbolic link, which may lead to a folder.
+    Link,
+    /// Nothing lies below it.
+    Other,
+}
+
+impl Kind {
+    pub(super) fn of(kind: FileType) -> Self {
+        match kind {
+            FileType::Directory => Self::Folder,
+            FileType::Symlink => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
 
 /// The names, and what came of them.
 #[derive(Debug)]
@@ -34,12 +55,13 @@ pub(super) struct Unpacked {
     /// When the command began.
     began: Duration,
     came: Came,
-    /// Folders in which a name counts because of theirs: they may be moved there with what is in them.
+    /// Folders in which a name counts because of theirs: they may be moved there with what is in them. Also links of
+    /// such names.
     holders: Came,
-    /// Something came in a package.
-    in_packages: Cell<bool>,
-    /// Folders that left the packages as they were before the command.
+    /// Folders that left the packages.
     left: Came,
+    /// Links from elsewhere into the packages.
+    links: Came,
 }
 
 impl Unpacked {
@@ -69,46 +91,74 @@ impl Unpacked {
             began: now.saturating_sub(CLOCK_TICK),
             came: Came::default(),
             holders: Came::default(),
-            in_packages: Cell::default(),
             left: Came::default(),
+            links: Came::default(),
         }
     }
 
     /// Whether this is one of the names, as [`folded`] gives it, in the folder at this path.
     pub(super) fn names(&self, folder: &Path, name: &str) -> bool {
-        let is_like = |(before, after): &(String, String)| {
-            name.strip_prefix(before.as_str()).is_some_and(|rest| rest.ends_with(after.as_str()))
-        };
         let is_in = |names: &Vec<String>| {
             let mut above = folder.iter().rev();
             names.iter().all(|name| above.next().is_some_and(|part| folded(part) == *name))
         };
-        self.names.contains(name)
-            || self.patterns.iter().any(is_like)
-            || self.in_folders.get(name).is_some_and(|folders| folders.iter().any(is_in))
+        self.is_anywhere(name) || self.in_folders.get(name).is_some_and(|folders| folders.iter().any(is_in))
     }
 
-    /// A folder was made, or moved to its name with what is in it.
-    pub(super) fn folder_came(&self, spot: &Spot) {
-        let name = folded(spot.bare());
+    /// Whether this is one of the names in any folder.
+    fn is_anywhere(&self, name: &str) -> bool {
+        let is_like = |(before, after): &(String, String)| {
+            name.strip_prefix(before.as_str()).is_some_and(|rest| rest.ends_with(after.as_str()))
+        };
+        self.names.contains(name) || self.patterns.iter().any(is_like)
+    }
+
+    /// Whether a name counts in folders of this name.
+    fn is_holder(&self, name: &str) -> bool {
         // Of several folders any may be the one that moves.
-        if self.in_folders.values().flatten().flatten().any(|folder| *folder == name) {
+        self.in_folders.values().flatten().flatten().any(|folder| folder == name)
+    }
+
+    /// Whether something has to be known of what came to a name.
+    pub(super) fn concerns(&self, name: &str, kind: Kind) -> bool {
+        let is_name = || self.is_anywhere(name) || self.in_folders.contains_key(name);
+        match kind {
+            Kind::Link => !self.is_empty(),
+            Kind::Folder => is_name() || self.is_holder(name),
+            Kind::Other => is_name(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.patterns.is_empty() && self.in_folders.is_empty()
+    }
+
+    /// Something came to a name, in the folder at this path, whatever its path was when that was allowed.
+    pub(super) fn came(
+        &self,
+        (spot, kind): (&Spot, Kind),
+        folder: &Path,
+        inside: impl for<'p> Fn(&'p Path) -> &'p Path,
+    ) {
+        let (name, place) = (folded(spot.bare()), folder.join(spot.bare()));
+        if self.is_packed(inside(&place)) {
+            return;
+        }
+        if self.names(folder, &name) {
+            self.came.add(spot);
+        }
+        if kind != Kind::Other && self.is_holder(&name) {
             self.holders.add(spot);
+        }
+        if kind == Kind::Link && !self.is_empty() && self.leads_into_packages(&place, inside) {
+            self.links.add(spot);
         }
     }
 
     /// Whether a place may get one of the names: in a folder at this path, as the folder knows it that
     /// commands may write to, made at this time.
-    pub(super) fn may_come(&self, spot: &Spot, inside: &Path, born: Option<Duration>) -> bool {
-        if self.is_packed(inside) {
-            self.in_packages.set(true);
-            return true;
-        }
-        let is_new = self.is_new(born);
-        if is_new {
-            self.came.add(spot);
-        }
-        is_new
+    pub(super) fn may_come(&self, inside: &Path, born: Option<Duration>) -> bool {
+        self.is_packed(inside) || self.is_new(born)
     }
 
     /// Whether what has one of the names may be changed, in a folder made at this time. Among packages, too, where
@@ -145,42 +195,69 @@ impl Unpacked {
         inside.iter().any(|part| self.packages.contains(&folded(part)))
     }
 
-    /// Whether there is one among packages.
-    pub(super) fn came_in_packages(&self) -> bool {
-        self.in_packages.get()
-    }
-
-    /// Something was moved, and may have left the packages with names in it.
-    pub(super) fn moved(&self, from: &Path, to: &Spot, to_path: &Path) {
-        if self.is_packed(from) && !self.is_packed(to_path) {
-            // What an earlier command made there is told if it has one of the names.
-            let came = if self.came_in_packages() { &self.came } else { &self.left };
-            came.add(to);
+    /// Whether a link leads to a folder among packages that commands may write to, or to nothing there.
+    fn leads_into_packages(&self, link: &Path, inside: impl for<'p> Fn(&'p Path) -> &'p Path) -> bool {
+        match link.canonicalize() {
+            Ok(end) => {
+                let inside = inside(&end);
+                inside.is_relative() && self.is_packed(inside) && end.is_dir()
+            }
+            Err(_) => link.read_link().is_ok_and(|text| self.is_packed(&text)),
         }
     }
 
-    /// Reports whether something at any depth of a folder has one of the names, or there is too much in it to tell.
-    fn holds_names(&self, folder: &Path) -> bool {
-        let (mut left, mut open) = (MAX_SEARCHED, vec![folder.to_owned()]);
+    /// Something was moved, and may have left the packages with names in it.
+    pub(super) fn moved(
+        &self,
+        (from, place): (&Path, &Path),
+        (to, kind): (&Spot, Kind),
+        inside: impl for<'p> Fn(&'p Path) -> &'p Path,
+    ) {
+        for came in [&self.came, &self.holders, &self.left, &self.links] {
+            if came.remembers() {
+                came.moved(from, place);
+            }
+        }
+        if kind == Kind::Folder && self.is_packed(inside(from)) && !self.is_packed(inside(place)) {
+            self.left.add(to);
+        }
+    }
+
+    /// Reports whether something at any depth of a folder has one of the names, or there is too much in it to tell:
+    /// more than is `left` to look at. A link counts that may lead to them.
+    fn holds_names(
+        &self,
+        folder: &Path,
+        left: &mut usize,
+        inside: impl for<'p> Fn(&'p Path) -> &'p Path,
+    ) -> bool {
+        let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { return true };
             for entry in entries {
                 let Ok(entry) = entry else { return true };
-                left -= 1;
-                if left == 0 || self.names(&folder, &folded(&entry.file_name())) {
+                let (name, path) = (folded(&entry.file_name()), entry.path());
+                *left = left.saturating_sub(1);
+                if *left == 0 || self.names(&folder, &name) {
                     return true;
                 }
-                if entry.file_type().map_or(true, |kind| kind.is_dir()) {
-                    open.push(entry.path());
+                let Ok(kind) = entry.file_type() else { return true };
+                if kind.is_symlink() && (self.is_holder(&name) || self.leads_into_packages(&path, &inside)) {
+                    return true;
+                }
+                if kind.is_dir() && !self.packages.contains(&name) {
+                    open.push(path);
                 }
             }
         }
         false
     }
 
-    /// Names that are there and count because of a folder.
+    /// Names that are there and count because of a folder. Of a link the link itself, where none is there yet: a
+    /// command that runs already can put it where that leads.
     fn below(&self, holder: &Path) -> Vec<PathBuf> {
         let holder_name = holder.file_name().map(folded).unwrap_or_default();
+        let is_link = holder.is_symlink();
         let mut found = Vec::new();
         for (name, folders) in &self.in_folders {
             for folders in folders {
@@ -188,25 +265,49 @@ impl Unpacked {
                 let Some(inside) = inside else { continue };
                 let mut path = holder.to_owned();
                 path.extend(folders[..inside].iter().rev());
-                if self.names(&path, name) && path.join(name).symlink_metadata().is_ok() {
+                if !self.names(&path, name) {
+                    continue;
+                }
+                if may_be_there(&path.join(name)) {
                     found.push(path.join(name));
+                } else if is_link {
+                    found.push(holder.to_owned());
                 }
             }
         }
         found
     }
 
+    fn has_name(&self, path: &Path) -> bool {
+        let (folder, name) = (path.parent(), path.file_name());
+        folder.zip(name).is_some_and(|(folder, name)| self.names(folder, &folded(name)))
+    }
+
     /// What is there of it now, but among packages: all that is known, and how many more came.
-    pub(super) fn found(&self, inside: impl Fn(&Path) -> &Path) -> (Vec<PathBuf>, u32) {
-        let (mut paths, others) = self.came.found();
-        let (left, others_left) = self.left.found();
-        paths.extend(left.into_iter().filter(|path| self.holds_names(path)));
-        // Each folder of which nothing is known may hold something of this.
-        let (holders, more) = self.holders.found();
-        paths.extend(holders.iter().flat_map(|holder| self.below(holder)));
+    pub(super) fn found(&self, inside: impl for<'p> Fn(&'p Path) -> &'p Path) -> (Vec<PathBuf>, u32) {
+        let (mut paths, mut others, mut left) = (Vec::new(), 0_u32, MAX_SEARCHED);
+        let mut gather = |came: &Came, show: &mut dyn FnMut(PathBuf) -> Vec<PathBuf>| {
+            let lost = came.each(|_, path| paths.extend(show(path)));
+            // Each of which nothing is known may be something of this.
+            paths.extend(lost.places);
+            others = others.saturating_add(lost.others);
+        };
+        let only = |counts: bool, path: PathBuf| if counts { vec![path] } else { Vec::new() };
+        gather(&self.came, &mut |path| only(self.has_name(&path), path));
+        gather(&self.left, &mut |path| only(self.holds_names(&path, &mut left, &inside), path));
+        gather(&self.holders, &mut |path| self.below(&path));
+        gather(&self.links, &mut |path| vec![path]);
         paths.sort();
         paths.dedup();
         paths.retain(|path| !self.is_packed(inside(path)));
-        (paths, others.saturating_add(others_left).saturating_add(more))
+        (paths, others)
     }
+}
+
+/// Whether something lies at a path; also where that cannot be told.
+fn may_be_there(path: &Path) -> bool {
+    path.symlink_metadata().map_or_else(
+        |error| !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        |_| true,
+    )
 }

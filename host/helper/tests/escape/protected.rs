@@ -9,6 +9,7 @@ use crate::bed::{Bed, Shield, for_each_tier, set_mode};
 
 mod absent;
 mod became;
+mod brought;
 mod exchanged;
 mod replaced;
 

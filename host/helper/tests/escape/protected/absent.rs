@@ -388,7 +388,7 @@ fn names_by_patterns_and_by_their_folders_stay_absent() {
 }
 
 /// What a result says to have come with what was unpacked, in the workspace.
-fn unpacked(bed: &Bed, finished: &Finished) -> Vec<String> {
+pub(super) fn unpacked(bed: &Bed, finished: &Finished) -> Vec<String> {
     let names = &finished.outcome.as_ref().expect("an outcome").names;
     let inside = |path: &RawPath| path.as_path().strip_prefix(&bed.workspace).expect("inside").to_owned();
     names.unpacked.iter().map(|path| inside(path).display().to_string()).collect()

@@ -9,7 +9,7 @@ use super::absent::grow_old;
 use super::{SETTINGS, names};
 use scorpiox_cell::Tier;
 
-use crate::bed::{Bed, comes_true, finish_attack, for_each_tier};
+use crate::bed::{Bed, Finished, comes_true, finish_attack, for_each_tier};
 
 /// What the other program writes.
 pub(super) const NEW: &str = "[core]\n\teditor = mine\n";
@@ -22,14 +22,14 @@ pub(super) fn attack_after(bed: &mut Bed, change: impl Fn(&Bed), script: &str) {
 
 /// Runs attacks of which a part comes before `change` is made.
 #[track_caller]
-pub(super) fn attack_around(bed: &mut Bed, before: &str, change: impl Fn(&Bed), after: &str) {
+pub(super) fn attack_around(bed: &mut Bed, before: &str, change: impl Fn(&Bed), after: &str) -> Finished {
     let script = format!("{LINK_OPEN}{before}\necho > ready; until [ -e go ]; do sleep 0.02; done\n{after}");
     let mut running = bed.start_attack(&script);
     let ready = bed.at("ready");
     assert!(comes_true(Duration::from_secs(30), || ready.exists()), "the command did not start");
     change(bed);
     fs::write(bed.at("go"), "").expect("a file");
-    finish_attack(&mut running);
+    finish_attack(&mut running)
 }
 
 /// As git and editors do it.
