@@ -1,5 +1,7 @@
 //! Names that stay closed whatever else a profile opens.
 
+mod below;
+
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,6 +10,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::invalid::{Invalid, shorten};
 use crate::place::{Place, Places, slashed};
 use crate::source::Source;
+pub use below::{Begun, DeniedBelow};
 
 /// Longest glob, in bytes; a compiled glob takes some hundred times as much memory.
 const MAX_GLOB_BYTES: usize = 512;

@@ -27,13 +27,15 @@ mod place;
 mod source;
 mod tier;
 
-pub use deny::{DenyRule, DenySet};
+pub use deny::{Begun, DeniedBelow, DenyRule, DenySet};
 pub use export::{Export, LogServer, collector};
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
 pub use invalid::{Invalid, shorten, suggest};
 pub use names::NamePattern;
 pub use network::NetworkRule;
-pub use obeyed::{is_name, is_protected_name, plain_protected_names, protected_names, protected_names_in};
+pub use obeyed::{
+    is_name, is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
+};
 pub use place::{
     PACKAGES, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name, slashed,
 };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The list.
@@ -84,6 +84,19 @@ pub fn protected_names_in(folder: &Path) -> impl Iterator<Item = &'static str> {
         is_last && ends_with(folder, folders)
     });
     here.map(|(name, _)| name.as_str())
+}
+
+/// Paths below a folder, or below a link to one, that are protected because of its own name, and of those of the folders
+/// above it: `repo/config.toml` in `.jj`.
+pub fn protected_below(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let last = folder.file_name().map(name_of).unwrap_or_default().into_owned();
+    NAMES.in_folders.iter().flat_map(move |parts| {
+        let folders = parts.len() - 1;
+        let is_here =
+            |at: &usize| last.eq_ignore_ascii_case(&parts[*at]) && ends_with(folder, &parts[..=*at]);
+        let here: Vec<usize> = (0..folders).filter(is_here).collect();
+        here.into_iter().map(|at| parts[at + 1..].iter().collect::<PathBuf>())
+    })
 }
 
 fn ends_with(folder: &Path, names: &[String]) -> bool {

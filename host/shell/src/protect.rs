@@ -159,6 +159,9 @@ impl View<'_> {
         for path in &found.names {
             Self::protect_here(path, Why::Name, special);
         }
+        for link in &found.links {
+            special.freeze(link, Why::Name);
+        }
         let roots = self.areas.iter().filter(|area| area.write && area.path.is_dir());
         for root in roots {
             for name in plain_protected_names() {

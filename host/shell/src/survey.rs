@@ -9,6 +9,7 @@
 
 mod entries;
 mod folder;
+mod linked;
 mod links;
 mod roots;
 mod walk;
@@ -16,15 +17,16 @@ mod walk;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_paths::Identity;
-use scorpiox_policy::DenySet;
+use scorpiox_policy::{DeniedBelow, DenySet};
 
 use super::area::Area;
 use super::protect::Kept;
 use folder::Folder;
+use linked::{Follow, Linked, Links};
 pub(super) use links::OtherNames;
 use roots::{Modes, is_of_user};
 use walk::{UNREADABLE, Walk, Walked};
@@ -43,6 +45,8 @@ pub(crate) struct Survey {
     /// Those of them that commands may change.
     written: Vec<PathBuf>,
     deny: DenySet,
+    /// What of it holds because of the folders that lead there, since the first look.
+    denied_below: OnceLock<DeniedBelow>,
     most_folders: usize,
     memory: Mutex<Memory>,
     /// The rules of the last look.
@@ -57,6 +61,9 @@ struct Memory {
     folders: HashMap<PathBuf, Folder>,
     /// Folders of git's, which stay so for as long as this lives, whatever is taken out of them.
     of_git: HashSet<Identity>,
+    /// Links in them that count for what they lead to, and what that was.
+    links: Links,
+    linked: Linked,
     /// What was found last.
     found: Arc<Found>,
 }
@@ -70,6 +77,8 @@ pub(crate) struct Found {
     pub sockets: Vec<PathBuf>,
     /// Files, folders and links of a protected name; one that is protected in its folder alone need not be there.
     pub names: Vec<PathBuf>,
+    /// Links on the way to some of these.
+    pub links: Vec<PathBuf>,
     /// Folders of git's, under any name.
     pub git_folders: Vec<PathBuf>,
     /// What is called `.git` and is not a folder.
@@ -131,6 +140,20 @@ pub enum SurveyError {
         .0.display()
     )]
     TooLarge(PathBuf),
+    /// A link makes that something may be denied in a folder that cannot be closed.
+    #[error(
+        "the link {} gives {} a name under which something is denied, and that folder {why}; remove the link",
+        .link.display(),
+        .folder.display()
+    )]
+    Linked {
+        /// The link.
+        link: PathBuf,
+        /// Where it leads.
+        folder: PathBuf,
+        /// What was wrong there.
+        why: &'static str,
+    },
 }
 
 impl Survey {
@@ -141,6 +164,7 @@ impl Survey {
             roots,
             written,
             deny,
+            denied_below: OnceLock::new(),
             most_folders: MAX_FOLDERS,
             memory: Mutex::default(),
             kept: Mutex::default(),
@@ -156,8 +180,9 @@ impl Survey {
     pub(crate) fn look(&self) -> Result<Look, SurveyError> {
         let mut memory = self.memory();
         let reopened = memory.modes.restore();
+        let below = self.denied_below.get_or_init(|| self.deny.below());
         let mut walks = 0;
-        let Walked { folders, unseen, changed } = loop {
+        let Walked { folders, mut unseen, changed } = loop {
             walks += 1;
             let mut walk = Walk::new(&self.deny, self.most_folders, std::mem::take(&mut memory.folders));
             if let Err(error) = walk.through(&self.roots) {
@@ -171,7 +196,15 @@ impl Survey {
         };
         memory.folders = folders;
         memory.modes.remember(&self.written);
-        if changed || walks > 1 || memory.found.unseen != unseen {
+        let changed = changed || walks > 1;
+        if changed {
+            memory.links = Links::of(memory.folders.values(), below);
+        }
+        let follow = Follow { deny: &self.deny, below, roots: &self.roots };
+        let linked = memory.links.follow(&follow)?;
+        unseen.extend_from_slice(&linked.unseen);
+        if changed || memory.found.unseen != unseen || memory.linked != linked {
+            memory.linked = linked;
             memory.found = Arc::new(memory.find(unseen));
         }
         if !std::mem::replace(&mut memory.has_looked, true)
@@ -225,10 +258,14 @@ impl Memory {
                 of_git.insert(folder.identity());
             }
         }
+        found.names.extend_from_slice(&self.linked.names);
+        found.links.clone_from(&self.linked.links);
+        found.denied.extend_from_slice(&self.linked.denied);
         self.of_git = of_git;
         let Found { denied, sockets, names, git_folders, git_pointers, .. } = &mut found;
         for list in [denied, sockets, names, git_folders, git_pointers] {
             list.sort_unstable();
+            list.dedup();
         }
         found
     }

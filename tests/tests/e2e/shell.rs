@@ -2,6 +2,7 @@
 
 mod areas;
 mod background;
+mod brought;
 mod compatibility;
 mod configurations;
 mod exchanged;

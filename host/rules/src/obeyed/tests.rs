@@ -122,3 +122,21 @@ fn every_protected_name_is_known_as_one() {
         0
     );
 }
+
+#[test]
+fn names_that_count_below_a_folder_are_told_by_it_and_those_above() {
+    let below = |folder: &str| -> Vec<String> {
+        let mut below: Vec<_> = protected_below(Path::new(folder))
+            .map(|path| path.to_string_lossy().replace('\\', "/"))
+            .collect();
+        below.sort();
+        below
+    };
+    assert_eq!(below("/a/.JJ"), ["repo/config.toml", "workspace-config.toml"]);
+    assert_eq!(below("/a/.jj/repo"), ["config.toml"]);
+    assert_eq!(below("/a/.github"), ["copilot", "hooks"]);
+    assert_eq!(below("/a/.config"), ["mise", "mise.toml"]);
+    for other in ["/a/repo", "/a/.git", "/.jj/x", "/"] {
+        assert!(below(other).is_empty(), "{other}");
+    }
+}

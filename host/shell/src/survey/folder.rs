@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use scorpiox_gitdirs::Signs;
 use scorpiox_paths::{Identity, Stamp};
-use scorpiox_policy::{DenySet, is_protected_name, protected_names_in};
+use scorpiox_policy::{DenySet, is_protected_name, protected_below, protected_names_in};
 
 use super::entries::{Kind, Opened};
 
@@ -54,6 +54,8 @@ pub(super) struct Folder {
     /// Protected ones, of which those that count because of this folder's name need not be there.
     pub names: Vec<PathBuf>,
     pub git_pointers: Vec<PathBuf>,
+    /// Names that count because of links in it: paths through these, which need not be there.
+    pub linked_names: Vec<PathBuf>,
 }
 
 impl Folder {
@@ -114,7 +116,7 @@ impl Folder {
 
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         let lists = [&self.folders, &self.denied_folders, &self.links, &self.denied, &self.sockets];
-        lists.into_iter().chain([&self.names, &self.git_pointers]).flatten()
+        lists.into_iter().chain([&self.names, &self.git_pointers, &self.linked_names]).flatten()
     }
 
     /// Reads a folder once; and whether it was the same folder, and unchanged, when that was done.
@@ -138,6 +140,7 @@ impl Folder {
             sockets: Vec::new(),
             names: Vec::new(),
             git_pointers: Vec::new(),
+            linked_names: Vec::new(),
         };
         let (mut signs, mut files) = (Signs::default(), Vec::new());
         opened.each(|name, kind, number| {
@@ -183,6 +186,9 @@ impl Folder {
         }
         if kind == Kind::Link {
             self.links.push(path.clone());
+            if manner == Manner::Open {
+                self.linked_names.extend(protected_below(&path).map(|below| path.join(below)));
+            }
         }
         if kind == Kind::Folder {
             self.folders.push(path);

@@ -148,3 +148,67 @@ fn what_did_not_change_is_found_without_reading_it_again() {
     fs::remove_dir_all(bed.at("a")).expect("removes");
     assert_eq!(survey.look().expect("looks").found.denied, [bed.at("b/.env")]);
 }
+
+#[cfg(unix)]
+#[test]
+fn names_that_count_in_a_folder_are_found_where_a_link_of_its_name_leads() {
+    let bed = Bed::new();
+    for name in ["g/hooks/x.json", "j/file", "r/file", "node_modules/p/.github/x", "node_modules/h/file"] {
+        bed.put(name, "");
+    }
+    bed.link("g", ".github");
+    bed.link("../j", "a/.jj");
+    bed.link("../r", "j/repo");
+    bed.link("node_modules/h", ".hg");
+    bed.link("../.github", "chain/.github");
+    bed.link(".pijul", "loop/.pijul");
+    bed.link("../g", "node_modules/p/.config");
+    bed.link("g", "github");
+    let survey = survey(bed.root());
+    let mut expected: Vec<_> = ["g/copilot", "g/hooks", "j/workspace-config.toml", "r/config.toml"]
+        .into_iter()
+        .chain(["node_modules/h/hgrc", "node_modules/h/hgrc-not-shared", "node_modules/h/sharedpath"])
+        .map(|name| bed.at(name))
+        .collect();
+    expected.sort();
+    let names = || survey.look().expect("looks").found.names.clone();
+    assert_eq!(names(), expected);
+    let links = &survey.look().expect("looks").found.links;
+    assert_eq!(*links, [".github", ".hg", "a/.jj", "chain/.github", "j/repo"].map(|name| bed.at(name)));
+    // Also when the folder of the link has not changed since.
+    assert_eq!(names(), expected);
+    fs::rename(bed.at("r"), bed.at("s")).expect("moves");
+    fs::create_dir(bed.at("r")).expect("a folder");
+    assert_eq!(names(), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_denied_by_the_names_of_folders_is_found_where_links_lead() {
+    let bed = Bed::new();
+    for name in ["c2/a.key", "c2/a.txt", "c2/deep/b.key", "d/e/f/x.pem", "d/x.txt", "other/conf/a.key"] {
+        bed.put(name, "");
+    }
+    bed.link("c2", "conf");
+    bed.link("d", "certs");
+    bed.link("../d", "d/e/again");
+    bed.link("..", "e/certs");
+    let outside = Bed::new();
+    outside.put("a.key", "");
+    bed.link(outside.root().to_str().expect("a path"), "conf2");
+    let rules = ["conf*/*.key", "certs/**/*.pem", "e/certs/d/*.txt"];
+    let rules: Vec<_> = rules
+        .iter()
+        .map(|glob| scorpiox_policy::DenyRule::parse(glob, scorpiox_policy::Source::Builtin).expect("a glob"))
+        .collect();
+    let places = Places::standard(bed.root().to_owned(), None, Path::new("/own"));
+    let deny = DenySet::new(&rules, &[bed.root().to_owned()], &places);
+    let survey = Survey::new(&[Area { path: bed.root().to_owned(), write: true }], deny);
+    let denied = || survey.look().expect("looks").found.denied.clone();
+    assert_eq!(denied(), ["c2/a.key", "d/e/f/x.pem", "d/x.txt"].map(|name| bed.at(name)));
+    // Saved later, where nothing of the link changes.
+    bed.put("c2/prod.key", "");
+    bed.put("d/e/f/g/y.pem", "");
+    let expected = ["c2/a.key", "c2/prod.key", "d/e/f/g/y.pem", "d/e/f/x.pem", "d/x.txt"];
+    assert_eq!(denied(), expected.map(|name| bed.at(name)));
+}

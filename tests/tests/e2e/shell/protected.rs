@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use scorpiox_tests::Program;
 
-use super::support::{background, bash, comes_true, in_each_tier, read_until, start, where_modes_change};
+use super::support::{
+    background, bash, comes_true, in_each_tier, read_to_end, read_until, start, where_modes_change,
+};
 
 const ATTACK: &str = r#"
 names=".git/hooks/pre-commit .git/config .mcp.json .claude/settings.json .vscode/tasks.json .idea/x .bashrc .profile"
@@ -288,7 +290,8 @@ fn a_new_repository_that_starts_programs_is_told() {
         assert!(ran.text.contains("new: ") && ran.text.contains("/moved/.git"), "{}", ran.text);
         let task =
             background(server, "mkdir -p b/.git/hooks && echo x > b/.git/hooks/post-index-change; echo over");
-        read_until(server, task, "/b/.git: git starts");
+        let told = read_to_end(server, task);
+        assert!(told.contains("/b/.git: git starts"), "{told}");
     });
 }
 

@@ -154,6 +154,22 @@ pub fn read_until(server: &mut Started, task: u64, wanted: &str) -> String {
     }
 }
 
+/// Reads a task to its end; all that a client sees of it.
+pub fn read_to_end(server: &mut Started, task: u64) -> String {
+    let until = Instant::now() + Duration::from_secs(30);
+    let mut all = String::new();
+    loop {
+        let read = server.call("ReadBgOutput", json!({ "task_id": task }));
+        all.push_str(read["content"][0]["text"].as_str().expect("a text"));
+        let read = &read["structuredContent"];
+        if read["status"] != "running" && read["more"] == false {
+            return all;
+        }
+        assert!(Instant::now() < until, "the task does not end: {all}");
+        wait_a_little();
+    }
+}
+
 /// Numbers of the processes of this machine that were started with `word` among their
 /// arguments or in their environment, and have not ended.
 pub fn processes_with(word: &str) -> Vec<u32> {

@@ -1,0 +1,180 @@
+//! What globs deny below a folder because of the names that lead to it: `conf/*.key` in a folder that is reached as
+//! `conf`, wherever that really is.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use globset::GlobSet;
+
+use super::{Base, Based, DenySet, compile, split_base, split_named};
+use crate::place::slashed;
+
+/// Globs with folders in them, part by part.
+#[derive(Debug, Clone, Default)]
+pub struct DeniedBelow {
+    globs: Vec<Parted>,
+}
+
+/// How much of which glob the path of a folder has met: the number of the glob, that of the folder that it is relative
+/// to, and that of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Begun(usize, usize, usize);
+
+#[derive(Debug, Clone)]
+struct Parted {
+    /// None where a part alone means nothing, as in `{a/b,c}/d`.
+    parts: Option<Vec<Part>>,
+    bases: Vec<PathBuf>,
+    /// Whether it holds from the machine's root, too.
+    from_root: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    /// `**`
+    Folders,
+    Name(GlobSet),
+}
+
+impl DenySet {
+    /// What these rules deny because of the folders that lead there.
+    pub fn below(&self) -> DeniedBelow {
+        DeniedBelow { globs: self.rules.iter().flat_map(Parted::of).collect() }
+    }
+}
+
+impl DeniedBelow {
+    /// Returns what is begun of globs by the path of a folder, or of a link to it; nothing where only globs hold that
+    /// hold at any depth. Below two paths with the same the same is denied.
+    pub fn begun(&self, folder: &Path) -> Vec<Begun> {
+        let mut begun = Vec::new();
+        for (number, glob) in self.globs.iter().enumerate() {
+            let from_root = glob.from_root.then_some(folder);
+            let inside = glob.bases.iter().map(|base| folder.strip_prefix(base).ok());
+            for (base, inside) in inside.chain([from_root]).enumerate() {
+                let Some(inside) = inside else { continue };
+                begun.extend(glob.begun(inside).into_iter().map(|part| Begun(number, base, part)));
+            }
+        }
+        begun
+    }
+}
+
+impl Parted {
+    fn of(placed: &Based) -> Vec<Self> {
+        let text = slashed(&placed.rule.glob);
+        let (base, pattern) = split_base(&text);
+        let pattern = pattern.trim_end_matches('/');
+        let bases = placed.bases.to_vec();
+        let mut globs = vec![Self { parts: parts(pattern), bases, from_root: base == Base::Roots }];
+        if let (Some(real), (_, Some(tail))) = (&placed.real, split_named(base, pattern)) {
+            globs.push(Self { parts: parts(&tail), bases: vec![real.clone()], from_root: false });
+        }
+        globs.retain(Self::has_folders);
+        globs
+    }
+
+    /// Whether something of it stands before its last part, but `**`.
+    fn has_folders(&self) -> bool {
+        let Some(parts) = &self.parts else { return true };
+        parts
+            .split_last()
+            .is_some_and(|(_, folders)| folders.iter().any(|part| matches!(part, Part::Name(_))))
+    }
+
+    /// How many parts a path can have met, in all ways that leave some.
+    fn begun(&self, inside: &Path) -> Vec<usize> {
+        let Some(parts) = &self.parts else { return vec![0] };
+        let mut met = vec![false; parts.len() + 1];
+        met[0] = true;
+        skip_folders(parts, &mut met);
+        for name in inside.components() {
+            let Component::Normal(name) = name else { continue };
+            met = step(parts, &met, name);
+        }
+        let is_begun = |at: &usize| {
+            let (before, _) = parts.split_at(*at);
+            met.get(*at) == Some(&true) && before.iter().any(|part| matches!(part, Part::Name(_)))
+        };
+        (1..parts.len()).filter(is_begun).collect()
+    }
+}
+
+/// What is met with one name more.
+fn step(parts: &[Part], met: &[bool], name: &OsStr) -> Vec<bool> {
+    let mut next = vec![false; met.len()];
+    for (at, part) in parts.iter().enumerate().filter(|(at, _)| met.get(*at) == Some(&true)) {
+        match part {
+            Part::Folders => next[at] = true,
+            Part::Name(glob) => next[at + 1] |= glob.is_match(name),
+        }
+    }
+    skip_folders(parts, &mut next);
+    next
+}
+
+/// `**` stands for no folder, too.
+fn skip_folders(parts: &[Part], met: &mut [bool]) {
+    for (at, part) in parts.iter().enumerate() {
+        met[at + 1] |= met[at] && matches!(part, Part::Folders);
+    }
+}
+
+fn parts(pattern: &str) -> Option<Vec<Part>> {
+    let part = |part: &str| match part {
+        "**" => Some(Part::Folders),
+        name => compile(name).ok().map(Part::Name),
+    };
+    pattern.split('/').map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Places;
+    use crate::source::Source;
+    use crate::{DenyRule, DenySet};
+
+    fn below(globs: &[&str]) -> DeniedBelow {
+        let rules: Vec<_> = globs.iter().map(|g| DenyRule::parse(g, Source::Builtin).unwrap()).collect();
+        let places = Places::standard("/w".into(), Some("/home/me".into()), Path::new("/home/me/.scorpiox"));
+        DenySet::new(&rules, &["/w".into()], &places).below()
+    }
+
+    #[test]
+    fn a_glob_is_begun_by_the_folders_that_it_names() {
+        for (glob, folders, others) in [
+            ("conf/*.key", &["/w/conf", "/w/CONF"][..], &["/w", "/w/a/conf", "/w/conf/a", "/conf"][..]),
+            ("conf/a?/x/*.key", &["/w/conf", "/w/conf/ab", "/w/conf/ab/x"], &["/w/conf/b", "/w/conf/ab/y"]),
+            ("conf/**/x.key", &["/w/conf", "/w/conf/a/b"], &["/w", "/w/a"]),
+            ("**/conf/*.key", &["/w/conf", "/w/a/conf", "/w/conf/conf"], &["/w", "/w/a", "/w/conf/a"]),
+            ("**/a/**/b", &["/w/a", "/w/x/a/y/z"], &["/w/x"]),
+            ("~/conf/*.key", &["/home/me/conf"], &["/w/conf", "/home/me"]),
+            ("/srv/*/key", &["/srv", "/srv/a", "/w/srv", "/w/srv/a"], &["/", "/srv/a/b", "/x/srv"]),
+            // Nothing is known of its parts.
+            ("{a/b,c}/d", &["/w", "/w/x"], &["/x"]),
+        ] {
+            let below = below(&[glob]);
+            for folder in folders {
+                assert!(!below.begun(Path::new(folder)).is_empty(), "{glob}: {folder}");
+            }
+            for folder in others {
+                assert!(below.begun(Path::new(folder)).is_empty(), "{glob}: {folder}");
+            }
+        }
+    }
+
+    #[test]
+    fn globs_at_any_depth_hold_wherever_a_folder_is() {
+        let below = below(&["**/.env*", "*.pem", "secrets/", "~/x", "/x", "**/**/y"]);
+        assert!(below.globs.is_empty());
+    }
+
+    #[test]
+    fn folders_below_which_the_same_is_denied_are_told_by_that() {
+        let below = below(&["conf/**/x.key", "conf/a/*.pem"]);
+        let begun = |folder: &str| below.begun(Path::new(folder));
+        assert_eq!(begun("/w/conf/b"), begun("/w/conf/b/c"));
+        assert_ne!(begun("/w/conf/a"), begun("/w/conf/b"));
+    }
+}

@@ -1,0 +1,155 @@
+//! What is protected or denied in a folder because of a link that leads to it: `hooks` in what `.github` leads to, and
+//! what `deny = ["conf/*.key"]` names in what `conf` leads to.
+//!
+//! Links are followed at each look, wherever they lead by then. Of what lies outside the trees commands see nothing.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use scorpiox_paths::Trail;
+use scorpiox_policy::{Begun, DeniedBelow, DenySet};
+
+use super::folder::Folder;
+use super::{SurveyError, Unseen};
+
+/// Most entries of folders that are looked at for what is denied by links: about a second. Each is looked at once for the
+/// same globs, so that it takes as many to reach it.
+const MAX_ENTRIES: usize = 200_000;
+
+/// Links that count for what they lead to.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// Paths through a link of a folder whose name makes them protected.
+    names: Vec<PathBuf>,
+    /// Links by which a glob may deny something.
+    denying: Vec<PathBuf>,
+}
+
+/// What was found because of them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Linked {
+    pub names: Vec<PathBuf>,
+    /// Links on the way to names: another one in the place of one would lead to other names.
+    pub links: Vec<PathBuf>,
+    pub denied: Vec<PathBuf>,
+    pub unseen: Vec<Unseen>,
+}
+
+/// How they are followed.
+pub(super) struct Follow<'a> {
+    pub deny: &'a DenySet,
+    pub below: &'a DeniedBelow,
+    pub roots: &'a [PathBuf],
+}
+
+impl Links {
+    pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Folder>, below: &DeniedBelow) -> Self {
+        let mut links = Self::default();
+        for folder in folders {
+            links.names.extend_from_slice(&folder.linked_names);
+            let denying = folder.links.iter().filter(|link| !below.begun(link).is_empty());
+            links.denying.extend(denying.cloned());
+        }
+        // So that the same is left out each time.
+        links.denying.sort_unstable();
+        links
+    }
+
+    /// Where all of them lead now.
+    pub(super) fn follow(&self, follow: &Follow<'_>) -> Result<Linked, SurveyError> {
+        // What cannot be followed leads programs nowhere, either.
+        let (mut names, mut links) = (Vec::new(), Vec::new());
+        for (folder, name) in self.names.iter().filter_map(|path| path.parent().zip(path.file_name())) {
+            if let Ok(trail) = Trail::follow(folder) {
+                names.push(trail.end.join(name));
+                links.extend(trail.links);
+            }
+        }
+        let mut walk = Walk { follow, left: MAX_ENTRIES, seen: HashSet::new(), found: Linked::default() };
+        for link in &self.denying {
+            walk.through(link)?;
+        }
+        let Linked { mut denied, mut unseen, .. } = walk.found;
+        names.sort_unstable();
+        links.sort_unstable();
+        links.dedup();
+        denied.sort_unstable();
+        unseen.sort_unstable();
+        unseen.dedup();
+        Ok(Linked { names, links, denied, unseen })
+    }
+}
+
+/// The way through what links lead to.
+struct Walk<'a> {
+    follow: &'a Follow<'a>,
+    left: usize,
+    /// Folders, by what is denied in them.
+    seen: HashSet<(PathBuf, Vec<Begun>)>,
+    found: Linked,
+}
+
+impl Walk<'_> {
+    /// Looks for what is denied by the name of a link.
+    fn through(&mut self, link: &Path) -> Result<(), SurveyError> {
+        // By the path with links, and where it really is.
+        let mut ahead = vec![(link.to_owned(), None::<PathBuf>)];
+        while let Some((path, real)) = ahead.pop() {
+            let begun = self.follow.below.begun(&path);
+            let Some(real) = real.or_else(|| folder_at(&path)) else { continue };
+            if begun.is_empty() || !self.is_seen(&real) || !self.seen.insert((real.clone(), begun)) {
+                continue;
+            }
+            let entries = match std::fs::read_dir(&real) {
+                Ok(entries) => entries,
+                Err(error) if is_absence(&error) => continue,
+                Err(_) => {
+                    self.leave(real, "could not be looked at", link)?;
+                    continue;
+                }
+            };
+            for entry in entries.flatten() {
+                if self.left == 0 {
+                    self.leave(real, "has more in it that links lead to than is looked at", link)?;
+                    break;
+                }
+                self.left -= 1;
+                let (name, kind) = (entry.file_name(), entry.file_type());
+                let (path, real) = (path.join(&name), real.join(&name));
+                if self.follow.deny.matches(&path).is_some() {
+                    self.found.denied.push(real);
+                } else if kind.as_ref().is_ok_and(std::fs::FileType::is_symlink) {
+                    ahead.push((path, None));
+                } else if !kind.is_ok_and(|kind| kind.is_file()) {
+                    ahead.push((path, Some(real)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a folder lies in one of the trees, or has one in it.
+    fn is_seen(&self, folder: &Path) -> bool {
+        self.follow.roots.iter().any(|root| folder.starts_with(root) || root.starts_with(folder))
+    }
+
+    /// Closes a folder of which not all is known. What holds a tree cannot be closed.
+    fn leave(&mut self, folder: PathBuf, why: &'static str, link: &Path) -> Result<(), SurveyError> {
+        if self.follow.roots.iter().any(|root| root.starts_with(&folder)) {
+            return Err(SurveyError::Linked { link: link.to_owned(), folder, why });
+        }
+        self.found.unseen.push(Unseen { path: folder, why });
+        Ok(())
+    }
+}
+
+/// The folder that a link leads to.
+fn folder_at(link: &Path) -> Option<PathBuf> {
+    let trail = Trail::follow(link).ok()?;
+    (trail.exists && trail.end.is_dir()).then_some(trail.end)
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,102 @@
+//! Names that commands bring by links, and several commands together.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::support::{
+    TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, start, with_policy,
+};
+
+fn wait_for(path: &Path) {
+    assert!(comes_true(Duration::from_secs(20), || path.exists()), "{} does not come", path.display());
+}
+
+#[test]
+fn names_that_two_commands_take_out_of_the_packages_are_told() {
+    in_each_tier(|program, server| {
+        let make = "mkdir -p node_modules/y/.vscode && echo x > node_modules/y/.vscode/tasks.json";
+        let move_on = "until [ -e z ]; do sleep 0.02; done; mv z w; echo over";
+        let task = background(server, &format!("{make}; touch ready; {move_on}"));
+        wait_for(&program.workspace().join("ready"));
+        let ran = bash(server, "mv node_modules/y z; until [ -e w ]; do sleep 0.02; done");
+        assert!(ran.text.contains("new: ") && ran.text.contains("/w: programs obey"), "{}", ran.text);
+        assert!(read_to_end(server, task).contains("over"));
+        let ran = bash(server, &format!("{}; mv node_modules/v a; mv a b", make.replace("/y", "/v")));
+        assert!(ran.text.contains("new: ") && ran.text.contains("/b: programs obey"), "{}", ran.text);
+    });
+}
+
+#[test]
+fn a_folder_of_the_person_that_gets_names_among_packages_is_told() {
+    in_each_tier(|program, server| {
+        program.put("workspace/app/main.c", "int main;");
+        let ran = bash(
+            server,
+            "mkdir -p node_modules/n/.claude && mv app node_modules/app && mv node_modules/n/.claude \
+             node_modules/app/ && mv node_modules/app t && mv t app",
+        );
+        assert!(ran.text.contains("new: ") && ran.text.contains("/app: programs obey"), "{}", ran.text);
+    });
+}
+
+#[test]
+fn names_that_count_in_a_folder_are_protected_behind_a_link_of_its_name() {
+    in_each_tier(|program, server| {
+        let ran = bash(server, "mkdir -p g/hooks; echo mine > g/hooks/x.json; ln -s g .github");
+        assert!(ran.text.contains("new: ") && ran.text.contains("/.github/hooks"), "{}", ran.text);
+        let ran = bash(server, "mkdir h; ln -s h .hg");
+        assert!(ran.text.contains("new: ") && ran.text.contains("/.hg: programs obey"), "{}", ran.text);
+        let ran = bash(
+            server,
+            "echo changed > .github/hooks/x.json; echo changed > g/hooks/x.json; mv g/hooks g/old; echo x > h/hgrc; \
+             echo x > .hg/hgrc; echo x > h/file; echo x > g/file; cat g/hooks/x.json; ls h",
+        );
+        assert_eq!(
+            ran.output().lines().filter(|line| !line.contains(": ")).collect::<Vec<_>>(),
+            ["mine", "file"]
+        );
+        assert!(program.workspace().join("g/file").exists(), "{}", ran.text);
+        let ran =
+            bash(server, "mkdir -p n/hooks; rm .github; ln -sfn n .github; mv .hg x; readlink .github .hg");
+        assert!(ran.output().ends_with("g\nh\n"), "{}", ran.text);
+    });
+}
+
+#[test]
+fn what_is_denied_by_the_name_of_a_folder_is_denied_where_a_link_of_that_name_leads() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        program.put("workspace/conf/a.txt", "text");
+        let policy = "[shell.profile.workspace]\nread = [\"@system\"]\nwrite = [\"@workspace\", \"@tmp\"]\n\
+                      deny = [\"conf/*.key\", \"certs/**/*.pem\"]\n";
+        let program = with_policy(program, policy);
+        let mut server = start(&program);
+        bash(&mut server, "mv conf c2 && ln -s c2 conf && mkdir -p d/e && ln -s d certs").succeeded();
+        for name in ["conf/prod.key", "certs/e/prod.pem"] {
+            program.put(&format!("workspace/{name}"), "SECRET");
+        }
+        let look = "cat conf/prod.key c2/prod.key certs/e/prod.pem d/e/prod.pem; cat c2/a.txt";
+        let ran = bash(&mut server, look);
+        assert!(!ran.text.contains("SECRET") && ran.output().ends_with("text"), "{tier}: {}", ran.text);
+        let ran = bash(&mut start(&program), look);
+        assert!(!ran.text.contains("SECRET") && ran.output().ends_with("text"), "{tier}: {}", ran.text);
+    }
+}
+
+#[test]
+fn a_repository_that_two_commands_make_is_told_by_the_one_that_ends_last() {
+    in_each_tier(|program, server| {
+        let begin = "mkdir lib x sub; echo 'ref: refs/heads/x' > lib/HEAD; mkdir x/objects; exec 8> x/config; touch ready";
+        let evil =
+            "printf '[core]\\n\\tfsmonitor = x\\n' > lib/config; printf '[core]\\n\\tfsmonitor = x\\n' >&8";
+        let task =
+            background(server, &format!("{begin}; until [ -e go ]; do sleep 0.02; done; {evil}; echo over"));
+        wait_for(&program.workspace().join("ready"));
+        let ran =
+            bash(server, "mkdir lib/objects lib/refs && mv x sub/.git && mkdir sub/.git/refs && ls lib");
+        assert!(!ran.text.contains("new: ") && ran.exit_code() == 0, "{}", ran.text);
+        program.put("workspace/go", "");
+        let told = read_to_end(server, task);
+        assert!(told.contains("/lib") && told.contains("/sub/.git"), "{told}");
+    });
+}
