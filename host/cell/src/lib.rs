@@ -62,7 +62,7 @@ pub use remove::remove_folder;
 pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeLink, Limits, Names, Network,
-    Outcome, RawPath, Status, Tier,
+    Outcome, RawPath, Repository, Status, Tier,
 };
 
 /// Where the host's proxy listens in a cell's own network.

@@ -359,6 +359,15 @@ pub struct Outcome {
     pub names: Names,
 }
 
+/// A repository of git, or what leads to one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repository {
+    /// Where it was when the command had ended.
+    pub path: RawPath,
+    /// Its device and number, since another command can put something else there.
+    pub identity: (u64, u64),
+}
+
 /// What came of names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
@@ -369,7 +378,7 @@ pub struct Names {
     /// How many more came like this.
     pub unpacked_others: u32,
     /// What has the name `.git` and came while the command ran, where it is now. The first few.
-    pub repositories: Vec<RawPath>,
+    pub repositories: Vec<Repository>,
     /// How many more there are.
     pub repositories_others: u32,
 }

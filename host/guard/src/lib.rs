@@ -34,10 +34,11 @@ mod repositories;
 mod sockets;
 mod unpacked;
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_cell::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath};
+use scorpiox_cell::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath, Repository};
 use scorpiox_kernel::reach;
 use scorpiox_kernel::sys::{Answer, Ask, Question};
 
@@ -197,8 +198,16 @@ impl Guard {
             self.places.remove_sockets();
         }
         let (unpacked, unpacked_others) = Told::of(self.places.unpacked(), MAX_TOLD, MAX_TOLD_BYTES);
+        let (found, others) = self.places.repositories();
+        let identities: HashMap<PathBuf, reach::Identity> = found.iter().cloned().collect();
+        let paths = found.into_iter().map(|(path, _)| path).collect();
         let (repositories, repositories_others) =
-            Told::of(self.places.repositories(), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
+            Told::of((paths, others), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
+        let repository = |path: RawPath| {
+            let identity = identities.get(path.as_path()).copied().unwrap_or_default();
+            Repository { path, identity }
+        };
+        let repositories = repositories.into_iter().map(repository).collect();
         Names {
             refused: self.refused.into_paths(),
             unpacked,

@@ -341,7 +341,7 @@ impl Places {
     }
 
     /// What is there now of what was made with the name of a repository.
-    pub(super) fn repositories(&self) -> (Vec<PathBuf>, u32) {
+    pub(super) fn repositories(&self) -> (Vec<(PathBuf, Identity)>, u32) {
         self.repositories.found()
     }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use scorpiox_gitdirs::{SIGNS, Signs};
-use scorpiox_kernel::reach;
+use scorpiox_kernel::reach::{self, Identity};
 
 use super::absent::{folded, what_becomes};
 use super::caller::Spot;
@@ -266,7 +266,7 @@ impl Repositories {
     }
 
     /// What is there now of what became a repository, whoever made the last of it, and how many more.
-    pub(super) fn found(&self) -> (Vec<PathBuf>, u32) {
+    pub(super) fn found(&self) -> (Vec<(PathBuf, Identity)>, u32) {
         let mut paths = Vec::new();
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
@@ -275,8 +275,9 @@ impl Repositories {
                 // Also one that was closed, which the next command can open.
                 Err(error) => error.kind() != io::ErrorKind::NotADirectory,
             };
+            // What cannot be looked at is told whatever is there.
             if is_named() || is_complete() {
-                paths.push(path);
+                paths.push((path, super::identity_of(thing).unwrap_or_default()));
             }
         });
         paths.sort();
@@ -475,6 +476,8 @@ mod tests {
         assert!(all.found().0.is_empty(), "none is complete");
         make("old", "commondir", OLD);
         std::fs::rename(root.join("old"), root.join("moved")).expect("moves");
-        assert_eq!(all.found(), (vec![root.join("moved")], 0));
+        let (found, others) = all.found();
+        let paths: Vec<_> = found.into_iter().map(|(path, _)| path).collect();
+        assert_eq!((paths, others), (vec![root.join("moved")], 0));
     }
 }

@@ -35,9 +35,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
-use scorpiox_cell::{CommandSpec, Names, Outcome, Running, Tier};
+use scorpiox_cell::{CommandSpec, Names, Outcome, Repository, Running, Tier};
 use scorpiox_gitdirs::{User, starts_programs};
 use scorpiox_operator::{Operator, OperatorError, Site};
+use scorpiox_paths::Identity;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
@@ -99,8 +100,22 @@ struct Started {
     notes: Vec<String>,
     /// The user's home folder.
     home: Option<PathBuf>,
+    /// The program's own folder.
+    own_home: PathBuf,
     /// Where what it brought is kept until somebody is told.
     untold: Arc<Untold>,
+}
+
+/// What is at a path: its device and number; none where nothing is, or nobody can look.
+#[cfg(unix)]
+fn identity_of(path: &Path) -> Option<Identity> {
+    Some(scorpiox_paths::Stamp::of(&path.symlink_metadata().ok()?).identity())
+}
+
+/// What is at a path: no command's supervisor names anything here.
+#[cfg(not(unix))]
+fn identity_of(_: &Path) -> Option<Identity> {
+    None
 }
 
 impl Started {
@@ -108,9 +123,12 @@ impl Started {
     fn judged(&self, mut outcome: Outcome) -> Outcome {
         if !outcome.names.repositories.is_empty() {
             let user = User::of_process(self.home.as_deref());
-            // What another command moved away meanwhile is told by the name that it had.
-            let is_told = |path: &Path| path.symlink_metadata().is_err() || starts_programs(path, &user);
-            outcome.names.repositories.retain(|path| is_told(path.as_path()));
+            // Commands move nothing while it is looked at. What they put in its place before is something else.
+            let unmoved = starts::begin(&self.own_home);
+            outcome.names.repositories.retain(|Repository { path, identity }| {
+                let is_there = unmoved.is_ok() && identity_of(path.as_path()) == Some(*identity);
+                !is_there || starts_programs(path.as_path(), &user)
+            });
         }
         outcome
     }
@@ -286,7 +304,8 @@ impl Shell {
         let home = self.site().home.clone();
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
         let (profile, untold) = (profile.name.clone(), Arc::clone(&self.untold));
-        Ok(Started { running, tier, profile, rule, cell, proxy, notes, home, untold })
+        let own_home = self.site().own_home.clone();
+        Ok(Started { running, tier, profile, rule, cell, proxy, notes, home, own_home, untold })
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.

@@ -6,7 +6,7 @@
 use std::mem;
 
 use parking_lot::Mutex;
-use scorpiox_cell::{Names, RawPath};
+use scorpiox_cell::Names;
 
 /// Most paths of each kind that are kept; of the others their number is.
 const MAX_PATHS: usize = 64;
@@ -63,7 +63,7 @@ fn merged(all: Vec<Kept>) -> Names {
 }
 
 /// Adds paths to others, each once, and counts those that find no room.
-fn add(paths: &mut Vec<RawPath>, others: &mut u32, more: Vec<RawPath>, more_others: u32) {
+fn add<T: PartialEq>(paths: &mut Vec<T>, others: &mut u32, more: Vec<T>, more_others: u32) {
     *others = others.saturating_add(more_others);
     for path in more {
         if paths.contains(&path) {
@@ -79,11 +79,15 @@ fn add(paths: &mut Vec<RawPath>, others: &mut u32, more: Vec<RawPath>, more_othe
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use scorpiox_cell::Repository;
+
     use super::*;
 
     fn brought(paths: &[String]) -> Names {
-        let path = |path: &String| RawPath::from(std::path::PathBuf::from(path));
-        Names { repositories: paths.iter().map(path).collect(), ..Names::default() }
+        let repository = |path: &String| Repository { path: PathBuf::from(path).into(), identity: (1, 1) };
+        Names { repositories: paths.iter().map(repository).collect(), ..Names::default() }
     }
 
     #[test]
@@ -92,7 +96,7 @@ mod tests {
         untold.keep(None, &brought(&["/w/a".to_owned()]));
         untold.keep(Some(1), &brought(&["/w/b".to_owned()]));
         untold.keep(Some(2), &brought(&["/w/c".to_owned(), "/w/a".to_owned()]));
-        let refused = Names { refused: brought(&["/w/d".to_owned()]).repositories, ..Names::default() };
+        let refused = Names { refused: vec![PathBuf::from("/w/d").into()], ..Names::default() };
         untold.keep(None, &refused);
         untold.told(1);
         assert_eq!(untold.take(), brought(&["/w/a".to_owned(), "/w/c".to_owned()]));

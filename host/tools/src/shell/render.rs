@@ -185,7 +185,8 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
              at it before"
         )
     });
-    let repositories = named(&names.repositories, 0).map(|paths| {
+    let repositories: Vec<_> = names.repositories.iter().map(|repository| repository.path.clone()).collect();
+    let repositories = named(&repositories, 0).map(|paths| {
         format!(
             "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
              status` in a repository around it that has it in its index; the person should look at its config and \

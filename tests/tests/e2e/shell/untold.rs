@@ -6,7 +6,7 @@ use std::time::Duration;
 use scorpiox_tests::Started;
 use serde_json::json;
 
-use super::support::{background, bash, comes_true, in_each_tier};
+use super::support::{background, bash, comes_true, in_each_tier, read_until};
 
 /// Makes a repository that starts a program.
 fn repository(name: &str) -> String {
@@ -95,5 +95,28 @@ fn a_repository_that_the_person_makes_in_a_folder_of_the_commands_is_theirs() {
         let config = std::fs::read_to_string(theirs.join("config")).unwrap_or_default();
         assert!(!config.contains("evil"), "task {task}: {config}");
         assert!(!theirs.join("hooks/post-update").exists());
+    });
+}
+
+/// Another command renames the folder of a new repository to and fro, also when it is judged.
+#[test]
+fn a_new_repository_that_another_command_renames_is_told() {
+    in_each_tier(|program, server| {
+        let rename = "import os
+pairs = [('lib%d' % at, 'lob%d' % at) for at in range(5)]
+while not os.path.exists('stop'):
+    for a, b in pairs + [(b, a) for a, b in pairs]:
+        try:
+            os.rename(a, b)
+        except OSError:
+            pass";
+        let task = background(server, &format!("python3 -c \"{rename}\""));
+        for round in 0..5 {
+            let ran =
+                bash(server, &format!("{} && mv w{round} lib{round}", repository(&format!("w{round}"))));
+            assert!(ran.text.contains("new: "), "{round}: {}", ran.text);
+        }
+        program.put("workspace/stop", "");
+        read_until(server, task, "exited");
     });
 }

@@ -68,7 +68,7 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
         let finished = bed.attack(&format!("evil='printf [core]\\nfsmonitor=x\\n'\n{script}"));
         let outcome = finished.outcome.as_ref().expect("an outcome");
         let mut told: Vec<_> =
-            outcome.names.repositories.iter().map(|path| path.as_path().to_owned()).collect();
+            outcome.names.repositories.iter().map(|found| found.path.as_path().to_owned()).collect();
         told.sort();
         expected.sort();
         let expected: Vec<_> = expected.iter().map(|name| bed.at(name)).collect();
@@ -105,7 +105,7 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
         );
         let outcome = finished.outcome.as_ref().expect("an outcome");
         let mut told: Vec<_> =
-            outcome.names.repositories.iter().map(|path| path.as_path().to_owned()).collect();
+            outcome.names.repositories.iter().map(|found| found.path.as_path().to_owned()).collect();
         told.sort();
         assert_eq!(told, [".github", "dev", "half", "lock"].map(|name| bed.at(name)), "{finished:?}");
     });
