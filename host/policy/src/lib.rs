@@ -65,9 +65,8 @@ pub use scorpiox_document::Problem;
 pub use scorpiox_rules::{
     Begun, Denial, DeniedBelow, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule,
     HostRules, Invalid, LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED_IN_GIT,
-    PathRule, Place, Places, SYSTEM, Source, Sourced, TOOLCHAINS, Tier, UnknownTier, covers,
-    has_protected_name, is_name, is_protected_name, plain_protected_names, protected_below, protected_names,
-    protected_names_in,
+    PathRule, Place, Places, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name, is_name,
+    is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
