@@ -16,6 +16,7 @@ use scorpiox_proxy::Refusal;
 use scorpiox_transcript::{Cursor, Piece, Ring};
 
 use super::met::Met;
+use super::offline::Offline;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::{Shell, ShellError, Started};
 
@@ -121,6 +122,8 @@ struct State {
     /// Where the client's reading is.
     cursor: Cursor,
     refusals: Refusals,
+    /// Why it reaches no host, until the client is told.
+    why_offline: Option<String>,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
 }
@@ -203,6 +206,8 @@ pub struct ReadPiece {
     pub piece: Piece,
     /// Hosts that were refused since the last read.
     pub refusals: Vec<Refusal>,
+    /// Why it reached no host, once.
+    pub why_offline: Option<String>,
     /// The task.
     pub task: Listed,
 }
@@ -262,6 +267,7 @@ impl Shell {
         let task = self.tasks.get(owner, id)?;
         let mut state = task.state();
         let ended = state.ended.is_some();
+        let why_offline = state.why_offline.take();
         let State { ring, cursor, refusals, .. } = &mut *state;
         let piece = ring.read(cursor, most_bytes, ended);
         let refusals = refusals.news();
@@ -273,7 +279,7 @@ impl Shell {
         if ended && !piece.more && task.owner.is_none() {
             self.untold.told(id);
         }
-        Ok(ReadPiece { piece, refusals, task: task.listed() })
+        Ok(ReadPiece { piece, refusals, why_offline, task: task.listed() })
     }
 
     /// Ends a task, and waits for it. Whether it ran until then.
@@ -329,7 +335,14 @@ impl TaskPlace<'_> {
         let mut ring = Ring::new();
         ring.push(printed);
         let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals };
-        let state = State { ring, cursor: Cursor::default(), refusals, ended: None, read_to_end: None };
+        let state = State {
+            ring,
+            cursor: Cursor::default(),
+            refusals,
+            why_offline: None,
+            ended: None,
+            read_to_end: None,
+        };
         let listener = Arc::clone(&self.0.listener);
         let mut table = self.0.lock();
         table.last_id += 1;
@@ -473,6 +486,7 @@ impl Task {
 
     fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
         let mut stopped = false;
+        let (mut offline, mut is_told) = (Offline::default(), false);
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
                 stopped = true;
@@ -482,6 +496,7 @@ impl Task {
             let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
                 Ok(Happened::Output(bytes)) => {
                     met.look(bytes);
+                    offline.look(bytes);
                     self.state().ring.push(bytes);
                     None
                 }
@@ -490,6 +505,10 @@ impl Task {
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
             self.state().refusals.add(started.refusals(self.started));
+            if !is_told && offline.is_met() {
+                is_told = true;
+                self.state().why_offline = started.why_offline(&offline);
+            }
             if let Some(end) = end {
                 return end;
             }

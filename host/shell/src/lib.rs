@@ -17,6 +17,7 @@ mod environment;
 mod error;
 mod helper;
 mod met;
+mod offline;
 mod plan;
 mod probes;
 mod protect;
@@ -35,7 +36,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
-use scorpiox_cell::{CommandSpec, Names, Outcome, Repository, Running, Tier};
+use scorpiox_cell::{CommandSpec, Names, Network, Outcome, Repository, Running, Tier};
 use scorpiox_gitdirs::{User, starts_programs};
 use scorpiox_operator::{Operator, OperatorError, Site};
 use scorpiox_paths::Identity;
@@ -57,6 +58,7 @@ pub use background::Report;
 use background::Tasks;
 use cells::{Cells, Ready, Rules};
 use met::Met;
+use offline::Offline;
 pub use protect::Special;
 use protect::View;
 use survey::Survey;
@@ -102,6 +104,8 @@ struct Started {
     home: Option<PathBuf>,
     /// The program's own folder.
     own_home: PathBuf,
+    /// Where it stands what the network is.
+    network_rule: String,
     /// Where what it brought is kept until somebody is told.
     untold: Arc<Untold>,
 }
@@ -131,6 +135,22 @@ impl Started {
             });
         }
         outcome
+    }
+
+    /// Says that it has no network, if that is why it reached no host.
+    fn why_offline(&self, offline: &Offline) -> Option<String> {
+        let is_off = self.cell.plan.spec.network == Network::Off;
+        (is_off && offline.is_met()).then(|| {
+            let Self { profile, network_rule, tier, .. } = self;
+            let how = match tier {
+                Tier::T1 | Tier::T1b => "network = { mode = \"allowlist\", hosts = [\"example.com\"] }",
+                _ => "network = \"open\"",
+            };
+            format!(
+                "network: off in profile {profile} ({network_rule}), so no host can be reached; the person can open it \
+                 with `{how}` in [shell.profile.{profile}] of policy.toml"
+            )
+        })
     }
 
     /// Notes the denied files that it met.
@@ -303,9 +323,23 @@ impl Shell {
         };
         let home = self.site().home.clone();
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
-        let (profile, untold) = (profile.name.clone(), Arc::clone(&self.untold));
+        let untold = Arc::clone(&self.untold);
         let own_home = self.site().own_home.clone();
-        Ok(Started { running, tier, profile, rule, cell, proxy, notes, home, own_home, untold })
+        let network_rule = profile.network.source.to_string();
+        let name = profile.name.clone();
+        Ok(Started {
+            running,
+            tier,
+            profile: name,
+            rule,
+            cell,
+            proxy,
+            notes,
+            home,
+            own_home,
+            network_rule,
+            untold,
+        })
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use scorpiox_cell::{Happened, Outcome, Tier};
+use scorpiox_cell::{Happened, Outcome, Status, Tier};
 use scorpiox_executor::Cancel;
 use scorpiox_home::instance;
 use scorpiox_proxy::Refusal;
@@ -13,6 +13,7 @@ use scorpiox_transcript::{Finished, SpillPlace, Transcript, human_duration, prun
 
 use super::background::{Before, TaskPlace};
 use super::met::Met;
+use super::offline::Offline;
 use super::plan::outputs;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::{Listed, Shell, ShellError, Started};
@@ -116,6 +117,7 @@ pub(super) struct Waited {
     started: Started,
     transcript: Transcript,
     met: Met,
+    offline: Offline,
     since: Instant,
     told: Option<OutputProgress>,
     stopped: bool,
@@ -130,12 +132,13 @@ impl Waited {
     /// Of one that was started.
     pub(super) fn of(started: Started, shown_chars: usize) -> Self {
         let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
-        Self { started, transcript, met: Met::default(), since: Instant::now(), told: None, stopped: false }
+        let (met, offline) = (Met::default(), Offline::default());
+        Self { started, transcript, met, offline, since: Instant::now(), told: None, stopped: false }
     }
 
     /// Takes what it prints: until it ends, or until the time is over.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
-        let Self { started: Started { running, .. }, transcript, met, since, told, stopped } = self;
+        let Self { started: Started { running, .. }, transcript, met, offline, since, told, stopped } = self;
         loop {
             if wait.cancel.is_set() && !*stopped {
                 *stopped = true;
@@ -150,6 +153,7 @@ impl Waited {
             match running.next(Some(time), bell).map_err(|error| Arc::new(error.into()))? {
                 Happened::Output(bytes) => {
                     met.look(bytes);
+                    offline.look(bytes);
                     transcript.push(bytes);
                 }
                 Happened::Nothing => {}
@@ -174,13 +178,17 @@ impl Waited {
         let refusals = self.refusals(request);
         note_names(&request.uses, &outcome);
         request.uses.took_processor(Duration::from_micros(outcome.processor_us));
-        let Started { tier, profile, notes, .. } = self.started;
+        let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
+        let why_offline = if failed { self.started.why_offline(&self.offline) } else { None };
+        let Started { tier, profile, mut notes, .. } = self.started;
+        notes.extend(why_offline);
         Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }
 
     fn go_on(mut self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
         let refusals = self.refusals(request);
-        let notes = std::mem::take(&mut self.started.notes);
+        let mut notes = std::mem::take(&mut self.started.notes);
+        notes.extend(self.started.why_offline(&self.offline));
         let (output, open) = self.transcript.hand_over();
         let before = Before { since: self.since, printed: &open, refusals: refusals.clone() };
         let task = place.fill(request, self.started, before)?;

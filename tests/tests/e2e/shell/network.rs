@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
-use super::support::{bash, in_each_tier, in_tier, start, with_policy};
+use super::support::{background, bash, in_each_tier, in_tier, read_to_end, start, with_policy};
 
 /// A listener of the machine, which says whether anybody came.
 struct Host {
@@ -196,4 +196,20 @@ fn ports_of_commands_are_not_ports_of_the_machine() {
     stream.write_all(b"x").expect("it is open");
     stream.set_read_timeout(Some(Duration::from_millis(10))).expect("a time");
     assert!(stream.read(&mut [0]).is_err());
+}
+
+/// A program only sees that a name is not found. The result says why.
+#[test]
+fn a_command_that_reaches_no_host_is_told_that_the_network_is_off() {
+    in_each_tier(|_, server| {
+        let reach = "python3 -c 'import socket; socket.create_connection((\"example.com\", 443))'";
+        let ran = bash(server, reach);
+        assert!(ran.text.contains("network: off in profile workspace ("), "{}", ran.text);
+        assert!(ran.text.contains("[shell.profile.workspace]"), "{}", ran.text);
+        let ran = bash(server, &format!("{reach}; true"));
+        assert!(!ran.text.contains("network: off"), "one that succeeded: {}", ran.text);
+        let task = background(server, reach);
+        let read = read_to_end(server, task);
+        assert!(read.contains("network: off in profile workspace ("), "{read}");
+    });
 }
