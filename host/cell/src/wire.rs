@@ -362,7 +362,7 @@ pub struct Outcome {
 /// A repository of git, or what leads to one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
-    /// Where it was when the command had ended.
+    /// Its place when the command had ended.
     pub path: RawPath,
     /// Its device and number, since another command can put something else there.
     pub identity: (u64, u64),

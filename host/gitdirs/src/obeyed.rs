@@ -21,7 +21,7 @@ const MAX_MET: usize = 4 * MAX_REPOSITORIES;
 pub(crate) const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// Bytes that are read of a file whose text is a path. What is longer is padded.
 const MAX_PATH_BYTES: u64 = 64 << 10;
-/// Where paths mean something else to each process.
+/// Folders in which paths mean something else to each process.
 const OF_PROCESS: [&str; 2] = ["/proc", "/dev"];
 /// Folders that lead to a common one, which leads to another; git follows one.
 const MAX_COMMON: usize = 4;
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where a path that stands in `from` leads.
+    /// Follows a path that stands in `from`, to its end.
     fn led(&mut self, path: &Path, from: &Path) -> Option<PathBuf> {
         let Ok(trail) = Trail::follow(path) else {
             self.is_astray = true;

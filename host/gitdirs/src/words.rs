@@ -102,14 +102,14 @@ fn variable(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
     name
 }
 
-/// How a word stands among the others.
+/// The place of a word among the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Next {
     #[default]
     Word,
-    /// What a variable is set to.
+    /// The value of a variable.
     Value,
-    /// What an option is set to.
+    /// The value of an option.
     OptionValue,
     /// A file that is read or run, whatever it is called.
     File,
@@ -135,7 +135,7 @@ struct Split {
     next: Next,
     /// Words of the present command that were no options.
     count: usize,
-    /// Where the command may look for its words, beside the folder in which it begins.
+    /// Folders in which the command may look for its words, beside that in which it begins.
     folders: Vec<String>,
     quote: Option<(char, String)>,
 }
@@ -172,7 +172,7 @@ impl Split {
         }
     }
 
-    /// What is set for a command is none of its words.
+    /// Ends a name before `=`: a variable that is set for a command is none of its words.
     fn begin_value(&mut self) {
         let (count, name) = (self.count, std::mem::take(&mut self.word));
         self.word.clone_from(&name);

@@ -1,4 +1,4 @@
-//! What came while a command ran, and where it is when it has ended.
+//! Things that came while a command ran, and their places when it has ended.
 //!
 //! A name does not tell that: it can be given to another thing, and the thing another name, by this command or by others. So the thing
 //! itself is held.
@@ -25,7 +25,7 @@ const MAX_REMEMBERED: usize = 1 << 14;
 /// The number of times that something is looked for which others move meanwhile.
 const MAX_LOOKS: usize = 8;
 
-/// What a thing is told by. Numbers are given again, so when it was made counts, too.
+/// The identity of a thing. Numbers are given again, so when it was made counts, too.
 type Key = (Identity, Option<Duration>);
 
 /// Things of a kind.
@@ -37,12 +37,12 @@ struct Things {
     held: Vec<Held>,
     /// Most of them.
     most: usize,
-    /// How many more come before it is looked again for some that were removed.
+    /// The number of those that come before it is looked again for some that were removed.
     until_look: usize,
     /// Folders among them, by what they are told by: none of these numbers is given again as long as it is held. What
     /// is no folder may have several names, each of which counts.
     met: HashSet<Key>,
-    /// Those that find no room there, by their paths.
+    /// Further ones that find no room there, by their paths.
     remembered: BTreeMap<PathBuf, Key>,
     /// Places of what was gone before it could be held.
     missed: Vec<PathBuf>,
@@ -54,11 +54,11 @@ struct Things {
 struct Held {
     thing: OwnedFd,
     key: Key,
-    /// Where it came to.
+    /// The place that it came to.
     place: PathBuf,
 }
 
-/// Where something is.
+/// The place of a thing.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     At(PathBuf),
@@ -68,12 +68,12 @@ enum Place {
     Lost,
 }
 
-/// What is not found in the end.
+/// Things that are not found in the end.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Lost {
-    /// Where it came to.
+    /// The place that it came to.
     pub places: Vec<PathBuf>,
-    /// How many more.
+    /// The number of further ones.
     pub others: u32,
 }
 
@@ -194,7 +194,7 @@ impl Things {
     }
 }
 
-/// Where something open is, by a name that leads to it.
+/// Finds an open thing, by a name that leads to it.
 fn place_of(thing: &OwnedFd) -> Place {
     let Ok(own) = fstat(thing) else { return Place::Lost };
     let is_folder = FileType::from_raw_mode(own.st_mode).is_dir();

@@ -60,7 +60,7 @@ const MAX_HELD: usize = 256;
 /// Those of a command.
 #[derive(Debug)]
 pub(super) struct Repositories {
-    /// What got the name, and folders that got one of those that git obeys: others may make repositories of them.
+    /// Things that got the name, and folders that got one of those that git obeys: others may make repositories of them.
     came: Came,
     known: RefCell<Known>,
     /// What folders are remembered by.
@@ -265,7 +265,7 @@ impl Repositories {
         Ok(self.known.borrow().begun.contains(&key))
     }
 
-    /// What is there now of what became a repository, whoever made the last of it, and how many more.
+    /// Finds all that became a repository and is there now, whoever made the last of it, and counts the others.
     pub(super) fn found(&self) -> (Vec<(PathBuf, Identity)>, u32) {
         let mut paths = Vec::new();
         let lost = self.came.each(|thing, path| {

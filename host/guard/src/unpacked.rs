@@ -22,7 +22,7 @@ const MAX_SEARCHED: usize = 20_000;
 /// File systems take the time from a clock that is behind by up to one tick.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
 
-/// What has a name.
+/// The thing that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Folder,
@@ -96,7 +96,7 @@ impl Unpacked {
         }
     }
 
-    /// Whether this is one of the names, as [`folded`] gives it, in the folder at this path.
+    /// Reports whether this is one of the names, as [`folded`] gives it, in the folder at this path.
     pub(super) fn names(&self, folder: &Path, name: &str) -> bool {
         let is_in = |names: &Vec<String>| {
             let mut above = folder.iter().rev();
@@ -105,7 +105,7 @@ impl Unpacked {
         self.is_anywhere(name) || self.in_folders.get(name).is_some_and(|folders| folders.iter().any(is_in))
     }
 
-    /// Whether this is one of the names in any folder.
+    /// Reports whether this is one of the names in any folder.
     fn is_anywhere(&self, name: &str) -> bool {
         let is_like = |(before, after): &(String, String)| {
             name.strip_prefix(before.as_str()).is_some_and(|rest| rest.ends_with(after.as_str()))
@@ -113,13 +113,13 @@ impl Unpacked {
         self.names.contains(name) || self.patterns.iter().any(is_like)
     }
 
-    /// Whether a name counts in folders of this name.
+    /// Reports whether a name counts in folders of this name.
     fn is_holder(&self, name: &str) -> bool {
         // Of several folders any may be the one that moves.
         self.in_folders.values().flatten().flatten().any(|folder| folder == name)
     }
 
-    /// Whether something has to be known of what came to a name.
+    /// Reports whether something has to be known of what came to a name.
     pub(super) fn concerns(&self, name: &str, kind: Kind) -> bool {
         let is_name = || self.is_anywhere(name) || self.in_folders.contains_key(name);
         match kind {
@@ -155,7 +155,7 @@ impl Unpacked {
         }
     }
 
-    /// Whether a place may get one of the names: in a folder at this path, as the folder knows it that
+    /// Reports whether a place may get one of the names: in a folder at this path, as the folder knows it that
     /// commands may write to, made at this time.
     pub(super) fn may_come(&self, inside: &Path, born: Option<Duration>) -> bool {
         self.is_packed(inside) || self.is_new(born)
@@ -195,7 +195,7 @@ impl Unpacked {
         inside.iter().any(|part| self.packages.contains(&folded(part)))
     }
 
-    /// Whether a link leads to a folder among packages that commands may write to, or to nothing there.
+    /// Reports whether a link leads to a folder among packages that commands may write to, or to nothing there.
     fn leads_into_packages(&self, link: &Path, inside: impl for<'p> Fn(&'p Path) -> &'p Path) -> bool {
         match link.canonicalize() {
             Ok(end) => {
@@ -304,7 +304,7 @@ impl Unpacked {
     }
 }
 
-/// Whether something lies at a path; also where that cannot be told.
+/// Reports whether something lies at a path; also where that cannot be told.
 fn may_be_there(path: &Path) -> bool {
     path.symlink_metadata().map_or_else(
         |error| !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),

@@ -40,7 +40,7 @@ impl Refusal {
 /// The pages of a browser that a request may come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
-    /// Those that may call the endpoint.
+    /// Origins that may call the endpoint.
     Callers,
     /// The server's own pages for people.
     Own,

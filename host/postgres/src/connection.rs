@@ -63,7 +63,7 @@ pub(crate) struct Connection {
     sent: Vec<Answer>,
     location: Arc<str>,
     pub(crate) is_broken: bool,
-    /// Whether a transaction has begun.
+    /// A transaction has begun.
     has_begun: bool,
     /// The time for which the present user waits for an answer.
     pub(crate) answer_time: Duration,
@@ -137,7 +137,7 @@ impl Connection {
         self.is_broken || self.client.is_closed()
     }
 
-    /// Whether nothing more can be done with it: nobody goes on with a transaction of somebody else.
+    /// Reports whether nothing more can be done with it: nobody goes on with a transaction of somebody else.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken || self.has_begun
     }

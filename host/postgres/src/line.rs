@@ -10,14 +10,14 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::Error;
 
-/// What carries messages to and fro, while somebody waits.
+/// The task that carries messages to and fro, while somebody waits.
 pub(crate) struct Line {
     /// Ends when the connection does.
     pub(crate) messages: Pin<Box<dyn Future<Output = ()> + Send>>,
     pub(crate) runtime: Reactor,
 }
 
-/// What waits for the socket. Taken when it ends: nothing runs on it, and it may be dropped where nobody may wait.
+/// The runtime that waits for the socket. Taken when it ends: nothing runs on it, and it may be dropped where nobody may wait.
 pub(crate) struct Reactor(pub(crate) Option<Runtime>);
 
 impl Reactor {

@@ -123,7 +123,7 @@ struct Memory {
     passed: Told,
     /// Messages that were there before it began are not told.
     has_begun: bool,
-    /// When to look for texts that are to go. None where there are no texts.
+    /// The time to look for texts that are to go. None where there are no texts.
     sweep: Option<Instant>,
 }
 

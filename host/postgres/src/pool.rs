@@ -152,7 +152,7 @@ impl Pool {
         Ok(connected)
     }
 
-    /// How many connections were made so far.
+    /// The number of connections that were made so far.
     pub(crate) fn connections(&self) -> u64 {
         *self.made.lock()
     }

@@ -1,4 +1,4 @@
-//! What servers tell each other arrives, whatever happens to the connection that they listen on.
+//! Messages between servers arrive, whatever happens to the connection that they listen on.
 #![cfg(unix)]
 
 mod common;

@@ -43,7 +43,7 @@ const OPERATORS: [(&str, &str, &str); 9] = [
     ("-", "timestamptz", "interval"),
 ];
 
-/// What any account may do in schema `public` of some versions; here the database looks there first.
+/// Functions and operators that any account may make in schema `public` of some versions; here the database looks there first.
 fn set_traps(address: &str) {
     let of = |sql: &str| server().psql(name(address), sql);
     let mut made = 0;

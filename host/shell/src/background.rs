@@ -122,7 +122,7 @@ struct State {
     /// Where the client's reading is.
     cursor: Cursor,
     refusals: Refusals,
-    /// Why it reaches no host, until the client is told.
+    /// The reason why it reaches no host, until the client is told.
     why_offline: Option<String>,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
@@ -206,7 +206,7 @@ pub struct ReadPiece {
     pub piece: Piece,
     /// Hosts that were refused since the last read.
     pub refusals: Vec<Refusal>,
-    /// Why it reached no host, once.
+    /// The reason why it reached no host, once.
     pub why_offline: Option<String>,
     /// The task.
     pub task: Listed,

@@ -81,7 +81,7 @@ pub struct Shell {
     tasks: Tasks,
     /// What came of trying the sandbox, where that is done.
     held: Mutex<Option<Probed>>,
-    /// What nobody was told of yet.
+    /// Names that nobody was told of yet.
     untold: Arc<Untold>,
     /// Of folders that plugins may write.
     surveys: Mutex<HashMap<Vec<Area>, Arc<Survey>>>,
@@ -104,19 +104,19 @@ struct Started {
     home: Option<PathBuf>,
     /// The program's own folder.
     own_home: PathBuf,
-    /// Where it stands what the network is.
+    /// The line of the policy that decides about the network.
     network_rule: String,
-    /// Where what it brought is kept until somebody is told.
+    /// Keeps the names that it brought until somebody is told.
     untold: Arc<Untold>,
 }
 
-/// What is at a path: its device and number; none where nothing is, or nobody can look.
+/// Returns the device and number of a file or folder; none where nothing is, or nobody can look.
 #[cfg(unix)]
 fn identity_of(path: &Path) -> Option<Identity> {
     Some(scorpiox_paths::Stamp::of(&path.symlink_metadata().ok()?).identity())
 }
 
-/// What is at a path: no command's supervisor names anything here.
+/// Returns nothing: no command's supervisor names anything here.
 #[cfg(not(unix))]
 fn identity_of(_: &Path) -> Option<Identity> {
     None

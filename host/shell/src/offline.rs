@@ -4,7 +4,7 @@
 
 use memchr::memmem;
 
-/// What programs print when they cannot look up a name or reach an address: the C library and what hands its words on,
+/// Messages of programs that cannot look up a name or reach an address: the C library and what hands its words on,
 /// curl, wget, Node, Go, Rust, Java, .NET.
 const WORDS: [&[u8]; 16] = [
     b"ould not resolve",
@@ -27,7 +27,7 @@ const WORDS: [&[u8]; 16] = [
 /// Bytes that are kept of what was printed before, since the words may come in pieces.
 const KEPT_BYTES: usize = 64;
 
-/// What a command's output says of the network.
+/// A command's output, as far as it speaks of the network.
 #[derive(Debug, Default)]
 pub(super) struct Offline {
     /// The end of what was looked at.
@@ -49,7 +49,7 @@ impl Offline {
         self.before = end[end.len().saturating_sub(KEPT_BYTES)..].to_vec();
     }
 
-    /// Whether a program said that it reached nothing.
+    /// Reports whether a program said that it reached nothing.
     pub(super) fn is_met(&self) -> bool {
         self.is_met
     }

@@ -45,7 +45,7 @@ pub(crate) struct Survey {
     /// Those of them that commands may change.
     written: Vec<PathBuf>,
     deny: DenySet,
-    /// What of it holds because of the folders that lead there, since the first look.
+    /// Its globs that hold because of the folders that lead there, since the first look.
     denied_below: OnceLock<DeniedBelow>,
     most_folders: usize,
     memory: Mutex<Memory>,
@@ -149,9 +149,9 @@ pub enum SurveyError {
     Linked {
         /// The link.
         link: PathBuf,
-        /// Where it leads.
+        /// The end that it leads to.
         folder: PathBuf,
-        /// What was wrong there.
+        /// The fault that was met there.
         why: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Why a call may not begin, and the answer to it.
+//! Limits that keep a call from beginning, and the answer to it.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use serde_json::json;
 /// A call that a limit leaves no room for.
 const LIMIT: &str = "limit";
 
-/// Why a call may not begin.
+/// A limit that keeps a call from beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exceeded {
     /// A sentence that names the rule.
     pub why: String,
-    /// Which rule.
+    /// The rule that decided.
     pub decided_by: Source,
-    /// When to try again.
+    /// The time to wait before the next try.
     pub retry_after: Duration,
-    /// Whether it was used up. Else the store of this server cannot say what was used: another server may know.
+    /// It was used up. Else the store of this server cannot say what was used: another server may know.
     pub is_sure: bool,
 }
 

@@ -34,7 +34,7 @@ pub struct Meter {
     ledger: Ledger,
     quotas: Arc<Quotas>,
     reads: bool,
-    /// When the store was asked last whether it is there, and whether it was.
+    /// The time at which the store was asked last whether it is there, and its answer.
     looked: Mutex<Option<Instant>>,
     is_reached: AtomicBool,
     end: Mutex<Ending>,

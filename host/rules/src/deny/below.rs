@@ -1,4 +1,4 @@
-//! What globs deny below a folder because of the names that lead to it: `conf/*.key` in a folder that is reached as
+//! Files that globs deny below a folder because of the names that lead to it: `conf/*.key` in a folder that is reached as
 //! `conf`, wherever that really is.
 
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ pub struct DeniedBelow {
     globs: Vec<Parted>,
 }
 
-/// How much of which glob the path of a folder has met: the number of the glob, that of the folder that it is relative
+/// A glob, and as much of it as the path of a folder has met: the number of the glob, that of the folder that it is relative
 /// to, and that of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Begun(usize, usize, usize);
@@ -25,7 +25,7 @@ struct Parted {
     /// None where a part alone means nothing, as in `{a/b,c}/d`.
     parts: Option<Vec<Part>>,
     bases: Vec<PathBuf>,
-    /// Whether it holds from the machine's root, too.
+    /// It holds from the machine's root, too.
     from_root: bool,
 }
 
@@ -37,7 +37,7 @@ enum Part {
 }
 
 impl DenySet {
-    /// What these rules deny because of the folders that lead there.
+    /// Collects all that these rules deny because of the folders that lead there.
     pub fn below(&self) -> DeniedBelow {
         DeniedBelow { globs: self.rules.iter().flat_map(Parted::of).collect() }
     }
@@ -74,7 +74,7 @@ impl Parted {
         globs
     }
 
-    /// Whether something of it stands before its last part, but `**`.
+    /// Reports whether something of it stands before its last part, but `**`.
     fn has_folders(&self) -> bool {
         let Some(parts) = &self.parts else { return true };
         parts
@@ -82,7 +82,7 @@ impl Parted {
             .is_some_and(|(_, folders)| folders.iter().any(|part| matches!(part, Part::Name(_))))
     }
 
-    /// How many parts a path can have met, in all ways that leave some.
+    /// Counts the parts that a path can have met, in all ways that leave some.
     fn begun(&self, inside: &Path) -> Vec<usize> {
         let Some(parts) = &self.parts else { return vec![0] };
         let mut met = vec![false; parts.len() + 1];
@@ -100,7 +100,7 @@ impl Parted {
     }
 }
 
-/// What is met with one name more.
+/// Adds a name to the parts that are met.
 fn step(parts: &[Part], met: &[bool], name: &OsStr) -> Vec<bool> {
     let mut next = vec![false; met.len()];
     for (at, part) in parts.iter().enumerate().filter(|(at, _)| met.get(*at) == Some(&true)) {

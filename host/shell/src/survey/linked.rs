@@ -1,4 +1,4 @@
-//! What is protected or denied in a folder because of a link that leads to it: `hooks` in what `.github` leads to, and
+//! Names that are protected or denied in a folder because of a link that leads to it: `hooks` in what `.github` leads to, and
 //! what `deny = ["conf/*.key"]` names in what `conf` leads to.
 //!
 //! Links are followed at each look, wherever they lead by then. Of what lies outside the trees commands see nothing.
@@ -26,7 +26,7 @@ pub(super) struct Links {
     denying: Vec<PathBuf>,
 }
 
-/// What was found because of them.
+/// Names that were found because of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Linked {
     pub names: Vec<PathBuf>,
@@ -36,7 +36,7 @@ pub(super) struct Linked {
     pub unseen: Vec<Unseen>,
 }
 
-/// How they are followed.
+/// Rules and trees by which links are followed.
 pub(super) struct Follow<'a> {
     pub deny: &'a DenySet,
     pub below: &'a DeniedBelow,
@@ -56,7 +56,7 @@ impl Links {
         links
     }
 
-    /// Where all of them lead now.
+    /// Follows all of them.
     pub(super) fn follow(&self, follow: &Follow<'_>) -> Result<Linked, SurveyError> {
         // What cannot be followed leads programs nowhere, either.
         let (mut names, mut links) = (Vec::new(), Vec::new());
@@ -129,7 +129,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether a folder lies in one of the trees, or has one in it.
+    /// Reports whether a folder lies in one of the trees, or has one in it.
     fn is_seen(&self, folder: &Path) -> bool {
         self.follow.roots.iter().any(|root| folder.starts_with(root) || root.starts_with(folder))
     }

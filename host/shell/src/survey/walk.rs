@@ -11,7 +11,7 @@ use super::{SurveyError, Unseen};
 
 /// Deepest folder. What is deeper is closed.
 const MAX_DEPTH: usize = 200;
-/// Why a folder is closed whose mode lets nobody look.
+/// The reason to close a folder whose mode lets nobody look.
 pub(super) const UNREADABLE: &str = "cannot be read";
 /// Longest path of a folder, in bytes: what lies in it has still a path that the kernel takes.
 const MAX_PATH_BYTES: usize = 3_500;

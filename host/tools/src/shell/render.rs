@@ -203,7 +203,7 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
     refused.into_iter().chain(unpacked).chain(repositories).chain(unseen)
 }
 
-/// What earlier commands brought whose results nobody has: their calls were cancelled, they are tasks that nobody read to
+/// Tells of names that earlier commands brought whose results nobody has: their calls were cancelled, they are tasks that nobody read to
 /// their end, or a component ran them. Of a call that is cancelled itself it stays untold.
 fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
     let names = if call.cancel.is_set() { Names::default() } else { call.host.shell().take_untold() };

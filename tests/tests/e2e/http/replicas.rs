@@ -495,7 +495,7 @@ fn cancel(server: &HttpServer, session: &str, id: u64, reason: &str) -> scorpiox
     server.ask(&server.post(&message).with("Mcp-Session-Id", session))
 }
 
-/// Whoever can write the table, and cannot read what is in it, can write it again.
+/// A role that can write the table, and cannot read what is in it, can write it again.
 #[test]
 fn a_row_that_is_written_again_acts_once() {
     let database = Postgres::start();

@@ -1,4 +1,4 @@
-//! What a folder leads to keeps its rules when the folder itself cannot be looked at any more, or leads on by way of others.
+//! Files that a folder leads to keep their rules when the folder itself cannot be looked at any more, or leads on by way of others.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

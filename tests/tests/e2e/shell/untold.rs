@@ -1,4 +1,4 @@
-//! What commands brought whose results nobody has.
+//! Names that commands brought whose results nobody has.
 
 use std::path::Path;
 use std::time::Duration;
