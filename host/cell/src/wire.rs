@@ -377,7 +377,7 @@ pub struct Names {
     pub unpacked: Vec<RawPath>,
     /// How many more came like this.
     pub unpacked_others: u32,
-    /// What has the name `.git` and came while the command ran, where it is now. The first few.
+    /// Repositories, and what leads to one, that came while the command ran, where they are now. The first few.
     pub repositories: Vec<Repository>,
     /// How many more there are.
     pub repositories_others: u32,

@@ -29,7 +29,7 @@ mod words;
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use signs::{SIGNS, Signs};
-pub use starts::starts_programs;
+pub use starts::{Leads, starts_programs};
 pub use user::User;
 
 /// The names of the keys in a configuration, and whether all of it is what git accepts. For fuzzing.

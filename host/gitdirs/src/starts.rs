@@ -1,7 +1,7 @@
 //! Whether a repository starts programs.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::Named;
 use crate::obeyed::{MAX_CONFIG_BYTES, Met, Seen, Walk};
@@ -16,44 +16,60 @@ const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 /// Reports whether git may start programs because of what lies at `path`, which is called `.git`: hooks, or anything in its
 /// configuration that is not known to start none, or files around it that the user's own configuration names by relative
 /// paths. What cannot be followed to its end does.
-pub fn starts_programs(path: &Path, user: &User) -> bool {
+pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
         Err(error) => return !is_absent(&error),
     };
     let (own, none) = ([path.to_owned()], []);
     let (folders, pointers): (&[_], &[_]) = if found.is_dir() { (&own, &none) } else { (&none, &own) };
-    // The environment's repositories are others.
-    let walker = User::at_home(user.home());
-    let walk = Walk::through(Seen { folders, pointers, user: &walker });
+    let walk = Walk::through(Seen { folders, pointers, user: &leads.at_home });
     if walk.is_cut() || walk.is_astray || (!found.is_dir() && walk.met.is_empty() && !is_read_if_there(path))
     {
         return true;
     }
     let tree = path.parent().and_then(|tree| dunce::canonicalize(tree).ok());
     walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref()))
-        || [path.parent(), Some(path)].into_iter().flatten().any(|tree| is_led_into(tree, user))
+        || [path.parent(), Some(path)].into_iter().flatten().any(|tree| leads.into(tree))
 }
 
-/// Reports whether a user's configuration leads into a work tree: to hooks or programs that are there.
-fn is_led_into(tree: &Path, user: &User) -> bool {
-    let is_there = |path: &Path| path.symlink_metadata().map_or_else(|error| !is_absent(&error), |_| true);
-    let mut left = MAX_CONFIG_BYTES;
-    let mut all = vec![Named::given(user, &mut left)];
-    for config in &user.configs {
-        if config.is_relative() && is_there(&tree.join(config)) {
-            return true;
-        }
-        all.push(Named::read(config, user, &mut left));
+/// A user's own configuration, as far as it leads into each repository.
+#[derive(Debug)]
+pub struct Leads {
+    /// The user without their environment, which names other repositories.
+    at_home: User,
+    /// Configurations that lie in the folder in which git is started.
+    configs: Vec<PathBuf>,
+    named: Vec<Named>,
+}
+
+impl Leads {
+    /// Reads the configuration of a user.
+    pub fn of(user: &User) -> Self {
+        let mut left = MAX_CONFIG_BYTES;
+        let (configs, everywhere): (Vec<_>, Vec<_>) =
+            user.configs.iter().partition(|config| config.is_relative());
+        let mut named = vec![Named::given(user, &mut left)];
+        named.extend(everywhere.into_iter().map(|config| Named::read(config, user, &mut left)));
+        Self { at_home: User::at_home(user.home()), configs: configs.into_iter().cloned().collect(), named }
     }
-    all.iter().any(|named| {
-        let hooks = named.hooks.iter().filter(|path| path.is_relative());
-        let programs = named.words.iter().filter(|word| word.path.is_relative());
-        named.is_cut
-            || named.includes.iter().any(|path| path.is_relative() && is_there(&tree.join(path)))
-            || hooks.into_iter().any(|hooks| holds_more_than_examples(&tree.join(hooks)))
-            || programs.into_iter().any(|word| is_program(&tree.join(&word.path), word.may_come))
-    })
+
+    /// Reports whether it leads into a work tree: to hooks or programs that are there.
+    fn into(&self, tree: &Path) -> bool {
+        let is_there = |path: &PathBuf| {
+            tree.join(path).symlink_metadata().map_or_else(|error| !is_absent(&error), |_| true)
+        };
+        let leads = |named: &Named| {
+            let mut includes = named.includes.iter().filter(|path| path.is_relative());
+            let mut hooks = named.hooks.iter().filter(|path| path.is_relative());
+            let mut programs = named.words.iter().filter(|word| word.path.is_relative());
+            named.is_cut
+                || includes.any(is_there)
+                || hooks.any(|hooks| holds_more_than_examples(&tree.join(hooks)))
+                || programs.any(|word| is_program(&tree.join(&word.path), word.may_come))
+        };
+        self.configs.iter().any(is_there) || self.named.iter().any(leads)
+    }
 }
 
 /// Reports whether a file is there that a word names: as a path, or so that it may be started.
@@ -91,7 +107,7 @@ mod tests {
     #[test]
     fn what_git_makes_starts_nothing_and_hooks_and_commands_do() {
         let bed = Bed::with(&["a/.git/hooks", "a/sub"]);
-        let starts = |path: &str| starts_programs(&bed.at(path), &User::default());
+        let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
         let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n\
                      [user]\n\tname = A\n[pager]\n\tlog = false\n";
         bed.put("a/.git/config", plain);
@@ -124,14 +140,14 @@ mod tests {
             "[core",
         ] {
             bed.put("a/.git/config", config);
-            assert!(starts_programs(&bed.at("a/.git"), &User::default()), "{config}");
+            assert!(starts_programs(&bed.at("a/.git"), &Leads::of(&User::default())), "{config}");
         }
         // As submodules have it.
         bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../x\n");
         bed.put("b/x/.git", "gitdir: ../.git/modules/x\n");
-        assert!(!starts_programs(&bed.at("b/x/.git"), &User::default()));
+        assert!(!starts_programs(&bed.at("b/x/.git"), &Leads::of(&User::default())));
         bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../else\n");
-        assert!(starts_programs(&bed.at("b/x/.git"), &User::default()));
+        assert!(starts_programs(&bed.at("b/x/.git"), &Leads::of(&User::default())));
     }
 
     /// `core.hooksPath = .githooks` and the like, which lead into each repository.
@@ -139,7 +155,7 @@ mod tests {
     fn relative_paths_of_the_users_own_configuration_lead_into_a_repository() {
         let bed = Bed::with(&["home", "new/.git", "bare/objects", "bare/refs"]);
         let user = User::new(Some(&bed.at("home")), |_| None);
-        let starts = |path: &str| starts_programs(&bed.at(path), &user);
+        let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&user));
         for (config, file) in [
             ("[core]\nhooksPath = .githooks", ".githooks/post-checkout"),
             ("[diff]\nexternal = tools/differ", "tools/differ"),
@@ -174,17 +190,17 @@ mod tests {
             bed.put(path, text);
         }
         for path in ["a/.git", "b/.git", "c/.git"] {
-            assert!(starts_programs(&bed.at(path), &User::default()), "{path}");
+            assert!(starts_programs(&bed.at(path), &Leads::of(&User::default())), "{path}");
         }
         bed.put("b/.git", "no pointer");
-        assert!(!starts_programs(&bed.at("b/.git"), &User::default()), "git does not accept it");
+        assert!(!starts_programs(&bed.at("b/.git"), &Leads::of(&User::default())), "git does not accept it");
     }
 
     /// Later git may find another folder there: a checkout brings it, or the path means something else to git.
     #[test]
     fn pointers_to_what_can_become_something_else_start_something() {
         let bed = Bed::with(&["w/.git/objects", "w/.git/worktrees/t", "w/data/objects", "bare/objects"]);
-        let starts = |path: &str| starts_programs(&bed.at(path), &User::default());
+        let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
         let bare = format!("gitdir: {}\n", bed.at("bare").display());
         bed.put("w/t/.git", "gitdir: ../.git/worktrees/t\n");
         bed.put("w/.git/worktrees/t/commondir", "../..\n");
@@ -212,7 +228,7 @@ mod tests {
         bed.link("none", "c/.git");
         bed.put("d/.git/remotes/origin", "URL: ext::x\n");
         for path in ["a/.git", "b/.git", "c/.git", "d/.git", "e/.git"] {
-            assert!(starts_programs(&bed.at(path), &User::default()), "{path}");
+            assert!(starts_programs(&bed.at(path), &Leads::of(&User::default())), "{path}");
         }
     }
 }

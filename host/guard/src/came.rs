@@ -22,6 +22,8 @@ use super::mounts::About;
 const MAX_HELD: usize = 64;
 /// Most further ones that are remembered by their paths, of a few hundred bytes each: more than an installation brings.
 const MAX_REMEMBERED: usize = 1 << 14;
+/// Longest path that is remembered, in bytes: commands choose the lengths of theirs.
+const MAX_REMEMBERED_BYTES: usize = 512;
 /// The number of times that something is looked for which others move meanwhile.
 const MAX_LOOKS: usize = 8;
 
@@ -133,8 +135,9 @@ impl Came {
                 Place::Lost => lost.places.push(place.clone()),
             }
         }
+        let mut walk = reach::Walk::default();
         for (path, key) in &things.remembered {
-            match reach::open(path) {
+            match walk.open(path) {
                 Ok(thing)
                     if About::folder(&thing).is_ok_and(|about| (about.identity, about.born) == *key) =>
                 {
@@ -169,11 +172,17 @@ impl Things {
                 self.met.insert(key);
             }
             self.held.push(Held { thing, key, place: place.clone() });
-        } else if self.remembered.len() < MAX_REMEMBERED {
+        } else if self.has_room_for(place) {
             self.remembered.insert(place.clone(), key);
         } else {
             self.others = self.others.saturating_add(1);
         }
+    }
+
+    /// Reports whether there is room for a path, or it has its room already.
+    fn has_room_for(&self, place: &Path) -> bool {
+        let is_short = place.as_os_str().len() <= MAX_REMEMBERED_BYTES;
+        is_short && (self.remembered.len() < MAX_REMEMBERED || self.remembered.contains_key(place))
     }
 
     /// Makes room now and then: programs make repositories to remove them again.
@@ -182,7 +191,6 @@ impl Things {
             self.until_look -= 1;
             return;
         }
-        self.until_look = self.most;
         let met = &mut self.met;
         self.held.retain(|held| {
             let is_there = place_of(&held.thing) != Place::Gone;
@@ -191,6 +199,8 @@ impl Things {
             }
             is_there
         });
+        // As many come before the next look as it is to look at.
+        self.until_look = self.held.len();
     }
 }
 
@@ -270,6 +280,19 @@ mod tests {
         let came = Came::default();
         came.add(&Spot::of(&root.join("a")));
         assert_eq!(found(&came), (Vec::new(), Lost { places: vec![root.join("a")], others: 0 }));
+    }
+
+    /// As a test suite does with its repositories.
+    #[test]
+    fn many_that_are_made_and_removed_one_after_the_other_leave_nothing() {
+        let (_folder, root) = bed();
+        let came = Came::default();
+        for _ in 0..3 * MAX_HELD {
+            fs::create_dir(root.join("a")).expect("a folder");
+            came.add(&Spot::of(&root.join("a")));
+            fs::remove_dir(root.join("a")).expect("removes");
+        }
+        assert_eq!(found(&came), (Vec::new(), Lost::default()));
     }
 
     #[test]

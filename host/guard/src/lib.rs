@@ -34,7 +34,6 @@ mod repositories;
 mod sockets;
 mod unpacked;
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -199,13 +198,13 @@ impl Guard {
         }
         let (unpacked, unpacked_others) = Told::of(self.places.unpacked(), MAX_TOLD, MAX_TOLD_BYTES);
         let (found, others) = self.places.repositories();
-        let identities: HashMap<PathBuf, reach::Identity> = found.iter().cloned().collect();
-        let paths = found.into_iter().map(|(path, _)| path).collect();
+        let paths = found.iter().map(|(path, _)| path.clone()).collect();
         let (repositories, repositories_others) =
             Told::of((paths, others), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
         let repository = |path: RawPath| {
-            let identity = identities.get(path.as_path()).copied().unwrap_or_default();
-            Repository { path, identity }
+            let at = found.binary_search_by(|(known, _)| known.as_path().cmp(path.as_path()));
+            let identity = at.ok().and_then(|at| found.get(at)).map(|(_, identity)| *identity);
+            Repository { path, identity: identity.unwrap_or_default() }
         };
         let repositories = repositories.into_iter().map(repository).collect();
         Names {

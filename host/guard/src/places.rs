@@ -340,7 +340,7 @@ impl Places {
         self.unpacked.found(|path| self.inside(path))
     }
 
-    /// What is there now of what was made with the name of a repository.
+    /// Finds repositories, and what leads to one, that came and are there now.
     pub(super) fn repositories(&self) -> (Vec<(PathBuf, Identity)>, u32) {
         self.repositories.found()
     }

@@ -44,6 +44,8 @@ const OBEYED: [&str; 11] = [
     "worktrees",
     "modules",
 ];
+/// Those of them without which git takes a folder for none of its own.
+const ASKED_FOR: [&str; 4] = ["head", "objects", "refs", "commondir"];
 /// Those of them that are folders with more in them that git obeys.
 const OBEYED_FOLDERS: [&str; 4] = ["hooks", "info", "worktrees", "modules"];
 /// Names that stay where they are in a repository from before: without them git would look further up. Git itself
@@ -79,7 +81,7 @@ struct Known {
     complete: HashSet<u64>,
     /// The command made them. A repository that is in one counts only if it is the command's, too.
     own: HashSet<u64>,
-    /// The command made them git's: by the first of the names that git asks for, or as the file `.git`.
+    /// The command made them git's, by the first of the names that git asks for or by the name `.git`.
     own_repositories: HashSet<u64>,
 }
 
@@ -162,38 +164,51 @@ impl Repositories {
             return;
         }
         // Nothing becomes of what was a repository, which has rules.
-        let key = About::folder(&spot.folder).map(|about| key(&self.hasher, &about));
-        if key.is_ok_and(|key| self.known.borrow().complete.contains(&key)) {
+        let about = About::folder(&spot.folder);
+        let is_complete = |about: &About| self.known.borrow().complete.contains(&key(&self.hasher, about));
+        if about.as_ref().is_ok_and(is_complete) {
             return;
         }
         self.came.add_folder(&spot.folder);
         // What cannot be looked at stays somebody else's.
-        let _ = self.note_sign(spot, name, is_new);
+        if let Ok(about) = about
+            && SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(name))
+        {
+            let _ = self.note_sign(spot, &about, name, is_new);
+        }
     }
 
     /// A sign of git came to a folder.
     fn note_sign(
         &self,
         spot: &Spot,
+        about: &About,
         name: &str,
         is_new: impl Fn(Option<Duration>) -> bool,
     ) -> io::Result<()> {
-        let about = About::folder(&spot.folder)?;
-        let key = key(&self.hasher, &about);
-        let is_begun = self.known.borrow().begun.contains(&key);
+        let key = key(&self.hasher, about);
+        let (is_begun, is_own) = {
+            let known = self.known.borrow();
+            (known.begun.contains(&key), known.own.contains(&key))
+        };
+        let is_asked_for = ASKED_FOR.contains(&name);
+        if is_own && !is_asked_for {
+            return Ok(());
+        }
         let before = signs(&spot.folder, Some(name))?;
         // A folder that somebody else made meanwhile is not the command's, whatever is in it; nor is what somebody else
         // began to make a repository in one of the command's.
-        let is_own = self.known.borrow().own.contains(&key);
-        let now = signs(&spot.folder, None)?;
         let was_none = if is_own {
-            !before.are_begun() && now.are_begun()
+            !before.are_begun()
         } else {
             let is_of_git = || before.are_of_git(Path::new(&itself(&spot.folder)));
             !is_begun && !is_new(about.born) && !is_of_git()
         };
-        if was_none {
-            self.own_repository(&about);
+        if was_none && is_asked_for {
+            self.own_repository(about);
+        } else if was_none {
+            // Git would not take it for one of its own yet, so somebody else can still make it theirs.
+            self.own(about);
         }
         Ok(())
     }
@@ -322,7 +337,7 @@ impl Repositories {
     }
 
     fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(is_of_git(folder, None)? && !self.is_known(&About::folder(folder)?, || signs(folder, None))?)
+        Ok(!self.is_known(&About::folder(folder)?, || signs(folder, None))? && is_of_git(folder, None)?)
     }
 }
 
@@ -425,12 +440,14 @@ mod tests {
     /// `git init --bare` of a person, in an empty folder that the command made for it.
     #[test]
     fn a_repository_that_somebody_makes_in_a_folder_of_the_commands_is_theirs() {
-        for (name, first) in [("bare", "refs"), (".git", "refs"), ("late", "config")] {
+        for (name, first, is_new) in
+            [("bare", "", NEW), (".git", "", NEW), ("late", "config", NEW), ("persons", "config", OLD)]
+        {
             let (_folder, root, all) = bed();
-            folder(&root.join(name), Some(&all));
-            if first == "config" {
-                std::fs::write(root.join("late/config"), "").expect("a file");
-                all.made(&Spot::of(&root.join("late/config")), true, NEW);
+            folder(&root.join(name), (is_new(None)).then_some(&all));
+            if !first.is_empty() {
+                std::fs::write(root.join(name).join(first), "").expect("a file");
+                all.made(&Spot::of(&root.join(name).join(first)), true, is_new);
             }
             for sign in ["refs", "objects"] {
                 std::fs::create_dir(root.join(name).join(sign)).expect("a folder");

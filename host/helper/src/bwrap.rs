@@ -12,8 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open,
-    waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, waitpid,
 };
 use scorpiox_cell::wire::{CellSpec, CommandSpec, Cover, Fault, Network};
 use scorpiox_cell::{ETC, packet};
@@ -109,9 +108,6 @@ fn wait_for(child: Pid) -> io::Result<()> {
 /// `fds` are taken along, in their order.
 pub(super) fn enter(inside: &Inside, fds: &[BorrowedFd<'_>]) -> Fault {
     let enter = || {
-        // Commands get their own limit inside.
-        let most = rustix::process::getrlimit(Resource::Nofile).maximum;
-        rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?;
         // What it leaves behind is ended with it, as a group.
         let _ = rustix::process::setsid();
         let mut arguments = arguments(&inside.cell, &inside.order.covers)?;

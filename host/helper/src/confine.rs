@@ -72,6 +72,14 @@ pub(super) fn waiting_signals() -> Result<(), Fault> {
         .map_err(Fault::at("leaving timers for other programs"))
 }
 
+/// Lets this process open as many files as its user may: a supervisor holds some 500 of what came while its command runs.
+/// Commands get their own limit.
+pub(super) fn room_for_descriptors() -> Result<(), Fault> {
+    let most = rustix::process::getrlimit(Resource::Nofile).maximum;
+    rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })
+        .map_err(Fault::at("making room for descriptors"))
+}
+
 /// Sees to it that no program gets a capability by being started, neither root's nor those of a
 /// program's own. What this process has it keeps.
 pub(super) fn bounding() -> Result<(), Fault> {

@@ -81,6 +81,7 @@ fn serve(host: OwnedFd) -> Result<(), Fault> {
     std::fs::write("/proc/self/oom_score_adj", "1000")
         .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
     confine::waiting_signals()?;
+    confine::room_for_descriptors()?;
     let order = packet::receive_large::<Order>(host.as_fd()).map_err(Fault::at("reading the first order"))?;
     let Some((Order::Build(spec), _)) = order else { return Ok(()) };
     // In a process namespace of its own the rest happens in its first process.

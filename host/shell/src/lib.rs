@@ -37,11 +37,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
 use scorpiox_cell::{CommandSpec, Names, Network, Outcome, Repository, Running, Tier};
-use scorpiox_gitdirs::{User, starts_programs};
+use scorpiox_gitdirs::{Leads, User, starts_programs};
 use scorpiox_operator::{Operator, OperatorError, Site};
 use scorpiox_paths::Identity;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{DenySet, Places, Policy, Profile};
+use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
 
 pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
@@ -126,12 +126,12 @@ impl Started {
     /// What came of it, with those of the repositories that it made which start programs.
     fn judged(&self, mut outcome: Outcome) -> Outcome {
         if !outcome.names.repositories.is_empty() {
-            let user = User::of_process(self.home.as_deref());
+            let leads = Leads::of(&User::of_process(self.home.as_deref()));
             // Commands move nothing while it is looked at. What they put in its place before is something else.
             let unmoved = starts::begin(&self.own_home);
             outcome.names.repositories.retain(|Repository { path, identity }| {
                 let is_there = unmoved.is_ok() && identity_of(path.as_path()) == Some(*identity);
-                !is_there || starts_programs(path.as_path(), &user)
+                !is_there || starts_programs(path.as_path(), &leads)
             });
         }
         outcome
@@ -139,17 +139,19 @@ impl Started {
 
     /// Says that it has no network, if that is why it reached no host.
     fn why_offline(&self, offline: &Offline) -> Option<String> {
-        let is_off = self.cell.plan.spec.network == Network::Off;
+        let is_off = self.tier != Tier::None && self.cell.plan.spec.network == Network::Off;
         (is_off && offline.is_met()).then(|| {
             let Self { profile, network_rule, tier, .. } = self;
+            let off =
+                format!("network: off in profile {profile} ({network_rule}), so no host can be reached");
+            if profile == READONLY {
+                return format!("{off}; that profile, under which plans are made, never has one");
+            }
             let how = match tier {
-                Tier::T1 | Tier::T1b => "network = { mode = \"allowlist\", hosts = [\"example.com\"] }",
-                _ => "network = \"open\"",
+                Tier::T2 => "network = \"open\"",
+                _ => "network = { mode = \"allowlist\", hosts = [\"example.com\"] }",
             };
-            format!(
-                "network: off in profile {profile} ({network_rule}), so no host can be reached; the person can open it \
-                 with `{how}` in [shell.profile.{profile}] of policy.toml"
-            )
+            format!("{off}; the person can open it with `{how}` in [shell.profile.{profile}] of policy.toml")
         })
     }
 

@@ -111,10 +111,14 @@ impl View<'_> {
         self.follow_links(survey, special);
         // Before anything is closed for having too much in it: that leads elsewhere, too.
         Self::add_other_names(survey, special);
+        let kept = survey.kept();
         if Survey::may_be_closed_by_commands(&special.unseen()) {
-            survey.kept().recall(special);
+            kept.recall(special);
         }
-        survey.keep(special.kept());
+        // From one command to the next there is seldom another rule.
+        if !special.are_kept(&kept) {
+            survey.keep(special.kept());
+        }
         special.bound(self.bounds.rules)
     }
 

@@ -26,7 +26,7 @@ use scorpiox_policy::{DeniedBelow, DenySet};
 use super::area::Area;
 use super::protect::Kept;
 use folder::Folder;
-use linked::{Follow, Linked, Links};
+use linked::{Follow, Linked, Links, MAX_ENTRIES};
 pub(super) use links::OtherNames;
 use roots::{Modes, is_of_user};
 use walk::{UNREADABLE, Walk, Walked};
@@ -48,6 +48,7 @@ pub(crate) struct Survey {
     /// Its globs that hold because of the folders that lead there, since the first look.
     denied_below: OnceLock<DeniedBelow>,
     most_folders: usize,
+    most_entries: usize,
     memory: Mutex<Memory>,
     /// The rules of the last look.
     kept: Mutex<Arc<Kept>>,
@@ -166,6 +167,7 @@ impl Survey {
             deny,
             denied_below: OnceLock::new(),
             most_folders: MAX_FOLDERS,
+            most_entries: MAX_ENTRIES,
             memory: Mutex::default(),
             kept: Mutex::default(),
         }
@@ -200,19 +202,27 @@ impl Survey {
         if changed {
             memory.links = Links::of(memory.folders.values(), below);
         }
-        let follow = Follow { deny: &self.deny, below, roots: &self.roots };
-        let linked = memory.links.follow(&follow)?;
+        let (deny, roots, most_entries) = (&self.deny, &self.roots, self.most_entries);
+        let follow = Follow { deny, below, roots, most_entries };
+        let linked = match memory.links.follow(&follow) {
+            Ok(linked) => linked,
+            Err(error) => {
+                // All is read again, since what was found does not know of it yet.
+                memory.folders.clear();
+                return Err(error);
+            }
+        };
         unseen.extend_from_slice(&linked.unseen);
         if changed || memory.found.unseen != unseen || memory.linked != linked {
             memory.linked = linked;
             memory.found = Arc::new(memory.find(unseen));
         }
-        if !std::mem::replace(&mut memory.has_looked, true)
+        if !memory.has_looked
             && let Some(closed) = self.closed_before(&memory.found.unseen)
         {
-            memory.has_looked = false;
             return Err(SurveyError::Closed(closed));
         }
+        memory.has_looked = true;
         Ok(Look { found: Arc::clone(&memory.found), reopened })
     }
 

@@ -118,6 +118,12 @@ impl Special {
         &self.hidden
     }
 
+    /// Reports whether all rules are those that were kept.
+    pub(super) fn are_kept(&self, kept: &Kept) -> bool {
+        let Kept { hidden, frozen, absent, pinned } = kept;
+        (&self.hidden, &self.frozen, &self.absent, &self.pinned) == (hidden, frozen, absent, pinned)
+    }
+
     /// All rules, as they are.
     pub(super) fn kept(&self) -> Kept {
         let Self { hidden, frozen, absent, pinned, .. } = self;

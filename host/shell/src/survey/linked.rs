@@ -15,7 +15,7 @@ use super::{SurveyError, Unseen};
 
 /// Most entries of folders that are looked at for what is denied by links: about a second. Each is looked at once for the
 /// same globs, so that it takes as many to reach it.
-const MAX_ENTRIES: usize = 200_000;
+pub(super) const MAX_ENTRIES: usize = 200_000;
 
 /// Links that count for what they lead to.
 #[derive(Debug, Default)]
@@ -41,6 +41,8 @@ pub(super) struct Follow<'a> {
     pub deny: &'a DenySet,
     pub below: &'a DeniedBelow,
     pub roots: &'a [PathBuf],
+    /// Most entries that are looked at.
+    pub most_entries: usize,
 }
 
 impl Links {
@@ -66,7 +68,8 @@ impl Links {
                 links.extend(trail.links);
             }
         }
-        let mut walk = Walk { follow, left: MAX_ENTRIES, seen: HashSet::new(), found: Linked::default() };
+        let mut walk =
+            Walk { follow, left: follow.most_entries, seen: HashSet::new(), found: Linked::default() };
         for link in &self.denying {
             walk.through(link)?;
         }
@@ -109,7 +112,11 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            for entry in entries.flatten() {
+            for entry in entries {
+                let Ok(entry) = entry else {
+                    self.leave(real, "could not be looked at", link)?;
+                    break;
+                };
                 if self.left == 0 {
                     self.leave(real, "has more in it that links lead to than is looked at", link)?;
                     break;

@@ -212,3 +212,31 @@ fn what_is_denied_by_the_names_of_folders_is_found_where_links_lead() {
     let expected = ["c2/a.key", "c2/prod.key", "d/e/f/g/y.pem", "d/e/f/x.pem", "d/x.txt"];
     assert_eq!(denied(), expected.map(|name| bed.at(name)));
 }
+
+/// What a link leads to is elsewhere, so that nothing in the folder itself changes when it can be looked at again.
+#[cfg(unix)]
+#[test]
+fn a_look_that_fails_because_of_a_link_is_made_anew() {
+    let bed = Bed::new();
+    bed.put("w/.env", "");
+    bed.link("..", "w/certs");
+    for number in 0..40 {
+        bed.put(format!("many/{number}"), "");
+        bed.put(format!("{number}"), "");
+    }
+    let root = bed.at("w");
+    let rules = ["**/.env", "certs/*.pem"].map(|glob| {
+        scorpiox_policy::DenyRule::parse(glob, scorpiox_policy::Source::Builtin).expect("a glob")
+    });
+    let places = Places::standard(root.clone(), None, Path::new("/own"));
+    let deny = DenySet::new(&rules, std::slice::from_ref(&root), &places);
+    let survey = Survey { most_entries: 20, ..Survey::new(&[Area { path: root, write: true }], deny) };
+    // Folders that are younger than a step of the clock are read again.
+    let until = std::time::Instant::now() + std::time::Duration::from_millis(100);
+    while std::time::Instant::now() < until {
+        let error = survey.look().expect_err("more than is looked at").to_string();
+        assert!(error.contains("w/certs"), "{error}");
+    }
+    (0..40).for_each(|number| fs::remove_file(bed.at(number.to_string())).expect("removes"));
+    assert_eq!(survey.look().expect("looks").found.denied, [bed.at("w/.env")]);
+}

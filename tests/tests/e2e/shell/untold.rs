@@ -108,14 +108,17 @@ while not os.path.exists('stop'):
     for a, b in pairs + [(b, a) for a, b in pairs]:
         try:
             os.rename(a, b)
+            open('renamed', 'w').close()
         except OSError:
             pass";
         let task = background(server, &format!("python3 -c \"{rename}\""));
         for round in 0..5 {
             let ran =
                 bash(server, &format!("{} && mv w{round} lib{round}", repository(&format!("w{round}"))));
-            assert!(ran.text.contains("new: "), "{round}: {}", ran.text);
+            let is_named = ["lib", "lob"].iter().any(|name| ran.text.contains(&format!("/{name}{round}/.git")));
+            assert!(ran.text.contains("new: ") && is_named, "{round}: {}", ran.text);
         }
+        wait_for(&program.workspace().join("renamed"));
         program.put("workspace/stop", "");
         read_until(server, task, "exited");
     });
