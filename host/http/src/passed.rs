@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 8 * MAX_BYTES;
 /// Bytes that a message counts as at least: it is a row, an entry of its index, and a notification.
 const LEAST_BYTES: usize = 1024;
 const WINDOW: Duration = Duration::from_mins(1);
-const CANCEL: &str = "notifications/cancelled";
+pub(crate) const CANCEL: &str = "notifications/cancelled";
 
 /// The messages that each principal had passed on lately.
 #[derive(Debug, Default)]
@@ -92,11 +92,15 @@ pub(crate) async fn pass_on(
             std::str::from_utf8(body).into_iter().collect()
         }
         Ok(Incoming::Batch(batch)) => {
-            let members = batch.0.iter().map(|member| member.get());
+            let mut members = Vec::new();
+            for member in batch.0.iter().map(|member| member.get()) {
+                if Message::parse(member).is_ok_and(|read| concerns_others(&read))
+                    && !cancelled_here(endpoint, caller, headers, member)
+                {
+                    members.push(member);
+                }
+            }
             members
-                .filter(|member| Message::parse(member).is_ok_and(|read| concerns_others(&read)))
-                .filter(|member| !is_done_here(endpoint, caller, headers, member))
-                .collect()
         }
         _ => return Ok(()),
     };
@@ -125,8 +129,14 @@ pub(crate) async fn pass_on(
     Ok(())
 }
 
-/// Cancels the call that a message is to stop, where that runs here: neither the database nor other servers are asked for it.
-pub(crate) fn is_done_here(endpoint: &Endpoint, caller: &Caller, headers: &HeaderMap, message: &str) -> bool {
+/// Cancels the call that a message is to stop, where that runs here, and reports whether it did: neither the database nor other
+/// servers are asked for it.
+pub(crate) fn cancelled_here(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    headers: &HeaderMap,
+    message: &str,
+) -> bool {
     let params = match Message::parse(message) {
         Ok(Message::Notification { method, params }) if method == CANCEL => params,
         _ => return false,

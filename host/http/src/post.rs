@@ -242,8 +242,9 @@ async fn legacy_answer(
     }
     // Before it is looked up whether the session has ended: that asks the database, which may be away.
     if claims.kind == claims::Kind::Notification
+        && claims.method == passed::CANCEL
         && std::str::from_utf8(&body.bytes)
-            .is_ok_and(|message| passed::is_done_here(endpoint, caller, headers, message))
+            .is_ok_and(|message| passed::cancelled_here(endpoint, caller, headers, message))
     {
         return answer::empty(StatusCode::ACCEPTED);
     }

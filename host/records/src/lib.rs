@@ -129,20 +129,16 @@ impl Records {
         Recording::new(self, client, Subject::Tool { tool, arguments }, uses)
     }
 
-    /// A call that names no tool that there is, or cannot be read, under the name that its line has: see [`Self::shown`].
+    /// A call that names no tool that there is, or cannot be read.
     pub fn begin_unknown<'a>(
         &'a self,
         client: Option<Arc<ClientName>>,
-        shown: &'a str,
+        name: &str,
         arguments: Option<&'a str>,
         uses: &Uses,
     ) -> Recording<'a> {
-        Recording::new(self, client, Subject::Unknown { name: shown, arguments }, uses)
-    }
-
-    /// Returns the name that the line of a call has which names no tool that there is.
-    pub fn shown(name: &str) -> String {
-        line::clean(name, MAX_TOOL_BYTES)
+        let name = line::clean(name, MAX_TOOL_BYTES);
+        Recording::new(self, client, Subject::Unknown { name, arguments }, uses)
     }
 
     /// A request that calls no tool, and is recorded by its method.

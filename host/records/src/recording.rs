@@ -20,18 +20,17 @@ use scorpiox_runtime::PluginIdentity;
 use scorpiox_tools::{Kind, Tool};
 
 /// What a line is about.
-#[derive(Clone, Copy)]
 pub(super) enum Subject<'a> {
     /// A call of a tool, with these arguments.
     Tool { tool: &'a Tool, arguments: &'a str },
-    /// A call that names no tool that there is, with its arguments where they are an object.
-    Unknown { name: &'a str, arguments: Option<&'a str> },
+    /// A call that names no tool that there is, under the name that its line has, with its arguments where they are an object.
+    Unknown { name: String, arguments: Option<&'a str> },
     /// A request of this method.
     Method(&'static str),
 }
 
 impl<'a> Subject<'a> {
-    fn name(self) -> &'a str {
+    fn name(&self) -> &str {
         match self {
             Self::Tool { tool, .. } => &tool.name,
             Self::Unknown { name, .. } => name,
@@ -39,7 +38,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn kind(self) -> watcher::Kind {
+    fn kind(&self) -> watcher::Kind {
         match self {
             Self::Tool { .. } => watcher::Kind::Call,
             Self::Unknown { .. } => watcher::Kind::Unknown,
@@ -47,10 +46,10 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn arguments(self) -> Option<&'a str> {
+    fn arguments(&self) -> Option<&'a str> {
         match self {
             Self::Tool { arguments, .. } => Some(arguments),
-            Self::Unknown { arguments, .. } => arguments,
+            Self::Unknown { arguments, .. } => *arguments,
             Self::Method(_) => None,
         }
     }
@@ -183,7 +182,7 @@ impl<'a> Recording<'a> {
             kind: self.subject.kind(),
             name: tool,
             client: self.client.as_deref(),
-            component: component(self.subject).and_then(Component::id),
+            component: component(&self.subject).and_then(Component::id),
             uses: &self.uses,
             time: self.time,
             duration,
@@ -196,7 +195,7 @@ impl<'a> Recording<'a> {
             origin: &audit.origin,
             client: self.client.as_deref(),
             tool,
-            component: component(self.subject),
+            component: component(&self.subject),
             uses: &self.uses,
             duration,
             outcome,
@@ -354,8 +353,8 @@ fn refusal(what: &'static str, error: &dyn Display) -> CallError {
 }
 
 /// The component that runs: of those of others the plugin, of the program's own the beginning of its hash.
-fn component(subject: Subject<'_>) -> Option<Component<'_>> {
-    let tool = match subject {
+fn component<'a>(subject: &Subject<'a>) -> Option<Component<'a>> {
+    let tool = match *subject {
         Subject::Tool { tool, .. } => tool,
         Subject::Unknown { .. } => return None,
         Subject::Method(_) => return Some(Component::BuiltIn(BUILT_IN)),

@@ -21,7 +21,7 @@ use super::request::{CALL, Request};
 use super::scope::{self, Answer, Scope};
 use super::session::{Audience, Session};
 use super::skill_component;
-use scorpiox_records::{CallError, NO_POLICY, NOT_APPROVED, Recording, Records};
+use scorpiox_records::{CallError, NO_POLICY, NOT_APPROVED, Recording};
 
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::params::Text;
@@ -98,8 +98,7 @@ pub(crate) fn call(scope: &Scope<'_>) -> Answer {
 
 /// Refuses a call of what is no tool, or none for this client.
 fn absent(scope: &Scope<'_>, name: &str, arguments: Option<&str>, over_limit: Option<Exceeded>) -> RpcError {
-    let (shown, uses) = (Records::shown(name), Uses::default());
-    let recording = scope.session.begin_unknown(scope.request, &shown, arguments, &uses);
+    let recording = scope.session.begin_unknown(scope.request, name, arguments, &Uses::default());
     if let Some(exceeded) = over_limit {
         return exceeded.answer(recording, name, scope.reply);
     }
@@ -149,8 +148,7 @@ pub(crate) fn record_unrun(session: &Session, request: &Request<'_>, outcome: Ou
     if let Some(tool) = scope::tool(&session.workspace, request, name) {
         drop(session.begin_call(request, &tool, given.as_deref().unwrap_or("{}"), &uses).finish(outcome));
     } else {
-        let shown = Records::shown(name);
-        let recording = session.begin_unknown(request, &shown, given.as_deref(), &uses);
+        let recording = session.begin_unknown(request, name, given.as_deref(), &uses);
         drop(Absence::of(session, request, name).record(recording, name, None));
     }
 }

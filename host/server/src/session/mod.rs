@@ -30,7 +30,7 @@ pub use facts::Facts;
 use names::Names;
 use scorpiox_capabilities::setup::SessionId;
 use scorpiox_exchange::watched::Watched;
-use scorpiox_records::{Recording, Records};
+use scorpiox_records::Recording;
 use scorpiox_runtime::{Beat, Ticker};
 use scorpiox_seal::Seal;
 use scorpiox_tools::Tool;
@@ -178,11 +178,11 @@ impl Session {
     pub(crate) fn begin_unknown<'a>(
         &'a self,
         request: &Request<'_>,
-        shown: &'a str,
+        name: &str,
         arguments: Option<&'a str>,
         uses: &Uses,
     ) -> Recording<'a> {
-        self.workspace.records.begin_unknown(self.client_name(request), shown, arguments, uses)
+        self.workspace.records.begin_unknown(self.client_name(request), name, arguments, uses)
     }
 
     /// Records a call that is refused: it names no tool that there is, or cannot be read.
@@ -196,16 +196,14 @@ impl Session {
     ) {
         let client = request.and_then(|request| self.client_name(request));
         // Nobody waits for how it went.
-        let shown = Records::shown(name);
-        let _ =
-            self.workspace.records.begin_unknown(client, &shown, arguments, uses).refuse(why, None, |_| ());
+        let _ = self.workspace.records.begin_unknown(client, name, arguments, uses).refuse(why, None, |_| ());
     }
 
     /// Records a call that its transport refuses: nothing of it but the name is looked at.
     pub fn refuse_unread(&self, name: Option<&str>) {
         let uses = Uses::default();
-        let shown = Records::shown(name.unwrap_or(CALL));
-        let recording = self.workspace.records.begin_unknown(self.names.known(), &shown, None, &uses);
+        let name = name.unwrap_or(CALL);
+        let recording = self.workspace.records.begin_unknown(self.names.known(), name, None, &uses);
         let _ = recording.refuse(INVALID, None, |_| ());
     }
 
