@@ -134,10 +134,13 @@ impl Meter {
         // Between the look and this other calls may have begun: what is taken here is looked at once more, under its lock.
         let mut admitted = Admitted::default();
         let mut minutes = Minutes::default();
-        for limit in &limits {
-            limit
-                .take(&who, tool, now, self, &mut admitted, &mut minutes)
-                .map_err(|reached| limit.exceeded(principal, &reached, self.reaches_store()))?;
+        let refused = limits.iter().find_map(|limit| {
+            limit.take(&who, tool, now, self, &mut admitted, &mut minutes).err().map(|why| (limit, why))
+        });
+        if let Some((limit, reached)) = refused {
+            // A store that is slow to answer keeps no place from other calls.
+            drop((admitted, minutes));
+            return Err(limit.exceeded(principal, &reached, self.reaches_store()));
         }
         minutes.is_kept = true;
         Ok(admitted)
@@ -338,8 +341,11 @@ impl Watcher for Meter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{OnceLock, Weak};
+
+    use scorpiox_executor::Cancel;
     use scorpiox_rules::{Source, Sourced};
-    use scorpiox_store::MemoryStore;
+    use scorpiox_store::{Changes, MemoryStore, Mode, Store, StoreError, Transaction};
 
     use super::*;
 
@@ -401,6 +407,74 @@ mod tests {
             exceeded.why.starts_with("it is not known what user99 used today, which [limits.all]"),
             "{exceeded:?}"
         );
+        meter.end();
+    }
+
+    /// A store that looks at the meter whenever it is asked whether it is there.
+    #[derive(Debug)]
+    struct Watched {
+        store: MemoryStore,
+        meter: Arc<OnceLock<Weak<Meter>>>,
+        in_flight: Arc<Mutex<Vec<u32>>>,
+    }
+
+    impl Store for Watched {
+        fn location(&self) -> String {
+            self.store.location()
+        }
+
+        fn exists(&self) -> bool {
+            self.store.exists()
+        }
+
+        fn is_absent(&self) -> Result<bool, StoreError> {
+            self.store.is_absent()
+        }
+
+        fn begin(
+            &self,
+            mode: Mode,
+            cancel: &Cancel,
+            on_wait: &mut dyn FnMut(),
+        ) -> Result<Box<dyn Transaction>, StoreError> {
+            self.store.begin(mode, cancel, on_wait)
+        }
+
+        fn try_begin(&self, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
+            self.store.try_begin(mode)
+        }
+
+        fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
+            if let Some(meter) = self.meter.get().and_then(Weak::upgrade) {
+                let in_flight = meter.rules[0].in_flight.lock().values().sum();
+                self.in_flight.lock().push(in_flight);
+            }
+            self.store.changes()
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_refused_holds_no_place_while_the_store_is_asked() {
+        let mut rule = LimitRule::none(Source::Builtin);
+        rule.in_flight = Some(Sourced::builtin(5));
+        rule.calls_per_day = Some(Sourced::builtin(1));
+        let policy = LimitsPolicy { rules: [("all".to_owned(), rule)].into(), outer: None };
+        let (of, in_flight) = (Arc::new(OnceLock::new()), Arc::new(Mutex::new(Vec::new())));
+        let store = MemoryStore::default();
+        let ledger = Ledger::new(Arc::new(Watched {
+            store,
+            meter: Arc::clone(&of),
+            in_flight: Arc::clone(&in_flight),
+        }));
+        ledger.settle(true).unwrap();
+        let meter = Meter::start(&policy, ledger).unwrap();
+        of.set(Arc::downgrade(&meter)).unwrap();
+        let ann = Principal::named("ann");
+        let admitted = meter.admit(&ann, "Bash", None).unwrap();
+        // The day's only call is known to be taken when the place in flight is.
+        assert!(meter.admit(&ann, "Bash", None).err().unwrap().why.contains("has no call left of 1 a day"));
+        assert_eq!(*in_flight.lock(), [1], "the call that runs");
+        drop(admitted);
         meter.end();
     }
 
