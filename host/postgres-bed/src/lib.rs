@@ -3,6 +3,9 @@
 #![allow(clippy::expect_used, clippy::missing_panics_doc, clippy::panic)] // a test without its server fails
 #![allow(clippy::disallowed_methods)] // no part of the product
 
+pub mod pooler;
+pub mod proxy;
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt as _, chown};

@@ -4,8 +4,8 @@
 //! PostgreSQL's own count, and a connection sends nothing outside of one: a pooler gives each transaction another connection, where
 //! nobody set anything.
 
-/// The time for which a migration waits for each of its locks, as SQL says it. Another migration takes a second; any role that may
-/// connect can take the same locks and keep them.
+/// The time for which a migration waits for another one, and again for its tables, as SQL says it. Another migration takes a second;
+/// any role that may connect can take the same locks and keep them.
 macro_rules! lock_time {
     () => {
         "10s"

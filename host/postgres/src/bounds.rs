@@ -17,3 +17,5 @@ pub(crate) const MOST_SECRET: i32 = 1024;
 pub(crate) const MOST_MARK: i32 = 64;
 /// All texts of rows that are read at once.
 pub(crate) const MOST_AT_ONCE: i64 = 8 * 1024 * 1024;
+/// Rows that are read at once: those of one answer are all in memory.
+pub(crate) const MOST_ROWS: i64 = 256;

@@ -12,11 +12,13 @@ use scorpiox_executor::threads;
 use scorpiox_store::StoreError;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use crate::address::{Address, Encryption};
 use crate::begin::Begin;
+use crate::ear::Bells;
 use crate::error::store_error;
 use crate::line::{Line, Reactor, carried};
 use crate::mark::{Mark, mark};
@@ -67,6 +69,8 @@ pub(crate) struct Connection {
     has_begun: bool,
     /// The time for which the present user waits for an answer.
     pub(crate) answer_time: Duration,
+    /// The code of the last error that the database reported.
+    pub(crate) reported: Option<SqlState>,
     /// Tells it from all others that there ever were: no other connection writes the row of its commits.
     pub(crate) id: Mark,
     /// The commits that were made over it.
@@ -83,11 +87,12 @@ pub(crate) struct Commits {
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects. Its notifications ring the bells.
     pub(crate) fn open(
         address: &Address,
         location: &Arc<str>,
         answer_time: Duration,
+        bells: Option<&Arc<Bells>>,
     ) -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -102,12 +107,12 @@ impl Connection {
                 Ok(match &address.encryption {
                     Encryption::None => {
                         let (client, messages) = config.connect(NoTls).await.map_err(|error| told(&error))?;
-                        (client, carried(messages))
+                        (client, carried(messages, bells.cloned()))
                     }
                     Encryption::Verified(authorities) => {
                         let tls = tls::connector(authorities.as_deref())?;
                         let (client, messages) = config.connect(tls).await.map_err(|error| told(&error))?;
-                        (client, carried(messages))
+                        (client, carried(messages, bells.cloned()))
                     }
                 })
             };
@@ -126,9 +131,15 @@ impl Connection {
             is_broken: false,
             has_begun: false,
             answer_time,
+            reported: None,
             id,
             commits: Commits::default(),
         })
+    }
+
+    /// Carries messages until this is done, or for so long.
+    pub(crate) fn carry(&mut self, work: impl Future<Output = ()>, at_most: Duration) {
+        self.line.wait(work, at_most);
     }
 
     /// Whether the other side has hung up, as far as that is known without asking it.
@@ -308,7 +319,10 @@ impl Connection {
         answer.map_err(|failure| {
             self.is_broken |= self.client.is_closed();
             let error = match failure {
-                Failure::Database(error) => store_error(&error, &self.location),
+                Failure::Database(error) => {
+                    self.reported = error.code().cloned();
+                    store_error(&error, &self.location)
+                }
                 Failure::Refused(error) => error,
             };
             self.is_broken |= matches!(error, StoreError::Unreachable(_));

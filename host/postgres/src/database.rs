@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::{NoName, StoreError, WorkspaceName};
+use tokio_postgres::Row;
 
 use crate::address::Address;
 use crate::begin::Begin;
+use crate::bounds::{MOST_MARK, MOST_RELAYED, MOST_ROWS, MOST_SECRET};
+use crate::connection::Connection;
 use crate::format;
 use crate::mark::{Mark, mark};
 use crate::notices::Notices;
@@ -162,12 +165,50 @@ impl Database {
              ) AS e ON e.workspace = u.workspace AND e.namespace = u.namespace
              JOIN scorpiox_code.workspace AS w ON w.id = coalesce(u.workspace, e.workspace)
              WHERE coalesce(u.bytes, 0) <> coalesce(e.bytes, 0) ORDER BY 1, 2";
-        let rows = lease.look(|connection| connection.rows(sql, &[]))?;
+        let rows = lease.look(|connection| {
+            format::send_check(connection)?;
+            connection.rows(sql, &[])
+        })?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect())
     }
 
+    /// Rows that are longer than this program makes them, beside what tools keep: a sentence for each, of a bounded number.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and of reading.
+    pub fn oversized(&self) -> Result<Vec<String>, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        let sql = "SELECT what, left(name, 100), bytes, most FROM (
+                 SELECT 'the secret' AS what, name, octet_length(value) AS bytes, $1::integer AS most
+                 FROM scorpiox_code.secret
+                 UNION ALL SELECT 'the mark of the workspace', name, octet_length(mark), $2::integer
+                 FROM scorpiox_code.workspace
+                 UNION ALL SELECT 'the mark of a message of the workspace', w.name, octet_length(m.mark), $2::integer
+                 FROM scorpiox_code.message AS m JOIN scorpiox_code.workspace AS w ON w.id = m.workspace
+                 UNION ALL SELECT 'the mark of a text between servers of', since::text, octet_length(mark), $2::integer
+                 FROM scorpiox_code.relay
+                 UNION ALL SELECT 'a text between servers of', since::text, octet_length(content), $3::integer
+                 FROM scorpiox_code.relay
+             ) AS every WHERE bytes > most ORDER BY what, name LIMIT $4";
+        let rows = lease.look(|connection| {
+            format::send_check(connection)?;
+            connection.rows(sql, &[&MOST_SECRET, &MOST_MARK, &MOST_RELAYED, &MOST_ROWS])
+        })?;
+        let sentence = |row: &Row| {
+            let (what, name): (&str, &str) = (row.get(0), row.get(1));
+            let (bytes, most): (i32, i32) = (row.get(2), row.get(3));
+            format!("{what} {name:?} has {bytes} bytes, more than {most}")
+        };
+        let mut all: Vec<_> = rows.iter().map(sentence).collect();
+        if i64::try_from(all.len()).is_ok_and(|count| count >= MOST_ROWS) {
+            all.push(format!("perhaps there are more rows that are too long than these {MOST_ROWS}"));
+        }
+        Ok(all)
+    }
+
     /// Makes sure, once, that the tables are what this program knows.
-    pub(crate) fn ready(&self, lease: &mut Lease) -> Result<(), StoreError> {
+    pub(crate) fn ready(&self, connection: &mut Connection) -> Result<(), StoreError> {
         if self.is_ready.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -175,10 +216,10 @@ impl Database {
         if self.is_ready.load(Ordering::Acquire) {
             return Ok(());
         }
-        match lease.look(format::found)? {
+        match connection.look(format::found)? {
             Some(format::FORMAT) => {}
             _ if self.options.migrates => {
-                format::migrate(lease, &self.pool.location)?;
+                format::migrate(connection, &self.pool.location)?;
             }
             found => return Err(format::refusal(found, &self.pool.location)),
         }

@@ -1,12 +1,14 @@
 //! The tables, how they came to be what they are, and who may use them.
 
+use std::mem;
 use std::sync::Arc;
 
 use scorpiox_store::StoreError;
+use tokio_postgres::error::SqlState;
 
 use crate::begin::{Begin, LOCK_TIME};
-use crate::connection::Connection;
-use crate::holders;
+use crate::connection::{ANSWER_TIME, Connection};
+use crate::holders::{self, ALONE};
 
 /// The format that this program reads and writes.
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // there are few
@@ -95,10 +97,13 @@ const MIGRATIONS: [&str; 3] = [
 const REVOKE: &str = "REVOKE ALL ON SCHEMA scorpiox_code FROM PUBLIC;
      REVOKE ALL ON ALL TABLES IN SCHEMA scorpiox_code FROM PUBLIC";
 
-/// Keeps all transactions out that write, and waits for those that do. Who reads first and writes then is kept out by the
-/// new version of each workspace.
-const KEEP_OUT: &str = "LOCK TABLE scorpiox_code.workspace IN EXCLUSIVE MODE;
-     UPDATE scorpiox_code.workspace SET version = version + 1";
+/// All tables, in the order in which servers lock them: each transaction of theirs begins with the format, so that whoever has its
+/// lock meets none of them on the way to the others.
+const TABLES: [&str; 10] =
+    ["format", "workspace", "entry", "usage", "timer", "message", "secret", "ended", "commit_mark", "relay"];
+
+/// Keeps transactions out whose snapshot is of before: they read first, and write then.
+const KEEP_OUT: &str = "UPDATE scorpiox_code.workspace SET version = version + 1";
 
 /// The format of the tables; none where there are none.
 pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreError> {
@@ -115,13 +120,37 @@ pub(crate) fn found(connection: &mut Connection) -> Result<Option<i32>, StoreErr
     Ok(row.and_then(|row| row.get(0)))
 }
 
-/// Of several programs that migrate at once the others find it done.
-const ALONE: &str = "SELECT pg_advisory_xact_lock(7022359318401230435)";
-
-/// Brings the tables to this program's format; whether that was to be done.
+/// Brings the tables to this program's format; whether that was to be done. The connection may be of somebody who waits for shorter
+/// answers.
 pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<bool, StoreError> {
-    let migrated = connection.write(Begin::Migrate, |connection| {
-        connection.run(ALONE)?;
+    let answer_time = mem::replace(&mut connection.answer_time, ANSWER_TIME);
+    connection.reported = None;
+    let migrated = match migrate_once(connection, location) {
+        Err(error) => Err(refused(connection, location, error)),
+        migrated => migrated,
+    };
+    connection.answer_time = answer_time;
+    migrated
+}
+
+/// Returns why a migration failed, with those who kept it from its locks.
+fn refused(connection: &mut Connection, location: &str, error: StoreError) -> StoreError {
+    match (&error, connection.reported.take()) {
+        (StoreError::Conflict, Some(SqlState::T_R_DEADLOCK_DETECTED)) => StoreError::Other(format!(
+            "{location}: the migration and another transaction waited for each other's locks, and PostgreSQL ended the migration; \
+             nothing changed; run `scorpiox-code store migrate` again"
+        )),
+        (StoreError::Conflict, _) => holders::refusal(connection, location, LOCK_TIME),
+        _ => error,
+    }
+}
+
+fn migrate_once(connection: &mut Connection, location: &str) -> Result<bool, StoreError> {
+    connection.write(Begin::Migrate, |connection| {
+        // Of several programs that migrate at once the others find it done.
+        lock(connection, |connection| {
+            connection.change("SELECT pg_advisory_xact_lock($1)", &[&ALONE]).map(drop)
+        })?;
         let found = found(connection)?;
         if found == Some(FORMAT) {
             return Ok(false);
@@ -136,6 +165,7 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
                  CREATE TABLE scorpiox_code.format (format integer NOT NULL, since timestamptz NOT NULL DEFAULT now())",
             )?;
         } else {
+            lock_tables(connection)?;
             connection.run(KEEP_OUT)?;
         }
         let writers = writers(connection)?;
@@ -150,11 +180,36 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<boo
             ))?;
         }
         Ok(true)
-    });
-    match migrated {
-        Err(StoreError::Conflict) => Err(holders::refusal(connection, location, LOCK_TIME)),
-        migrated => migrated,
-    }
+    })
+}
+
+/// Takes locks, for which it waits no longer than [`LOCK_TIME`] in all.
+fn lock(
+    connection: &mut Connection,
+    take: impl FnOnce(&mut Connection) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    connection.run(&format!("SET LOCAL statement_timeout = '{LOCK_TIME}'"))?;
+    take(connection).map_err(|error| match connection.reported {
+        Some(SqlState::QUERY_CANCELED) => StoreError::Conflict,
+        _ => error,
+    })?;
+    connection.run("SET LOCAL statement_timeout TO DEFAULT")
+}
+
+/// Keeps all transactions out of all tables, and waits for those that use one.
+fn lock_tables(connection: &mut Connection) -> Result<(), StoreError> {
+    let rows = connection.rows(
+        "SELECT c.relname::text FROM pg_catalog.pg_class AS c
+         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'scorpiox_code' AND c.relkind = 'r'",
+        &[],
+    )?;
+    let there: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let tables = TABLES.iter().filter(|table| there.iter().any(|there| there == *table));
+    let tables: Vec<_> = tables.map(|table| format!("scorpiox_code.{table}")).collect();
+    lock(connection, |connection| {
+        connection.run(&format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", tables.join(", ")))
+    })
 }
 
 /// Roles that may do all that a server does with each of the tables, as SQL names them: they get the same rights on new

@@ -4,6 +4,8 @@ use scorpiox_store::StoreError;
 
 use crate::connection::Connection;
 
+/// The number of the lock that a migration holds, so that there is one at a time.
+pub(crate) const ALONE: i64 = 7_022_359_318_401_230_435;
 /// Most connections that a message names.
 const MOST_NAMED: usize = 5;
 
@@ -15,7 +17,7 @@ pub(crate) fn refusal(connection: &mut Connection, location: &str, within: &str)
              AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
              AND (
                  l.locktype = 'advisory' AND l.objsubid = 1
-                     AND (l.classid::bigint << 32) | l.objid::bigint = 7022359318401230435
+                     AND (l.classid::bigint << 32) | l.objid::bigint = $1
                  OR l.relation IN (
                      SELECT c.oid FROM pg_catalog.pg_class AS c
                      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -23,7 +25,7 @@ pub(crate) fn refusal(connection: &mut Connection, location: &str, within: &str)
                  )
              )
          GROUP BY 1, 2, 3 ORDER BY 1 LIMIT 100";
-    let found = connection.look(|connection| connection.rows(sql, &[]));
+    let found = connection.look(|connection| connection.rows(sql, &[&ALONE]));
     let holders: Vec<_> = match found {
         Ok(rows) => rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),
         Err(error) => return error,

@@ -25,6 +25,7 @@ mod connection;
 mod damage;
 mod database;
 mod doubt;
+mod ear;
 mod error;
 mod forget;
 mod format;

@@ -2,13 +2,17 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use scorpiox_executor::threads;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
-use tokio_postgres::Error;
+use tokio_postgres::{AsyncMessage, Connection};
+
+use crate::ear::Bells;
 
 /// The task that carries messages to and fro, while somebody waits.
 pub(crate) struct Line {
@@ -35,13 +39,36 @@ impl Drop for Reactor {
     }
 }
 
-/// A connection's messages. How it ended is what the answers say that did not come.
-pub(crate) fn carried(
-    messages: impl Future<Output = Result<(), Error>> + Send + 'static,
-) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+/// Carries messages of a connection, and rings the bells of its notifications where somebody listens. How it ended is what the
+/// answers say that did not come.
+pub(crate) fn carried<S, T>(
+    mut connection: Connection<S, T>,
+    bells: Option<Arc<Bells>>,
+) -> Pin<Box<dyn Future<Output = ()> + Send>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     Box::pin(async move {
-        if let Err(error) = messages.await {
-            tracing::debug!("a connection to the database ended: {error}");
+        loop {
+            match poll_fn(|context| connection.poll_message(context)).await {
+                Some(Ok(AsyncMessage::Notification(notification))) => {
+                    if let Some(bells) = &bells {
+                        bells.ring(notification.channel());
+                    }
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    tracing::debug!("a connection to the database ended: {error}");
+                    break;
+                }
+                None => break,
+            }
+        }
+        // So that whoever asks finds it closed.
+        drop(connection);
+        if let Some(bells) = &bells {
+            bells.end();
         }
         // It is looked at again and again.
         std::future::pending::<()>().await;

@@ -5,10 +5,13 @@ use std::time::Duration;
 use scorpiox_store::{MAX_KEPT_MESSAGES, Message, StoreError};
 use tokio_postgres::Row;
 
-use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_MESSAGE};
+use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_MESSAGE, MOST_ROWS};
 use crate::connection::Connection;
 use crate::mark::{Mark, mark};
 use crate::transaction::PostgresTransaction;
+
+/// The channel of the bell that tells of messages.
+pub(crate) const CHANNEL: &str = "scorpiox_code";
 
 /// A message, or why the row is none.
 pub(crate) fn message(row: &Row) -> Result<Message, String> {
@@ -75,18 +78,20 @@ pub(crate) fn of(
     Ok(all)
 }
 
-/// Messages of a workspace by their numbers, a few at a time: each may have a megabyte.
+/// Messages of a workspace by their numbers, a few megabytes at a time: each may have one.
 #[derive(Default)]
 pub(crate) struct Pages {
     /// Those of this namespace alone.
     namespace: Option<Vec<u8>>,
     /// The last one that was read.
     last: Option<i64>,
+    /// No other follows it.
+    is_over: bool,
 }
 
 impl Pages {
     pub(crate) fn of(namespace: &str) -> Self {
-        Self { namespace: Some(namespace.as_bytes().to_vec()), last: None }
+        Self { namespace: Some(namespace.as_bytes().to_vec()), last: None, is_over: false }
     }
 
     /// The next rows, each with what [`message`] reads, and its namespace; none after the last one.
@@ -94,18 +99,29 @@ impl Pages {
         &mut self,
         transaction: &mut PostgresTransaction,
     ) -> Result<Option<Vec<Row>>, StoreError> {
+        if self.is_over {
+            return Ok(None);
+        }
         let (workspace, namespace) = (transaction.workspace, self.namespace.as_deref());
         let rows = transaction.rows(
-            "SELECT sequence, timer, fired_at, CASE WHEN octet_length(text) <= $4 THEN text END,
-                 substring(namespace FROM 1 FOR 4096)
-             FROM scorpiox_code.message
-             WHERE workspace = $1 AND ($2::bytea IS NULL OR namespace = $2)
-                 AND ($3::bigint IS NULL OR sequence > $3)
-             ORDER BY sequence LIMIT 8",
-            &[&workspace, &namespace, &self.last, &MOST_MESSAGE],
+            "SELECT sequence, timer, fired_at, text, namespace, found FROM (
+                 SELECT *, count(*) OVER () AS found,
+                     coalesce(sum(octet_length(text)) OVER (ORDER BY sequence), 0) AS bytes
+                 FROM (
+                     SELECT sequence, timer, fired_at, substring(namespace FROM 1 FOR 4096) AS namespace,
+                         CASE WHEN octet_length(text) <= $4 THEN text END AS text
+                     FROM scorpiox_code.message
+                     WHERE workspace = $1 AND ($2::bytea IS NULL OR namespace = $2)
+                         AND ($3::bigint IS NULL OR sequence > $3)
+                     ORDER BY sequence LIMIT $6
+                 ) AS page
+             ) AS counted WHERE bytes <= $5 ORDER BY sequence",
+            &[&workspace, &namespace, &self.last, &MOST_MESSAGE, &MOST_AT_ONCE, &MOST_ROWS],
         )?;
         let Some(last) = rows.last() else { return Ok(None) };
         self.last = Some(last.get(0));
+        let found: i64 = last.get(5);
+        self.is_over = found < MOST_ROWS && usize::try_from(found).is_ok_and(|found| found == rows.len());
         Ok(Some(rows))
     }
 }
@@ -138,10 +154,18 @@ pub(crate) fn added(
                  WHERE m.since BETWEEN now() - $6 * interval '1 second'
                          AND now() + $6 * interval '1 second'
                      AND m.sender <> $1 AND octet_length(m.mark) <= $3 AND m.mark <> ALL($2)
-                 ORDER BY m.since, m.mark LIMIT 256
+                 ORDER BY m.since, m.mark LIMIT $7
              ) AS page
          ) AS counted WHERE coalesce(bytes, 0) <= $5 ORDER BY since, mark",
-        &[&sender.as_slice(), &told, &MOST_MARK, &MOST_MESSAGE, &MOST_AT_ONCE, &NEWS_TIME.as_secs_f64()],
+        &[
+            &sender.as_slice(),
+            &told,
+            &MOST_MARK,
+            &MOST_MESSAGE,
+            &MOST_AT_ONCE,
+            &NEWS_TIME.as_secs_f64(),
+            &MOST_ROWS,
+        ],
     )?;
     let added = |row: &Row| Added { mark: row.get(4), workspace: row.get(5), message: message(row) };
     Ok(rows.iter().map(added).collect())

@@ -6,46 +6,29 @@
 //! the next result.
 
 use std::collections::{BTreeMap, HashMap};
-use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_executor::threads;
 use scorpiox_store::implementing::tell_damaged;
 use scorpiox_store::{StoreError, Tell};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Notify;
-use tokio::time::{Instant as Due, timeout, timeout_at};
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
-use crate::address::{Address, Encryption};
+use crate::connection::Connection;
 use crate::database::Database;
-use crate::error::store_error;
+use crate::ear::Ear;
+use crate::format;
 use crate::messages::{self, NEWS_TIME};
-use crate::relay::{self, ACTS, HEAR_TIME, Hear, REMEMBERED, SWEEP_DELAY};
-use crate::tls;
+use crate::relay::{self, ACTS, Hear, REMEMBERED};
 
-/// Where the database tells of messages.
-const CHANNEL: &str = "scorpiox_code";
 /// Between two tries to connect: whoever may reach the database again listens while what was passed on acts still.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The same where the database refuses the role or its password, which some count; a connection that it takes ends the pause.
 const DENIED_PAUSE: Duration = Duration::from_secs(30);
-/// The time for which a connection is tried.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
-/// Between two questions whether the connection lives: one that was cut may say nothing. With [`HEAR_TIME`], [`PAUSE`] and
-/// [`CONNECT_TIME`] it is less than [`ACTS`].
-const PROBE_PAUSE: Duration = Duration::from_secs(3);
 /// The time for which nobody has to be told that nothing is heard: each connection is made anew now and then.
 const DEAF_TIME: Duration = Duration::from_secs(5);
 /// Until the next look for texts that are to go, where one failed.
 const SWEEP_LATER: Duration = Duration::from_secs(30);
-/// Between two looks at the tables: whoever rings without end causes no more of them.
-const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Pairs of times before and after now, by the database's clock, in which rows are looked for: for so many of them it need not
 /// give again what was heard.
@@ -80,6 +63,10 @@ impl Notices {
         let mut deaf = self.deaf.lock();
         let since = deaf.take().map_or_else(Instant::now, |(since, _)| since);
         *deaf = Some((since, why.to_owned()));
+    }
+
+    pub(crate) fn note_heard(&self) {
+        *self.deaf.lock() = None;
     }
 
     pub(crate) fn hear_passed(&self, hear: Hear) {
@@ -118,13 +105,13 @@ impl Told {
 
 /// The memory of the listening thread over all its connections.
 #[derive(Default)]
-struct Memory {
+pub(crate) struct Memory {
     messages: Told,
     passed: Told,
     /// Messages that were there before it began are not told.
-    has_begun: bool,
+    pub(crate) has_begun: bool,
     /// The time to look for texts that are to go. None where there are no texts.
-    sweep: Option<Instant>,
+    pub(crate) sweep: Option<Instant>,
 }
 
 impl Database {
@@ -147,10 +134,18 @@ impl Database {
     }
 
     /// Tells of what other processes passed on.
-    fn tell_passed(&self, memory: &mut Memory) -> Result<(), StoreError> {
+    pub(crate) fn tell_passed(
+        &self,
+        connection: &mut Connection,
+        memory: &mut Memory,
+    ) -> Result<(), StoreError> {
         memory.passed.forget_old();
         loop {
-            let passed = self.passed(&memory.passed.recent(ACTS))?;
+            let heard = memory.passed.recent(ACTS);
+            let passed = connection.look(|connection| {
+                format::send_check(connection)?;
+                relay::passed(connection, &self.sender, &heard)
+            })?;
             let mut has_new = false;
             for (mark, text) in passed {
                 let is_new = memory.passed.is_new(mark);
@@ -166,13 +161,19 @@ impl Database {
     }
 
     /// Tells of messages that other processes added.
-    fn tell_messages(&self, memory: &mut Memory) -> Result<(), StoreError> {
+    pub(crate) fn tell_messages(
+        &self,
+        connection: &mut Connection,
+        memory: &mut Memory,
+    ) -> Result<(), StoreError> {
         memory.messages.forget_old();
         // Of those that were taken along with a result by now nothing is there.
         loop {
             let told = memory.messages.recent(NEWS_TIME);
-            let all =
-                self.look_within(HEAR_TIME, |connection| messages::added(connection, &self.sender, &told))?;
+            let all = connection.look(|connection| {
+                format::send_check(connection)?;
+                messages::added(connection, &self.sender, &told)
+            })?;
             let mut has_new = false;
             for added in all {
                 let is_new = memory.messages.is_new(added.mark);
@@ -192,16 +193,17 @@ impl Database {
 }
 
 impl Memory {
-    /// Removes texts that act no more, when it is time.
-    fn sweep(&mut self, database: &Database) {
+    /// Removes a few texts that act no more, when it is time.
+    pub(crate) fn sweep(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
         if self.sweep.is_none_or(|due| due > Instant::now()) {
-            return;
+            return Ok(());
         }
-        let next = database.sweep_passed().unwrap_or_else(|error| {
-            tracing::debug!("texts that act no more are not removed yet: {error}");
-            Some(SWEEP_LATER)
-        });
-        self.sweep = next.map(|wait| Instant::now() + wait);
+        let swept = relay::sweep(connection);
+        let wait = swept.as_ref().map_or(Some(SWEEP_LATER), |next| *next);
+        self.sweep = wait.map(|wait| Instant::now() + wait);
+        let Err(error) = swept else { return Ok(()) };
+        tracing::debug!("texts that act no more are not removed yet: {error}");
+        if connection.is_broken() { Err(error) } else { Ok(()) }
     }
 }
 
@@ -224,147 +226,4 @@ fn listen(database: &Weak<Database>) {
         let pause = if matches!(error, StoreError::Denied(_)) { DENIED_PAUSE } else { PAUSE };
         pool.wait_for_connection(connections, pause);
     }
-}
-
-/// The bells that have rung. Ringing twice is the same.
-#[derive(Default)]
-struct Bells {
-    messages: AtomicBool,
-    passed: AtomicBool,
-    has_ended: AtomicBool,
-    rung: Notify,
-}
-
-impl Bells {
-    fn ring(&self, bell: &AtomicBool) {
-        bell.store(true, Ordering::Release);
-        self.rung.notify_one();
-    }
-}
-
-/// A connection that is listened on.
-struct Ear {
-    runtime: Runtime,
-    bells: Arc<Bells>,
-    /// The connection ends with it.
-    client: Client,
-}
-
-impl Ear {
-    fn open(address: &Address, location: &Arc<str>) -> Result<Self, StoreError> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| StoreError::Other(format!("there is no room for a connection: {error}")))?;
-        let told = |error: &tokio_postgres::Error| store_error(error, location);
-        let bells = Arc::new(Bells::default());
-        let connecting = async {
-            let client = match &address.encryption {
-                Encryption::None => {
-                    let (client, connection) =
-                        address.config.connect(NoTls).await.map_err(|error| told(&error))?;
-                    tokio::spawn(carry(connection, Arc::clone(&bells)));
-                    client
-                }
-                Encryption::Verified(authorities) => {
-                    let tls = tls::connector(authorities.as_deref())?;
-                    let (client, connection) =
-                        address.config.connect(tls).await.map_err(|error| told(&error))?;
-                    tokio::spawn(carry(connection, Arc::clone(&bells)));
-                    client
-                }
-            };
-            subscribe(&client).await.map_err(|error| told(&error))?;
-            Ok(client)
-        };
-        let client = runtime.block_on(async {
-            timeout(CONNECT_TIME, connecting).await.unwrap_or_else(|_| Err(silent(CONNECT_TIME)))
-        })?;
-        // What came while nobody listened.
-        bells.ring(&bells.passed);
-        bells.ring(&bells.messages);
-        Ok(Self { runtime, bells, client })
-    }
-
-    /// Hands on what is heard, until the connection ends or nobody wants it any more.
-    fn listen(self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
-        let mut probe = Instant::now() + PROBE_PAUSE;
-        loop {
-            self.wait(memory.sweep.map_or(probe, |sweep| sweep.min(probe)).into());
-            if probe <= Instant::now() {
-                self.probe()?;
-                probe = Instant::now() + PROBE_PAUSE;
-            }
-            if self.bells.has_ended.load(Ordering::Acquire) {
-                return Err(StoreError::Other("the connection ended".to_owned()));
-            }
-            let Some(database) = database.upgrade() else { return Ok(()) };
-            let has_rung = |bell: &AtomicBool| bell.swap(false, Ordering::AcqRel);
-            let mut told = Ok(());
-            if has_rung(&self.bells.passed) {
-                told = database.tell_passed(memory);
-                memory.sweep.get_or_insert_with(|| Instant::now() + SWEEP_DELAY);
-            }
-            memory.sweep(&database);
-            if has_rung(&self.bells.messages) {
-                told = told.and(database.tell_messages(memory));
-            }
-            match told {
-                Ok(()) => {
-                    memory.has_begun = true;
-                    *database.notices.deaf.lock() = None;
-                }
-                // Connecting again looks again, at what was missed, too.
-                Err(error) => return Err(error),
-            }
-            drop(database);
-            sleep(LOOK_PAUSE);
-        }
-    }
-
-    /// Waits until a bell rings, or until then.
-    fn wait(&self, until: Due) {
-        // The thread looks itself which bell it was.
-        drop(self.runtime.block_on(async { timeout_at(until, self.bells.rung.notified()).await }));
-    }
-
-    /// Asks whether the connection lives.
-    fn probe(&self) -> Result<(), StoreError> {
-        let asked = self.runtime.block_on(async { timeout(HEAR_TIME, subscribe(&self.client)).await });
-        match asked {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(StoreError::Unreachable(format!("the connection ended: {error}"))),
-            Err(_) => Err(silent(HEAR_TIME)),
-        }
-    }
-}
-
-fn silent(within: Duration) -> StoreError {
-    StoreError::Unreachable(format!("the database did not answer within {} s", within.as_secs()))
-}
-
-/// Has both bells heard. Saying it again changes nothing, and names nothing that another role could have made.
-async fn subscribe(client: &Client) -> Result<(), tokio_postgres::Error> {
-    for channel in [relay::CHANNEL, CHANNEL] {
-        client.batch_execute(&format!("LISTEN {channel}")).await?;
-    }
-    Ok(())
-}
-
-/// Carries messages of a connection, and notes which bells ring.
-async fn carry<S, T>(mut connection: Connection<S, T>, bells: Arc<Bells>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-        if let AsyncMessage::Notification(notification) = message {
-            match notification.channel() {
-                relay::CHANNEL => bells.ring(&bells.passed),
-                CHANNEL => bells.ring(&bells.messages),
-                _ => {}
-            }
-        }
-    }
-    bells.ring(&bells.has_ended);
 }

@@ -197,7 +197,7 @@ impl Lease {
         if self.connection.is_none() {
             let location = &self.pool.location;
             let mut connection =
-                self.pool.connected(|address| Connection::open(address, location, answer_time))?;
+                self.pool.connected(|address| Connection::open(address, location, answer_time, None))?;
             self.pool.clock.compare(&mut connection)?;
             self.pool.losses.look(&mut connection);
             self.connection = Some(connection);

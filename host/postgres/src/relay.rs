@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use scorpiox_store::StoreError;
 
-use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_RELAYED};
+use crate::begin::Begin;
+use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_RELAYED, MOST_ROWS};
+use crate::connection::Connection;
 use crate::database::Database;
-use crate::format::FORMAT;
-use crate::mark::mark;
+use crate::format::{self, FORMAT};
+use crate::mark::{Mark, mark};
 
 /// The channel of the bell.
 pub(crate) const CHANNEL: &str = "scorpiox_code_relay";
 /// The time for which a text acts, from the moment that it was written. Whoever was deaf for a moment takes what came meanwhile.
 pub const ACTS: Duration = Duration::from_secs(15);
-/// The time that the thread waits which listens, for each answer: what it was told to look for acts for [`ACTS`].
-pub(crate) const HEAR_TIME: Duration = Duration::from_secs(3);
 /// The time for which a process remembers the texts that it has heard. By then their rows are long gone, even where a standby takes over
 /// whose clock is minutes behind.
 pub(crate) const REMEMBERED: Duration = Duration::from_mins(10);
@@ -28,8 +28,6 @@ pub(crate) const SWEEP_DELAY: Duration = Duration::from_secs(1);
 /// The longest time between two looks while there are texts, and the time until the next one where another process removes them.
 const SWEEP_PAUSE: Duration = Duration::from_mins(1);
 const SWEEP_AGAIN: Duration = Duration::from_secs(5);
-/// Most times that a hundred texts are removed in one go.
-const MOST_SWEEPS: usize = 50;
 
 /// Is told each text.
 pub(crate) type Hear = Box<dyn Fn(&str) + Send + Sync>;
@@ -79,67 +77,68 @@ impl Database {
         self.notices.hear_passed(Box::new(hear));
         self.listen()
     }
+}
 
-    /// Removes texts that act no more. Returns when to look again; none where there are no texts.
-    pub(crate) fn sweep_passed(&self) -> Result<Option<Duration>, StoreError> {
-        for _ in 0..MOST_SWEEPS {
-            let oldest = self.look_within(HEAR_TIME, |lease| {
-                lease.row(
-                    "SELECT extract(epoch FROM min(since) + interval '1 minute' - now())::float8
-                     FROM scorpiox_code.relay",
-                    &[],
-                )
-            })?;
-            let Some(left) = oldest.and_then(|row| row.get::<_, Option<f64>>(0)) else { return Ok(None) };
-            if left > 0.0 {
-                let left = Duration::try_from_secs_f64(left).unwrap_or(SWEEP_PAUSE);
-                return Ok(Some(left.clamp(SWEEP_DELAY, SWEEP_PAUSE)));
-            }
-            // A single process removes them: the holder of a lock on the row of the format, which a role that may only read cannot take.
-            let removed = self.write_within(HEAR_TIME, |lease| {
-                lease.change(
-                    "WITH owner AS MATERIALIZED (
-                         SELECT 1 FROM scorpiox_code.format WHERE format = $1 FOR UPDATE SKIP LOCKED
-                     ), old AS MATERIALIZED (
-                         SELECT mark FROM scorpiox_code.relay
-                         WHERE since <= now() - interval '1 minute' AND EXISTS (SELECT 1 FROM owner)
-                         LIMIT 100 FOR UPDATE SKIP LOCKED
-                     )
-                     DELETE FROM scorpiox_code.relay WHERE mark IN (SELECT mark FROM old)",
-                    &[&FORMAT],
-                )
-            })?;
-            if removed == 0 {
-                break;
-            }
-        }
-        Ok(Some(SWEEP_AGAIN))
+/// Removes a few of the texts that act no more. Returns when to look again; none where there are no texts.
+pub(crate) fn sweep(connection: &mut Connection) -> Result<Option<Duration>, StoreError> {
+    let oldest = connection.look(|connection| {
+        format::send_check(connection)?;
+        connection.row(
+            "SELECT extract(epoch FROM min(since) + interval '1 minute' - now())::float8
+             FROM scorpiox_code.relay",
+            &[],
+        )
+    })?;
+    let Some(left) = oldest.and_then(|row| row.get::<_, Option<f64>>(0)) else { return Ok(None) };
+    if left > 0.0 {
+        let left = Duration::try_from_secs_f64(left).unwrap_or(SWEEP_PAUSE);
+        return Ok(Some(left.clamp(SWEEP_DELAY, SWEEP_PAUSE)));
     }
+    // A single process removes them: the holder of a lock on the row of the format, which a role that may only read cannot take.
+    let removed = connection.write(Begin::Write, |connection| {
+        format::send_check(connection)?;
+        connection.change(
+            "WITH owner AS MATERIALIZED (
+                 SELECT 1 FROM scorpiox_code.format WHERE format = $1 FOR UPDATE SKIP LOCKED
+             ), old AS MATERIALIZED (
+                 SELECT mark FROM scorpiox_code.relay
+                 WHERE since <= now() - interval '1 minute' AND EXISTS (SELECT 1 FROM owner)
+                 LIMIT 100 FOR UPDATE SKIP LOCKED
+             )
+             DELETE FROM scorpiox_code.relay WHERE mark IN (SELECT mark FROM old)",
+            &[&FORMAT],
+        )
+    })?;
+    Ok(Some(if removed > 0 { Duration::ZERO } else { SWEEP_AGAIN }))
+}
 
-    /// Texts of other processes that act still, each with its mark, but for those that were `heard`. A few megabytes at a time.
-    pub(crate) fn passed(&self, heard: &[&[u8]]) -> Result<Vec<(Vec<u8>, String)>, StoreError> {
-        self.look_within(HEAR_TIME, |connection| {
-            let rows = connection.rows(
-                "SELECT mark, content FROM (
-                     SELECT *, sum(octet_length(content)) OVER (ORDER BY since, mark) AS bytes FROM (
-                         SELECT mark, content, since FROM scorpiox_code.relay
-                         WHERE since BETWEEN now() - $6 * interval '1 second'
-                                 AND now() + $6 * interval '1 second'
-                             AND sender <> $1 AND octet_length(mark) <= $3 AND mark <> ALL($2)
-                             AND octet_length(content) <= $4
-                         ORDER BY since, mark LIMIT 256
-                     ) AS page
-                 ) AS counted WHERE bytes <= $5 ORDER BY since, mark",
-                &[
-                    &self.sender.as_slice(),
-                    &heard,
-                    &MOST_MARK,
-                    &MOST_RELAYED,
-                    &MOST_AT_ONCE,
-                    &ACTS.as_secs_f64(),
-                ],
-            )?;
-            Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
-        })
-    }
+/// Texts of other processes than `sender` that act still, each with its mark, but for those that were `heard`. A few megabytes at
+/// a time.
+pub(crate) fn passed(
+    connection: &mut Connection,
+    sender: &Mark,
+    heard: &[&[u8]],
+) -> Result<Vec<(Vec<u8>, String)>, StoreError> {
+    let rows = connection.rows(
+        "SELECT mark, content FROM (
+             SELECT *, sum(octet_length(content)) OVER (ORDER BY since, mark) AS bytes FROM (
+                 SELECT mark, content, since FROM scorpiox_code.relay
+                 WHERE since BETWEEN now() - $6 * interval '1 second'
+                         AND now() + $6 * interval '1 second'
+                     AND sender <> $1 AND octet_length(mark) <= $3 AND mark <> ALL($2)
+                     AND octet_length(content) <= $4
+                 ORDER BY since, mark LIMIT $7
+             ) AS page
+         ) AS counted WHERE bytes <= $5 ORDER BY since, mark",
+        &[
+            &sender.as_slice(),
+            &heard,
+            &MOST_MARK,
+            &MOST_RELAYED,
+            &MOST_AT_ONCE,
+            &ACTS.as_secs_f64(),
+            &MOST_ROWS,
+        ],
+    )?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }

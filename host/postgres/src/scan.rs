@@ -3,12 +3,9 @@
 use scorpiox_store::{Entry, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Order, StoreError};
 use tokio_postgres::Row;
 
-use crate::bounds::MOST_VALUE;
+use crate::bounds::{MOST_ROWS, MOST_VALUE};
 use crate::damage::text;
 use crate::transaction::PostgresTransaction;
-
-/// Rows that are asked for at once: those of one answer are all in memory.
-const MOST_ROWS: i64 = 256;
 
 pub(crate) fn scan(
     transaction: &mut PostgresTransaction,

@@ -7,7 +7,7 @@ use scorpiox_store::StoreError;
 
 use crate::begin::Begin;
 use crate::bounds::MOST_SECRET;
-use crate::connection::{ANSWER_TIME, Connection};
+use crate::connection::Connection;
 use crate::database::Database;
 use crate::format;
 use crate::pool::Lease;
@@ -19,17 +19,8 @@ impl Database {
         &self,
         look: impl Fn(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.look_within(ANSWER_TIME, look)
-    }
-
-    /// The same, for who waits so long for each answer.
-    pub(crate) fn look_within<T>(
-        &self,
-        answer_time: Duration,
-        look: impl Fn(&mut Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
         let try_once = || {
-            self.used(answer_time)?.look(|connection| {
+            self.used()?.look(|connection| {
                 format::send_check(connection)?;
                 look(connection)
             })
@@ -121,24 +112,15 @@ impl Database {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.write_within(ANSWER_TIME, work)
-    }
-
-    /// The same, for who waits so long for each answer.
-    pub(crate) fn write_within<T>(
-        &self,
-        answer_time: Duration,
-        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.used(answer_time)?.write(Begin::Write, |connection| {
+        self.used()?.write(Begin::Write, |connection| {
             format::send_check(connection)?;
             work(connection)
         })
     }
 
     /// A connection to tables that are there.
-    fn used(&self, answer_time: Duration) -> Result<Lease, StoreError> {
-        let mut lease = self.pool.lease_within(answer_time, &Cancel::default(), &mut || ())?;
+    fn used(&self) -> Result<Lease, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         self.ready(&mut lease)?;
         Ok(lease)
     }

@@ -98,9 +98,9 @@ impl Inner {
             return Ok(None);
         }
         // No mark of this program's is longer, whoever wrote it.
-        let sql =
-            "SELECT (SELECT max(format) FROM scorpiox_code.format), version, substring(mark FROM 1 FOR 17)
-             FROM scorpiox_code.workspace WHERE name = $1";
+        let sql = "SELECT f.format, w.version, substring(w.mark FROM 1 FOR 17)
+             FROM (SELECT max(format) AS format FROM scorpiox_code.format) AS f, scorpiox_code.workspace AS w
+             WHERE w.name = $1";
         let row = lease.look(|connection| connection.row(sql, &[&self.name]))?;
         let version = row.map(|row| {
             format::check(row.get(0), lease.location())?;

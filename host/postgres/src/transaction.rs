@@ -122,11 +122,13 @@ impl PostgresTransaction {
 
     /// Becomes the writer of the workspace, or finds a conflict.
     pub(crate) fn become_writer(&mut self, patience: Patience) -> Result<(), StoreError> {
-        /// With the format, which a program that migrates raises under a lock of the same table.
-        const LOCK: &str = "SELECT (SELECT max(format) FROM scorpiox_code.format)
-             FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE";
-        const LOCK_NOW: &str = "SELECT (SELECT max(format) FROM scorpiox_code.format)
-             FROM scorpiox_code.workspace WHERE id = $1 FOR UPDATE NOWAIT";
+        /// With the format, whose table is locked first: a program that migrates takes that lock before all others.
+        const LOCK: &str =
+            "SELECT f.format FROM (SELECT max(format) AS format FROM scorpiox_code.format) AS f,
+             scorpiox_code.workspace AS w WHERE w.id = $1 FOR UPDATE OF w";
+        const LOCK_NOW: &str =
+            "SELECT f.format FROM (SELECT max(format) AS format FROM scorpiox_code.format) AS f,
+             scorpiox_code.workspace AS w WHERE w.id = $1 FOR UPDATE OF w NOWAIT";
         let (begin, lock) = match patience {
             Patience::None => (Begin::Write, LOCK_NOW),
             Patience::Moment => (Begin::Wait, LOCK),

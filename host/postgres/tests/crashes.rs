@@ -2,8 +2,6 @@
 #![cfg(unix)]
 
 mod common;
-#[path = "common/proxy.rs"]
-mod proxy;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +12,10 @@ use std::time::Instant;
 use scorpiox_executor::Cancel;
 use scorpiox_postgres::Database;
 use scorpiox_postgres_bed::Postgres;
+use scorpiox_postgres_bed::proxy::{Cut, Proxy};
 use scorpiox_store::{Mode, Store, StoreError};
 
 use common::{LONG, database, name, named};
-use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
 const WRITERS: usize = 4;

@@ -2,8 +2,6 @@
 #![cfg(unix)]
 
 mod common;
-#[path = "common/proxy.rs"]
-mod proxy;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,10 +9,10 @@ use std::time::{Duration, Instant};
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_postgres::{Address, Database, FORMAT, Options};
 use scorpiox_postgres_bed::Postgres;
+use scorpiox_postgres_bed::proxy::{Cut, Proxy};
 use scorpiox_store::{BriefStore, Mode, Store, StoreError, Transaction};
 
 use common::{LONG, database, name, named, server, to_format_1};
-use proxy::{Cut, Proxy};
 
 const TOOL: &str = "tool";
 const ANY: u64 = u64::MAX;
@@ -325,5 +323,37 @@ fn a_database_that_hangs_is_not_waited_for_by_what_can_do_without_it() {
         let asked =
             begin(&*BriefStore::of(&shared), Mode::ReadFirst).and_then(|mut open| open.get(TOOL, "k"));
         assert!(asked.is_err() && begun.elapsed() < brief, "{asked:?} {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn messages_are_asked_for_once_as_far_as_their_bytes_allow() {
+    let own =
+        Postgres::start_with(&["log_min_messages=log", "log_statement=all", "log_parameter_max_length=0"]);
+    let store = database(&own.database()).workspace(&named("w"));
+    let asked = || {
+        let log = std::fs::read_to_string(own.folder().join("log")).expect("a log");
+        log.matches("ORDER BY sequence LIMIT").count()
+    };
+    // Eight megabytes at a time.
+    for (count, bytes, times) in [(0, 0, 1), (3, 10, 1), (100, 10, 1), (20, 1_000_000, 3)] {
+        for number in 0..count {
+            let mut open = begin(&store, Mode::Write).expect("a writer");
+            open.add_message(TOOL, 1, 1, &format!("{}{number}", "0".repeat(bytes))).expect("added");
+            open.commit().expect("kept");
+        }
+        let numbers = |all: &[scorpiox_store::Message]| -> Vec<u32> {
+            all.iter().map(|message| message.text.parse().expect("a number")).collect()
+        };
+        let all: Vec<_> = (0..count).collect();
+        let before = asked();
+        let mut open = begin(&store, Mode::ReadFirst).expect("a reader");
+        assert_eq!(numbers(&open.messages(TOOL, 1000).expect("messages")), all);
+        assert_eq!(asked() - before, times, "{count} of {bytes}");
+        drop(open);
+        let mut open = begin(&store, Mode::Write).expect("a writer");
+        assert_eq!(numbers(&open.take_messages(usize::MAX, &|_| 1).expect("messages")), all);
+        open.commit().expect("kept");
+        assert_eq!(asked() - before, 2 * times, "{count} of {bytes}");
     }
 }

@@ -2,34 +2,34 @@
 #![cfg(unix)]
 
 mod common;
-#[path = "common/proxy.rs"]
-mod proxy;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres::{ACTS, Database};
+use scorpiox_executor::Cancel;
+use scorpiox_postgres::{ACTS, Address, Database, Options};
 use scorpiox_postgres_bed::Postgres;
-use scorpiox_store::Store as _;
+use scorpiox_postgres_bed::proxy::Proxy;
+use scorpiox_store::{Mode, Store as _};
 
-use common::{LONG, database, name, named, server};
-use proxy::Proxy;
+use common::{LONG, database, name, named, server, until_heard};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A process that hears what others pass on, once it does.
 fn hearing(address: &str, one: &Database) -> (Arc<Database>, Receiver<String>) {
-    let (other, (passed, texts)) = (database(address), channel());
-    other.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");
-    let begin = Instant::now();
-    while texts.recv_timeout(LOOK).is_err() {
-        assert!(begin.elapsed() < LONG, "nothing is heard");
-        one.pass_on("is it there").expect("passed on");
-    }
-    while texts.recv_timeout(5 * LOOK).is_ok() {}
+    let other = database(address);
+    let texts = heard_by(&other, one);
     (other, texts)
+}
+
+fn heard_by(other: &Arc<Database>, one: &Database) -> Receiver<String> {
+    let (passed, texts) = channel();
+    other.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");
+    until_heard(one, &texts);
+    texts
 }
 
 /// Waits until a process says that it hears, or does not.
@@ -79,6 +79,25 @@ fn a_connection_that_says_nothing_any_more_is_made_anew_in_time() {
     one.pass_on("again").expect("passed on");
     assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("again"));
     until(&other, true, LOOK);
+}
+
+#[test]
+fn a_process_whose_connections_are_all_in_use_hears_the_others() {
+    let address = server().database();
+    let one = database(&address);
+    let options = Options { connections: 2, ..Options::default() };
+    let other = Database::new(Address::parse(&address).expect("an address"), options);
+    let texts = heard_by(&other, &one);
+    let held = ["a", "b"].map(|name| {
+        other.workspace(&named(name)).begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a writer")
+    });
+    for text in ["first", "second"] {
+        one.pass_on(text).expect("passed on");
+        // Long before whoever waits for a connection gives up.
+        assert_eq!(texts.recv_timeout(ACTS / 3).as_deref(), Ok(text));
+    }
+    until(&other, true, LOOK);
+    drop(held);
 }
 
 #[test]

@@ -2,10 +2,9 @@
 #![cfg(unix)]
 
 mod common;
-#[path = "common/pooler.rs"]
-mod pooler;
 
 use scorpiox_executor::Cancel;
+use scorpiox_postgres_bed::pooler::pooler;
 use scorpiox_store::{Mode, Order, Store};
 
 use common::{LONG, database, name, named, server, to_format_1};
@@ -73,7 +72,7 @@ fn no_statement_finds_names_of_others_over_a_pooler_that_forgets() {
     database(&address).migrate().expect("tables");
     to_format_1(&address);
     set_traps(&address);
-    let port = pooler::pooler(server().port());
+    let port = pooler(server().port());
     let pooled = address.replace(&format!(":{}/", server().port()), &format!(":{port}/"));
     let owner = database(&pooled);
     assert_eq!(owner.format(), Ok(Some(1)));

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 
 use scorpiox_executor::Cancel;
 use scorpiox_postgres::{Address, Database, Options};
-use scorpiox_store::{Mode, Store};
+use scorpiox_store::{Mode, Store, StoreError};
 
-use common::{LONG, database, name, named, server, to_format_1};
+use common::{LONG, SHORT, Session, database, name, named, server, to_format_1, until_heard};
 
-/// Long enough for what must not come.
-const SHORT: Duration = Duration::from_millis(500);
 const TOOL: &str = "tool";
 
 /// A role that may connect, with what it was given; the address of the same database as that role.
@@ -71,13 +69,7 @@ fn both(address: &str) -> (Arc<Database>, Arc<Database>, Receiver<String>, Recei
     let one = database(address);
     add_message(&one, "before");
     let (other, messages, texts) = hearing(address);
-    // Until it listens nothing comes.
-    let begin = Instant::now();
-    while texts.recv_timeout(Duration::from_millis(50)).is_err() {
-        assert!(begin.elapsed() < LONG, "nothing is heard");
-        one.pass_on("is it there").expect("passed on");
-    }
-    while texts.recv_timeout(SHORT).is_ok() {}
+    until_heard(&one, &texts);
     assert!(messages.try_recv().is_err(), "what was there before is not told");
     (one, other, messages, texts)
 }
@@ -182,6 +174,35 @@ fn rows_of_long_ago_act_no_more_and_go_without_later_ones() {
 }
 
 #[test]
+fn texts_and_messages_come_while_many_that_act_no_more_go() {
+    let address = server().database();
+    let (one, _other, messages, texts) = both(&address);
+    // The removal of each takes 5 ms.
+    let old = "CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS
+                   $$ BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END $$;
+               CREATE TRIGGER slow BEFORE DELETE ON scorpiox_code.relay FOR EACH ROW EXECUTE FUNCTION public.slow();
+               INSERT INTO scorpiox_code.relay (mark, sender, content, since)
+               SELECT ('old' || i)::bytea, 's', 'old', now() - interval '2 minutes' FROM generate_series(1, 5000) AS i;
+               NOTIFY scorpiox_code_relay";
+    server().psql(name(&address), old).expect("written");
+    let left = "SELECT count(*) FROM scorpiox_code.relay WHERE content = 'old'";
+    let left =
+        || server().psql(name(&address), left).expect("a count").trim().parse::<usize>().expect("a number");
+    let begin = Instant::now();
+    while left() == 5000 {
+        assert!(begin.elapsed() < LONG, "none goes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    one.pass_on("meanwhile").expect("passed on");
+    add_message(&one, "fired");
+    // Two removals of a hundred, and what this machine does beside.
+    let soon = Duration::from_secs(5);
+    assert_eq!(texts.recv_timeout(soon).as_deref(), Ok("meanwhile"));
+    assert_eq!(messages.recv_timeout(soon).as_deref(), Ok("fired"));
+    assert_ne!(left(), 0, "they go still");
+}
+
+#[test]
 fn a_role_that_may_write_some_tables_and_is_no_server_writes_none() {
     let address = server().database();
     let (one, _other, messages, texts) = both(&address);
@@ -246,17 +267,24 @@ fn a_role_that_keeps_a_lock_is_named_and_keeps_no_migration_for_ever() {
     let (nobody, reader) = (role(&address, "nobody", ""), role(&address, "reader", READS));
     let advisory = "SELECT pg_advisory_lock(7022359318401230435)";
     let table = "BEGIN; LOCK TABLE scorpiox_code.workspace IN ACCESS SHARE MODE";
-    for (who, of, lock) in [(nobody, "nobody_", advisory), (reader, "reader_", table)] {
-        let mut holder = kept(&who, lock);
+    let migrate = || database(&address).migrate().map(drop);
+    // Whoever comes first waits as long, also where it waits for no other answer.
+    let begin = || database(&address).workspace(&named("w")).try_begin(Mode::ReadFirst).map(drop);
+    let first: [&dyn Fn() -> Result<(), StoreError>; 2] = [&migrate, &begin];
+    for ((who, of, lock), first) in
+        [(nobody, "nobody_", advisory), (reader, "reader_", table)].into_iter().zip(first)
+    {
+        let mut holder = Session::open(&who);
+        holder.run(lock);
         let begin = Instant::now();
-        let why = database(&address).migrate().expect_err("it has no lock").to_string();
+        let why = first().expect_err("it has no lock").to_string();
         assert!(begin.elapsed() < LONG, "{:?}", begin.elapsed());
         let ends = why.split("SELECT pg_terminate_backend(").nth(1).and_then(|rest| rest.split(')').next());
         let pid: u32 = ends.and_then(|pid| pid.parse().ok()).unwrap_or_else(|| panic!("{why}"));
         assert!(why.contains(&format!("process {pid} of the role \"{of}")), "{why}");
         let end = format!("SELECT pg_terminate_backend({pid})");
         assert_eq!(server().psql(name(&address), &end).expect("ended").trim(), "t");
-        holder.wait().expect("it ended");
+        drop(holder);
     }
     // As the message says: it goes on where it was kept.
     let begin = Instant::now();
@@ -264,25 +292,6 @@ fn a_role_that_keeps_a_lock_is_named_and_keeps_no_migration_for_ever() {
         assert!(begin.elapsed() < LONG, "it is kept still");
     }
     assert_eq!(database(&address).migrate(), Ok(false));
-}
-
-/// A role that runs SQL and keeps its connection, once that has run.
-fn kept(address: &str, sql: &str) -> std::process::Child {
-    use std::io::{BufRead as _, BufReader, Write as _};
-    #[allow(clippy::disallowed_methods)] // no part of the product
-    let mut psql = std::process::Command::new("psql");
-    let psql = psql.args(["-X", "-q", "-A", "-t", address]).stderr(std::process::Stdio::null());
-    let mut child = psql
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("psql runs");
-    let said = format!("{sql};\nSELECT 'it is kept';\n");
-    let input = child.stdin.as_mut().expect("its input");
-    input.write_all(said.as_bytes()).and_then(|()| input.flush()).expect("told");
-    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line == "it is kept"), "{sql}");
-    child
 }
 
 #[test]

@@ -4,12 +4,11 @@
 mod common;
 
 use std::sync::mpsc::channel;
-use std::time::Instant;
 
 use scorpiox_executor::Cancel;
 use scorpiox_store::{Mode, Order, Store};
 
-use common::{LONG, database, name, named, server};
+use common::{LONG, database, name, named, server, until_heard};
 
 const TOOL: &str = "tool";
 /// Bytes of each row that somebody else writes, and what this process may take at most.
@@ -71,17 +70,29 @@ fn rows_of_any_size_take_no_memory_of_servers_and_hold_up_nothing() {
         sql(&format!("ALTER TABLE scorpiox_code.{table} DROP CONSTRAINT size")).expect("dropped");
         sql(&write).expect("written");
     }
+    let listed = one.oversized().expect("read");
+    for (what, count) in
+        [("the secret \"s", 4), ("the mark of the workspace \"w\"", 1), ("a text between servers", 4)]
+    {
+        let found = listed.iter().filter(|row| row.starts_with(what) && row.contains("has 104857600 bytes"));
+        assert_eq!(found.count(), count, "{what}: {listed:?}");
+    }
+    assert_eq!(listed.len(), 9, "{listed:?}");
     let (passed, texts) = channel();
     other.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");
     let (told, messages) = channel();
+    let witness = told.clone();
     let heard = other.workspace(&named("w"));
     heard.hear(Box::new(move |message| drop(told.send(message.text.clone())))).expect("a thread");
-    let begin = Instant::now();
-    while !texts.recv_timeout(LONG / 300).is_ok_and(|text| text == "text") {
-        assert!(begin.elapsed() < LONG, "nothing is heard");
-        one.pass_on("text").expect("passed on");
-    }
-    sql("NOTIFY scorpiox_code").expect("rung");
+    until_heard(&one, &texts);
+    // A witness: when it comes the others were looked at, too.
+    let of_other = other.workspace(&named("witness"));
+    of_other.hear(Box::new(move |message| drop(witness.send(message.text.clone())))).expect("a thread");
+    let beside = one.workspace(&named("witness"));
+    let mut open = beside.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a writer");
+    open.add_message(TOOL, 1, 1, "witness").expect("added");
+    open.commit().expect("kept");
+    assert_eq!(messages.recv_timeout(LONG).as_deref(), Ok("witness"));
     let mut open = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a writer");
     let refused = open.get(TOOL, "a1").expect_err("too long").to_string();
     assert!(refused.contains("a1") && refused.contains("104857600 bytes"), "{refused}");

@@ -1,8 +1,11 @@
 //! What tests of this crate share: one server, with a database for each test.
 #![allow(dead_code, unreachable_pub)] // no file of tests uses all of it
 
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_postgres_bed::Postgres;
@@ -10,6 +13,8 @@ use scorpiox_store::WorkspaceName;
 
 /// Longer than what has to come takes.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
+/// Long enough for what must not come.
+pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
 static SERVER: LazyLock<Postgres> = LazyLock::new(|| Postgres::start_with(&["max_connections=400"]));
 
@@ -31,6 +36,57 @@ pub(crate) fn name(address: &str) -> &str {
 /// The name of a workspace.
 pub(crate) fn named(name: &str) -> WorkspaceName {
     WorkspaceName::parse(name).expect("a name")
+}
+
+/// Waits until a process hears what another one passes on, and has heard all of it.
+pub(crate) fn until_heard(one: &Database, texts: &Receiver<String>) {
+    let begin = Instant::now();
+    while texts.recv_timeout(Duration::from_millis(50)).is_err() {
+        assert!(begin.elapsed() < LONG, "nothing is heard");
+        one.pass_on("is it there").expect("passed on");
+    }
+    while texts.recv_timeout(SHORT).is_ok() {}
+}
+
+/// A connection of psql, which keeps what it has until this is dropped.
+pub(crate) struct Session {
+    psql: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Session {
+    pub(crate) fn open(address: &str) -> Self {
+        #[allow(clippy::disallowed_methods)] // no part of the product
+        let mut psql = Command::new("psql");
+        let psql = psql.args(["-X", "-q", "-A", "-t", address]).stderr(Stdio::null());
+        let mut psql = psql.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("psql runs");
+        let lines = BufReader::new(psql.stdout.take().expect("its output")).lines();
+        let mut session = Self { psql, lines };
+        session.run("SET statement_timeout = '30s'");
+        session
+    }
+
+    /// Runs SQL; what it gave.
+    pub(crate) fn run(&mut self, sql: &str) -> Vec<String> {
+        let input = self.psql.stdin.as_mut().expect("its input");
+        let told = format!("{sql};\nSELECT 'it has run';\n");
+        input.write_all(told.as_bytes()).and_then(|()| input.flush()).expect("told");
+        let mut given = Vec::new();
+        loop {
+            let line = self.lines.next().expect("it goes on").expect("a line");
+            if line == "it has run" {
+                return given;
+            }
+            given.push(line);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.psql.kill();
+        let _ = self.psql.wait();
+    }
 }
 
 /// Brings tables to the format that they had first.

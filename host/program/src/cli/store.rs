@@ -106,6 +106,7 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
             problems.extend(database.miscounted()?.into_iter().map(|(name, namespace, counted, used)| {
                 format!("{name}: {namespace} uses {used} bytes, and {counted} were counted")
             }));
+            problems.extend(database.oversized()?);
         }
     }
     let files = kept.in_files()?;

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 /// Starts one before a server, for as long as the test runs; its port.
-pub(crate) fn pooler(server: u16) -> u16 {
+pub fn pooler(server: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     thread::spawn(move || {

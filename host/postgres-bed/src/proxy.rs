@@ -1,5 +1,4 @@
 //! What stands between a client and its database, and cuts the line at a chosen place.
-#![allow(dead_code)] // no file of tests uses all of it
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,7 +10,7 @@ use std::time::Duration;
 /// The moment around a commit at which the line is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Cut {
+pub enum Cut {
     /// Before a commit reaches the server.
     Before = 1,
     /// After a commit has reached the server: its answer comes to nobody.
@@ -26,7 +25,8 @@ const NOWHERE: u8 = 0;
 const HUNG: u8 = 255;
 
 /// A proxy, as long as this lives.
-pub(crate) struct Proxy {
+#[derive(Debug)]
+pub struct Proxy {
     port: u16,
     cut: Arc<AtomicU8>,
     gate: Arc<Gate>,
@@ -34,21 +34,22 @@ pub(crate) struct Proxy {
 }
 
 /// The lines so far, and how many of them, the oldest, hand nothing on any more.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Lines {
     made: AtomicUsize,
     frozen: AtomicUsize,
 }
 
 /// True if anybody gets through.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Gate {
     is_closed: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Proxy {
-    pub(crate) fn before(server: u16) -> Self {
+    /// Starts one before the server of a port.
+    pub fn before(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let cut = Arc::new(AtomicU8::new(NOWHERE));
@@ -79,7 +80,7 @@ impl Proxy {
     }
 
     /// Waits until a commit is held back by [`Cut::Closed`].
-    pub(crate) fn wait_for_commit(&self) {
+    pub fn wait_for_commit(&self) {
         let is_closed = self.gate.is_closed.lock().expect("no panic");
         let waited =
             self.gate.changed.wait_timeout_while(is_closed, Duration::from_secs(20), |closed| !*closed);
@@ -87,33 +88,33 @@ impl Proxy {
     }
 
     /// Hands nothing on any more, and ends no line.
-    pub(crate) fn hang(&self) {
+    pub fn hang(&self) {
         self.cut.store(HUNG, Ordering::SeqCst);
     }
 
     /// Hands nothing on of the lines that there are, and ends none of them: to both sides they look alive.
-    pub(crate) fn freeze(&self) {
+    pub fn freeze(&self) {
         self.lines.frozen.store(self.lines.made.load(Ordering::SeqCst), Ordering::SeqCst);
     }
 
     /// Lets new lines through again, after [`Self::hang`].
-    pub(crate) fn recover(&self) {
+    pub fn recover(&self) {
         self.freeze();
         self.cut.store(NOWHERE, Ordering::SeqCst);
     }
 
     /// Lets everybody through again.
-    pub(crate) fn open(&self) {
+    pub fn open(&self) {
         *self.gate.is_closed.lock().expect("no panic") = false;
     }
 
     /// Where the next line is cut that comes by there. Others are not.
-    pub(crate) fn cut(&self, cut: Cut) {
+    pub fn cut(&self, cut: Cut) {
         self.cut.store(cut as u8, Ordering::SeqCst);
     }
 
     /// The address of a database, by way of this.
-    pub(crate) fn address(&self, address: &str, server: u16) -> String {
+    pub fn address(&self, address: &str, server: u16) -> String {
         address.replace(&format!(":{server}/"), &format!(":{}/", self.port))
     }
 }
