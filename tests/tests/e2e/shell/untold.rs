@@ -115,7 +115,8 @@ while not os.path.exists('stop'):
         for round in 0..5 {
             let ran =
                 bash(server, &format!("{} && mv w{round} lib{round}", repository(&format!("w{round}"))));
-            let is_named = ["lib", "lob"].iter().any(|name| ran.text.contains(&format!("/{name}{round}/.git")));
+            let is_named =
+                ["lib", "lob"].iter().any(|name| ran.text.contains(&format!("/{name}{round}/.git")));
             assert!(ran.text.contains("new: ") && is_named, "{round}: {}", ran.text);
         }
         wait_for(&program.workspace().join("renamed"));
