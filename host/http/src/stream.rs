@@ -192,7 +192,8 @@ impl Stream {
             std::future::poll_fn(move |context| {
                 let mut state = self.state.lock();
                 let is_begun = state.has_ended || !state.events.is_empty() || state.first > 0;
-                if is_begun || is_late && !state.is_admitting {
+                // An answer that refuses follows the decision at once.
+                if is_begun || is_late && !state.is_admitting && state.refusal.is_none() {
                     return Poll::Ready(());
                 }
                 state.beginning = Some(context.waker().clone());
@@ -304,12 +305,44 @@ impl Channel for Stream {
         if admission == Admission::Refused {
             state.refusal = Some(Refusal::Unserved);
         }
-        if !state.is_admitting && state.awaits_admission {
+        if admission == Admission::Granted && state.awaits_admission {
             state.beginning.take().into_iter().for_each(Waker::wake);
         }
     }
 
     fn exceeds(&self, retry_after: Duration) {
         self.state.lock().refusal = Some(Refusal::Exceeded(retry_after));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Long enough for a waiter that was woken to come back.
+    const MOMENT: Duration = Duration::from_millis(20);
+
+    #[tokio::test]
+    async fn an_answer_that_refuses_is_waited_for_after_the_decision() {
+        let stream = Stream::passing();
+        stream.admission(Admission::Pending);
+        let mut beginning = std::pin::pin!(stream.beginning(Duration::ZERO));
+        assert!(timeout(MOMENT, &mut beginning).await.is_err(), "it is not decided");
+        stream.admission(Admission::Refused);
+        assert!(timeout(MOMENT, &mut beginning).await.is_err(), "the answer has not come");
+        stream.end(Some(b"{}".to_vec()));
+        let begun = timeout(ADMISSION_TIME, beginning).await;
+        assert!(matches!(begun, Ok(Beginning::Answer(line)) if *line == *b"{}"));
+        assert!(matches!(stream.refusal(), Some(Refusal::Unserved)));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_served_begins_as_a_stream_once_that_is_decided() {
+        let stream = Stream::passing();
+        stream.admission(Admission::Pending);
+        let mut beginning = std::pin::pin!(stream.beginning(Duration::ZERO));
+        assert!(timeout(MOMENT, &mut beginning).await.is_err(), "it is not decided");
+        stream.admission(Admission::Granted);
+        assert!(matches!(timeout(ADMISSION_TIME, beginning).await, Ok(Beginning::Events)));
     }
 }

@@ -249,7 +249,9 @@ fn a_required_export_that_is_silent_is_refused_with_a_status_too() {
     assert!(queued.len() < 8, "it takes more");
     let (_program, server) = served(&format!("[audit]\nrequired = true\nexport = [\"tcp://{at}\"]\n"));
     let begun = Instant::now();
-    assert_eq!(call(&server, "TaskManager", json!({ "action": "list" })), 503);
+    let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
+    let answer = server.shown(TOKEN).modern("tools/call", params);
+    assert_eq!(answer.status, 503, "{:?} {}", begun.elapsed(), answer.body);
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
