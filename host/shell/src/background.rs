@@ -332,6 +332,9 @@ impl TaskPlace<'_> {
         before: Before<'_>,
     ) -> Result<Listed, Arc<ShellError>> {
         let Before { since, printed, refusals } = before;
+        if let Some(active) = &started.active {
+            active.becomes_task();
+        }
         let mut ring = Ring::new();
         ring.push(printed);
         let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals };

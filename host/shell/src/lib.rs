@@ -10,6 +10,7 @@
 //! read whole, in a tier that it allows. Where that cannot be, nothing runs. The browser and the
 //! dialogs of questions are no commands: their own modules build cells for them.
 
+mod active;
 mod area;
 mod background;
 mod cells;
@@ -44,6 +45,7 @@ pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
 
+pub use active::{ActiveCommand, ActiveList};
 pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use helper::HELPER;
@@ -53,6 +55,7 @@ pub use probes::Probed;
 pub use request::{As, Request};
 pub use run::{Completed, GoesOn, Ran, Wait};
 
+use active::ActiveCommands;
 pub use area::Area;
 pub use background::Report;
 use background::Tasks;
@@ -79,6 +82,7 @@ pub struct Shell {
     operator: Arc<Operator>,
     cells: Cells,
     tasks: Tasks,
+    active: Arc<ActiveCommands>,
     /// What came of trying the sandbox, where that is done.
     held: Mutex<Option<Probed>>,
     /// Names that nobody was told of yet.
@@ -108,6 +112,8 @@ struct Started {
     network_rule: String,
     /// Keeps the names that it brought until somebody is told.
     untold: Arc<Untold>,
+    /// Lists it among those that can change something, if it can.
+    active: Option<active::Entry>,
 }
 
 /// Returns the device and number of a file or folder; none where nothing is, or nobody can look.
@@ -180,6 +186,7 @@ impl Shell {
             operator,
             cells: Cells::default(),
             tasks: Tasks::default(),
+            active: Arc::default(),
             held: Mutex::default(),
             untold: Arc::default(),
             surveys: Mutex::default(),
@@ -314,6 +321,9 @@ impl Shell {
             granted,
         };
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
+        let site = self.site();
+        let changes_things = cell.changes_things();
+        let active = changes_things.then(|| self.active.add(&site.own_home, &site.workspace, request));
         running.wait_until_started()?;
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
@@ -341,6 +351,7 @@ impl Shell {
             own_home,
             network_rule,
             untold,
+            active,
         })
     }
 

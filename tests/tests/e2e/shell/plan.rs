@@ -1,11 +1,12 @@
 //! While a plan is made nothing can be changed.
 
 use std::fs;
+use std::time::Duration;
 
-use scorpiox_tests::Program;
+use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
-use super::support::{Ran, background, bash, in_each_tier, read_until, start, with_policy};
+use super::support::{Ran, background, bash, comes_true, in_each_tier, read_until, start, with_policy};
 
 #[test]
 fn commands_read_and_change_nothing_while_a_plan_is_made() {
@@ -108,4 +109,38 @@ fn commands_that_began_before_a_plan_are_named_with_how_to_end_them() {
     server.call("KillBgTask", json!({ "task_id": task }));
     let status = server.text("PlanMode", json!({ "action": "status" }));
     assert!(!status.contains("KillBgTask"), "{status}");
+}
+
+#[test]
+fn commands_of_the_foreground_and_of_other_servers_are_named_while_they_run() {
+    let program = Program::new();
+    let (mut one, mut other) = (start(&program), start(&program));
+    let running = |server: &mut Started, name: &str| {
+        let command = format!("touch {name}; sleep 300");
+        let id = server.request("tools/call", json!({ "name": "Bash", "arguments": { "command": command } }));
+        let made = program.workspace().join(name);
+        assert!(comes_true(Duration::from_secs(20), || made.exists()), "{name} does not run");
+        id
+    };
+    let own = running(&mut one, "own");
+    running(&mut other, "others");
+    background(&mut other, "sleep 301");
+    let entered = one.text("PlanMode", json!({ "action": "enter", "goal": "look" }));
+    let lines: Vec<_> = entered.lines().filter(|line| line.starts_with("- ")).collect();
+    let of_other = format!("- of the server with process {}, running for ", other.child.id());
+    let named = |begin: &str, command: &str| {
+        let line = lines.iter().find(|line| line.starts_with(begin) && line.ends_with(command));
+        assert!(line.is_some(), "{begin} … {command}: {entered}");
+    };
+    named("- in the foreground, running for ", ": touch own; sleep 300");
+    named(&of_other, ": touch others; sleep 300");
+    named(&of_other, ": sleep 301");
+    assert_eq!(lines.len(), 3, "{entered}");
+    // What has ended is named no more, however it ended.
+    one.notify("notifications/cancelled", json!({ "requestId": own }));
+    other.kill();
+    let nothing_runs = comes_true(Duration::from_secs(20), || {
+        !one.text("PlanMode", json!({ "action": "status" })).contains("may still change")
+    });
+    assert!(nothing_runs);
 }

@@ -187,7 +187,7 @@ pub fn processes_with(word: &str) -> Vec<u32> {
 }
 
 /// Waits for something to become true; whether it did.
-pub fn comes_true(time: Duration, condition: impl Fn() -> bool) -> bool {
+pub fn comes_true(time: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + time;
     while !condition() {
         if Instant::now() > until {
