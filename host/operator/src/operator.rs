@@ -1,7 +1,7 @@
 //! The policy as it holds here, for as long as a server runs.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -135,7 +135,12 @@ impl Operator {
 
     /// Where the policy's names for places lead, at this moment.
     pub fn places(&self) -> Result<Places, Arc<OperatorError>> {
-        Ok(places::places(&self.site, &self.loaded()?.policy))
+        self.places_with(&[])
+    }
+
+    /// The same, where denials hold in `granted` folders, too.
+    pub fn places_with(&self, granted: &[PathBuf]) -> Result<Places, Arc<OperatorError>> {
+        Ok(places::places(&self.site, &self.loaded()?.policy, granted))
     }
 
     /// The folders of this machine that commands of any profile can write. Nobody knows them under a

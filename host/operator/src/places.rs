@@ -1,27 +1,39 @@
 //! Where a policy's names for places lead on this machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use scorpiox_paths::{Resolver, Trail, Writable, resolve};
-use scorpiox_policy::{Places, Policy};
+use scorpiox_policy::{DenySet, Places, Policy};
 
 use crate::{OperatorError, Site};
 
-/// Where all of a policy's names for places lead, at this moment.
-pub(crate) fn places(site: &Site, policy: &Policy) -> Places {
+/// Where all of a policy's names for places lead, at this moment; `granted` are folders in which its denials hold beside those.
+pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Places {
     let (places, writable) = (site.usual_places(), site.writable(policy));
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
-    let denied = policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny);
     // Profiles name the same places again and again.
-    let named: BTreeSet<_> = named.chain(denied.filter_map(|rule| rule.head(&places))).collect();
+    let named: BTreeSet<_> =
+        named.chain(policy.rules_of_denial().filter_map(|rule| rule.head(&places))).collect();
     // What a command may have led elsewhere leads nowhere.
     let mut resolver = Resolver::new(&writable);
     let real = named.into_iter().filter_map(|path| resolver.resolve(&path).ok().map(|real| (path, real)));
     let real = real.filter(|(path, real)| path != real).collect();
-    Places { real, skills: skills(site, &writable), ..places }
+    let mut places = Places { real, skills: skills(site, &writable), ..places };
+    places.leads = leads(policy, &places, granted);
+    places
+}
+
+/// Where the folders and files lead that globs name for denial.
+fn leads(policy: &Policy, places: &Places, granted: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
+    let rules: Vec<_> = policy.rules_of_denial().cloned().collect();
+    let read = policy.files.read.iter().flat_map(|rule| places.folders(&rule.place));
+    let folders: Vec<_> = read.chain([places.workspace.clone()]).chain(granted.iter().cloned()).collect();
+    let heads: BTreeSet<_> = DenySet::new(&rules, &folders, places).heads(places).into_iter().collect();
+    let led = heads.into_iter().filter_map(|head| Trail::follow(&head).ok().map(|trail| (head, trail.end)));
+    led.filter(|(head, end)| head != end).collect()
 }
 
 /// The folders of the skills that are not the workspace's, which commands may read. None that holds

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::normalized;
+
 /// Links that are followed one after the other, as the kernel does.
 const MAX_LINKS: usize = 40;
 
@@ -18,6 +20,9 @@ pub struct Trail {
     /// Folders that the path entered and left again by `..`, which may not exist: another folder in such a place would lead the
     /// path elsewhere.
     pub left: Vec<PathBuf>,
+    /// The names by which the path has the end: as it was given, and with each link replaced by what that leads to but for the last.
+    /// Each is without `..`, as far as its own folders are no links.
+    pub forms: Vec<PathBuf>,
     /// The end, at a path that passes through no link as far as it exists.
     pub end: PathBuf,
     /// Whether the end exists.
@@ -71,8 +76,14 @@ impl Trail {
         follows: impl Fn(&Path) -> bool,
         folders: &mut HashSet<PathBuf>,
     ) -> Result<Self, Lost> {
-        let mut trail =
-            Self { links: Vec::new(), left: Vec::new(), end: root(path), exists: true, blocked: None };
+        let mut trail = Self {
+            links: Vec::new(),
+            left: Vec::new(),
+            forms: vec![normalized(path)],
+            end: root(path),
+            exists: true,
+            blocked: None,
+        };
         let mut ahead = parts(path);
         // Parts of the end that do not exist.
         let mut missing = 0_usize;
@@ -103,6 +114,10 @@ impl Trail {
                         return Err(Lost::TooManyLinks(path.to_owned()));
                     }
                     let target = next.read_link().map_err(|error| Lost::Io { path: next.clone(), error })?;
+                    if !trail.links.is_empty() {
+                        let rest: PathBuf = ahead.iter().rev().collect();
+                        trail.forms.push(normalized(&next.join(rest)));
+                    }
                     trail.links.push(next);
                     if target.is_absolute() {
                         trail.end = root(&target);
@@ -170,6 +185,7 @@ mod tests {
         let trail = Trail::follow(&root.join("a")).unwrap();
         assert_eq!(trail.links, [root.join("a"), root.join("b"), root.join("c")]);
         assert_eq!((trail.end, trail.exists), (root.join("real/x"), false));
+        assert_eq!(trail.forms, [root.join("a"), root.join("b"), root.join("c/x")]);
         let trail = Trail::follow(&root.join("c/deep")).unwrap();
         assert_eq!((trail.end, trail.exists), (root.join("real/deep"), true));
         fs::write(root.join("real/file"), "").unwrap();

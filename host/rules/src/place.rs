@@ -230,6 +230,8 @@ pub struct Places {
     pub own_home: PathBuf,
     /// Where paths of the policy are that pass through links.
     pub real: BTreeMap<PathBuf, PathBuf>,
+    /// Where paths lead that are denied and pass through links, whoever made those. For denial alone.
+    pub leads: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Places {
@@ -244,6 +246,7 @@ impl Places {
             tmp: PathBuf::from("/tmp"),
             own_home: own_home.to_owned(),
             real: BTreeMap::new(),
+            leads: BTreeMap::new(),
             workspace,
             home,
         }

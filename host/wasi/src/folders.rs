@@ -109,7 +109,14 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             }
         }
     }
-    guard.rules = Some((Arc::clone(shell), places));
+    let granted: Vec<_> = guard.roots.iter().map(|(root, _)| root.clone()).collect();
+    match operator.places_with(&granted) {
+        Ok(places) => guard.rules = Some((Arc::clone(shell), places)),
+        Err(error) => {
+            tracing::warn!(plugin = source.name, "no folder is opened: {error}");
+            (guard.roots, guard.opened, guard.start) = (Vec::new(), Vec::new(), None);
+        }
+    }
     guard
 }
 

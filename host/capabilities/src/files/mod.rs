@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::{Writable, normalized, open_file, resolve};
+use scorpiox_paths::{Trail, Writable, normalized, open_file, resolve};
 use scorpiox_policy::FileDenial;
 
 use super::approved::Approved;
 use super::granted::decide;
 use super::rules;
-use scorpiox_operator::Operator;
+use scorpiox_operator::{Operator, OperatorError};
 
 pub use host::{FilesCtx, FilesFailure};
 
@@ -98,6 +98,11 @@ impl Files {
     /// Where a path leads, and the folder in which that may be read. A refusal is the same whether there
     /// is something or not, and says nothing of where links lead: it would tell what lies elsewhere.
     fn place(&self, asked: &Path, approved: Option<&Approved>) -> Result<(PathBuf, PathBuf), FileDenial> {
+        let trail = Trail::follow(asked);
+        // It is denied by each of its names on the way to where it lies.
+        for form in trail.iter().flat_map(|trail| &trail.forms) {
+            self.check_denied(form, approved)?;
+        }
         // Nothing is opened by it but through no link.
         if let Ok(resolved) = resolve(asked, &Writable::default())
             && let Ok(folder) = self.folder(&resolved, approved)
@@ -123,13 +128,29 @@ impl Files {
         rules::of_file(&policy.files, path, &granted, &places)
     }
 
+    /// Whether `deny` closes a path.
+    fn check_denied(&self, path: &Path, approved: Option<&Approved>) -> Result<(), FileDenial> {
+        let refused = |error: Arc<OperatorError>| FileDenial::new(path, format!("not read: {error}"));
+        let policy = self.operator.policy().map_err(refused)?;
+        let granted = self.granted(approved);
+        let places = self.operator.places_with(&granted).map_err(refused)?;
+        policy.files.check_denied(path, &granted, &places)
+    }
+
+    /// The folders that were approved.
+    fn granted(&self, approved: Option<&Approved>) -> Vec<PathBuf> {
+        let roots = approved.map(|approved| approved.present(&self.operator.site().workspace));
+        roots.into_iter().flatten().map(|(root, _)| root).collect()
+    }
+
     /// The folder in which a path may be read.
     fn folder(&self, path: &Path, approved: Option<&Approved>) -> Result<PathBuf, FileDenial> {
         let refused = |rule: String| FileDenial::new(path, rule);
         let policy = self.operator.policy();
         let policy = &policy.map_err(|error| refused(format!("not read: {error}")))?.files;
         let setup = self.operator.site();
-        let places = self.operator.places().map_err(|error| refused(format!("not read: {error}")))?;
+        let places = self.operator.places_with(&self.granted(approved));
+        let places = places.map_err(|error| refused(format!("not read: {error}")))?;
         let Some(approved) = approved else {
             return policy.check(path, &places);
         };

@@ -67,8 +67,8 @@ impl Parted {
         let pattern = pattern.trim_end_matches('/');
         let bases = placed.bases.to_vec();
         let mut globs = vec![Self { parts: parts(pattern), bases, from_root: base == Base::Roots }];
-        if let (Some(real), (_, Some(tail))) = (&placed.real, split_named(base, pattern)) {
-            globs.push(Self { parts: parts(&tail), bases: vec![real.clone()], from_root: false });
+        if let (false, (_, Some(tail))) = (placed.real.is_empty(), split_named(pattern)) {
+            globs.push(Self { parts: parts(&tail), bases: placed.real.clone(), from_root: false });
         }
         globs.retain(Self::has_folders);
         globs

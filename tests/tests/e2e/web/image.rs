@@ -186,6 +186,29 @@ fn nothing_is_told_of_what_lies_elsewhere() {
 }
 
 #[test]
+fn what_is_denied_is_denied_by_each_name_on_the_way_and_where_a_link_of_the_glob_leads() {
+    let program = Program::new();
+    let policy = "version = 1\n[files]\ndeny = [\"conf/*.png\", \"**/private/*.png\", \"/root/*.png\"]\n";
+    program.put("home/.scorpiox/policy.toml", policy);
+    for folder in ["g/conf", "public", "r", "x"] {
+        program.put(&format!("workspace/{folder}/dot.png"), dot());
+    }
+    let links = [("conf", "g/conf"), ("second", "conf"), ("x/private", "../public"), ("root", "r")];
+    for (link, target) in links {
+        symlink(target, program.workspace().join(link)).expect("a link");
+    }
+    let mut server = start(&program);
+    for folder in ["conf", "g/conf", "second", "second/../conf", "x/private", "root", "r"] {
+        let result = read(&mut server, std::path::Path::new(&format!("{folder}/dot.png")));
+        assert!(failure(&result).contains("does not exist, or is "), "{folder}: {result}");
+    }
+    // Its own name and folder are not denied.
+    for folder in ["public", "x"] {
+        success(&read(&mut server, std::path::Path::new(&format!("{folder}/dot.png"))));
+    }
+}
+
+#[test]
 fn a_long_path_is_not_repeated_whole() {
     let program = Program::new();
     let mut server = start(&program);

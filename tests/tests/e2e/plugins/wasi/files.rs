@@ -227,6 +227,25 @@ fn the_operators_own_rules_hold_in_every_folder() {
 }
 
 #[test]
+fn the_operators_rules_hold_where_a_link_of_their_name_leads() {
+    let program = workspace();
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"conf/*.key\"]\n");
+    program.put("workspace/c2/a.key", "key");
+    program.put("workspace/c2/a.txt", "text");
+    symlink("c2", program.workspace().join("conf")).expect("links");
+    program.put("home/notes/d2/a.key", "key");
+    symlink("d2", program.home().join("notes/conf")).expect("links");
+    let home = program.home().canonical().display().to_string();
+    let manifest = format!("[capabilities.files]\nwhy = \"a\"\nread = [\"workspace\", \"{home}/notes\"]\n");
+    let (_program, mut server) = outsider(program, &manifest);
+    let outside = ["conf", "d2"].map(|folder| format!("{home}/notes/{folder}/a.key"));
+    for name in ["conf/a.key", "c2/a.key", &outside[0], &outside[1]] {
+        assert_eq!(try_to(&mut server, "read-file", path(name)), denied(), "{name}");
+    }
+    assert_eq!(try_to(&mut server, "read-file", path("conf/a.txt")), Ok(json!("text")));
+}
+
+#[test]
 fn a_folder_within_a_folder_opens_nothing_that_is_closed() {
     let program = workspace();
     program.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"secrets/\"]\n");
