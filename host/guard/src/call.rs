@@ -2,7 +2,7 @@
 
 use libc::c_long;
 use scorpiox_kernel::sys::{Ask, Question};
-use scorpiox_kernel::syscalls::{ATTRIBUTES, SYS_FCHMODAT2};
+use scorpiox_kernel::syscalls::{ATTRIBUTES, MODES, SET_ID, SYS_FCHMODAT2};
 
 /// A path, as a caller gives it: an address in its memory, and the folder that it begins at.
 #[derive(Debug, Clone, Copy)]
@@ -162,6 +162,16 @@ pub(super) fn asks_about_attributes() -> impl Iterator<Item = Ask> {
     ATTRIBUTES.iter().copied().flatten().map(|call| Ask::Always(*call))
 }
 
+/// What is to be asked about in any case: a mode with a bit that nobody gives a file.
+pub fn asks_about_modes() -> impl Iterator<Item = Ask> {
+    let ask = |(call, argument): &(c_long, u8)| Ask::IfBits {
+        call: *call,
+        argument: u32::from(*argument),
+        bits: SET_ID,
+    };
+    MODES.iter().copied().flatten().map(ask)
+}
+
 /// The low half of an argument, which is all that the kernel takes of a number.
 #[allow(clippy::cast_possible_truncation)]
 const fn word(argument: u64) -> u32 {
@@ -261,7 +271,7 @@ mod tests {
     /// What is asked about and not known goes on as if nobody had to look at it.
     #[test]
     fn every_call_that_is_asked_about_is_known() {
-        for ask in asks(true).into_iter().chain(asks_about_attributes()) {
+        for ask in asks(true).into_iter().chain(asks_about_attributes()).chain(asks_about_modes()) {
             let question = Question { id: 0, thread: 0, call: ask.call(), arguments: [0; 6] };
             assert!(Call::of(&question).is_some(), "{ask:?}");
         }

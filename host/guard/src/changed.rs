@@ -12,17 +12,18 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{getgid, getuid};
 use scorpiox_kernel::reach;
-use scorpiox_kernel::sys::Answer;
+use scorpiox_kernel::sys::{Answer, Question};
 
 use super::absent::Made;
-use super::call::{Attributes, Times, Which};
+use super::call::{Attributes, Call, Times, Which};
 use super::caller::{Caller, Spot};
 use super::opened::itself;
 use super::places::Ruling;
 use super::{Guard, failed};
 
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::EMPTY_PATH);
-/// Without the bits that the filter on system calls refuses.
+/// Without the bits that let a program run with the rights of another: they are left out, as the kernel leaves them out for who
+/// is not in a file's group.
 const MODE_BITS: u32 = 0o1777;
 #[cfg(target_arch = "x86_64")]
 const MICROSECONDS: std::ops::Range<i64> = 0..1_000_000;
@@ -42,17 +43,16 @@ impl Guard {
     ) -> io::Result<Answer> {
         let file = find(caller, which)?;
         let found = fstat(&file)?;
-        match self.judge_open(caller, &file, &found)? {
+        // Elsewhere mounts and the kernel decide, as they do where nobody asks.
+        let ruling =
+            if self.places.is_shared_tree() { self.judge_open(caller, &file, &found)? } else { Ruling::Free };
+        match ruling {
             Ruling::Free => {}
             Ruling::Protected(path) => return Ok(self.refuse(&path)),
             Ruling::Elsewhere | Ruling::Kept | Ruling::Closed => return Ok(failed(Errno::ACCESS)),
         }
         let done = match attributes {
-            Attributes::Mode(_) if kind(&found).is_symlink() => Err(Errno::OPNOTSUPP),
-            Attributes::Mode(mode) => {
-                let mode = Mode::from_raw_mode(mode & MODE_BITS);
-                chmodat(CWD, itself(&file), mode, AtFlags::empty())
-            }
+            Attributes::Mode(mode) => set_mode(&file, &found, mode),
             Attributes::Times(times) => {
                 utimensat(&file, "", &read_times(caller, times)?, AtFlags::EMPTY_PATH)
             }
@@ -88,6 +88,31 @@ impl Guard {
         };
         self.places.judge_attributes(&spot, what)
     }
+}
+
+/// Gives a file another mode in the caller's place, for a command that has no guard: mounts and the kernel decide whether it may.
+/// None where something else is asked.
+pub fn change_mode(question: &Question, waits: &dyn Fn() -> bool) -> Option<Answer> {
+    let Some(Call::Change { which, attributes: Attributes::Mode(mode) }) = Call::of(question) else {
+        return None;
+    };
+    let file = find(&Caller::new(question.thread, waits), which);
+    let done = file.and_then(|file| Ok(set_mode(&file, &fstat(&file)?, mode)?));
+    Some(
+        done.map_or_else(
+            |error| Answer::Fail(error.raw_os_error().unwrap_or(libc::EACCES)),
+            |()| Answer::Done,
+        ),
+    )
+}
+
+fn set_mode(file: &OwnedFd, found: &Stat, mode: u32) -> rustix::io::Result<()> {
+    if kind(found).is_symlink() {
+        return Err(Errno::OPNOTSUPP);
+    }
+    // What a folder has it keeps where that is asked for: files in it go on to be of its group.
+    let kept = if kind(found).is_dir() { mode & found.st_mode & libc::S_ISGID } else { 0 };
+    chmodat(CWD, itself(file), Mode::from_raw_mode(mode & MODE_BITS | kept), AtFlags::empty())
 }
 
 /// The file that is meant: all that comes is about this descriptor of it.

@@ -42,7 +42,9 @@ use scorpiox_kernel::reach;
 use scorpiox_kernel::sys::{Answer, Ask, Question};
 
 use self::call::Call;
+pub use self::call::asks_about_modes;
 use self::caller::Caller;
+pub use self::changed::change_mode;
 use self::made::Umask;
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
@@ -101,6 +103,8 @@ impl Guard {
         let mut asks = if self.places.hold_names() { call::asks(self.places.keeps()) } else { Vec::new() };
         if self.places.is_shared_tree() {
             asks.extend(call::asks_about_attributes());
+        } else {
+            asks.extend(asks_about_modes());
         }
         asks
     }

@@ -1,9 +1,11 @@
-//! The part of the filter on system calls that comes first: calls of which an argument says what is asked for.
+//! The part of the filter on system calls that comes first: calls of which an argument says what is asked for, and those that make
+//! a file with the rights of another.
 //!
 //! It is written here and not compiled from rules, since what is refused gets the error that programs know for what a
 //! kernel does not have: on `ENOSYS` some give up, where on `ENOTTY` they go another way.
 
 use scorpiox_kernel::requests::{ALWAYS, OWN_SIGNALS, Requests, SHARED_SIGNALS};
+use scorpiox_kernel::syscalls::{MAKES, OPENS, SET_ID};
 use seccompiler::{BpfProgram, sock_filter};
 
 /// What a filter is told of a call begins with its number and its architecture.
@@ -14,16 +16,21 @@ const OWN_ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const OWN_ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_JMP | BPF_JA`, `BPF_RET | BPF_K`.
+/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_JMP | BPF_JSET | BPF_K`, `BPF_JMP | BPF_JA`, `BPF_RET | BPF_K`.
 const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_BITS: u16 = 0x45;
 const JUMP: u16 = 0x05;
 const RETURN: u16 = 0x06;
 
 /// The instructions, behind which those begin that decide about all else.
 pub(super) fn program(signals_are_shared: bool) -> BpfProgram {
     let signals = if signals_are_shared { SHARED_SIGNALS } else { OWN_SIGNALS };
-    let body: BpfProgram = [signals].iter().chain(ALWAYS).flat_map(one).collect();
+    let made = MAKES.iter().copied().flatten().flat_map(|(call, mode)| unless_set_id(*call, *mode, None));
+    let creates = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
+    let opened = OPENS.iter();
+    let opened = opened.flat_map(|(call, flags, mode)| unless_set_id(*call, *mode, Some((*flags, creates))));
+    let body: BpfProgram = [signals].iter().chain(ALWAYS).flat_map(one).chain(made).chain(opened).collect();
     // Numbers of another architecture mean other calls: what comes next kills who uses them.
     let mut program = vec![load(ARCHITECTURE)];
     program.extend(unless_equal(OWN_ARCHITECTURE, body.len()));
@@ -38,7 +45,7 @@ fn one(requests: &Requests) -> BpfProgram {
     for value in allowed {
         decide.extend([equal(*value, 0, 1), answer(libc::SECCOMP_RET_ALLOW)]);
     }
-    decide.push(answer(libc::SECCOMP_RET_ERRNO | error.unsigned_abs()));
+    decide.push(answer(refusal(error)));
     if let Some((argument, value)) = within {
         let mut all = vec![load(low_word(argument))];
         all.extend(unless_equal(value, decide.len()));
@@ -52,12 +59,34 @@ fn one(requests: &Requests) -> BpfProgram {
     program
 }
 
+/// No file is made with a setuid or setgid bit: outside of the cell it would be a program that anybody runs with the rights of who
+/// started the server. Without a file to make (`flags`) the mode is whatever was there.
+fn unless_set_id(call: libc::c_long, mode: u8, flags: Option<(u8, u32)>) -> BpfProgram {
+    let mut decide = vec![load(low_word(mode)), bits(SET_ID, 0, 1), answer(refusal(libc::EPERM))];
+    if let Some((flags, makes)) = flags {
+        let over = u8::try_from(decide.len()).unwrap_or(u8::MAX);
+        decide.splice(0..0, [load(low_word(flags)), bits(makes, 0, over)]);
+    }
+    let mut program = vec![load(NUMBER)];
+    program.extend(unless_equal(u32::try_from(call).unwrap_or(u32::MAX), decide.len()));
+    program.extend(decide);
+    program
+}
+
+const fn refusal(error: libc::c_int) -> u32 {
+    libc::SECCOMP_RET_ERRNO | error.unsigned_abs()
+}
+
 const fn load(from: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: from }
 }
 
 const fn equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
     sock_filter { code: JUMP_IF_EQUAL, jt: then, jf: otherwise, k: value }
+}
+
+const fn bits(any: u32, then: u8, otherwise: u8) -> sock_filter {
+    sock_filter { code: JUMP_IF_BITS, jt: then, jf: otherwise, k: any }
 }
 
 const fn answer(what: u32) -> sock_filter {
@@ -95,7 +124,8 @@ mod tests {
                 JUMP => at += k,
                 RETURN => return Some(instruction.k),
                 JUMP_IF_EQUAL if held == instruction.k => at += usize::from(instruction.jt),
-                JUMP_IF_EQUAL => at += usize::from(instruction.jf),
+                JUMP_IF_BITS if held & instruction.k != 0 => at += usize::from(instruction.jt),
+                JUMP_IF_EQUAL | JUMP_IF_BITS => at += usize::from(instruction.jf),
                 other => panic!("no instruction of this program: {other}"),
             }
         }
@@ -110,9 +140,7 @@ mod tests {
 
     const ALLOWED: Option<u32> = Some(libc::SECCOMP_RET_ALLOW);
 
-    fn refused(error: i32) -> u32 {
-        libc::SECCOMP_RET_ERRNO | error.unsigned_abs()
-    }
+    use super::refusal as refused;
 
     #[test]
     fn what_is_not_listed_is_refused_by_whichever_half_of_a_number() {

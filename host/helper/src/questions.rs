@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scorpiox_cell::wire::Names;
-use scorpiox_guard::{Decision, Guard, Pipe};
+use scorpiox_guard::{Decision, Guard, Pipe, asks_about_modes, change_mode};
 use scorpiox_kernel::sys::{self, Answer, Ask, Question};
 
 use crate::bound::{self, Bounds};
@@ -49,8 +49,9 @@ pub(super) struct Questions {
 /// What is asked about.
 pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
     let mut asks = bound::asks(bounds);
-    if let Some(guard) = guard {
-        asks.extend(guard.asks());
+    match guard {
+        Some(guard) => asks.extend(guard.asks()),
+        None => asks.extend(asks_about_modes()),
     }
     asks
 }
@@ -105,7 +106,10 @@ impl Questions {
 
     fn guarded(&mut self, question: &Question) -> Option<Decision> {
         let listener = self.listener.as_fd();
-        self.guard.as_mut()?.decide(question, &|| sys::still_waits(listener, question))
+        let Some(guard) = &mut self.guard else {
+            return change_mode(question, &|| sys::still_waits(listener, question)).map(Decision::Now);
+        };
+        guard.decide(question, &|| sys::still_waits(listener, question))
     }
 
     /// Whether nobody else can wait.

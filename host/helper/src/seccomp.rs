@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use libc::c_long;
 use scorpiox_cell::wire::{Fault, Network, Tier};
 use scorpiox_kernel::syscalls::{
-    ALWAYS, ATTRIBUTES, LEGACY_MODES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES,
-    OWN_MOUNTS, OWN_SIGNALS, WATCHES,
+    ALWAYS, ATTRIBUTES, MAKES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_MOUNTS,
+    OWN_SIGNALS, WATCHES,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -73,8 +73,6 @@ const UNSHARED: u64 = number(
 /// The type of a socket, without `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
 const SOCKET_TYPE: u64 = 0xf;
 
-/// Bits of a mode that let a program run with its owner's or its group's rights.
-const SET_ID: u64 = 0o6000;
 /// The number of a command's supervisor in its process namespace.
 const SUPERVISOR: u64 = 1;
 /// `PRIO_PROCESS` and `PRIO_PGRP`.
@@ -176,25 +174,12 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
     let personalities = [0, 0x0004_0000, 0xffff_ffff];
     let personalities: Result<_, _> = personalities.map(|p| rule(&[(0, Eq, p)])).into_iter().collect();
     rules.insert(libc::SYS_personality, personalities?);
-    modes(rules)?;
+    // The guard gives files their modes where a bit asks for another one's rights, and the first part of the filter
+    // refuses to make such files.
+    let modes = MODES.iter().chain(MAKES).copied().flatten().map(|(call, _)| *call);
+    rules.extend(modes.chain(OPENS.iter().map(|(call, ..)| *call)).map(|call| (call, Vec::new())));
     others(rules, shared)?;
     sockets(rules, shared)
-}
-
-/// No file gets a setuid or setgid bit: outside of the cell it would be a program that anybody
-/// runs with the rights of who started the server.
-fn modes(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
-    use SeccompCmpOp::MaskedEq;
-    for (call, mode) in MODES.iter().chain(LEGACY_MODES) {
-        rules.insert(*call, vec![rule(&[(*mode, MaskedEq(SET_ID), 0)])?]);
-    }
-    let creates = number(libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY));
-    for (call, flags, mode) in OPENS {
-        let harmless = rule(&[(*mode, MaskedEq(SET_ID), 0)])?;
-        // Without a file to make the mode is whatever was there.
-        rules.insert(*call, vec![harmless, rule(&[(*flags, MaskedEq(creates), 0)])?]);
-    }
-    Ok(())
 }
 
 /// Limits and priorities of other processes: of the command's own, where those are all that

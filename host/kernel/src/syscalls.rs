@@ -368,15 +368,23 @@ const LEGACY_WATCHES: &[c_long] = &[libc::SYS_inotify_init];
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_WATCHES: &[c_long] = &[];
 
-/// Calls that give a file its mode, and the argument that it is.
-pub const MODES: &[(c_long, u8)] =
-    &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2), (libc::SYS_mknodat, 2)];
-/// Older spellings of them.
+/// Bits of a mode that let a program run with its owner's or its group's rights.
+pub const SET_ID: u32 = 0o6000;
+
+/// Calls that give a file that is there another mode, and the argument that it is.
+pub const MODES: &[&[(c_long, u8)]] =
+    &[&[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2)], LEGACY_MODES];
 #[cfg(target_arch = "x86_64")]
-pub const LEGACY_MODES: &[(c_long, u8)] = &[(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
-/// Older spellings of them: none here.
+const LEGACY_MODES: &[(c_long, u8)] = &[(libc::SYS_chmod, 1)];
 #[cfg(not(target_arch = "x86_64"))]
-pub const LEGACY_MODES: &[(c_long, u8)] = &[];
+const LEGACY_MODES: &[(c_long, u8)] = &[];
+
+/// Calls that make a file, whatever their arguments are, and the argument that its mode is.
+pub const MAKES: &[&[(c_long, u8)]] = &[&[(libc::SYS_mknodat, 2)], LEGACY_MAKES];
+#[cfg(target_arch = "x86_64")]
+const LEGACY_MAKES: &[(c_long, u8)] = &[(libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY_MAKES: &[(c_long, u8)] = &[];
 
 /// Calls that open a file, with the arguments that are flags and mode.
 #[cfg(target_arch = "x86_64")]

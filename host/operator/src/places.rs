@@ -28,7 +28,7 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Place
 
 /// Where the folders and files lead that globs name for denial.
 fn leads(policy: &Policy, places: &Places, granted: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
-    let rules: Vec<_> = policy.rules_of_denial().cloned().collect();
+    let rules: Vec<_> = policy.rules_of_denial().filter(|rule| rule.has_head()).cloned().collect();
     let read = policy.files.read.iter().flat_map(|rule| places.folders(&rule.place));
     let folders: Vec<_> = read.chain([places.workspace.clone()]).chain(granted.iter().cloned()).collect();
     let heads: BTreeSet<_> = DenySet::new(&rules, &folders, places).heads(places).into_iter().collect();

@@ -122,6 +122,11 @@ impl DenyRule {
         }
     }
 
+    /// Reports whether the glob names a folder or file before its first wildcard.
+    pub fn has_head(&self) -> bool {
+        !self.named.as_os_str().is_empty()
+    }
+
     /// The same glob, relative to these places wherever it is taken.
     #[must_use]
     pub fn tied_to(&self, places: &[Place]) -> Self {
@@ -207,7 +212,7 @@ impl Based {
     /// The folders or files that it names before its first wildcard.
     fn heads(&self, places: &Places) -> impl Iterator<Item = PathBuf> {
         let DenyRule { named, base, .. } = &self.rule;
-        let is_named = !named.as_os_str().is_empty();
+        let is_named = self.rule.has_head();
         let from_root = (is_named && *base == Base::Roots).then(|| places.root().join(named));
         self.bases.iter().filter(move |_| is_named).map(move |base| base.join(named)).chain(from_root)
     }

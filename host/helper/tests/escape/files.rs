@@ -336,6 +336,35 @@ fn no_file_gets_a_setuid_or_setgid_bit() {
     });
 }
 
+/// Programs that copy modes go on: a repository of a group, an archive, an installation.
+#[test]
+fn a_mode_is_set_without_those_bits_and_a_folder_keeps_its_own() {
+    for_each_tier(|bed| {
+        bed.put("file", "");
+        for folder in ["plain", "group"] {
+            fs::create_dir(bed.at(folder)).expect("a folder");
+        }
+        fs::set_permissions(bed.at("group"), fs::Permissions::from_mode(0o2700)).expect("a mode");
+        let finished = bed.run(
+            r#"
+            set -e
+            chmod 6750 file; chmod 2750 plain; chmod 2770 group; install -d -m 2755 new
+            mkdir packed && tar cf packed.tar --mode=2711 packed && rmdir packed && tar xpf packed.tar
+            python3 -c 'import os; os.fchmod(os.open("plain", os.O_RDONLY), 0o3750)'
+            if python3 -c 'import os; os.open("opened", os.O_CREAT | os.O_WRONLY, 0o4755)'; then exit 9; fi 2> said
+            grep -q "Operation not permitted" said
+            echo finished"#,
+        );
+        assert!(finished.says("finished"), "{finished:?}");
+        let modes =
+            [("file", 0o750), ("plain", 0o1750), ("group", 0o2770), ("new", 0o755), ("packed", 0o711)];
+        for (name, mode) in modes {
+            let found = fs::metadata(bed.at(name)).expect("it is there").permissions().mode() & 0o7777;
+            assert_eq!(found, mode, "{name}: {found:o}");
+        }
+    });
+}
+
 /// A lease makes whoever opens the file wait for its holder.
 #[test]
 fn no_lease_is_taken_on_a_file() {
