@@ -24,8 +24,8 @@ pub enum CellError {
     Helper(String),
     /// The helper is gone in the middle of a command.
     #[error(
-        "the command was stopped before its end: what supervises it was killed, as it is when the server ends, and the command \
-         with it"
+        "the command was stopped before its end: what supervises it was killed, as it is when the server ends or memory runs \
+         out, and the command with it. Nobody looked at what it made"
     )]
     Gone,
     /// A worker cannot be started or seen to.

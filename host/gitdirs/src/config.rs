@@ -3,12 +3,21 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::{Lost, Walks};
+
 use crate::harmless::is_harmless;
 use crate::parse::{Entry, parse};
 use crate::read::{self, Text};
 use crate::user::User;
 use crate::words::words;
 
+/// Most bytes of configurations that are read, of repositories and of the user's.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// Most entries of those: an entry takes longer than its bytes.
+const MAX_ENTRIES: usize = 200_000;
+/// Most words of commands, and the longest command that is taken apart into words.
+const MAX_WORDS: usize = 100_000;
+const MAX_COMMAND_BYTES: usize = 64 << 10;
 /// Bytes that a configuration counts for at least: reading many empty ones takes time, too.
 const LEAST_BYTES: u64 = 512;
 /// Characters that mean something to a shell: a value with it is no path, but for one that is there.
@@ -31,6 +40,23 @@ pub(crate) struct Named {
     pub is_cut: bool,
 }
 
+/// How much is read of configurations, and of files that lead git on.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// Bytes of configurations.
+    bytes: u64,
+    /// Entries of configurations.
+    entries: usize,
+    /// The paths that are followed.
+    pub walks: Walks,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { bytes: MAX_CONFIG_BYTES, entries: MAX_ENTRIES, walks: Walks::default() }
+    }
+}
+
 /// A word of a command, as a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NamedWord {
@@ -40,43 +66,61 @@ pub(crate) struct NamedWord {
 }
 
 impl Named {
-    /// Reads a configuration and all that it includes, `left` bytes at most.
-    pub(crate) fn read(file: &Path, user: &User, left: &mut u64) -> Self {
+    /// Reads a configuration and all that it includes, as far as the budget goes.
+    pub(crate) fn read(file: &Path, user: &User, budget: &mut Budget) -> Self {
         let mut named = Self::default();
-        named.follow(vec![file.to_owned()], user, left);
+        named.follow(vec![file.to_owned()], user, budget);
         named
     }
 
     /// Configuration that stands in the environment instead of a file.
-    pub(crate) fn given(user: &User, left: &mut u64) -> Self {
+    pub(crate) fn given(user: &User, budget: &mut Budget) -> Self {
         let (mut named, mut open) = (Self::default(), Vec::new());
         for entry in &user.given {
             named.note(entry, Path::new(""), user, &mut open);
         }
-        named.follow(open, user, left);
+        named.follow(open, user, budget);
         named
     }
 
-    fn follow(&mut self, mut open: Vec<PathBuf>, user: &User, left: &mut u64) {
+    fn follow(&mut self, mut open: Vec<PathBuf>, user: &User, budget: &mut Budget) {
         let mut seen = BTreeSet::new();
         while let Some(file) = open.pop() {
-            if !seen.insert(dunce::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
+            let end = match budget.walks.follow(&file) {
+                Ok(trail) => trail.end,
+                // Git may go where nobody looked.
+                Err(Lost::TooLong(_)) => return self.is_cut = true,
+                Err(_) => file.clone(),
+            };
+            if !seen.insert(end) {
                 continue;
             }
-            let Some(Text { bytes, is_cut }) = read::text(&file, *left) else {
+            let read = read::text(&file, budget.bytes);
+            let size = read.as_ref().map_or(0, |text| text.bytes.len() as u64);
+            budget.bytes = budget.bytes.saturating_sub(LEAST_BYTES.max(size));
+            let Some(Text { bytes, is_cut }) = read else {
                 // Git reads it when it can be read again.
                 self.is_cut |= read::is_closed(&file);
                 continue;
             };
-            *left = left.saturating_sub(LEAST_BYTES.max(bytes.len() as u64));
             if is_cut {
                 self.is_cut = true;
-                *left = 0;
+                budget.bytes = 0;
                 return;
             }
             let parsed = parse(&bytes);
             self.starts |= parsed.is_broken;
+            let Some(left) = budget.entries.checked_sub(parsed.entries.len()) else {
+                self.is_cut = true;
+                budget.entries = 0;
+                return;
+            };
+            budget.entries = left;
             for entry in &parsed.entries {
+                if self.words.len() > MAX_WORDS {
+                    self.is_cut = true;
+                    return;
+                }
                 self.note(entry, &file, user, &mut open);
             }
         }
@@ -130,6 +174,10 @@ impl Named {
     }
 
     fn note_command(&mut self, command: &[u8], is_program: bool, user: &User) {
+        if command.len() > MAX_COMMAND_BYTES {
+            self.is_cut = true;
+            return;
+        }
         // Not every value is for a shell: some are paths, with whatever is in them.
         let is_word = !command.iter().any(|byte| byte.is_ascii_whitespace() || SHELL.contains(byte));
         if !is_word && !command.starts_with(b"!") {
@@ -165,7 +213,7 @@ mod tests {
             .unwrap();
         std::fs::write(at("b"), "[alias]\nx = !sh -c 'tools/run.sh && ./y'\n[user]\nname = tools/z\n")
             .unwrap();
-        let named = Named::read(&at("config"), &User::at_home(Some(root.path())), &mut 10_000);
+        let named = Named::read(&at("config"), &User::at_home(Some(root.path())), &mut Budget::default());
         let wanted = ["sub/a", "b", "none", "sub/../config", "sub/c"].map(at);
         assert!(wanted.iter().all(|path| named.includes.contains(path)), "{named:?}");
         assert_eq!(named.hooks, [PathBuf::from("h")]);
@@ -180,11 +228,15 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         std::fs::write(at("config"), "[include]\npath = more\n").unwrap();
         std::fs::write(at("more"), "#".repeat(2_000)).unwrap();
-        let mut left = 2_000;
-        assert!(Named::read(&at("config"), &User::default(), &mut left).is_cut);
-        assert_eq!(left, 0);
-        assert!(!Named::read(&at("config"), &User::default(), &mut 4_000).is_cut);
+        let of = |bytes| Budget { bytes, ..Budget::default() };
+        let mut budget = of(2_000);
+        assert!(Named::read(&at("config"), &User::default(), &mut budget).is_cut);
+        assert_eq!(budget.bytes, 0);
+        assert!(!Named::read(&at("config"), &User::default(), &mut of(4_000)).is_cut);
         // Of what is not there nothing is missing.
-        assert!(!Named::read(&at("none"), &User::default(), &mut left).is_cut);
+        assert!(!Named::read(&at("none"), &User::default(), &mut budget).is_cut);
+        let mut few = Budget { entries: 1, ..Budget::default() };
+        std::fs::write(at("two"), "[a]\nb\nc\n").unwrap();
+        assert!(Named::read(&at("two"), &User::default(), &mut few).is_cut);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::Trail;
+use scorpiox_paths::{Lost, Trail, Walks};
 
-use crate::config::{Named, NamedWord};
+use crate::config::{Budget, Named, NamedWord};
 use crate::user::User;
 
 /// Most looks at files, for all of it.
@@ -70,11 +70,12 @@ pub(crate) struct Names {
     obeyed: Obeyed,
     /// Looks that are left.
     left: usize,
+    walks: Walks,
 }
 
 impl Names {
     pub(crate) fn new(obeyed: Obeyed) -> Self {
-        Self { obeyed, left: MAX_LOOKS }
+        Self { obeyed, left: MAX_LOOKS, walks: Walks::default() }
     }
 
     pub(crate) fn end(self) -> Obeyed {
@@ -134,11 +135,11 @@ impl Names {
         tree: &Path,
         config: &Path,
         user: &User,
-        left: &mut u64,
+        budget: &mut Budget,
         begins: bool,
     ) {
         let file = tree.join(config);
-        let named = Named::read(&file, user, left);
+        let named = Named::read(&file, user, budget);
         self.add_files(named.includes.iter().cloned());
         self.add_files([file]);
         if !named.is_cut && self.everywhere(&named) {
@@ -166,8 +167,12 @@ impl Names {
         // One that is generated, as husky does, runs the scripts beside it.
         let beside = folder.parent().filter(|_| folder.ends_with("_"));
         self.obeyed.files.extend(beside.filter(|beside| Some(*beside) != tree).map(Path::to_owned));
-        let Ok(Trail { links, end, .. }) = Trail::follow(folder) else { return true };
-        let real = tree.and_then(|tree| dunce::canonicalize(tree).ok());
+        let Trail { links, end, .. } = match self.walks.follow(folder) {
+            Ok(trail) => trail,
+            Err(lost) => return !matches!(lost, Lost::TooLong(_)),
+        };
+        let real = tree.and_then(|tree| self.walks.follow(tree).ok()).filter(|tree| tree.exists);
+        let real = real.map(|tree| tree.end);
         if real.is_some_and(|real| real.starts_with(&end)) {
             // What is more than hooks cannot stay as it is.
             self.obeyed.files.extend(links);

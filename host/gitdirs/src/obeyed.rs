@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::Trail;
+use scorpiox_paths::{Lost, Trail};
 
-use crate::config::Named;
+use crate::config::{Budget, Named};
 use crate::names::{Names, Obeyed, Trees};
 use crate::parse::before_zero;
 use crate::user::User;
@@ -17,8 +17,6 @@ use crate::{OBEYED, read};
 /// Folders and pointers of git's that are followed. Each leads to a few more.
 pub const MAX_REPOSITORIES: usize = 4_000;
 const MAX_MET: usize = 4 * MAX_REPOSITORIES;
-/// Bytes of configurations that are read, of repositories and of the user's.
-pub(crate) const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// Bytes that are read of a file whose text is a path. What is longer is padded.
 const MAX_PATH_BYTES: u64 = 64 << 10;
 /// Folders in which paths mean something else to each process.
@@ -51,8 +49,7 @@ pub(crate) struct Walk<'a> {
     given: Named,
     obeyed: Obeyed,
     open: VecDeque<PathBuf>,
-    /// Bytes of configurations that may still be read.
-    left: u64,
+    budget: Budget,
     pub(crate) met: BTreeMap<PathBuf, Met>,
     /// A pointer leads to what is no repository now, or where other content can come without being made.
     pub(crate) is_astray: bool,
@@ -74,10 +71,10 @@ fn is_dot_git(path: &Path) -> bool {
 impl<'a> Walk<'a> {
     /// Goes wherever git may go.
     pub(crate) fn through(seen: Seen<'a>) -> Self {
-        let (mut left, user) = (MAX_CONFIG_BYTES, seen.user);
-        let given = Named::given(user, &mut left);
+        let (mut budget, user) = (Budget::default(), seen.user);
+        let given = Named::given(user, &mut budget);
         let (obeyed, open, met) = Default::default();
-        let mut walk = Self { user, given, obeyed, open, left, met, is_astray: false };
+        let mut walk = Self { user, given, obeyed, open, budget, met, is_astray: false };
         for folder in seen.folders {
             let tree = is_dot_git(folder).then(|| folder.parent()).flatten();
             walk.meet(folder, tree);
@@ -133,8 +130,16 @@ impl<'a> Walk<'a> {
     /// A `.git` that leads elsewhere: by a link, by its text, or by both.
     fn pointer(&mut self, pointer: &Path) {
         self.obeyed.files.insert(pointer.to_owned());
-        let Ok(trail) = Trail::follow(pointer) else { return };
         let tree = pointer.parent();
+        let trail = match self.budget.walks.follow(pointer) {
+            Ok(trail) => trail,
+            Err(lost) => {
+                if let (Lost::TooLong(_), Some(tree)) = (lost, tree) {
+                    self.leave_out(tree);
+                }
+                return;
+            }
+        };
         if trail.end.is_dir() {
             self.is_astray |= !trail.links.is_empty() && leads_astray(&trail);
             self.meet(&trail.end, tree);
@@ -152,11 +157,23 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Leaves out a folder in which something leads git where nobody looked.
+    fn leave_out(&mut self, folder: &Path) {
+        self.obeyed.left_out.insert(folder.to_owned());
+        self.obeyed.begun.insert(folder.to_owned());
+    }
+
     /// Follows a path that stands in `from`, to its end.
     fn led(&mut self, path: &Path, from: &Path) -> Option<PathBuf> {
-        let Ok(trail) = Trail::follow(path) else {
-            self.is_astray = true;
-            return None;
+        let trail = match self.budget.walks.follow(path) {
+            Ok(trail) => trail,
+            Err(lost) => {
+                self.is_astray = true;
+                if let (Lost::TooLong(_), Some(folder)) = (lost, from.parent()) {
+                    self.leave_out(folder);
+                }
+                return None;
+            }
         };
         self.is_astray |= leads_astray(&trail);
         self.obeyed.files.extend(trail.links);
@@ -184,7 +201,7 @@ impl<'a> Walk<'a> {
             }
         }
         let configs = ["config", "config.worktree"].map(|name| folder.join(name));
-        let named = configs.map(|file| Named::read(&file, self.user, &mut self.left));
+        let named = configs.map(|file| Named::read(&file, self.user, &mut self.budget));
         let work_trees = named.iter().chain([&self.given]).flat_map(|named| &named.work_trees);
         claimed.extend(work_trees.map(|tree| folder.join(tree)));
         if let Some(met) = self.met.get_mut(folder) {
@@ -211,11 +228,11 @@ impl<'a> Walk<'a> {
     /// All that the configurations name, in each work tree.
     fn end(self) -> Obeyed {
         let mut names = Names::new(self.obeyed);
-        let mut left = MAX_CONFIG_BYTES;
+        let mut budget = Budget::default();
         let (everywhere, in_each): (Vec<&PathBuf>, Vec<_>) =
             self.user.configs.iter().partition(|file| file.is_absolute());
         let mut users: Vec<Named> =
-            everywhere.iter().map(|file| Named::read(file, self.user, &mut left)).collect();
+            everywhere.iter().map(|file| Named::read(file, self.user, &mut budget)).collect();
         users.push(self.given);
         names.add_files(everywhere.into_iter().cloned());
         let users_are_all = users.iter().all(|named| !named.is_cut && names.everywhere(named));
@@ -238,7 +255,7 @@ impl<'a> Walk<'a> {
                 names.in_tree(named, tree, !claimed);
             }
             for config in &in_each {
-                names.config_in_tree(tree, config, self.user, &mut left, !claimed);
+                names.config_in_tree(tree, config, self.user, &mut budget, !claimed);
             }
         }
         for named in users.iter().chain(self.met.values().flat_map(|met| &met.named)) {

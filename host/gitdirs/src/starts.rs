@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::Named;
-use crate::obeyed::{MAX_CONFIG_BYTES, Met, Seen, Walk};
+use scorpiox_paths::Walks;
+
+use crate::config::{Budget, Named};
+use crate::obeyed::{Met, Seen, Walk};
 use crate::read::{self, is_absent, is_read_if_there};
 use crate::user::User;
 
@@ -28,8 +30,9 @@ pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
     {
         return true;
     }
-    let tree = path.parent().and_then(|tree| dunce::canonicalize(tree).ok());
-    walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref()))
+    let mut walks = Walks::default();
+    let tree = path.parent().and_then(|tree| walks.follow(tree).ok()).map(|tree| tree.end);
+    walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref(), &mut walks))
         || [path.parent(), Some(path)].into_iter().flatten().any(|tree| leads.into(tree))
 }
 
@@ -46,11 +49,11 @@ pub struct Leads {
 impl Leads {
     /// Reads the configuration of a user.
     pub fn of(user: &User) -> Self {
-        let mut left = MAX_CONFIG_BYTES;
+        let mut budget = Budget::default();
         let (configs, everywhere): (Vec<_>, Vec<_>) =
             user.configs.iter().partition(|config| config.is_relative());
-        let mut named = vec![Named::given(user, &mut left)];
-        named.extend(everywhere.into_iter().map(|config| Named::read(config, user, &mut left)));
+        let mut named = vec![Named::given(user, &mut budget)];
+        named.extend(everywhere.into_iter().map(|config| Named::read(config, user, &mut budget)));
         Self { at_home: User::at_home(user.home()), configs: configs.into_iter().cloned().collect(), named }
     }
 
@@ -81,8 +84,11 @@ fn is_program(path: &Path, is_path: bool) -> bool {
 }
 
 /// Reports whether a folder of git's starts programs, or leads git out of the work tree around it.
-fn starts(folder: &Path, met: &Met, tree: Option<&Path>) -> bool {
-    let is_elsewhere = |path: &Path| dunce::canonicalize(folder.join(path)).ok().as_deref() != tree;
+fn starts(folder: &Path, met: &Met, tree: Option<&Path>, walks: &mut Walks) -> bool {
+    let mut is_elsewhere = |path: &Path| {
+        let found = walks.follow(&folder.join(path));
+        found.map_or(true, |trail| !trail.exists || Some(trail.end.as_path()) != tree)
+    };
     met.named
         .iter()
         .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::FileType;
+use scorpiox_paths::{Lost, Trail};
 
 use super::absent::folded;
 use super::caller::Spot;
@@ -197,12 +198,14 @@ impl Unpacked {
 
     /// Reports whether a link leads to a folder among packages that commands may write to, or to nothing there.
     fn leads_into_packages(&self, link: &Path, inside: impl for<'p> Fn(&'p Path) -> &'p Path) -> bool {
-        match link.canonicalize() {
-            Ok(end) => {
-                let inside = inside(&end);
-                inside.is_relative() && self.is_packed(inside) && end.is_dir()
+        match Trail::follow(link) {
+            Ok(trail) if trail.exists => {
+                let inside = inside(&trail.end);
+                inside.is_relative() && self.is_packed(inside) && trail.end.is_dir()
             }
-            Err(_) => link.read_link().is_ok_and(|text| self.is_packed(&text)),
+            // Nobody knows, and others wait for this look.
+            Err(Lost::TooLong(_)) => true,
+            _ => link.read_link().is_ok_and(|text| self.is_packed(&text)),
         }
     }
 

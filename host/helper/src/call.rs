@@ -1,12 +1,14 @@
 //! Starting one command.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::AtFlags;
 use rustix::io::FdFlags;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use scorpiox_cell::wire::{CommandSpec, Event, Fault, Network, Tier};
 use scorpiox_cell::{Moves, packet};
@@ -21,7 +23,7 @@ use crate::questions::{self, Questions};
 use crate::seccomp::{Filters, Shared};
 use crate::supervise::{Supervisor, give_up};
 use crate::tree::Tree;
-use crate::{Cell, confine, covers, namespaces, root};
+use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, namespaces, root};
 
 const BASH: &CStr = c"/bin/bash";
 
@@ -67,16 +69,16 @@ pub(super) fn try_one() -> Result<(), Fault> {
 }
 
 /// Starts a command; `fds` are the socket to its host, its output, the locks if it has moves, and its input if
-/// it has one. What goes wrong is reported there. Whether there is a process that will end.
+/// it has one. What goes wrong is reported there. Returns the process that supervises it.
 pub(super) fn start(
     cell: &Cell,
     (order, has_moves): (&CommandSpec, bool),
     fds: Vec<OwnedFd>,
     host: &mut Option<OwnedFd>,
     children: &OwnedFd,
-) -> bool {
+) -> Option<Pid> {
     let mut fds = fds.into_iter();
-    let (Some(control), Some(streams)) = (fds.next(), Streams::of(fds, has_moves)) else { return false };
+    let (control, streams) = fds.next().zip(Streams::of(fds, has_moves))?;
     let report = |fault| packet::send(control.as_fd(), &Event::Failed(fault), &[]);
     // System V objects belong to the command, too, where it is in namespaces of its own.
     let namespaces = match cell.spec.tier {
@@ -86,9 +88,9 @@ pub(super) fn start(
     match sys::fork_into(namespaces) {
         Err(error) => {
             let _ = report(Fault::new("starting a process for the command", error));
-            false
+            None
         }
-        Ok(Side::Parent(_)) => true,
+        Ok(Side::Parent(supervisor)) => Some(supervisor),
         Ok(Side::Child) => {
             // The helper's line to the host is not the command's.
             drop(host.take());
@@ -117,8 +119,10 @@ fn supervise(
         let fds: Vec<_> = [control.as_fd()].into_iter().chain(streams.descriptors()).collect();
         return Err(bwrap::enter(&inside, &fds));
     }
+    let score = KillerScore::raise()?;
     let (rules, is_bounded) = prepare(cell, order)?;
     let (shell, questions) = start_shell(cell, order, rules, is_bounded, control, &streams)?;
+    score.lower();
     // The end of the output is the end of the last process that has it: not this one.
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
@@ -166,6 +170,7 @@ fn run_inside(
     sys::reset_signals().map_err(Fault::at("resetting signals"))?;
     let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
     let cell = Cell { spec: cell, filters, landlock };
+    // `/proc` is read-only in here: this process and the command are ended alike when memory runs out.
     let rules = confine::rules(&cell.spec, &order, landlock)?;
     let (shell, questions) = start_shell(&cell, &order, rules, false, control, &streams)?;
     drop(streams);
@@ -241,7 +246,7 @@ fn start_shell(
     is_bounded: bool,
     control: &OwnedFd,
     streams: &Streams,
-) -> Result<(rustix::process::Pid, Option<Questions>), Fault> {
+) -> Result<(Pid, Option<Questions>), Fault> {
     let text = |text: &str| CString::new(text).map_err(Fault::at("reading the command"));
     let command = text(&order.command)?;
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
@@ -285,6 +290,26 @@ fn enter(folder: &Path) -> Result<(), Fault> {
 fn stands_in(folder: &Path) -> rustix::io::Result<bool> {
     let here = rustix::fs::statat(rustix::fs::CWD, "", AtFlags::EMPTY_PATH)?;
     Ok(reach::identity(&here) == reach::identity(&rustix::fs::stat(folder)?))
+}
+
+/// What the kernel has for when memory runs out: it ends the command before its supervisor, since nobody else knows what the
+/// command made.
+struct KillerScore(File);
+
+impl KillerScore {
+    /// Raises that of this process, which the shell's process gets. Before `/proc` is closed.
+    fn raise() -> Result<Self, Fault> {
+        let raised = File::options().write(true).open("/proc/self/oom_score_adj").and_then(|mut file| {
+            file.write_all(COMMAND_OOM_SCORE)?;
+            Ok(Self(file))
+        });
+        raised.map_err(Fault::at("offering the command to the out-of-memory killer"))
+    }
+
+    /// Lowers that of this process again, before it has no rights any more. Where it had more from the start it keeps that.
+    fn lower(mut self) {
+        let _ = self.0.write_all(OOM_SCORE);
+    }
 }
 
 /// In the process that becomes the shell; returns only what went wrong.

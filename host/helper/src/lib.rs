@@ -36,13 +36,17 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, WaitOptions};
+use rustix::process::{Pid, Signal, WaitOptions};
 use scorpiox_cell::wire::{Built, CellSpec, Fault, HELPER_NAME, Order, Tier};
 use scorpiox_cell::{packet, remove_folder};
 use scorpiox_kernel::sys;
 
 use self::seccomp::{Filters, Shared};
 
+/// How soon the kernel ends helpers and supervisors when memory runs out, between 0 and 1000: before all other programs, and
+/// after commands.
+const OOM_SCORE: &[u8] = b"900";
+const COMMAND_OOM_SCORE: &[u8] = b"1000";
 /// After the host is gone, supervisors may take this long.
 const FINISH_TIME: Duration = Duration::from_millis(800);
 
@@ -77,8 +81,11 @@ fn take_socket() -> std::io::Result<OwnedFd> {
 fn serve(host: OwnedFd) -> Result<(), Fault> {
     // What is ignored here stays ignored in every program that is started.
     sys::reset_signals().map_err(Fault::at("resetting signals"))?;
-    // When memory runs out the kernel ends this and all that it starts first, not the host.
-    std::fs::write("/proc/self/oom_score_adj", "1000")
+    // When memory runs out the kernel ends commands first, then what supervises them, and not the host.
+    let offer = |score| std::fs::write("/proc/self/oom_score_adj", score);
+    // Who started the host may have given it more, which is not to be lowered.
+    offer(OOM_SCORE)
+        .or_else(|_| offer(COMMAND_OOM_SCORE))
         .map_err(Fault::at("offering commands to the out-of-memory killer"))?;
     confine::waiting_signals()?;
     confine::room_for_descriptors()?;
@@ -171,14 +178,14 @@ fn may_be_asked(scope: &str) -> Result<(), Fault> {
 fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
     let children = sys::child_signals().map_err(Fault::at("waiting for commands"))?;
     let mut host = Some(host);
-    let mut running = 0;
+    let mut running = Vec::new();
     while let Some(socket) = &host {
         let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
         poll(&mut polled, None).map_err(Fault::at("waiting for orders"))?;
         let [orders, ended] = polled.map(|polled| !polled.revents().is_empty());
         if ended {
             let _ = rustix::io::read(&children, &mut [0_u8; 1024]);
-            running = reap(running);
+            reap(&mut running, cell.spec.tier);
         }
         if !orders {
             continue;
@@ -186,48 +193,60 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
         match packet::receive_large::<Order>(socket.as_fd()) {
             Ok(Some((Order::Run(command, has_moves), fds))) => {
                 let order = (&command, has_moves);
-                running += u32::from(call::start(cell, order, fds, &mut host, &children));
+                running.extend(call::start(cell, order, fds, &mut host, &children));
             }
             Ok(Some((Order::Build(_), _))) | Err(_) => {}
             Ok(None) => break,
         }
     }
-    finish(cell, running);
+    finish(cell, &mut running);
     // What commands left in their folder for temporary files is of no use to anybody.
     remove_folder(cell.spec.scratch.as_path());
     Ok(())
 }
 
-/// Takes note of children that have ended; how many are left of those that were `running`.
-fn reap(mut running: u32) -> u32 {
+/// Takes note of children that have ended, and leaves those of the supervisors that are `running`.
+fn reap(running: &mut Vec<Pid>, tier: Tier) {
+    let mut was_killed = false;
     loop {
         match sys::ended_child() {
             Ok(Some(child)) => {
                 // bubblewrap may leave a process behind where it fails.
                 let _ = rustix::process::kill_process_group(child, Signal::KILL);
-                let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
-                running = running.saturating_sub(1);
+                let status = rustix::process::waitpid(Some(child), WaitOptions::empty());
+                if let Some(at) = running.iter().position(|supervisor| *supervisor == child) {
+                    running.swap_remove(at);
+                    was_killed |= !matches!(status, Ok(Some((_, status))) if status.exited());
+                }
             }
-            Ok(None) => return running,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return running,
+            Ok(None) => break,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => break,
             // No children: whatever was counted is over.
-            Err(_) => return 0,
+            Err(_) => {
+                running.clear();
+                break;
+            }
         }
+    }
+    // Elsewhere they end with their namespace.
+    if was_killed && tier == Tier::T2 {
+        tree::end_orphans(running);
     }
 }
 
 /// The host is gone, and supervisors know it, too. In a process namespace this process's end
 /// is the end of all; without one, supervisors get the time to end what they have started.
-fn finish(cell: &Cell, mut running: u32) {
+fn finish(cell: &Cell, running: &mut Vec<Pid>) {
     if cell.spec.tier == Tier::T1 {
         return;
     }
     let until = Instant::now() + FINISH_TIME;
-    while running > 0 && Instant::now() < until {
-        if running == reap(running) {
+    while !running.is_empty() && Instant::now() < until {
+        let before = running.len();
+        reap(running, cell.spec.tier);
+        if running.len() == before {
             let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 });
         }
-        running = reap(running);
     }
     tree::Tree::Descendants.signal(Signal::KILL);
 }

@@ -7,6 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::process::{Pid, Signal};
 use scorpiox_kernel::sys;
 
+/// Most rounds in which orphans are looked for: in each those are stopped that the round before had not seen.
+const MAX_ROUNDS: usize = 100;
+
 /// How the processes of a command are told from others.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tree {
@@ -157,6 +160,33 @@ impl Tree {
                         parents.push(Some(child.pid));
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Kills what a supervisor left that was killed itself: all that descends from this process, but for the `supervisors` that
+/// are running and what descends from those.
+pub(super) fn end_orphans(supervisors: &[Pid]) {
+    for _ in 0..MAX_ROUNDS {
+        let all = processes();
+        let mut found = Vec::new();
+        let mut parents = vec![Some(rustix::process::getpid())];
+        while let Some(parent) = parents.pop() {
+            for child in
+                all.iter().filter(|child| child.parent == parent && !supervisors.contains(&child.pid))
+            {
+                parents.push(Some(child.pid));
+                found.extend((!child.ended).then_some(child.pid));
+            }
+        }
+        if found.is_empty() {
+            return;
+        }
+        for signal in [Signal::STOP, Signal::KILL] {
+            for pid in &found {
+                // One that is gone meanwhile needs no signal.
+                let _ = rustix::process::kill_process(*pid, signal);
             }
         }
     }

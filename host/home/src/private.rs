@@ -26,6 +26,14 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file to read and change it; an error where others could have written it, or put it there.
+pub fn open_to_change(path: &Path) -> io::Result<File> {
+    check_folder(parent(path)?)?;
+    let file = unfollowed().read(true).write(true).open(path)?;
+    check(&file)?;
+    Ok(file)
+}
+
 /// Writes a file, and its folder where there is none. Of two that write at once either stays.
 pub fn write(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let folder = parent(path)?;

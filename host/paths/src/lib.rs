@@ -34,5 +34,5 @@ pub use owner::{others_can_change, others_can_change_at, others_can_read};
 pub use owner::{users_can_change, users_can_exchange_in};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};
 pub use stamp::{FINE_STEP, Stamp};
-pub use trail::{Lost, Trail};
+pub use trail::{Lost, Trail, Walks};
 pub use without_links::without_links;

@@ -1,10 +1,9 @@
 //! Where a path leads, as far as only its owner can have decided that.
 
-use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::trail::{Lost, Trail};
+use crate::trail::{Lost, Walks};
 
 /// Folders that commands can write, with everything below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,13 +60,13 @@ pub fn resolve(path: &Path, writable: &Writable) -> Result<PathBuf, Unresolved> 
 #[derive(Debug)]
 pub struct Resolver<'a> {
     writable: &'a Writable,
-    folders: HashSet<PathBuf>,
+    walks: Walks,
 }
 
 impl<'a> Resolver<'a> {
     /// For this moment. Do not keep it: what it has looked at may be another thing later.
     pub fn new(writable: &'a Writable) -> Self {
-        Self { writable, folders: HashSet::new() }
+        Self { writable, walks: Walks::default() }
     }
 
     /// As [`resolve`].
@@ -77,10 +76,10 @@ impl<'a> Resolver<'a> {
         }
         let writable = self.writable;
         let is_theirs = |link: &Path| !link.parent().is_some_and(|folder| writable.covers(folder));
-        let trail = Trail::follow_knowing(path, is_theirs, &mut self.folders);
+        let trail = self.walks.follow_where(path, is_theirs);
         trail.map(|trail| trail.end).map_err(|lost| match lost {
             Lost::Link(link) => Unresolved::Link(link),
-            Lost::TooManyLinks(path) => Unresolved::TooManyLinks(path),
+            Lost::TooManyLinks(path) | Lost::TooLong(path) => Unresolved::TooManyLinks(path),
             Lost::Io { path, error } => Unresolved::Io { path, error },
         })
     }

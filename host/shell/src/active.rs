@@ -1,18 +1,19 @@
 //! Commands that run now and can change something, of every server of this home.
 //!
-//! A server keeps a small file for each, and holds a lock on it for as long as the command runs. So the servers of a workspace
-//! know of each other's commands, and a file that a killed server left counts for nothing. Only what a person is told depends
-//! on these files.
+//! A server keeps a small file for each, and holds a lock on it for as long as the command runs, or until somebody is told what
+//! the command brought. So the servers of a workspace know of each other's commands, and a later server tells what a server
+//! that is gone told nobody. Only what a person is told depends on these files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
+use scorpiox_cell::Names;
 use scorpiox_home::{instance, private};
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +23,10 @@ use super::{Request, Shell};
 const FOLDER: &str = "running";
 /// Most bytes of a command that other servers see.
 const MAX_COMMAND_BYTES: usize = 1024;
-/// Most bytes of a file: the command, escaped, and names.
-const MAX_FILE_BYTES: u64 = 32 * 1024;
-/// A file that nobody has locked may be about to be locked while it is younger than this.
-const MIN_AGE: Duration = Duration::from_mins(1);
+/// Most bytes of a file that are read: the command, escaped, and the names that it brought.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// The beginning of the name of a file that is not locked yet.
+const UNMADE: &str = ".new-";
 
 /// Numbers the commands of this process, of all its workspaces.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -54,6 +55,8 @@ struct Record {
     command: String,
     /// Milliseconds since 1970.
     begun: u64,
+    /// The names that it brought, if it has ended and nobody was told.
+    names: Option<Names>,
 }
 
 /// A command that runs: in the list until this is dropped.
@@ -61,7 +64,23 @@ struct Record {
 pub(super) struct Entry {
     list: Arc<ActiveCommands>,
     number: u64,
-    file: Option<(PathBuf, File)>,
+    file: Option<Lasting>,
+}
+
+/// The file of a command, which stays if the server ends.
+#[derive(Debug)]
+pub(super) struct Lasting {
+    path: PathBuf,
+    file: File,
+    record: Record,
+}
+
+/// The command of a server that is gone, and the names that it brought, if they are known.
+#[derive(Debug)]
+pub(super) struct LeftBehind {
+    pub command: String,
+    pub names: Option<Names>,
+    pub file: Lasting,
 }
 
 /// A command that runs, can change something, and is no background task of this server.
@@ -90,17 +109,18 @@ impl ActiveCommands {
     /// Adds a command that is about to run. A file that cannot be written is warned of once, and keeps no command from running.
     pub(super) fn add(self: &Arc<Self>, own_home: &Path, workspace: &Path, request: &Request) -> Entry {
         let principal = request.uses.client().and_then(|client| client.principal.clone());
-        let command = request.command[..request.command.floor_char_boundary(MAX_COMMAND_BYTES)].to_owned();
+        let command = shortened(&request.command).to_owned();
         let record = Record {
             workspace: workspace.to_owned(),
             component: request.run_as.owner().map(|name| name.to_string()),
             principal: principal.map(|principal| principal.to_string()),
             command,
             begun: now(),
+            names: None,
         };
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = own_home.join(FOLDER).join(format!("{number}-{}", instance::name()));
-        let file = write(&path, &record).map(|file| (path, file));
+        let file = Lasting::new(path, record.clone());
         let file = file.inspect_err(|error| {
             if !self.has_warned.swap(true, Ordering::Relaxed) {
                 tracing::warn!("other servers do not learn which commands run: {error}");
@@ -120,17 +140,100 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The command has ended: takes its file, in which the names that it brought stay for a later server. Without names nobody
+    /// knows what it made.
+    pub(super) fn end(mut self, names: Option<&Names>) -> Option<Lasting> {
+        self.list.own.lock().remove(&self.number);
+        let mut file = self.file.take()?;
+        if let Some(names) = names {
+            file.hold(names);
+        }
+        Some(file)
+    }
+}
+
 impl Drop for Entry {
     fn drop(&mut self) {
         self.list.own.lock().remove(&self.number);
-        if let Some((path, file)) = self.file.take() {
-            #[cfg(windows)] // what is open cannot be removed
-            drop(file);
-            let _ = fs::remove_file(path);
-            #[cfg(not(windows))]
-            drop(file);
+        self.file.take().into_iter().for_each(Lasting::remove);
+    }
+}
+
+impl Lasting {
+    /// Writes the file of a command. It gets its name when it is locked: a file with a name that nobody has locked is left behind.
+    fn new(path: PathBuf, record: Record) -> io::Result<Self> {
+        let mut name = std::ffi::OsString::from(UNMADE);
+        name.push(path.file_name().unwrap_or_default());
+        let unmade = path.with_file_name(name);
+        let create = || private::options().read(true).write(true).create_new(true).open(&unmade);
+        let file = match create() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                private::folder(path.parent().unwrap_or(&path))?;
+                create()?
+            }
+            other => other?,
+        };
+        let mut made = Self { path: unmade, file, record };
+        let locked = made.file.try_lock().map_err(io::Error::from);
+        let named = locked.and_then(|()| made.write()).and_then(|()| fs::rename(&made.path, &path));
+        match named {
+            Ok(()) => Ok(Self { path, ..made }),
+            Err(error) => {
+                made.remove();
+                Err(error)
+            }
         }
     }
+
+    /// Holds the names that the command brought. Where they cannot be written the file says that nothing is known.
+    pub(super) fn hold(&mut self, names: &Names) {
+        self.record.names = Some(names.clone());
+        if let Err(error) = self.write() {
+            tracing::warn!("a later server does not learn what a command brought: {error}");
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let text = serde_json::to_vec(&self.record)?;
+        self.file.rewind()?;
+        self.file.write_all(&text)?;
+        self.file.set_len(text.len() as u64)
+    }
+
+    /// Somebody was told, or there is nothing to tell.
+    pub(super) fn remove(self) {
+        remove(self.path, self.file);
+    }
+}
+
+fn remove(path: PathBuf, file: File) {
+    #[cfg(windows)] // what is open cannot be removed
+    drop(file);
+    let _ = fs::remove_file(path);
+    #[cfg(not(windows))]
+    drop(file);
+}
+
+/// Takes the commands that servers which are gone had in a workspace, and of which nobody was told.
+pub(super) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> {
+    let mut found = Vec::new();
+    for (path, mut file) in files(&own_home.join(FOLDER)) {
+        if file.try_lock().is_err() {
+            continue;
+        }
+        let is_of_it = |record: &Record| meets(&record.workspace, workspace);
+        // What cannot be read was never written whole: its command had not begun.
+        match read(&mut file) {
+            Some(record) if is_of_it(&record) => {
+                let (command, names) = (record.command.clone(), record.names.clone());
+                found.push(LeftBehind { command, names, file: Lasting { path, file, record } });
+            }
+            Some(_) => {}
+            None => remove(path, file),
+        }
+    }
+    found
 }
 
 impl Shell {
@@ -175,33 +278,38 @@ impl ActiveList {
 }
 
 /// Returns the commands of which a server holds the file, each with the server's process; without a record where the file cannot
-/// be read while it is locked. Leaves out those that `is_own` names, and removes the files of servers that are gone.
+/// be read while it is locked. Leaves out those that `is_own` names, and those that have ended.
 fn locked(folder: &Path, is_own: impl Fn(u64, &str) -> bool) -> Vec<(u32, Option<Record>)> {
     let mut found: Vec<(u32, Option<Record>)> = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some((number, server)) = name.to_str().and_then(|name| name.split_once('-')) else { continue };
-        if number.parse().is_ok_and(|number| is_own(number, server)) {
+    for (path, mut file) in files(folder) {
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('-'));
+        let Some((number, server)) = name else { continue };
+        if number.parse().is_ok_and(|number| is_own(number, server)) || file.try_lock_shared().is_ok() {
             continue;
         }
         let process = server.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default();
-        // It ended meanwhile, or is no file of a server.
-        let Ok(mut file) = private::open(&entry.path()) else { continue };
-        if file.try_lock_shared().is_ok() {
-            let age =
-                entry.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
-            if age.is_some_and(|age| age >= MIN_AGE) {
-                drop(file);
-                let _ = fs::remove_file(entry.path());
-            }
-            continue;
+        let record = read(&mut file);
+        if record.as_ref().is_none_or(|record| record.names.is_none()) {
+            found.push((process, record));
         }
-        let mut text = Vec::new();
-        let read = (&mut file).take(MAX_FILE_BYTES).read_to_end(&mut text);
-        found.push((process, read.ok().and_then(|_| serde_json::from_slice(&text).ok())));
     }
     found.sort_by_key(|(process, record)| (*process, record.as_ref().map(|record| record.begun)));
     found
+}
+
+/// Opens the files of commands, of this server and of others.
+fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, File)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(UNMADE.as_bytes()));
+    // A command may have ended meanwhile.
+    named.filter_map(|entry| Some((entry.path(), private::open_to_change(&entry.path()).ok()?)))
+}
+
+/// Reads the record of a command, if it is whole.
+fn read(file: &mut File) -> Option<Record> {
+    let mut text = Vec::new();
+    file.take(MAX_FILE_BYTES).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// Reports whether one of two folders lies in the other.
@@ -209,23 +317,9 @@ fn meets(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Writes the file of a command and locks it.
-fn write(path: &Path, record: &Record) -> io::Result<File> {
-    let create = || private::options().read(true).write(true).create_new(true).open(path);
-    let mut file = match create() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            private::folder(path.parent().unwrap_or(path))?;
-            create()?
-        }
-        other => other?,
-    };
-    let written = file.try_lock().map_err(io::Error::from);
-    let written = written.and_then(|()| file.write_all(&serde_json::to_vec(record)?));
-    if let Err(error) = written {
-        let _ = fs::remove_file(path);
-        return Err(error);
-    }
-    Ok(file)
+/// Returns the beginning of a command, as others see it.
+pub(super) fn shortened(command: &str) -> &str {
+    &command[..command.floor_char_boundary(MAX_COMMAND_BYTES)]
 }
 
 /// Returns the time in milliseconds since 1970.
@@ -267,19 +361,30 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_killed_server_counts_for_nothing_and_is_removed() {
-        let home = tempfile::tempdir().expect("a folder");
-        let folder = home.path().join(FOLDER);
-        private::folder(&folder).expect("a folder");
-        for (name, age) in [("1-a-7", Duration::ZERO), ("2-a-7", MIN_AGE)] {
-            let file =
-                private::options().write(true).create_new(true).open(folder.join(name)).expect("a file");
-            file.set_modified(SystemTime::now() - age).expect("a time");
-        }
-        assert!(locked(&folder, |_, _| false).is_empty());
-        let left: Vec<_> =
-            fs::read_dir(&folder).expect("it").flatten().map(|entry| entry.file_name()).collect();
-        assert_eq!(left, ["1-a-7"], "it may be about to be locked");
+    fn a_later_server_is_told_of_what_nobody_was_told() {
+        let (home, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let names = Names { unpacked_others: 3, ..Names::default() };
+        let list = Arc::new(ActiveCommands::default());
+        let add = |command| list.add(home.path(), Path::new("/w"), &asked(command));
+        let (killed, untold, told) = (add("killed"), add("untold"), add("told"));
+        let untold = untold.end(Some(&names)).expect("a file");
+        drop(told);
+        assert!(left_behind(home.path(), Path::new("/w")).is_empty(), "their server is there");
+        assert_eq!(locked(&home.path().join(FOLDER), |_, _| false).len(), 1, "one still runs");
+        // As if the server were gone.
+        drop(untold);
+        let Entry { list: _, number, file } = &mut *std::mem::ManuallyDrop::new(killed);
+        drop(file.take());
+        assert!(*number < 3);
+        assert!(left_behind(home.path(), Path::new("/other")).is_empty());
+        assert!(left_behind(other.path(), Path::new("/w")).is_empty());
+        let mut left = left_behind(home.path(), Path::new("/w/sub"));
+        left.sort_by(|one, other| one.command.cmp(&other.command));
+        let found: Vec<_> = left.iter().map(|left| (left.command.as_str(), left.names.as_ref())).collect();
+        assert_eq!(found, [("killed", None), ("untold", Some(&names))]);
+        assert!(left_behind(home.path(), Path::new("/w")).is_empty(), "somebody has them");
+        left.into_iter().for_each(|left| left.file.remove());
+        assert_eq!(fs::read_dir(home.path().join(FOLDER)).expect("a folder").count(), 0);
     }
 
     #[test]
@@ -299,6 +404,7 @@ mod tests {
             principal: Some(principal.to_owned()),
             command: "make".to_owned(),
             begun: 0,
+            names: None,
         };
         let mut list = ActiveList::default();
         list.push(record("a"), None, Some("a"));

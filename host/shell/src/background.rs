@@ -461,8 +461,10 @@ impl Task {
         let uses = self.touched(&end);
         note_reached(&uses, &started.reached(self.started));
         started.note_met(&met, &uses);
-        if let TaskEnd::Ended(outcome) = &end {
-            started.untold.keep(Some(self.id), &outcome.names);
+        let entry = started.active.take();
+        match &end {
+            TaskEnd::Ended(outcome) => started.untold.keep(Some(self.id), &outcome.names, entry),
+            TaskEnd::Lost(_) => started.untold.lose(Some(self.id), &self.command, entry),
         }
         drop(started);
         if let Some(Listener(tell)) = listener.get() {

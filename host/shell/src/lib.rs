@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
-use scorpiox_cell::{CommandSpec, Names, Network, Outcome, Repository, Running, Tier};
+use scorpiox_cell::{CommandSpec, Network, Outcome, Repository, Running, Tier};
 use scorpiox_gitdirs::{Leads, User, starts_programs};
 use scorpiox_operator::{Operator, OperatorError, Site};
 use scorpiox_paths::Identity;
@@ -65,6 +65,7 @@ use offline::Offline;
 pub use protect::Special;
 use protect::View;
 use survey::Survey;
+pub use untold::Brought;
 use untold::Untold;
 
 /// Times that a command is tried when the workspace changes under it.
@@ -114,6 +115,8 @@ struct Started {
     untold: Arc<Untold>,
     /// Lists it among those that can change something, if it can.
     active: Option<active::Entry>,
+    /// Its first words.
+    command: String,
 }
 
 /// Returns the device and number of a file or folder; none where nothing is, or nobody can look.
@@ -199,8 +202,9 @@ impl Shell {
     }
 
     /// Takes the names that earlier commands brought without anybody having been told. The caller tells them.
-    pub fn take_untold(&self) -> Names {
-        self.untold.take()
+    pub fn take_untold(&self) -> Brought {
+        let site = self.site();
+        self.untold.take(&site.own_home, &site.workspace)
     }
 
     fn site(&self) -> &Site {
@@ -352,6 +356,7 @@ impl Shell {
             network_rule,
             untold,
             active,
+            command: active::shortened(&request.command).to_owned(),
         })
     }
 

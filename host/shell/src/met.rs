@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use scorpiox_audit::Uses;
-use scorpiox_paths::{Writable, normalized, resolve};
+use scorpiox_paths::{Walks, normalized};
 use scorpiox_policy::DenySet;
 
 /// What programs print, in upper or lower case.
@@ -68,9 +68,11 @@ impl Met {
         }
         paths.sort_unstable();
         paths.dedup();
+        // A command chooses what it prints: of what leads too far nothing is said.
+        let mut walks = Walks::default();
         for path in paths {
-            let led = || resolve(&path, &Writable::default()).ok().and_then(|path| deny.matches(&path));
-            if let Some(rule) = deny.matches(&path).or_else(led) {
+            let mut led = || walks.follow(&path).ok().and_then(|trail| deny.matches(&trail.end));
+            if let Some(rule) = deny.matches(&path).or_else(&mut led) {
                 let folder = path.parent().unwrap_or(&path);
                 let (glob, rule) = (rule.glob(), rule.source.to_string());
                 if is_in_git(&path, workspace) {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_cell::Tier;
 use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, User, obeyed};
 use scorpiox_operator::Site;
-use scorpiox_paths::Trail;
+use scorpiox_paths::{Lost, Trail};
 use scorpiox_policy::plain_protected_names;
 
 use super::ShellError;
@@ -119,6 +119,7 @@ impl View<'_> {
         if !special.are_kept(&kept) {
             survey.keep(special.kept());
         }
+        special.end_walks()?;
         special.bound(self.bounds.rules)
     }
 
@@ -202,7 +203,11 @@ impl View<'_> {
 
     /// Nobody reaches what a path leads to. Where that cannot be, it is an error if it `must`.
     fn close(path: &Path, why: Why, must: bool, special: &mut Special) -> io::Result<()> {
-        let Ok(Trail { end, exists, .. }) = Trail::follow(path) else { return Ok(()) };
+        let Trail { end, exists, .. } = match special.follow(path) {
+            Ok(trail) => trail,
+            Err(lost @ Lost::TooLong(_)) if must => return Err(lost.into()),
+            Err(_) => return Ok(()),
+        };
         if must && special.holds_area(&end) {
             return Err(io::Error::other(format!("{} {why}; remove some of it", end.display())));
         }
@@ -226,7 +231,7 @@ impl View<'_> {
 
     /// Nothing can change what a path leads to, nor lead it elsewhere.
     fn protect(path: &Path, why: Why, special: &mut Special) {
-        let Ok(trail) = Trail::follow(path) else {
+        let Ok(trail) = special.follow(path) else {
             // Links in a circle, or what is closed already.
             if path.symlink_metadata().is_ok() {
                 special.freeze(path, why);
@@ -255,7 +260,7 @@ impl View<'_> {
     fn hide(path: &Path, why: Why, special: &mut Special) {
         special.hide(path, why);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-        if let (true, Ok(trail)) = (is_link, Trail::follow(path)) {
+        if let (true, Ok(trail)) = (is_link, special.follow(path)) {
             for link in &trail.links {
                 special.hide(link, why);
             }

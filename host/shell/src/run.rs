@@ -138,7 +138,8 @@ impl Waited {
 
     /// Takes what it prints: until it ends, or until the time is over.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
-        let Self { started: Started { running, .. }, transcript, met, offline, since, told, stopped } = self;
+        let Self { started, transcript, met, offline, since, told, stopped } = self;
+        let Started { running, untold, active, command, .. } = started;
         loop {
             if wait.cancel.is_set() && !*stopped {
                 *stopped = true;
@@ -150,7 +151,12 @@ impl Waited {
             let time = if wait.news.is_some() { NEWS_TIME } else { LOOK_TIME };
             // The one that found no room looks again after a while.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
-            match running.next(Some(time), bell).map_err(|error| Arc::new(error.into()))? {
+            let happened = running.next(Some(time), bell).map_err(|error| {
+                // Whether the result arrives nobody knows, which says so too.
+                untold.lose(None, command, active.take());
+                Arc::new(error.into())
+            });
+            match happened? {
                 Happened::Output(bytes) => {
                     met.look(bytes);
                     offline.look(bytes);
@@ -169,11 +175,12 @@ impl Waited {
         }
     }
 
-    pub(super) fn completed(self, request: &Request, outcome: Outcome, cancel: &Cancel) -> Completed {
+    pub(super) fn completed(mut self, request: &Request, outcome: Outcome, cancel: &Cancel) -> Completed {
         let outcome = self.started.judged(outcome);
         // A cancelled call has no result, and a component shows nothing of this.
         if cancel.is_set() || request.run_as.owner().is_some() {
-            self.started.untold.keep(None, &outcome.names);
+            let entry = self.started.active.take();
+            self.started.untold.keep(None, &outcome.names, entry);
         }
         let refusals = self.refusals(request);
         note_names(&request.uses, &outcome);

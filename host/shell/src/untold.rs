@@ -1,56 +1,126 @@
 //! Names that commands brought without anybody having been told.
 //!
 //! A cancelled call has no result, the output of a task may never be read, and a component shows nothing of what its
-//! commands brought. All that such a command brought is told with the next result of a command.
+//! commands brought. All that such a command brought is told with the next result of a command; if its server ends before, with
+//! the first of the next server in the workspace.
 
 use std::mem;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_cell::Names;
 
+use crate::active::{Entry, Lasting, left_behind};
+
 /// Most paths of each kind that are kept; of the others their number is.
 const MAX_PATHS: usize = 64;
 
+/// Time between two looks at what servers left behind that are gone.
+const LOOK_TIME: Duration = Duration::from_secs(10);
+
+/// What commands brought of which nobody was told.
+#[derive(Debug, Default)]
+pub struct Brought {
+    /// The names.
+    pub names: Names,
+    /// Commands of which nobody knows what they brought: their supervisor or their server was killed.
+    pub lost: Vec<String>,
+}
+
 /// Those of one server.
 #[derive(Debug, Default)]
-pub(crate) struct Untold(Mutex<Vec<Kept>>);
+pub(crate) struct Untold(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    kept: Vec<Kept>,
+    looked: Option<Instant>,
+}
 
 #[derive(Debug)]
 struct Kept {
     /// The task that brought them, which may yet be read.
     task: Option<u32>,
+    /// The command, if nobody knows what it brought.
+    lost: Option<String>,
     names: Names,
+    /// Their files, for a later server.
+    files: Vec<Lasting>,
 }
 
 impl Untold {
     /// Keeps what a command brought, until somebody is told.
-    pub(crate) fn keep(&self, task: Option<u32>, names: &Names) {
+    pub(crate) fn keep(&self, task: Option<u32>, names: &Names, entry: Option<Entry>) {
         let brought = Names { refused: Vec::new(), ..names.clone() };
         if brought == Names::default() {
             return;
         }
-        let mut kept = self.0.lock();
-        kept.push(Kept { task, names: brought });
-        if kept.len() > MAX_PATHS {
-            let names = merged(mem::take(&mut *kept));
-            kept.push(Kept { task: None, names });
+        let files = entry.and_then(|entry| entry.end(Some(&brought))).into_iter().collect();
+        self.add(Kept { task, lost: None, names: brought, files });
+    }
+
+    /// Keeps that nobody knows what a command brought, if it can have brought something.
+    pub(crate) fn lose(&self, task: Option<u32>, command: &str, entry: Option<Entry>) {
+        if let Some(entry) = entry {
+            let files = entry.end(None).into_iter().collect();
+            self.add(Kept { task, lost: Some(command.to_owned()), names: Names::default(), files });
+        }
+    }
+
+    fn add(&self, kept: Kept) {
+        let mut state = self.0.lock();
+        state.kept.push(kept);
+        if state.kept.len() > MAX_PATHS {
+            let (mut lost, known): (Vec<_>, Vec<_>) =
+                mem::take(&mut state.kept).into_iter().partition(|kept| kept.lost.is_some());
+            let mut files = Vec::new();
+            let names = merged(known.into_iter().map(|mut kept| {
+                files.append(&mut kept.files);
+                kept.names
+            }));
+            // So many files are not kept open: the first has all the names.
+            files.drain(1.min(files.len())..).for_each(Lasting::remove);
+            files.iter_mut().for_each(|file| file.hold(&names));
+            let over = lost.len().saturating_sub(MAX_PATHS / 2);
+            lost.drain(..over).flat_map(|kept| kept.files).for_each(Lasting::remove);
+            state.kept = lost;
+            state.kept.push(Kept { task: None, lost: None, names, files });
         }
     }
 
     /// Forgets what a task brought, since its end was read.
     pub(crate) fn told(&self, task: u32) {
-        self.0.lock().retain(|kept| kept.task != Some(task));
+        let mut state = self.0.lock();
+        let told = state.kept.extract_if(.., |kept| kept.task == Some(task));
+        told.flat_map(|kept| kept.files).for_each(Lasting::remove);
     }
 
-    /// Takes all of it, to tell it.
-    pub(crate) fn take(&self) -> Names {
-        merged(mem::take(&mut *self.0.lock()))
+    /// Takes all of it, to tell it, with what servers left that are gone.
+    pub(crate) fn take(&self, own_home: &Path, workspace: &Path) -> Brought {
+        let mut state = self.0.lock();
+        let mut kept = mem::take(&mut state.kept);
+        if state.looked.is_none_or(|looked| looked.elapsed() >= LOOK_TIME) {
+            state.looked = Some(Instant::now());
+            kept.extend(left_behind(own_home, workspace).into_iter().map(|left| {
+                let lost = left.names.is_none().then_some(left.command);
+                Kept { task: None, lost, names: left.names.unwrap_or_default(), files: vec![left.file] }
+            }));
+        }
+        drop(state);
+        let mut lost = Vec::new();
+        let names = merged(kept.into_iter().map(|kept| {
+            lost.extend(kept.lost);
+            kept.files.into_iter().for_each(Lasting::remove);
+            kept.names
+        }));
+        Brought { names, lost }
     }
 }
 
-fn merged(all: Vec<Kept>) -> Names {
+fn merged(all: impl Iterator<Item = Names>) -> Names {
     let mut sum = Names::default();
-    for Kept { names, .. } in all {
+    for names in all {
         add(&mut sum.unpacked, &mut sum.unpacked_others, names.unpacked, names.unpacked_others);
         add(
             &mut sum.repositories,
@@ -90,17 +160,21 @@ mod tests {
         Names { repositories: paths.iter().map(repository).collect(), ..Names::default() }
     }
 
+    fn take(untold: &Untold) -> Names {
+        untold.take(Path::new("/none"), Path::new("/w")).names
+    }
+
     #[test]
     fn each_name_is_told_once_and_not_if_its_task_was_read() {
         let untold = Untold::default();
-        untold.keep(None, &brought(&["/w/a".to_owned()]));
-        untold.keep(Some(1), &brought(&["/w/b".to_owned()]));
-        untold.keep(Some(2), &brought(&["/w/c".to_owned(), "/w/a".to_owned()]));
+        untold.keep(None, &brought(&["/w/a".to_owned()]), None);
+        untold.keep(Some(1), &brought(&["/w/b".to_owned()]), None);
+        untold.keep(Some(2), &brought(&["/w/c".to_owned(), "/w/a".to_owned()]), None);
         let refused = Names { refused: vec![PathBuf::from("/w/d").into()], ..Names::default() };
-        untold.keep(None, &refused);
+        untold.keep(None, &refused, None);
         untold.told(1);
-        assert_eq!(untold.take(), brought(&["/w/a".to_owned(), "/w/c".to_owned()]));
-        assert_eq!(untold.take(), Names::default());
+        assert_eq!(take(&untold), brought(&["/w/a".to_owned(), "/w/c".to_owned()]));
+        assert_eq!(take(&untold), Names::default());
     }
 
     #[test]
@@ -108,9 +182,9 @@ mod tests {
         let untold = Untold::default();
         let paths: Vec<String> = (0..500).map(|at| format!("/w/{at}")).collect();
         for path in &paths {
-            untold.keep(Some(1), &brought(std::slice::from_ref(path)));
+            untold.keep(Some(1), &brought(std::slice::from_ref(path)), None);
         }
-        let names = untold.take();
+        let names = take(&untold);
         assert_eq!(names.repositories, brought(&paths[..MAX_PATHS]).repositories);
         assert_eq!(names.repositories_others, 500 - 64);
     }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use scorpiox_cell::{Access, Cover, Granted};
+use scorpiox_paths::{Lost, Trail, Walks};
 
 use super::Area;
 use super::branches::largest;
@@ -53,6 +54,8 @@ pub struct Special {
     pinned: BTreeSet<PathBuf>,
     /// What was frozen, and whose links were not followed yet.
     fresh: VecDeque<(PathBuf, Why)>,
+    /// The paths that were followed.
+    walks: Walks,
     /// Roots that a command had closed to their owner, and which are open again.
     pub reopened: Vec<PathBuf>,
 }
@@ -63,6 +66,21 @@ impl Special {
         let write = areas.iter().map(|area| (area.path.clone(), area.write)).collect();
         let frozen = kept.into_iter().map(|area| (area.path, Why::Kept)).collect();
         Self { areas, write, frozen, reopened, ..Self::default() }
+    }
+
+    /// Follows a path, as far as there is work left for that.
+    pub(super) fn follow(&mut self, path: &Path) -> Result<Trail, Lost> {
+        self.walks.follow(path)
+    }
+
+    /// Forgets the paths that were followed. An error if not all were, whoever made them so many and so long.
+    pub(super) fn end_walks(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.walks).is_exhausted() {
+            return Err(io::Error::other(
+                "names that are denied or protected lead through more links and folders than are followed; remove links",
+            ));
+        }
+        Ok(())
     }
 
     /// The innermost area that a path lies in, and whether commands may write there. An area itself

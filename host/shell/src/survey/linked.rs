@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::Trail;
+use scorpiox_paths::{Lost, Walks};
 use scorpiox_policy::{Begun, DeniedBelow, DenySet};
 
 use super::folder::Folder;
@@ -60,16 +60,32 @@ impl Links {
 
     /// Follows all of them.
     pub(super) fn follow(&self, follow: &Follow<'_>) -> Result<Linked, SurveyError> {
-        // What cannot be followed leads programs nowhere, either.
+        let mut walk = Walk {
+            follow,
+            left: follow.most_entries,
+            walks: Walks::default(),
+            seen: HashSet::new(),
+            found: Linked::default(),
+        };
         let (mut names, mut links) = (Vec::new(), Vec::new());
         for (folder, name) in self.names.iter().filter_map(|path| path.parent().zip(path.file_name())) {
-            if let Ok(trail) = Trail::follow(folder) {
-                names.push(trail.end.join(name));
-                links.extend(trail.links);
+            match walk.walks.follow(folder) {
+                Ok(trail) => {
+                    names.push(trail.end.join(name));
+                    links.extend(trail.links);
+                }
+                Err(Lost::TooLong(_)) => {
+                    let around = folder.parent().unwrap_or(folder).to_owned();
+                    walk.leave(
+                        around,
+                        "has a link that leads through more folders than are followed",
+                        folder,
+                    )?;
+                }
+                // It leads programs nowhere, either.
+                Err(_) => {}
             }
         }
-        let mut walk =
-            Walk { follow, left: follow.most_entries, seen: HashSet::new(), found: Linked::default() };
         for link in &self.denying {
             walk.through(link)?;
         }
@@ -88,6 +104,7 @@ impl Links {
 struct Walk<'a> {
     follow: &'a Follow<'a>,
     left: usize,
+    walks: Walks,
     /// Folders, by what is denied in them.
     seen: HashSet<(PathBuf, Vec<Begun>)>,
     found: Linked,
@@ -100,7 +117,9 @@ impl Walk<'_> {
         let mut ahead = vec![(link.to_owned(), None::<PathBuf>)];
         while let Some((path, real)) = ahead.pop() {
             let begun = self.follow.below.begun(&path);
-            let Some(real) = real.or_else(|| folder_at(&path)) else { continue };
+            let Some(real) = real.map_or_else(|| self.folder_at(&path, link), |real| Ok(Some(real)))? else {
+                continue;
+            };
             if begun.is_empty() || !self.is_seen(&real) || !self.seen.insert((real.clone(), begun)) {
                 continue;
             }
@@ -136,6 +155,19 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Returns the folder that a path leads to.
+    fn folder_at(&mut self, path: &Path, link: &Path) -> Result<Option<PathBuf>, SurveyError> {
+        match self.walks.follow(path) {
+            Ok(trail) => Ok((trail.exists && trail.end.is_dir()).then_some(trail.end)),
+            Err(Lost::TooLong(_)) => {
+                let around = link.parent().unwrap_or(link).to_owned();
+                self.leave(around, "has a link that leads through more folders than are followed", link)?;
+                Ok(None)
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
     /// Reports whether a folder lies in one of the trees, or has one in it.
     fn is_seen(&self, folder: &Path) -> bool {
         self.follow.roots.iter().any(|root| folder.starts_with(root) || root.starts_with(folder))
@@ -149,12 +181,6 @@ impl Walk<'_> {
         self.found.unseen.push(Unseen { path: folder, why });
         Ok(())
     }
-}
-
-/// The folder that a link leads to.
-fn folder_at(link: &Path) -> Option<PathBuf> {
-    let trail = Trail::follow(link).ok()?;
-    (trail.exists && trail.end.is_dir()).then_some(trail.end)
 }
 
 fn is_absence(error: &io::Error) -> bool {

@@ -10,7 +10,7 @@ use scorpiox_transcript::{Finished, human_bytes, human_duration};
 use serde::Serialize;
 
 use crate::{Call, Output, OutputContent};
-use scorpiox_shell::{Begun, Completed, ELSEWHERE, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
+use scorpiox_shell::{Begun, Brought, Completed, ELSEWHERE, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
 
 pub(super) const COMPLETED_SCHEMA: &str = r#"{"type":"object","properties":{"output":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"timed_out":{"type":"boolean"},"cancelled":{"type":"boolean"},"duration_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"},"truncated_bytes":{"type":"integer"},"full_output_path":{"type":["string","null"]},"killed_processes":{"type":"integer"},"task_id":{"type":["integer","null"]}},"required":["output","exit_code","signal","timed_out","cancelled","duration_ms","tier","profile","truncated_bytes","full_output_path","killed_processes","task_id"]}"#;
 pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}"#;
@@ -206,8 +206,27 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
 /// Tells of names that earlier commands brought whose results nobody has: their calls were cancelled, they are tasks that nobody read to
 /// their end, or a component ran them. Of a call that is cancelled itself it stays untold.
 fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
-    let names = if call.cancel.is_set() { Names::default() } else { call.host.shell().take_untold() };
-    about_names(&names).map(|note| format!("by an earlier command, {note}")).collect::<Vec<_>>().into_iter()
+    let brought = if call.cancel.is_set() { Brought::default() } else { call.host.shell().take_untold() };
+    let mut notes: Vec<_> =
+        about_names(&brought.names).map(|note| format!("by an earlier command, {note}")).collect();
+    notes.extend(lost(&brought.lost));
+    notes.into_iter()
+}
+
+/// Tells of commands that were killed together with what looks at what they make.
+fn lost(commands: &[String]) -> Option<String> {
+    let (last, others) = commands.split_last()?;
+    let more = match others.len() {
+        0 => String::new(),
+        1 => " and of another one".to_owned(),
+        many => format!(" and of {many} others"),
+    };
+    Some(format!(
+        "nobody looked at what came of an earlier command ({}){more}: its supervisor, or the server, was killed before it \
+         ended. It may have made names that programs obey, or repositories; the person should look at what is new in the \
+         workspace (`git status --ignored`) before opening it",
+        shown(last)
+    ))
 }
 
 /// Some paths, and how many others there are.
