@@ -69,7 +69,7 @@ impl Named {
     /// Reads a configuration and all that it includes, as far as the budget goes.
     pub(crate) fn read(file: &Path, user: &User, budget: &mut Budget) -> Self {
         let mut named = Self::default();
-        named.follow(vec![file.to_owned()], user, budget);
+        named.follow(vec![file.to_owned()], true, user, budget);
         named
     }
 
@@ -79,11 +79,12 @@ impl Named {
         for entry in &user.given {
             named.note(entry, Path::new(""), user, &mut open);
         }
-        named.follow(open, user, budget);
+        named.follow(open, false, user, budget);
         named
     }
 
-    fn follow(&mut self, mut open: Vec<PathBuf>, user: &User, budget: &mut Budget) {
+    /// Reads files and those that they include. The first is included by none if `is_first`.
+    fn follow(&mut self, mut open: Vec<PathBuf>, mut is_first: bool, user: &User, budget: &mut Budget) {
         let mut seen = BTreeSet::new();
         while let Some(file) = open.pop() {
             let end = match budget.walks.follow(&file) {
@@ -92,6 +93,10 @@ impl Named {
                 Err(Lost::TooLong(_)) => return self.is_cut = true,
                 Err(_) => file.clone(),
             };
+            if !is_first {
+                self.includes.push(file.clone());
+            }
+            is_first = false;
             if !seen.insert(end) {
                 continue;
             }
@@ -132,9 +137,7 @@ impl Named {
             (b"include" | b"includeif", b"path") => {
                 self.starts = true;
                 for path in self.paths(entry, user) {
-                    let path = file.parent().unwrap_or(file).join(path);
-                    open.push(path.clone());
-                    self.includes.push(path);
+                    open.push(file.parent().unwrap_or(file).join(path));
                 }
             }
             (b"core", b"hookspath") => {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::AtFlags;
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Signal};
+use rustix::process::{DumpableBehavior, Pid, Signal, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use scorpiox_cell::wire::{CommandSpec, Event, Fault, Network, Tier};
 use scorpiox_cell::{Moves, packet};
@@ -224,7 +224,7 @@ fn kernel_has_bounds() -> bool {
 
 /// The supervisor needs no rights any more, and nothing may be done to it.
 fn rid_of_rights(tier: Tier) -> Result<(), Fault> {
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(Fault::at("hiding the supervisor's memory"))?;
     if tier == Tier::None {
         return Ok(());
@@ -298,12 +298,17 @@ struct KillerScore(File);
 
 impl KillerScore {
     /// Raises that of this process, which the shell's process gets. Before `/proc` is closed.
+    ///
+    /// The file is root's while nobody may look into this process, so that it may be looked into for this moment. Other commands
+    /// cannot: Landlock keeps them from processes that are not their own.
     fn raise() -> Result<Self, Fault> {
-        let raised = File::options().write(true).open("/proc/self/oom_score_adj").and_then(|mut file| {
-            file.write_all(COMMAND_OOM_SCORE)?;
-            Ok(Self(file))
-        });
-        raised.map_err(Fault::at("offering the command to the out-of-memory killer"))
+        let step = "offering the command to the out-of-memory killer";
+        set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(Fault::at(step))?;
+        let file = File::options().write(true).open("/proc/self/oom_score_adj");
+        set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(Fault::at(step))?;
+        let mut file = file.map_err(Fault::at(step))?;
+        file.write_all(COMMAND_OOM_SCORE).map_err(Fault::at(step))?;
+        Ok(Self(file))
     }
 
     /// Lowers that of this process again, before it has no rights any more. Where it had more from the start it keeps that.

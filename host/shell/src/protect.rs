@@ -231,12 +231,15 @@ impl View<'_> {
 
     /// Nothing can change what a path leads to, nor lead it elsewhere.
     fn protect(path: &Path, why: Why, special: &mut Special) {
-        let Ok(trail) = special.follow(path) else {
-            // Links in a circle, or what is closed already.
-            if path.symlink_metadata().is_ok() {
-                special.freeze(path, why);
+        let trail = match special.follow(path) {
+            Ok(trail) => trail,
+            Err(lost) => {
+                // Links in a circle, or what is closed already. The system may take long for what leads too far.
+                if matches!(lost, Lost::TooLong(_)) || path.symlink_metadata().is_ok() {
+                    special.freeze(path, why);
+                }
+                return;
             }
-            return;
         };
         for link in &trail.links {
             special.freeze(link, why);
