@@ -50,6 +50,9 @@ pub(super) enum Ruling {
 /// All places of a command.
 #[derive(Debug)]
 pub(super) struct Places {
+    /// Folders that commands may write to.
+    writable: Vec<PathBuf>,
+    /// Those of them with this guard.
     roots: Vec<PathBuf>,
     /// Folders of the machine's own that commands may write to, where others work, too.
     areas: Vec<PathBuf>,
@@ -125,8 +128,8 @@ impl Places {
         let absent = Absent::new(absent.map(Cover::path))?;
         let frozen = order.covers.iter().filter(|cover| !matches!(cover, Cover::Absent(_) | Cover::Pin(_)));
         let absences = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
-        let frozen =
-            Frozen::new(&writable_roots(cell, order), frozen.map(Cover::path), absences.map(Cover::path));
+        let writable = writable_roots(cell, order);
+        let frozen = Frozen::new(&writable, frozen.map(Cover::path), absences.map(Cover::path));
         let links = order.covers.iter().filter(|cover| matches!(cover, Cover::Keep(_))).map(Cover::path);
         let mut kept = BTreeSet::new();
         for path in links {
@@ -136,6 +139,7 @@ impl Places {
         let unpacked = Unpacked::new(&order.absent_names, &order.packages);
         let areas = order.areas.iter().filter(|area| area.write);
         Ok(Some(Self {
+            writable,
             roots,
             areas: areas.map(|area| area.path.as_path().to_owned()).collect(),
             mounts: Mounts::default(),
@@ -279,9 +283,9 @@ impl Places {
         self.mounts.hold(&About::folder(file)?)
     }
 
-    /// A path, as the innermost folder that commands may write to knows it.
+    /// A path, as the innermost folder that commands may write to knows it: what that lies in is not theirs to name.
     fn inside<'a>(&self, path: &'a Path) -> &'a Path {
-        let inside = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        let inside = self.writable.iter().filter_map(|root| path.strip_prefix(root).ok());
         inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
     }
 

@@ -26,6 +26,22 @@ fn a_folder_of_the_home_is_there_under_the_name_that_the_policy_has() {
     }
 }
 
+/// The folder for temporary files may lie in this program's own, whose name commands cannot make.
+#[test]
+fn files_for_temporary_use_can_be_renamed_and_be_repositories() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let ran = bash(
+            &mut server,
+            "cd ${TMPDIR:-/tmp} && echo x > a && mv a b && git init -q x && git clone -q x y 2>&1 && mkdir -p z/.vscode && \
+             mv z w && ls -A . w",
+        );
+        assert_eq!(ran.exit_code(), 0, "{tier}: {}", ran.text);
+        assert!(ran.text.contains(".vscode"), "{tier}: {}", ran.text);
+    }
+}
+
 #[test]
 fn where_the_systems_programs_are_closed_no_command_runs() {
     let program = with_policy(Program::new(), "[shell.profile.workspace]\nread = []\n");
