@@ -23,6 +23,17 @@ const LEAST_BYTES: u64 = 512;
 /// Characters that mean something to a shell: a value with it is no path, but for one that is there.
 const SHELL: &[u8] = b"\"'$;|&()<>`!\n";
 
+/// Sections of commands that the person asks for by a name, or sees the output of.
+const LOOSE_SECTIONS: [&[u8]; 7] =
+    [b"alias", b"browser", b"difftool", b"guitool", b"man", b"mergetool", b"pager"];
+/// Keys and variables of pagers and editors.
+const LOOSE_KEYS: [&[u8]; 4] = [b"editor", b"pager", b"visual", b"lessopen"];
+
+/// Reports whether plain words of a command are probably no files.
+fn is_loose(section: &[u8], key: &[u8]) -> bool {
+    LOOSE_SECTIONS.contains(&section) || LOOSE_KEYS.iter().any(|end| key.ends_with(end))
+}
+
 /// What a configuration names.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
@@ -63,6 +74,8 @@ pub(crate) struct NamedWord {
     pub path: PathBuf,
     /// Whether it counts before there is such a file.
     pub may_come: bool,
+    /// Whether it is probably no file if it is one word: of an alias, or of a pager or an editor, whose options mean other things.
+    pub is_loose: bool,
 }
 
 impl Named {
@@ -159,11 +172,13 @@ impl Named {
             _ if is_harmless(entry) => {}
             (section, _) => {
                 self.starts = true;
+                let first = self.words.len();
                 // Other aliases are commands of git, which starts no programs by their words.
                 let is_program = section != b"alias" || entry.value().starts_with(b"!");
                 self.note_command(entry.value(), is_program, user);
                 // The address of another repository may be a command, wherever it stands.
                 self.note_command(entry.subsection().unwrap_or_default(), false, user);
+                self.words.iter_mut().skip(first).for_each(|word| word.is_loose = is_loose(section, &key));
             }
         }
     }
@@ -187,7 +202,7 @@ impl Named {
             let may_come =
                 is_program && command.contains(&b'/') && !command.iter().any(|byte| SHELL.contains(byte));
             let paths = user.expand(command).unwrap_or_default();
-            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come }));
+            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come, is_loose: false }));
         }
         // Each byte is a character, so that none is lost.
         let command: String = command.iter().map(|byte| char::from(*byte)).collect();
@@ -197,7 +212,7 @@ impl Named {
             let may_come = is_program && word.is_program;
             // A word is no path of a user who is not there.
             let paths = user.expand(&bytes).unwrap_or_else(|_| read::path(&bytes).into_iter().collect());
-            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come }));
+            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come, is_loose: false }));
         }
     }
 }

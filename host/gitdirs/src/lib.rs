@@ -17,19 +17,22 @@
 
 mod config;
 mod harmless;
+mod leads;
 mod names;
 mod obeyed;
 mod parse;
 mod read;
+mod shared;
 mod signs;
 mod starts;
 mod user;
 mod words;
 
+pub use leads::Leads;
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use signs::{SIGNS, Signs};
-pub use starts::{Leads, starts_programs};
+pub use starts::starts_programs;
 pub use user::User;
 
 /// The names of the keys in a configuration, and whether all of it is what git accepts. For fuzzing.

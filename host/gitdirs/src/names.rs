@@ -12,7 +12,7 @@ use crate::user::User;
 const MAX_LOOKS: usize = 100_000;
 
 /// What git starts in a folder of hooks, from `githooks(5)`.
-const HOOKS: [&str; 28] = [
+pub(crate) const HOOKS: [&str; 28] = [
     "applypatch-msg",
     "commit-msg",
     "fsmonitor-watchman",

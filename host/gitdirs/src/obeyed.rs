@@ -51,7 +51,8 @@ pub(crate) struct Walk<'a> {
     open: VecDeque<PathBuf>,
     budget: Budget,
     pub(crate) met: BTreeMap<PathBuf, Met>,
-    /// A pointer leads to what is no repository now, or where other content can come without being made.
+    /// A pointer leads to what is no repository now, or where other content can come without being made, or on a way that can
+    /// be led elsewhere: through a link, or into a folder and out of it again.
     pub(crate) is_astray: bool,
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Met {
     pub(crate) named: Vec<Named>,
 }
 
-fn is_dot_git(path: &Path) -> bool {
+pub(crate) fn is_dot_git(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
 }
 
@@ -141,7 +142,7 @@ impl<'a> Walk<'a> {
             }
         };
         if trail.end.is_dir() {
-            self.is_astray |= !trail.links.is_empty() && leads_astray(&trail);
+            self.is_astray |= !trail.links.is_empty();
             self.meet(&trail.end, tree);
             return;
         }
@@ -175,10 +176,11 @@ impl<'a> Walk<'a> {
                 return None;
             }
         };
-        self.is_astray |= leads_astray(&trail);
+        self.is_astray |= !trail.links.is_empty() || leads_astray(&trail);
         self.obeyed.files.extend(trail.links);
-        let left = trail.left.into_iter().filter(|left| !from.starts_with(left));
-        self.obeyed.passed.extend(left);
+        let passed = trail.left.into_iter().filter(|left| !from.starts_with(left)).collect::<Vec<_>>();
+        self.is_astray |= !passed.is_empty();
+        self.obeyed.passed.extend(passed);
         Some(trail.end)
     }
 

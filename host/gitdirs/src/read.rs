@@ -82,7 +82,7 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
 
 /// Opens a file. A pipe in its place is not waited for.
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     File::options().read(true).custom_flags(flags).open(path)
@@ -90,6 +90,6 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Opens a file.
 #[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }

@@ -52,6 +52,11 @@ impl Signs {
         self.head && (self.commondir || (self.objects && self.refs))
     }
 
+    /// Reports whether git uses the folder as it is: as one of its own, or as what others of its own share (`commondir`).
+    pub fn are_used(&self) -> bool {
+        self.are_complete() || (self.objects && self.refs)
+    }
+
     /// Reports whether one of the names is there that git asks for, and that each repository is made with.
     pub fn are_begun(&self) -> bool {
         self.head || self.objects || self.refs || self.commondir
@@ -65,6 +70,19 @@ impl Signs {
             || (head && (objects || hooks || config))
             || (config && is_of_repository(&path.join("config")))
     }
+}
+
+/// Reports whether a folder is one of git's, by what is in it.
+pub(crate) fn is_of_git(folder: &Path) -> bool {
+    let mut signs = Signs::default();
+    for name in SIGNS {
+        match folder.join(name).symlink_metadata() {
+            Ok(found) => signs.note(name.as_ref(), found.is_dir(), found.is_file()),
+            Err(error) if read::is_absent(&error) => {}
+            Err(_) => return false,
+        }
+    }
+    signs.are_of_git(folder)
 }
 
 /// Reports whether a file is the configuration of a repository: git makes it with this section, which may stand behind others

@@ -1,14 +1,15 @@
 //! Whether a repository starts programs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use scorpiox_paths::Walks;
 
-use crate::config::{Budget, Named};
-use crate::obeyed::{Met, Seen, Walk};
+use crate::leads::Leads;
+use crate::obeyed::{Met, Seen, Walk, is_dot_git};
 use crate::read::{self, is_absent, is_read_if_there};
-use crate::user::User;
+use crate::shared::{is_shared, is_shared_below};
+use crate::signs::is_of_git;
 
 /// Files that lead git on, each of which it reads.
 const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
@@ -17,7 +18,7 @@ const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 
 /// Reports whether git may start programs because of what lies at `path`, which is called `.git`: hooks, or anything in its
 /// configuration that is not known to start none, or files around it that the user's own configuration names by relative
-/// paths. What cannot be followed to its end does.
+/// paths. What cannot be followed to its end does, and so does what could be changed by another name than its own.
 pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
@@ -25,6 +26,9 @@ pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
     };
     let (own, none) = ([path.to_owned()], []);
     let (folders, pointers): (&[_], &[_]) = if found.is_dir() { (&own, &none) } else { (&none, &own) };
+    if is_shared(path) {
+        return true;
+    }
     let walk = Walk::through(Seen { folders, pointers, user: &leads.at_home });
     if walk.is_cut() || walk.is_astray || (!found.is_dir() && walk.met.is_empty() && !is_read_if_there(path))
     {
@@ -32,71 +36,31 @@ pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
     }
     let mut walks = Walks::default();
     let tree = path.parent().and_then(|tree| walks.follow(tree).ok()).map(|tree| tree.end);
-    walk.met.iter().any(|(folder, met)| starts(folder, met, tree.as_deref(), &mut walks))
-        || [path.parent(), Some(path)].into_iter().flatten().any(|tree| leads.into(tree))
+    walk.met.iter().any(|(folder, met)| {
+        // One of that name is protected whatever is in it.
+        (!is_dot_git(folder) && folder != path && !is_of_git(folder))
+            || starts(folder, met, tree.as_deref(), &mut walks)
+    }) || [path.parent(), Some(path)].into_iter().flatten().any(|tree| leads.into(tree))
 }
 
-/// A user's own configuration, as far as it leads into each repository.
-#[derive(Debug)]
-pub struct Leads {
-    /// The user without their environment, which names other repositories.
-    at_home: User,
-    /// Configurations that lie in the folder in which git is started.
-    configs: Vec<PathBuf>,
-    named: Vec<Named>,
-}
-
-impl Leads {
-    /// Reads the configuration of a user.
-    pub fn of(user: &User) -> Self {
-        let mut budget = Budget::default();
-        let (configs, everywhere): (Vec<_>, Vec<_>) =
-            user.configs.iter().partition(|config| config.is_relative());
-        let mut named = vec![Named::given(user, &mut budget)];
-        named.extend(everywhere.into_iter().map(|config| Named::read(config, user, &mut budget)));
-        Self { at_home: User::at_home(user.home()), configs: configs.into_iter().cloned().collect(), named }
-    }
-
-    /// Reports whether it leads into a work tree: to hooks or programs that are there.
-    fn into(&self, tree: &Path) -> bool {
-        let is_there = |path: &PathBuf| {
-            tree.join(path).symlink_metadata().map_or_else(|error| !is_absent(&error), |_| true)
-        };
-        let leads = |named: &Named| {
-            let mut includes = named.includes.iter().filter(|path| path.is_relative());
-            let mut hooks = named.hooks.iter().filter(|path| path.is_relative());
-            let mut programs = named.words.iter().filter(|word| word.path.is_relative());
-            named.is_cut
-                || includes.any(is_there)
-                || hooks.any(|hooks| holds_more_than_examples(&tree.join(hooks)))
-                || programs.any(|word| is_program(&tree.join(&word.path), word.may_come))
-        };
-        self.configs.iter().any(is_there) || self.named.iter().any(leads)
-    }
-}
-
-/// Reports whether a file is there that a word names: as a path, or so that it may be started.
-fn is_program(path: &Path, is_path: bool) -> bool {
-    match path.metadata() {
-        Ok(found) => !found.is_dir() && (is_path || read::is_executable(&found)),
-        Err(error) => !is_absent(&error) || (is_path && read::is_link(path)),
-    }
-}
-
-/// Reports whether a folder of git's starts programs, or leads git out of the work tree around it.
+/// Reports whether a folder of git's starts programs, or leads git out of the work tree around it, or through a link, in whose
+/// place another one would lead elsewhere.
 fn starts(folder: &Path, met: &Met, tree: Option<&Path>, walks: &mut Walks) -> bool {
     let mut is_elsewhere = |path: &Path| {
         let found = walks.follow(&folder.join(path));
-        found.map_or(true, |trail| !trail.exists || Some(trail.end.as_path()) != tree)
+        found.map_or(true, |trail| {
+            !trail.exists || !trail.links.is_empty() || Some(trail.end.as_path()) != tree
+        })
     };
     met.named
         .iter()
         .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))
         || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
         || FOLDERS.iter().any(|name| holds_more_than_examples(&folder.join(name)))
+        || is_shared_below(folder)
 }
 
-fn holds_more_than_examples(folder: &Path) -> bool {
+pub(crate) fn holds_more_than_examples(folder: &Path) -> bool {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => return !is_absent(&error) || read::is_link(folder),
@@ -109,6 +73,7 @@ mod tests {
     use scorpiox_bed::Bed;
 
     use super::*;
+    use crate::User;
 
     #[test]
     fn what_git_makes_starts_nothing_and_hooks_and_commands_do() {
@@ -156,32 +121,6 @@ mod tests {
         assert!(starts_programs(&bed.at("b/x/.git"), &Leads::of(&User::default())));
     }
 
-    /// `core.hooksPath = .githooks` and the like, which lead into each repository.
-    #[test]
-    fn relative_paths_of_the_users_own_configuration_lead_into_a_repository() {
-        let bed = Bed::with(&["home", "new/.git", "bare/objects", "bare/refs"]);
-        let user = User::new(Some(&bed.at("home")), |_| None);
-        let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&user));
-        for (config, file) in [
-            ("[core]\nhooksPath = .githooks", ".githooks/post-checkout"),
-            ("[diff]\nexternal = tools/differ", "tools/differ"),
-            ("[alias]\nx = \"!cd tools && ./lint\"", "tools/lint"),
-            ("[core]\nsshCommand = ssh -Fssh.cfg", "ssh.cfg"),
-        ] {
-            bed.put("home/.gitconfig", config);
-            assert!(!starts("new/.git") && !starts("bare"), "{config}");
-            bed.put(format!("new/{file}"), "x");
-            bed.put(format!("bare/{file}"), "x");
-            assert!(starts("new/.git") && starts("bare"), "{config}");
-            std::fs::remove_file(bed.at("new").join(file)).unwrap();
-            std::fs::remove_file(bed.at("bare").join(file)).unwrap();
-        }
-        // A name that a word happens to be is no program unless it can be started.
-        bed.put("home/.gitconfig", "[alias]\nt = !make test");
-        bed.put("new/test", "x");
-        assert!(!starts("new/.git"));
-    }
-
     #[test]
     fn files_that_lead_git_are_read_to_where_git_reads_them() {
         let bed = Bed::with(&["a", "b", "c/.git"]);
@@ -205,14 +144,25 @@ mod tests {
     /// Later git may find another folder there: a checkout brings it, or the path means something else to git.
     #[test]
     fn pointers_to_what_can_become_something_else_start_something() {
-        let bed = Bed::with(&["w/.git/objects", "w/.git/worktrees/t", "w/data/objects", "bare/objects"]);
+        let bed = Bed::with(&[
+            "w/.git/objects",
+            "w/.git/worktrees/t",
+            "w/data/objects",
+            "bare/objects",
+            "bare/refs",
+        ]);
         let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
         let bare = format!("gitdir: {}\n", bed.at("bare").display());
         bed.put("w/t/.git", "gitdir: ../.git/worktrees/t\n");
         bed.put("w/.git/worktrees/t/commondir", "../..\n");
         bed.put("apart/.git", &bare);
         assert!(!starts("w/t/.git") && !starts("apart/.git"));
+        bed.folder("half/objects");
         for (path, text) in [
+            // Nobody protects what git does not take for its own.
+            ("w/a/.git", "gitdir: ../../half\n"),
+            ("w/a/.git", "gitdir: none/../../../bare\n"),
+            ("w/b/.git/commondir", "../../../half\n"),
             ("w/a/.git", "gitdir: ../data\n"),
             ("w/a/.git", "gitdir: ../none\n"),
             ("w/a/.git", "gitdir: /proc/self/cwd/data\n"),
@@ -223,6 +173,78 @@ mod tests {
             bed.put(path, text);
             assert!(starts(if path.contains("/b/") { "w/b/.git" } else { "w/a/.git" }), "{path}: {text}");
         }
+    }
+
+    /// A command that began before can write to `notes` when the repository has been judged.
+    #[cfg(unix)]
+    #[test]
+    fn what_has_another_name_or_lies_behind_a_link_may_start_something() {
+        let names = [
+            "HEAD",
+            "config",
+            "config.worktree",
+            "description",
+            "hooks/pre-commit.sample",
+            "info/attributes",
+            "objects/info/alternates",
+            "modules/a/b/config",
+            "worktrees/t/HEAD",
+        ];
+        for name in names {
+            let bed = Bed::with(&["a/.git/refs", "a/.git/objects/pack", "empty"]);
+            let starts = || starts_programs(&bed.at("a/.git"), &Leads::of(&User::default()));
+            bed.put("a/.git/HEAD", "ref: refs/heads/main\n");
+            bed.put("a/.git/objects/pack/a.pack", "");
+            // As clones have them.
+            std::fs::hard_link(bed.at("a/.git/objects/pack/a.pack"), bed.at("a.pack")).unwrap();
+            bed.put(format!("a/.git/{name}"), "");
+            assert!(!starts(), "{name}");
+            std::fs::hard_link(bed.at(format!("a/.git/{name}")), bed.at("notes")).unwrap();
+            assert!(starts(), "{name} has two names");
+            std::fs::remove_file(bed.at("notes")).unwrap();
+            assert!(!starts(), "{name}");
+            std::fs::rename(bed.at(format!("a/.git/{name}")), bed.at("notes")).unwrap();
+            bed.link(bed.at("notes"), format!("a/.git/{name}"));
+            assert!(starts(), "{name} is a link");
+        }
+        for folder in ["hooks", "info", "objects", "refs", "modules", "objects/info"] {
+            let bed = Bed::with(&["a/.git/objects", "empty"]);
+            let _ = std::fs::remove_dir(bed.at(format!("a/.git/{folder}")));
+            bed.link(bed.at("empty"), format!("a/.git/{folder}"));
+            let leads = Leads::of(&User::default());
+            assert!(starts_programs(&bed.at("a/.git"), &leads), "{folder} is a link");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pointer_with_another_name_or_behind_a_link_may_lead_elsewhere() {
+        let bed = Bed::with(&["a/.git/objects", "b", "c", "way"]);
+        let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
+        bed.put("b/.git", "gitdir: ../a/.git\n");
+        assert!(!starts("b/.git"));
+        std::fs::hard_link(bed.at("b/.git"), bed.at("notes")).unwrap();
+        assert!(starts("b/.git"));
+        bed.link("../a/.git", "c/.git");
+        bed.link("../a", "way/a");
+        bed.put("way/.git", "gitdir: a/.git\n");
+        assert!(starts("c/.git") && starts("way/.git"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_somebody_can_write_to_may_start_something() {
+        let bed = Bed::with(&["a/.git/objects"]);
+        let starts = || starts_programs(&bed.at("a/.git"), &Leads::of(&User::default()));
+        bed.put("notes", "[core]\n");
+        let writer = std::fs::File::options().write(true).open(bed.at("notes")).unwrap();
+        std::fs::rename(bed.at("notes"), bed.at("a/.git/config")).unwrap();
+        let reader = std::fs::File::open(bed.at("a/.git/config")).unwrap();
+        assert!(starts());
+        drop(writer);
+        // A process that another test starts may have it for a moment.
+        assert!((0..10_000).any(|_| !starts()), "who reads changes nothing");
+        drop(reader);
     }
 
     #[cfg(unix)]

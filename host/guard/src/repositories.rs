@@ -31,7 +31,7 @@ const NAME: &str = ".git";
 /// Folders in one of git's that hold further ones, at any depth.
 const HOLD_MORE: [&str; 2] = ["worktrees", "modules"];
 /// Names in a folder of git's by which it becomes one, and what git obeys in it.
-const OBEYED: [&str; 11] = [
+const OBEYED: [&str; 13] = [
     "head",
     "objects",
     "refs",
@@ -43,11 +43,13 @@ const OBEYED: [&str; 11] = [
     "info",
     "worktrees",
     "modules",
+    "remotes",
+    "branches",
 ];
 /// Those of them without which git takes a folder for none of its own.
 const ASKED_FOR: [&str; 4] = ["head", "objects", "refs", "commondir"];
 /// Those of them that are folders with more in them that git obeys.
-const OBEYED_FOLDERS: [&str; 4] = ["hooks", "info", "worktrees", "modules"];
+const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "modules", "remotes", "branches"];
 /// Names that stay where they are in a repository from before: without them git would look further up. Git itself
 /// puts others in their places, and never takes them away.
 const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
@@ -285,13 +287,13 @@ impl Repositories {
         let mut paths = Vec::new();
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
-            let is_complete = || match signs(thing, None) {
-                Ok(signs) => signs.are_complete(),
+            let is_used = || match signs(thing, None) {
+                Ok(signs) => signs.are_used(),
                 // Also one that was closed, which the next command can open.
                 Err(error) => error.kind() != io::ErrorKind::NotADirectory,
             };
             // What cannot be looked at is told whatever is there.
-            if is_named() || is_complete() {
+            if is_named() || is_used() {
                 paths.push((path, super::identity_of(thing).unwrap_or_default()));
             }
         });

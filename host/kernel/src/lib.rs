@@ -4,10 +4,10 @@
 //! make, and `requests` of what they may ask for by those that are many in one. `reach` opens paths that commands may exchange at any moment, and `capabilities` gives up root's rights.
 //!
 //! Invariants: calls of the kernel that need `unsafe` are all in `sys`, and each says why it is sound. Who makes
-//! them has one thread. `reach` follows no link.
+//! them has one thread, but for [`sys::has_writer`]. `reach` follows no link.
 //!
 //! This crate knows no cell. When to do what, and what a failure means, is left to the helper, its guard, and
-//! workers. The host uses [`start_clean`] alone.
+//! workers. The host uses [`start_clean`] and [`sys::has_writer`] alone.
 
 #[cfg(target_os = "linux")]
 pub mod capabilities;

@@ -1,6 +1,6 @@
 //! The system calls that no safe wrapper exists for. All `unsafe` of the sandbox stands here.
 //!
-//! Who calls has one thread: the helper and what it forks, a worker before it makes more, the host in its
+//! Who calls has one thread, but for [`has_writer`]: the helper and what it forks, a worker before it makes more, the host in its
 //! first step. So a fork finds no lock held by somebody else, and changing a signal mask or the table of
 //! descriptors surprises nobody.
 
@@ -13,6 +13,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
+
+/// `fcntl(2)`: the signal that says that somebody waits for a lease. Most C libraries leave it to the kernel's headers.
+const F_SETSIG: c_int = 10;
 
 /// Which side of a fork this is.
 pub enum Side {
@@ -243,6 +246,26 @@ pub fn inherited(number: c_int) -> io::Result<OwnedFd> {
     // SAFETY: it is open, and each number is taken once, at the beginning of the program, by
     // the code that the parent started this program for.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Reports whether anybody has a regular file open for writing, or mapped so. It is open for reading alone here. An error
+/// where that cannot be known: some file systems do not say, and only the owner of a file is told.
+///
+/// Any thread may call it.
+pub fn has_writer(file: BorrowedFd<'_>) -> io::Result<bool> {
+    let file = file.as_raw_fd();
+    // Who opens the file in this moment waits until the lease is given back, and the kernel says so by a signal:
+    // by one that does nothing where nobody handles it.
+    // SAFETY: takes numbers alone, and the descriptor is open.
+    check(unsafe { libc::fcntl(file, F_SETSIG, libc::SIGURG) })?;
+    // SAFETY: as above.
+    match check(unsafe { libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK) }) {
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => return Ok(true),
+        leased => leased?,
+    }
+    // SAFETY: as above.
+    check(unsafe { libc::fcntl(file, libc::F_SETLEASE, libc::F_UNLCK) })?;
+    Ok(false)
 }
 
 /// The version of Landlock in this kernel; 0 where there is none or it is switched off.

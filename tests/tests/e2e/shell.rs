@@ -20,6 +20,7 @@ mod protected;
 mod results;
 pub(crate) mod support;
 mod tiers;
+mod together;
 mod unseen;
 mod untold;
 mod use_up;

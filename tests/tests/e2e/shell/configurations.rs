@@ -49,7 +49,7 @@ fn repositories_as_git_makes_them_are_not_told() {
         let make = "git init -q a && cd a && git config user.name A && git config user.email a@example.com && \
                     git commit -q --allow-empty -m x && git remote add origin https://example.com/a.git && \
                     git config branch.master.remote origin && cd .. && git clone -q a b && git init -q --bare c && \
-                    git -C b checkout -q -b x";
+                    git -C b checkout -q -b x && git -C a worktree add -q ../w";
         let ran = bash(server, make);
         assert_eq!(ran.exit_code(), 0, "{}", ran.text);
         assert!(!ran.text.contains("new: "), "{}", ran.text);
