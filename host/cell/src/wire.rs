@@ -240,7 +240,7 @@ pub struct CommandSpec {
     /// What is different in the workspace.
     pub covers: Vec<Cover>,
     /// Names that cannot be made in any folder below one that may be changed, but for folders that
-    /// are younger than the command, and what lies below one of [`packages`](Self::packages): there
+    /// the command made, and what lies below one of [`packages`](Self::packages): there
     /// they come with what is unpacked. A name may have one `*`, which stands for any letters, or be one in folders (`a/b`).
     pub absent_names: Vec<String>,
     /// Names of folders that nobody opens as a project.

@@ -174,10 +174,12 @@ impl Places {
             return Ok(ruling);
         }
         let Folder { path, about, .. } = &folder;
-        let inside = self.inside(path);
-        Ok(if !is_free(spot)? {
-            if self.unpacked.may_change(about.born) { Ruling::Free } else { Ruling::Kept }
-        } else if self.unpacked.may_come(inside, about.born) {
+        Ok(if self.is_own(about) {
+            Ruling::Free
+        } else if !is_free(spot)? {
+            // Among packages, too, where any folder can be moved to.
+            Ruling::Kept
+        } else if self.unpacked.may_come(self.inside(path)) {
             Ruling::Free
         } else {
             Ruling::Protected(path.join(spot.bare()))
@@ -209,7 +211,7 @@ impl Places {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, what)?;
         let Folder { about, .. } = &folder;
-        let stays = || self.unpacked.names(&folder.path, &name) && !self.unpacked.may_change(about.born);
+        let stays = || self.unpacked.names(&folder.path, &name) && !self.is_own(about);
         Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
     }
 
@@ -247,12 +249,9 @@ impl Places {
         }
         let inside = self.inside(path);
         let root = path.ancestors().nth(inside.iter().count()).unwrap_or(path);
-        let born = |path: &Path| {
-            let folder = reach::open(path)?;
-            About::folder(&folder).map(|about| about.born)
-        };
+        let is_own = |path: &Path| Ok(self.is_own(&About::folder(&reach::open(path)?)?));
         let is_new = |born| self.unpacked.is_new(born);
-        let is_closed = self.unpacked.is_around(root, inside, born)?
+        let is_closed = self.unpacked.is_around(root, inside, is_own)?
             || self.is_in_area(path) && self.repositories.is_anothers(root, inside, is_new)?;
         Ok(if is_closed { Ruling::Kept } else { Ruling::Free })
     }
@@ -271,6 +270,11 @@ impl Places {
             || self.is_in_area(&folder.path) && self.repositories.holds_anothers(spot, name)?
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
         Ok(if stays { Ruling::Kept } else { Ruling::Free })
+    }
+
+    /// Reports whether the command made a folder. What others make meanwhile is theirs.
+    fn is_own(&self, folder: &About) -> bool {
+        self.unpacked.is_new(folder.born) && self.repositories.owns(folder)
     }
 
     /// Whether others work there, too. Elsewhere there are repositories of earlier commands, without rules.

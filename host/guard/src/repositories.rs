@@ -222,6 +222,11 @@ impl Repositories {
         }
     }
 
+    /// Reports whether a folder that is new is the command's own.
+    pub(super) fn owns(&self, folder: &About) -> bool {
+        self.known.borrow().own.contains(&key(&self.hasher, folder))
+    }
+
     fn own_repository(&self, about: &About) {
         let mut known = self.known.borrow_mut();
         if known.own_repositories.len() < self.most_own {

@@ -1,5 +1,5 @@
 //! Names that must stay absent in every folder, and where they may come nevertheless: with what is
-//! unpacked, into folders that are younger than the command, and below folders of packages.
+//! unpacked, into folders that the command made, and below folders of packages.
 //!
 //! Such a folder can be moved, be given the name of one that was there, or get a link that leads to it. So what came is
 //! told when the command has ended, with the path that it has by then, whoever moved it.
@@ -156,30 +156,24 @@ impl Unpacked {
         }
     }
 
-    /// Reports whether a place may get one of the names: in a folder at this path, as the folder knows it that
-    /// commands may write to, made at this time.
-    pub(super) fn may_come(&self, inside: &Path, born: Option<Duration>) -> bool {
-        self.is_packed(inside) || self.is_new(born)
+    /// Reports whether a place among packages may get one of the names: in a folder at this path, as the folder knows it
+    /// that commands may write to.
+    pub(super) fn may_come(&self, inside: &Path) -> bool {
+        self.is_packed(inside)
     }
 
-    /// Whether what has one of the names may be changed, in a folder made at this time. Among packages, too, where
-    /// any folder can be moved to.
-    pub(super) fn may_change(&self, born: Option<Duration>) -> bool {
-        self.is_new(born)
-    }
-
-    /// Whether a folder has one of the names, or lies in one that does, and was there before the command:
-    /// `inside` a folder `root` that commands may write to. `born` says when a folder was made.
+    /// Whether a folder has one of the names, or lies in one that does, in a folder that the command did not make:
+    /// `inside` a folder `root` that commands may write to. `is_own` says whether it made a folder.
     pub(super) fn is_around(
         &self,
         root: &Path,
         inside: &Path,
-        born: impl Fn(&Path) -> io::Result<Option<Duration>>,
+        is_own: impl Fn(&Path) -> io::Result<bool>,
     ) -> io::Result<bool> {
         let mut above = root.to_owned();
         for part in inside {
             let name = folded(part);
-            if self.names(&above, &name) && !self.is_new(born(&above)?) {
+            if self.names(&above, &name) && !is_own(&above)? {
                 return Ok(true);
             }
             above.push(part);

@@ -63,6 +63,12 @@ pub enum ShellError {
     /// The workspace cannot be looked through.
     #[error(transparent)]
     Survey(#[from] SurveyError),
+    /// Not all is known that the person's git obeys in each repository.
+    #[error(
+        "the user's own git configuration cannot be read whole, or names a user who is not known, or leads to more than          1,000 files in each repository: so nobody knows which files git obeys there. `git config --list \
+         --show-origin` shows its files"
+    )]
+    Led,
     /// A file or folder that is needed cannot be made or read.
     #[error("{what}: {error}")]
     Io {

@@ -319,7 +319,7 @@ impl Shell {
             timeout_ms: request.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             limits: plan::limits(profile),
             covers,
-            absent_names: scorpiox_policy::protected_names().to_vec(),
+            absent_names: self.absent_names(&cell)?,
             packages: vec![scorpiox_policy::PACKAGES.to_owned()],
             areas: area::exposed(&cell.plan.areas),
             granted,
@@ -358,6 +358,17 @@ impl Shell {
             active,
             command: active::shortened(&request.command).to_owned(),
         })
+    }
+
+    /// The names that commands of a cell make in no folder that is there: those that programs obey, and those that the person's
+    /// git does in each repository.
+    fn absent_names(&self, cell: &Ready) -> Result<Vec<String>, ShellError> {
+        let mut names = scorpiox_policy::protected_names().to_vec();
+        if cell.tier != Tier::None && cell.plan.areas.iter().any(|area| area.write) {
+            let leads = Leads::of(&User::of_process(self.site().home.as_deref()));
+            names.extend(leads.names().ok_or(ShellError::Led)?);
+        }
+        Ok(names)
     }
 
     /// What stays closed in folders that are opened otherwise than to commands.

@@ -1,10 +1,13 @@
 //! What two commands do together, of which the results of neither would tell: one makes a repository that starts nothing and
 //! ends, another that began before puts something there.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::support::{background, bash, comes_true, in_each_tier, read_to_end};
+use super::support::{
+    TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, read_until, start,
+};
 
 /// Ways to a repository that somebody can change by a name outside of it. Each has its own folder.
 const SHARED: [&str; 9] = [
@@ -62,5 +65,87 @@ fn what_repositories_share_is_told_by_the_command_that_changed_it() {
         program.put("workspace/go", "");
         let told = read_to_end(server, task);
         assert!(told.contains("/common: git starts"), "{told}");
+    });
+}
+
+/// `core.hooksPath = .githooks` of the person holds in repositories that are made while a command runs.
+#[test]
+fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        program.put("home/.gitconfig", "[core]\n\thooksPath = .githooks\n[diff]\n\texternal = tools/differ\n");
+        program.put("workspace/old/file", "");
+        let mut server = start(&program);
+        let put = "for folder in made persons cloned old; do mkdir -p $folder/.githooks $folder/tools
+            echo evil > $folder/.githooks/pre-commit; echo evil > $folder/tools/differ
+            echo evil > x; mv x $folder/.githooks; mkdir -p y/.githooks; mv y/.githooks $folder; done";
+        let task = background(
+            &mut server,
+            &format!("mkdir own; touch ready; until [ -e go ]; do sleep 0.02; done; {put}; echo over"),
+        );
+        wait_for(&program.workspace().join("ready"));
+        let ran = bash(&mut server, "git init -q made");
+        assert!(ran.exit_code() == 0 && !ran.text.contains("new: "), "{tier}: {}", ran.text);
+        for name in ["persons", "cloned"] {
+            program.put(&format!("workspace/{name}/.git/HEAD"), "ref: refs/heads/x\n");
+        }
+        program.put("workspace/cloned/.githooks/pre-push", "theirs");
+        program.put("workspace/cloned/tools/other", "theirs");
+        program.put("workspace/go", "");
+        let told = read_to_end(&mut server, task);
+        assert!(told.contains("over") && told.contains("not created: "), "{tier}: {told}");
+        for folder in ["made", "persons", "cloned", "old"] {
+            for file in [".githooks/pre-commit", ".githooks/x"] {
+                assert!(!program.workspace().join(folder).join(file).exists(), "{tier}: {folder}/{file}");
+            }
+            // In a folder that the command made itself the name is told.
+            let new = told.split_once("[new: ").expect("something new").1;
+            let is_told = new.contains(&format!("/{folder}/tools/differ"));
+            assert_eq!(is_told, folder != "cloned", "{tier}: {folder}: {told}");
+        }
+        let pushed = fs::read_to_string(program.workspace().join("cloned/.githooks/pre-push"));
+        assert_eq!(pushed.expect("the hook"), "theirs", "{tier}");
+        assert!(!program.workspace().join("cloned/tools/differ").exists(), "{tier}");
+        // Of what is new the result says so.
+        let ran = bash(&mut server, "mkdir -p new/.githooks new/tools && echo x > new/tools/differ");
+        let is_told = |name: &str| ran.text.contains(&format!("/new/{name}"));
+        assert!(ran.text.contains("new: ") && is_told(".githooks") && is_told("tools/differ"), "{}", ran.text);
+    }
+}
+
+#[test]
+fn where_the_persons_configuration_is_not_known_no_command_runs() {
+    in_each_tier(|program, server| {
+        program.put("home/.gitconfig", "[core]\n\thooksPath = ~nobody-has-this-name/hooks\n");
+        let ran = super::support::Ran::of(&server.call("Bash", serde_json::json!({ "command": "true" })));
+        assert!(ran.refused().contains("git config --list"), "{}", ran.text);
+        program.put("home/.gitconfig", "[core]\n\thooksPath = .githooks\n");
+        assert_eq!(bash(server, "true").exit_code(), 0);
+    });
+}
+
+/// A folder that another command made is not this one's, though it is new.
+#[test]
+fn protected_names_in_new_folders_of_others_are_not_the_commands_to_change() {
+    in_each_tier(|program, server| {
+        let put = "echo evil > theirs/.mcp.json; mkdir theirs/.vscode; echo evil > theirs/.vscode/tasks.json
+            echo own > own/.mcp.json; mkdir own/.vscode; echo own > own/.vscode/tasks.json; echo more >> own/.mcp.json";
+        let task = background(
+            server,
+            &format!("mkdir own; touch ready; until [ -e go ]; do sleep 0.02; done; {put}; echo over; sleep 300"),
+        );
+        wait_for(&program.workspace().join("ready"));
+        program.put("workspace/theirs/.vscode/settings.json", "{}");
+        program.put("workspace/theirs/.mcp.json", "theirs");
+        program.put("workspace/go", "");
+        read_until(server, task, "over");
+        let read = |path: &str| fs::read_to_string(program.workspace().join(path)).unwrap_or_default();
+        assert_eq!((read("theirs/.mcp.json"), read("theirs/.vscode/tasks.json")), ("theirs".into(), "".into()));
+        assert_eq!(
+            (read("own/.mcp.json"), read("own/.vscode/tasks.json")),
+            ("own\nmore\n".into(), "own\n".into())
+        );
+        let killed = server.text("KillBgTask", serde_json::json!({ "task_id": task }));
+        assert!(killed.contains("/own/.mcp.json"), "{killed}");
     });
 }
