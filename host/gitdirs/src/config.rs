@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use scorpiox_paths::{Lost, Walks};
 
-use crate::harmless::is_harmless;
+use crate::harmless::{is_harmless, leads_to_hosts};
 use crate::parse::{Entry, parse};
 use crate::read::{self, Text};
 use crate::user::User;
@@ -45,7 +45,7 @@ pub(crate) struct Named {
     pub words: Vec<NamedWord>,
     /// The work tree, relative to the folder of the repository.
     pub work_trees: Vec<PathBuf>,
-    /// Something in it is not known to be harmless.
+    /// Something in it is not known to be harmless: it may start a program, or take a check away.
     pub starts: bool,
     /// Something was not read: there is more of it than is read, or it names a user who is not known.
     pub is_cut: bool,
@@ -170,6 +170,7 @@ impl Named {
                 self.work_trees.extend(paths);
             }
             _ if is_harmless(entry) => {}
+            _ if leads_to_hosts(entry) => self.starts = true,
             (section, _) => {
                 self.starts = true;
                 let first = self.words.len();

@@ -28,7 +28,6 @@ const ANY: &[(&str, &str)] = &[
          vscode-merge-base",
     ),
     ("checkout", "defaultremote guess thresholdforparallelism workers"),
-    ("clean", "requireforce"),
     ("clone", "defaultremotename filtersubmodules rejectshallow"),
     ("color", ALL),
     ("column", ALL),
@@ -64,7 +63,7 @@ const ANY: &[(&str, &str)] = &[
     ("feature", ALL),
     (
         "fetch",
-        "all fsckobjects negotiationalgorithm output parallel prune prunetags recursesubmodules showforcedupdates \
+        "all negotiationalgorithm output parallel prune prunetags recursesubmodules showforcedupdates \
          unpacklimit writecommitgraph",
     ),
     (
@@ -72,22 +71,19 @@ const ANY: &[(&str, &str)] = &[
         "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from headers \
          mboxrd noprefix notes numbered pretty signature signaturefile signoff subjectprefix suffix thread to useautobase",
     ),
-    ("fsck", ALL),
     (
         "gc",
         "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold cruftpacks logexpiry maxcruftsize \
          packrefs pruneexpire reflogexpire reflogexpireunreachable repackfilter rerereresolved rerereunresolved \
          worktreepruneexpire writecommitgraph",
     ),
-    ("gpg", "allowedsignersfile format mintrustlevel revocationfile"),
+    ("gpg", "format"),
     ("grep", "column extendedregexp fallbacktonoindex fullname linenumber patterntype threads"),
     ("gui", "encoding geometry wmstate"),
     ("help", "autocorrect format htmlpath"),
     (
         "http",
-        "delegation emptyauth extraheader followredirects lowspeedlimit lowspeedtime maxrequests minsessions noepsv \
-         pinnedpubkey postbuffer proactiveauth proxy proxyauthmethod schannelcheckrevoke sslbackend sslcainfo sslcapath \
-         sslcipherlist ssltry sslverify sslversion useragent version",
+        "extraheader lowspeedlimit lowspeedtime maxrequests minsessions noepsv postbuffer useragent version",
     ),
     ("i18n", ALL),
     ("index", ALL),
@@ -105,7 +101,7 @@ const ANY: &[(&str, &str)] = &[
     (
         "merge",
         "autostash branchdesc conflictstyle defaulttoupstream directoryrenames ff log name recursive renamelimit renames \
-         renormalize stat suppressdest verbosity verifysignatures",
+         renormalize stat suppressdest verbosity",
     ),
     (
         "mergetool",
@@ -127,14 +123,13 @@ const ANY: &[(&str, &str)] = &[
     ),
     (
         "receive",
-        "advertiseatomic advertisepushoptions autogc certnonceseed certnonceslop denycurrentbranch denydeletecurrent \
-         denydeletes denynonfastforwards fsckobjects hiderefs keepalive maxinputsize procreceiverefs shallowupdate \
+        "advertiseatomic advertisepushoptions autogc hiderefs keepalive maxinputsize procreceiverefs shallowupdate \
          unpacklimit updateserverinfo",
     ),
     ("reftable", ALL),
     (
         "remote",
-        "fetch followremotehead gh-resolved mirror partialclonefilter promisor proxy proxyauthmethod prune prunetags push \
+        "fetch followremotehead gh-resolved mirror partialclonefilter promisor prune prunetags push \
          serveroption skipdefaultupdate skipfetchall tagopt",
     ),
     (
@@ -157,17 +152,35 @@ const ANY: &[(&str, &str)] = &[
     ),
     ("tag", "forcesignannotated gpgsign sort"),
     ("tar", "umask"),
-    ("transfer", "advertiseobjectinfo advertisesid credentialsinurl fsckobjects hiderefs unpacklimit"),
-    ("uploadarchive", "allowunreachable"),
-    (
-        "uploadpack",
-        "allowanysha1inwant allowfilter allowreachablesha1inwant allowrefinwant allowtipsha1inwant hiderefs keepalive",
-    ),
+    ("transfer", "advertiseobjectinfo advertisesid hiderefs unpacklimit"),
+    ("uploadpack", "allowfilter hiderefs keepalive"),
     ("uploadpackfilter", "allow maxdepth"),
     ("user", "email name signingkey useconfigonly"),
     ("versionsort", ALL),
     ("worktree", "guessremote userelativepaths"),
 ];
+
+/// Keys that switch a check on or off, and the values with which it is made.
+const CHECKS: &[(&str, &str, &[&str])] = &[
+    ("clean", "requireforce", &ON),
+    ("fetch", "fsckobjects", &ON),
+    ("http", "followredirects", &["false", "initial", "no", "off", "0"]),
+    ("http", "schannelcheckrevoke", &ON),
+    ("http", "sslverify", &ON),
+    ("merge", "verifysignatures", &ON),
+    ("receive", "denycurrentbranch", &["refuse", "true", "yes", "on", "1"]),
+    ("receive", "denydeletecurrent", &["refuse", "true", "yes", "on", "1"]),
+    ("receive", "denydeletes", &ON),
+    ("receive", "denynonfastforwards", &ON),
+    ("receive", "fsckobjects", &ON),
+    ("transfer", "credentialsinurl", &["die", "warn"]),
+    ("transfer", "fsckobjects", &ON),
+];
+/// Keys that lead connections elsewhere, or through something else. Their values are addresses, and no programs.
+const WAYS: &[(&str, &str)] =
+    &[("http", "proxy"), ("remote", "proxy"), ("url", "insteadof"), ("url", "pushinsteadof")];
+/// Values that switch something on.
+const ON: [&str; 4] = ["true", "yes", "on", "1"];
 
 /// Schemes of addresses that git handles by itself, in its own spelling. Any other is the name of a program.
 const SCHEMES: [&str; 9] = ["http", "https", "ssh", "git", "file", "ftp", "ftps", "git+ssh", "ssh+git"];
@@ -201,12 +214,47 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
         | ("submodule", "url")
         | ("extensions", "partialclone") => is_location(value),
         ("remotes", _) => value.split(u8::is_ascii_whitespace).all(is_location),
-        // What stands for an address is put before the rest of another one.
-        ("url", "insteadof" | "pushinsteadof") => entry.subsection().is_some_and(is_base),
+        // What stands for an address is put before the rest of another one, on the same host.
+        ("url", "insteadof" | "pushinsteadof") => entry
+            .subsection()
+            .is_some_and(|base| is_base(base) && host(base).is_some_and(|own| host(value) == Some(own))),
+        _ if CHECKS
+            .iter()
+            .any(|(one, other, values)| (*one, *other) == (section, key) && is_one_of(values)) =>
+        {
+            true
+        }
         _ => ANY.iter().any(|(one, keys)| {
             *one == section && (*keys == ALL || keys.split_ascii_whitespace().any(|one| one == key))
         }),
     }
+}
+
+/// Reports whether an entry leads to other hosts, and starts no program by that.
+pub(crate) fn leads_to_hosts(entry: &Entry) -> bool {
+    let (section, key) = (entry.section(), entry.key());
+    let is_way = WAYS.iter().any(|(one, other)| (one.as_bytes(), other.as_bytes()) == (&*section, &*key));
+    let is_address = |text: &[u8]| is_location(text) && !has_option(text);
+    is_way && is_address(entry.value()) && entry.subsection().is_none_or(is_address)
+}
+
+/// The host of an address, `user@host:path` among them; none of a path.
+fn host(address: &[u8]) -> Option<Vec<u8>> {
+    let position = |text: &[u8], sign: &[u8]| text.windows(sign.len()).position(|found| found == sign);
+    let rest = match position(address, b"://") {
+        Some(at) => {
+            let rest = &address[at + 3..];
+            &rest[..rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len())]
+        }
+        None => &address[..address.iter().position(|byte| *byte == b':')?],
+    };
+    let name = rest.rsplit(|byte| *byte == b'@').next().unwrap_or(rest);
+    let is_port = |port: &[u8]| !port.is_empty() && port.iter().all(u8::is_ascii_digit);
+    let end = name.iter().rposition(|byte| *byte == b':').filter(|at| is_port(&name[at + 1..]));
+    let name = &name[..end.unwrap_or(name.len())];
+    let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(byte);
+    // A short word, as `gh:`, is no host.
+    (name.contains(&b'.') && name.iter().all(is_host)).then(|| name.to_ascii_lowercase())
 }
 
 /// Reports whether a word begins like an option.
@@ -274,6 +322,10 @@ mod tests {
             ("remote.origin.promisor", "true"),
             ("remotes.default", "origin upstream"),
             ("gc.pruneexpire", "-1"),
+            ("url.https://Example.com:443/.insteadof", "git@example.com:"),
+            ("url.ssh://git@example.com/.pushinsteadof", "https://me@example.com/"),
+            ("http.sslverify", "true"),
+            ("transfer.fsckobjects", "1"),
         ] {
             assert!(is(name, value), "{name} = {value}");
         }
@@ -328,6 +380,65 @@ mod tests {
         ] {
             assert!(!is(name, value), "{name} = {value}");
         }
+    }
+
+    #[test]
+    fn what_takes_a_check_away_or_leads_to_another_host_is_not() {
+        for (name, value) in [
+            ("http.sslverify", "false"),
+            ("http.https://example.com/.sslverify", "0"),
+            ("http.sslverify", ""),
+            ("http.sslcainfo", "ca.pem"),
+            ("http.sslcapath", "/x"),
+            ("http.sslcert", "x"),
+            ("http.sslversion", "sslv3"),
+            ("http.sslcipherlist", "x"),
+            ("http.sslbackend", "schannel"),
+            ("http.schannelcheckrevoke", "false"),
+            ("http.schannelusesslcainfo", "false"),
+            ("http.pinnedpubkey", ""),
+            ("http.proxy", "http://other:8080"),
+            ("http.proxysslcainfo", "x"),
+            ("http.followredirects", "true"),
+            ("http.delegation", "always"),
+            ("http.emptyauth", "true"),
+            ("http.proactiveauth", "basic"),
+            ("http.cookiefile", "x"),
+            ("core.gitproxy", "x"),
+            ("remote.origin.proxy", "http://other"),
+            ("url.https://other.com/.insteadof", "https://example.com/"),
+            ("url.https://example.com.other.com/.insteadof", "https://example.com/"),
+            ("url.git@other.com:.pushinsteadof", "git@example.com:"),
+            ("url.https://example.com/.insteadof", "gh:"),
+            ("url./x/.insteadof", "https://example.com/"),
+            ("url.https://example.com@other.com/.insteadof", "https://example.com/"),
+            ("url.https://other.com/.insteadof", ""),
+            ("fsck.missingemail", "ignore"),
+            ("fetch.fsckobjects", "false"),
+            ("fetch.fsck.missingemail", "ignore"),
+            ("transfer.credentialsinurl", "allow"),
+            ("merge.verifysignatures", "false"),
+            ("gpg.ssh.allowedsignersfile", "x"),
+            ("gpg.mintrustlevel", "undefined"),
+            ("receive.denycurrentbranch", "updateInstead"),
+            ("receive.denynonfastforwards", "false"),
+            ("clean.requireforce", "false"),
+            ("uploadpack.allowanysha1inwant", "true"),
+        ] {
+            assert!(!is(name, value), "{name} = {value}");
+        }
+    }
+
+    /// Whose value is an address leads to no file.
+    #[test]
+    fn ways_to_other_hosts_name_no_programs() {
+        let leads =
+            |name: &str, value: &str| leads_to_hosts(&Entry::new(name.as_bytes(), Some(value.as_bytes())));
+        assert!(
+            leads("http.proxy", "http://proxy:8080") && leads("url.https://a.b/.insteadof", "https://c.d/")
+        );
+        assert!(!leads("url.ext::sh -c x .insteadof", "https://") && !leads("http.proxy", "ext::x"));
+        assert!(!leads("core.gitproxy", "x") && !leads("http.sslcainfo", "ca.pem"));
     }
 
     #[test]
