@@ -170,7 +170,8 @@ impl Places {
     pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, made)?;
-        if !matches!(ruling, Ruling::Free) || !self.unpacked.names(&folder.path, &name) {
+        let is_file = made == Made::File;
+        if !matches!(ruling, Ruling::Free) || !self.unpacked.names_made(&folder.path, &name, is_file) {
             return Ok(ruling);
         }
         let Folder { path, about, .. } = &folder;
@@ -211,7 +212,8 @@ impl Places {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, what)?;
         let Folder { about, .. } = &folder;
-        let stays = || self.unpacked.names(&folder.path, &name) && !self.is_own(about);
+        let counts = || self.unpacked.names_made(&folder.path, &name, what == Made::File);
+        let stays = || counts() && !self.is_own(about);
         Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
     }
 

@@ -51,6 +51,8 @@ pub(super) struct Unpacked {
     patterns: Vec<(String, String)>,
     /// By a name, those of the folders that it counts in: the last one first.
     in_folders: BTreeMap<String, Vec<Vec<String>>>,
+    /// The same of such folders in folders (`repo` of `.jj/repo/config.toml`): a file in the place of one leads elsewhere.
+    no_files: BTreeMap<String, Vec<Vec<String>>>,
     /// Names of folders that nobody opens as a project.
     packages: BTreeSet<String>,
     /// When the command began.
@@ -73,7 +75,12 @@ impl Unpacked {
             if let Some((before, after)) = name.split_once('*') {
                 unpacked.patterns.push((before.to_owned(), after.to_owned()));
             } else if let Some((folders, name)) = name.rsplit_once('/') {
-                let folders = folders.rsplit('/').map(str::to_owned).collect();
+                let folders: Vec<String> = folders.rsplit('/').map(str::to_owned).collect();
+                if let [last, above @ ..] = &*folders
+                    && !above.is_empty()
+                {
+                    unpacked.no_files.entry(last.clone()).or_default().push(above.to_owned());
+                }
                 unpacked.in_folders.entry(name.to_owned()).or_default().push(folders);
             } else {
                 unpacked.names.insert(name);
@@ -88,6 +95,7 @@ impl Unpacked {
             names: BTreeSet::new(),
             patterns: Vec::new(),
             in_folders: BTreeMap::new(),
+            no_files: BTreeMap::new(),
             packages,
             began: now.saturating_sub(CLOCK_TICK),
             came: Came::default(),
@@ -99,11 +107,13 @@ impl Unpacked {
 
     /// Reports whether this is one of the names, as [`folded`] gives it, in the folder at this path.
     pub(super) fn names(&self, folder: &Path, name: &str) -> bool {
-        let is_in = |names: &Vec<String>| {
-            let mut above = folder.iter().rev();
-            names.iter().all(|name| above.next().is_some_and(|part| folded(part) == *name))
-        };
-        self.is_anywhere(name) || self.in_folders.get(name).is_some_and(|folders| folders.iter().any(is_in))
+        self.is_anywhere(name) || is_in(&self.in_folders, folder, name)
+    }
+
+    /// Reports whether what gets this name in the folder at this path has one of the names, a file also by that of a
+    /// folder in which one counts.
+    pub(super) fn names_made(&self, folder: &Path, name: &str, is_file: bool) -> bool {
+        self.names(folder, name) || (is_file && is_in(&self.no_files, folder, name))
     }
 
     /// Reports whether this is one of the names in any folder.
@@ -122,7 +132,9 @@ impl Unpacked {
 
     /// Reports whether something has to be known of what came to a name.
     pub(super) fn concerns(&self, name: &str, kind: Kind) -> bool {
-        let is_name = || self.is_anywhere(name) || self.in_folders.contains_key(name);
+        let is_name = || {
+            self.is_anywhere(name) || self.in_folders.contains_key(name) || self.no_files.contains_key(name)
+        };
         match kind {
             Kind::Link => !self.is_empty(),
             Kind::Folder => is_name() || self.is_holder(name),
@@ -145,7 +157,7 @@ impl Unpacked {
         if self.is_packed(inside(&place)) {
             return;
         }
-        if self.names(folder, &name) {
+        if self.names_made(folder, &name, kind == Kind::Other) {
             self.came.add(spot);
         }
         if kind != Kind::Other && self.is_holder(&name) {
@@ -235,10 +247,10 @@ impl Unpacked {
                 let Ok(entry) = entry else { return true };
                 let (name, path) = (folded(&entry.file_name()), entry.path());
                 *left = left.saturating_sub(1);
-                if *left == 0 || self.names(&folder, &name) {
+                let Ok(kind) = entry.file_type() else { return true };
+                if *left == 0 || self.names_made(&folder, &name, kind.is_file()) {
                     return true;
                 }
-                let Ok(kind) = entry.file_type() else { return true };
                 if kind.is_symlink() && (self.is_holder(&name) || self.leads_into_packages(&path, &inside)) {
                     return true;
                 }
@@ -277,7 +289,8 @@ impl Unpacked {
 
     fn has_name(&self, path: &Path) -> bool {
         let (folder, name) = (path.parent(), path.file_name());
-        folder.zip(name).is_some_and(|(folder, name)| self.names(folder, &folded(name)))
+        let is_file = || path.symlink_metadata().is_ok_and(|found| found.is_file());
+        folder.zip(name).is_some_and(|(folder, name)| self.names_made(folder, &folded(name), is_file()))
     }
 
     /// What is there of it now, but among packages: all that is known, and how many more came.
@@ -299,6 +312,15 @@ impl Unpacked {
         paths.retain(|path| !self.is_packed(inside(path)));
         (paths, others)
     }
+}
+
+/// Reports whether a name counts in the folder at this path, because of the names of that and of those above.
+fn is_in(names: &BTreeMap<String, Vec<Vec<String>>>, folder: &Path, name: &str) -> bool {
+    let is_here = |names: &Vec<String>| {
+        let mut above = folder.iter().rev();
+        names.iter().all(|name| above.next().is_some_and(|part| folded(part) == *name))
+    };
+    names.get(name).is_some_and(|folders| folders.iter().any(is_here))
 }
 
 /// Reports whether something lies at a path; also where that cannot be told.

@@ -231,11 +231,11 @@ impl DenySet {
                 Base::Folders | Base::Roots => opened(),
                 Base::Home => places.home.iter().cloned().collect(),
             };
-            let mut based = Based { rule: rule.clone(), bases, real: Vec::new() };
+            let mut held = Based { rule: rule.clone(), bases, real: Vec::new() };
             let opened = rule.head(places).and_then(|head| places.real.get(&head).cloned());
-            based.real = based.heads(places).filter_map(|head| places.leads.get(&head).cloned()).collect();
-            based.real.extend(opened);
-            based
+            held.real = held.heads(places).filter_map(|head| places.leads.get(&head).cloned()).collect();
+            held.real.extend(opened);
+            held
         });
         Self { rules: based.collect() }
     }

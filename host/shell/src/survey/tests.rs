@@ -32,7 +32,9 @@ fn everything_with_a_rule_is_found_at_any_depth() {
     let found = survey(bed.root()).look().expect("looks").found;
     let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| bed.at(name)).collect() };
     assert_eq!(found.denied, at(&["a/.env"]));
-    assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode"]));
+    // By the link, the folder is one called `.git`.
+    let linked = ["a/bare/sl/config", "a/bare/sl/sharedpath"];
+    assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode", linked[0], linked[1]]));
     assert_eq!(found.git_folders, at(&["bare"]));
     assert_eq!(found.git_pointers, at(&["a/.git", "node_modules/p/.git"]));
     assert!(found.unseen.is_empty());
@@ -165,8 +167,9 @@ fn names_that_count_in_a_folder_are_found_where_a_link_of_its_name_leads() {
     bed.link("../g", "node_modules/p/.config");
     bed.link("g", "github");
     let survey = survey(bed.root());
-    let mut expected: Vec<_> = ["g/copilot", "g/hooks", "j/workspace-config.toml", "r/config.toml"]
+    let mut expected: Vec<_> = ["g/copilot", "g/extensions", "g/hooks", "g/lsp.json", "g/mcp.json"]
         .into_iter()
+        .chain(["j/workspace-config.toml", "r/config.toml"])
         .chain(["node_modules/h/hgrc", "node_modules/h/hgrc-not-shared", "node_modules/h/sharedpath"])
         .map(|name| bed.at(name))
         .collect();

@@ -368,7 +368,10 @@ fn names_by_patterns_and_by_their_folders_stay_absent() {
         for path in ["own/.hub/flows/file", ".config/file", "own/file"] {
             grow_old(&bed.put(path, "mine\n"));
         }
-        bed.shield.names = vec!["*.work-space", ".hub/hooks", ".config/a/set"];
+        for path in ["led/.jj/file", "work/.jj/repo"] {
+            grow_old(&bed.put(path, "mine\n"));
+        }
+        bed.shield.names = vec!["*.work-space", ".hub/hooks", ".config/a/set", ".jj/repo/set"];
         let finished = bed.attack(
             r#"
             for path in x.work-space own/.Work-Space own/.hub/hooks own/.HUB/Hooks; do
@@ -377,13 +380,21 @@ fn names_by_patterns_and_by_their_folders_stay_absent() {
                 must_fail "a move to $path" move own/file "$path"
             done
             may "what is beside it" overwrite own/.hub/flows/file
+            must_fail "a file in the place of a folder" overwrite led/.jj/repo
+            must_fail "a move of a file there" move own/file led/.jj/Repo
+            must_fail "another file there" overwrite work/.jj/repo
+            may "the folder" mkdir led/.jj/repo
+            mkdir -p jj/.jj; echo > jj/.jj/repo
             may "a name of one alone" mkdir own/hooks
             may "a folder for another" mkdir own/.config
             mkdir -p n/hooks m/a; echo > m/a/set; mv n .hub; mv m own/b; mkdir -p .config/a; echo > .config/a/set
             mkdir -p p; mv own/b/a p/a; mv p other; mkdir c; mv other/a c/a; mv c own/.config/c; mv own/.config/c/a own/.config/a
             "#,
         );
-        assert_eq!(unpacked(bed, &finished), [".config/a/set", ".hub/hooks", "own/.config/a/set"]);
+        assert_eq!(
+            unpacked(bed, &finished),
+            [".config/a/set", ".hub/hooks", "jj/.jj/repo", "own/.config/a/set"]
+        );
     });
 }
 
