@@ -10,6 +10,7 @@ use crate::ended::End;
 use crate::endpoint::{Endpoint, not_allowed};
 use crate::post;
 use crate::served::Caller;
+use scorpiox_http_bounds::{RETRY_AFTER, WaitsFor};
 use scorpiox_http_request::admission;
 use scorpiox_http_request::modern;
 
@@ -28,6 +29,10 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
             Ok(End::WasNotThere) => {
                 answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here")
             }
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let refused = answer::refused(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
+                answer::later(refused, RETRY_AFTER)
+            }
             Err(error) => {
                 tracing::error!("the end of a session cannot be kept: {error}");
                 answer::refused(
@@ -42,9 +47,10 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
 /// Ends a session; it is written down, which may take a disk's time.
 async fn ended(endpoint: &Arc<Endpoint>, caller: &Caller, id: String) -> io::Result<End> {
     let (shared, caller) = (Arc::clone(endpoint), caller.clone());
-    endpoint
-        .handle
-        .spawn_blocking(move || shared.sessions.end(&caller, &id))
-        .await
-        .map_err(io::Error::other)?
+    let who = caller.principal.key();
+    let end = move |may_block: &_| {
+        let Some(number) = shared.sessions.number(&caller, &id) else { return Ok(End::WasNotThere) };
+        shared.sessions.end(number, may_block)
+    };
+    endpoint.blocking.run(WaitsFor::Database, &who, end).await?
 }

@@ -201,6 +201,10 @@ pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Re
     loop {
         match attempt() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "it is called at the start, and where a thread may block"
+                )]
                 thread::sleep(LOOK_TIME);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

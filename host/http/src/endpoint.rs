@@ -10,7 +10,6 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
 use scorpiox_seal::Secret;
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::answer::{self, Answer};
@@ -19,15 +18,15 @@ use crate::challenge::{self, Challenge};
 use crate::cors;
 use crate::kept::KeptAnswers;
 use crate::listen::{Load, MAX_CONNECTIONS};
+use crate::lookups::Lookups;
 use crate::pages::Desk;
 use crate::passed::Passing;
-use crate::peers::Peers;
-use crate::places::{Places, Room};
 use crate::served::{AllServed, Caller, NoWorkspace, name_in};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::visits::{self, Seen};
 use crate::{end, get, post};
+use scorpiox_http_bounds::{Blocking, Peers, Places, Room};
 use scorpiox_http_request::admission::{self, Doors, Pages};
 use scorpiox_records::{Act, Refused};
 
@@ -72,7 +71,10 @@ pub(crate) struct Endpoint {
     pub(crate) kept: Arc<KeptAnswers>,
     /// What stays open until its client goes.
     pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
-    pub(crate) handle: Handle,
+    /// Where work runs that may block.
+    pub(crate) blocking: Arc<Blocking>,
+    /// Look-ups of sessions that run.
+    pub(crate) lookups: Lookups,
     /// How many requests were answered with which status.
     pub(crate) answered: Mutex<BTreeMap<u16, u64>>,
     /// Pages for people, where the policy wants them.

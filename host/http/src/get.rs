@@ -30,7 +30,7 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
     }
     let client = match post::client_of(endpoint, caller, headers).await {
         Ok(client) => client,
-        Err((status, error)) => return answer::error(status, None, &error),
+        Err((status, error)) => return post::unfound(status, None, &error),
     };
     let last = match headers.get(LAST_EVENT) {
         None => None,

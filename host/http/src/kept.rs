@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use crate::places::PART;
 use crate::stream::Stream;
+use scorpiox_http_bounds::PART;
 
 /// Bytes of all answers that stay.
 const MAX_BYTES: usize = 64 * 1024 * 1024;

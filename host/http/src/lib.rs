@@ -1,14 +1,15 @@
 //! The transport over HTTP: many clients on one address, each with its requests and sessions.
 //!
-//! Reading order: [`listen`] takes connections, which `tls` encrypts and `patient` bounds (`descriptors` lets there be many), [`endpoint`] has what they share and takes a request through its
+//! Reading order: [`listen`] takes connections, which `tls` encrypts (`descriptors` lets there be many), [`endpoint`] has what they share and takes a request through its
 //! checks (`scorpiox-http-request` knows those of its head and its body). `callers` says who sends it, by a
-//! token or by what an `issuer` signed, `challenge` tells others how they get in, `peers` makes those wait that try too often, `cors` lets
-//! pages of a browser call. `served` has the workspaces. `post`, `get` and `end` answer by the method; `running` runs a message where there is a place (`places`), `stream` is what is said to a client on the way to its
+//! token or by what an `issuer` signed, `challenge` tells others how they get in, `cors` lets
+//! pages of a browser call. `served` has the workspaces. `lookups` ask the database whether a session has ended. Bounds, and the threads for what may block, are those of `scorpiox-http-bounds`. `post`, `get` and `end` answer by the method; `running` runs a message where there is a place, `stream` is what is said to a client on the way to its
 //! answer, and stays as far as there is room (`kept`), `events` writes that as server-sent events. `sessions` keeps the clients of the era with a handshake, whose ids
 //! (`scorpiox-http-request` makes them) outlive the process, as does what was `ended`; what is for another server is `passed` on; `visits` records what comes to no call; [`files`] are those of the transport. [`pages`] are for people, on `paper` for browsers.
 //!
 //! Invariants: nothing of a request is looked at before its sender is known, but for its head; what a session or a request
-//! has is found by its own client alone; a client that reads nothing costs bounded memory, and no thread.
+//! has is found by its own client alone; a client that reads nothing costs bounded memory, and no thread; a thread that carries
+//! connections waits for nothing.
 
 mod answer;
 mod callers;
@@ -24,12 +25,10 @@ mod fresh;
 mod get;
 mod kept;
 mod listen;
+mod lookups;
 pub mod pages;
 mod paper;
 mod passed;
-mod patient;
-mod peers;
-mod places;
 mod post;
 mod running;
 mod served;

@@ -34,23 +34,19 @@ use crate::descriptors::raise_limit;
 use crate::endpoint::{Endpoint, Options, url};
 use crate::files::Files;
 use crate::kept::KeptAnswers;
+use crate::lookups::Lookups;
 use crate::pages::{Desk, Pages};
 use crate::passed::{self, Passing};
-use crate::patient::{Patient, Serving};
-use crate::peers::Peers;
-use crate::places::{MAX_RUNNING, Places, Room};
 use crate::served::AllServed;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
 use crate::tls::Certificate;
+use scorpiox_http_bounds::{Blocking, MAX_BLOCKING, Patient, Peers, Places, Room, Serving};
 
 /// What this machine calls itself.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// Most threads that look after connections.
 const MAX_THREADS: usize = 8;
-/// Most threads for what may take its time and is no call: a cancel, a session's end, a page. They never wait for the threads
-/// of calls.
-const MAX_BESIDE: usize = 32;
 /// Most connections at once.
 pub(crate) const MAX_CONNECTIONS: usize = 16_384;
 /// How long a connection may be without a request: longer than the pools of proxies keep one, so that it is they who end it.
@@ -119,7 +115,7 @@ impl Server {
         let certificate = policy.http.tls.as_ref().map(|tls| Certificate::read(&tls.value)).transpose()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS))
-            .max_blocking_threads(MAX_RUNNING + MAX_BESIDE)
+            .max_blocking_threads(MAX_BLOCKING)
             .thread_name("http")
             .enable_all()
             .build()
@@ -145,6 +141,7 @@ impl Server {
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, Arc::clone(&first), &policy.served),
             sessions: Sessions::new(Seal::of(&options.secret, "sessions"), shared, callers.are_many()),
+            blocking: Arc::new(Blocking::new(handle.clone(), callers.are_many())),
             places: Places::new(callers.are_many()),
             room: Room::new(callers.are_many()),
             kept: KeptAnswers::new(callers.are_many()),
@@ -152,7 +149,7 @@ impl Server {
             callers,
             peers: Peers::default(),
             subscriptions: Mutex::default(),
-            handle: handle.clone(),
+            lookups: Lookups::default(),
             answered: Mutex::default(),
             passing: Passing::default(),
             desk,

@@ -25,9 +25,10 @@ use crate::callers::{Known, PAUSE, Unknown};
 use crate::ended::{End, now};
 use crate::endpoint::Endpoint;
 use crate::listen::Load;
-use crate::paper::{PLAIN, dressed, html, moved, unrecorded};
+use crate::paper::{PLAIN, dressed, html, moved, unknown, unrecorded};
 use crate::sessions::number_for;
 use crate::visits::{self, Seen};
+use scorpiox_http_bounds::WaitsFor;
 use scorpiox_http_request::admission::only;
 use scorpiox_http_request::session_id::Number;
 use scorpiox_records::{Act, Refused};
@@ -205,8 +206,10 @@ impl Desk {
         path: &str,
         peer: IpAddr,
     ) -> Answer {
-        let Some(reader) = self.reader(endpoint, &parts.headers).await else {
-            return moved(LOGIN, None);
+        let reader = match self.reader(endpoint, &parts.headers).await {
+            Ok(Some(reader)) => reader,
+            Ok(None) => return moved(LOGIN, None),
+            Err(error) => return unknown(&error),
         };
         let read = (Act::Page, peer, parts.uri.path().to_owned());
         if let Err(error) = endpoint.did(read, Some(Arc::clone(&reader)), Some(self.rule())).await {
@@ -215,10 +218,11 @@ impl Desk {
         let (desk, load) = (Arc::clone(self), endpoint.load());
         let (path, query) =
             (path.trim_end_matches('/').to_owned(), parts.uri.query().unwrap_or_default().to_owned());
-        let made = endpoint.handle.spawn_blocking(move || {
+        let who = reader.key();
+        let make = move |_: &_| {
             desk.pages.page(&Asked { path: &path, query: &query, reader: &reader.name, load: &load })
-        });
-        match made.await {
+        };
+        match endpoint.blocking.run(WaitsFor::Database, &who, make).await {
             Ok(Some(page)) => html(page),
             Ok(None) => dressed(answer::text(StatusCode::NOT_FOUND, PLAIN, "there is no such page\n")),
             Err(error) => {
@@ -240,8 +244,14 @@ impl Desk {
         visits.filter(|visit| visit.until > now()).collect()
     }
 
-    /// Returns the reader that a cookie stands for: its token is still good, and good for this.
-    async fn reader(&self, endpoint: &Endpoint, headers: &HeaderMap) -> Option<Arc<Principal>> {
+    /// Returns the reader that a cookie stands for: its token is still good, and good for this. Fails where nobody can say whether
+    /// the log-in has ended.
+    async fn reader(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        headers: &HeaderMap,
+    ) -> io::Result<Option<Arc<Principal>>> {
+        let mut failed = None;
         for Visit { token, number, .. } in self.visits(headers) {
             let known = match endpoint.callers.known_by(&token) {
                 Some(known) => known,
@@ -250,16 +260,17 @@ impl Desk {
                     Err(_) => continue,
                 },
             };
-            // Where nobody can say whether it has ended, it has.
-            let has_ended = endpoint.sessions.shared().has_ended(&number).unwrap_or(true);
-            if !has_ended
-                && known.until.is_none_or(|until| until > now())
-                && self.policy.value.admits(&known.principal)
+            if known.until.is_some_and(|until| until <= now()) || !self.policy.value.admits(&known.principal)
             {
-                return Some(known.principal);
+                continue;
+            }
+            match endpoint.has_ended(&known.principal.key(), number).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(Some(known.principal)),
+                Err(error) => failed = Some(error),
             }
         }
-        None
+        failed.map_or(Ok(None), Err)
     }
 
     /// Looks at what the form has, and gives a cookie to who may read. Each form that it refuses leaves a line.
@@ -351,13 +362,15 @@ impl Desk {
         if visits.is_empty() {
             return moved(LOGIN, Some(&forgets));
         }
-        let reader = self.reader(endpoint, headers).await;
+        // Whoever it is, it ends.
+        let reader = self.reader(endpoint, headers).await.ok().flatten();
         let shared = Arc::clone(endpoint);
-        let end = move || {
-            let ended = visits.iter().map(|visit| shared.sessions.shared().end(visit.number));
+        let who = reader.as_deref().map(Principal::key).unwrap_or_default();
+        let end = move |may_block: &_| {
+            let ended = visits.iter().map(|visit| shared.sessions.shared().end(visit.number, may_block));
             ended.collect::<io::Result<Vec<_>>>()
         };
-        let ended = endpoint.handle.spawn_blocking(end).await.map_err(io::Error::other).flatten();
+        let ended = endpoint.blocking.run(WaitsFor::Database, &who, end).await.flatten();
         let (status, kind, why) = match ended {
             Ok(ends) if !ends.contains(&End::TooMany) => {
                 let left = endpoint.did((Act::LogOut, peer, LOGOUT.to_owned()), reader, None).await;

@@ -1,16 +1,27 @@
 //! Headers of pages for people: each tells browsers how to treat it.
 
+use std::io;
+
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 
 use crate::answer::{self, Answer};
 use crate::pages::Page;
+use scorpiox_http_bounds::RETRY_AFTER;
 
 /// The operator wants nothing without a line in the audit, and there can be none.
 pub(crate) fn unrecorded(error: &str) -> Answer {
     tracing::error!("nobody reads pages without a line in the audit: {error}");
     let why = format!("nobody can read pages now: {error}\n");
     dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why))
+}
+
+/// Nobody can say whether a log-in has ended.
+pub(crate) fn unknown(error: &io::Error) -> Answer {
+    tracing::error!("it cannot be looked up whether a log-in has ended: {error}");
+    let why = format!("it cannot be looked up whether this log-in has ended: {error}; try again later\n");
+    let answer = dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why));
+    answer::later(answer, RETRY_AFTER)
 }
 
 pub(crate) const PLAIN: &str = "text/plain; charset=utf-8";

@@ -19,6 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::post::SESSION;
 use crate::served::Caller;
 use crate::stream::Stream;
+use scorpiox_http_bounds::WaitsFor;
 
 /// Most bytes of a message that is passed on: all servers get it.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -104,6 +105,7 @@ pub(crate) async fn pass_on(
         }
         _ => return Ok(()),
     };
+    let who = caller.principal.key();
     for member in members {
         if member.len() > MAX_BYTES {
             let why = format!(
@@ -112,15 +114,15 @@ pub(crate) async fn pass_on(
             );
             return Err((StatusCode::PAYLOAD_TOO_LARGE, RpcError::invalid_request(why)));
         }
-        if !endpoint.passing.spend(&caller.principal.key(), member.len(), Instant::now()) {
+        if !endpoint.passing.spend(&who, member.len(), Instant::now()) {
             let why = format!(
                 "{MOST_BYTES} bytes of answers and cancels, each counted as at least {LEAST_BYTES}, are passed on to other servers in a minute; repeat it later"
             );
             return Err((StatusCode::TOO_MANY_REQUESTS, RpcError::new(BUSY, why)));
         }
         let Some(passed) = sessions.shared().pass_on(&number, member.as_bytes()) else { continue };
-        let written = endpoint.handle.spawn_blocking(passed).await;
-        written.map_err(std::io::Error::other).flatten().map_err(|error| {
+        let written = endpoint.blocking.run(WaitsFor::Database, &who, passed).await;
+        written.flatten().map_err(|error| {
             tracing::error!("a client's message is not passed on to other servers: {error}");
             let why = "the message cannot be passed on to the server that it is for; repeat it later";
             (StatusCode::SERVICE_UNAVAILABLE, RpcError::new(BUSY, why))

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, Revision, RpcError};
 use scorpiox_rpc::frame::MAX_LINE_BYTES;
-use scorpiox_rpc::{self as rpc, Message, reply};
+use scorpiox_rpc::{self as rpc, Id, Message, reply};
 use scorpiox_tools::Kind;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -25,6 +25,7 @@ use crate::served::Caller;
 use crate::sessions::{Client, Found};
 use crate::stream::{Beginning, Refusal, Stream};
 use scorpiox_audit::Trace;
+use scorpiox_http_bounds::{RETRY_AFTER, WaitsFor};
 use scorpiox_http_request::admission;
 use scorpiox_http_request::claims::{self, Claims};
 use scorpiox_http_request::event_id::{Answers, Source};
@@ -174,16 +175,17 @@ async fn record_refused<'a>(
         return;
     }
     let client = Client::new(caller, &endpoint.options.secret);
+    let who = Arc::clone(&client.principal);
     // The first line opens files.
-    let recorded = endpoint.handle.spawn_blocking(move || {
+    let record = move |_: &_| {
         // It is written while calls run.
         let ticker = client.session.ticker();
         let _awake = ticker.begin();
         for name in &names {
             client.session.refuse_unread(name.as_deref());
         }
-    });
-    if let Err(error) = recorded.await {
+    };
+    if let Err(error) = endpoint.blocking.run(WaitsFor::Disk, &who, record).await {
         tracing::error!("a refused call is not recorded: {error}");
     }
 }
@@ -203,7 +205,8 @@ async fn check_arguments(
     };
     let workspace = Arc::clone(&caller.served.workspace);
     // Plugins are read from disk.
-    let looked = endpoint.handle.spawn_blocking(move || workspace.tool(&name)).await;
+    let look = move |_: &_| workspace.tool(&name);
+    let looked = endpoint.blocking.run(WaitsFor::Disk, &caller.principal.key(), look).await;
     let looked =
         looked.map_err(|error| RpcError::internal(format!("the tool cannot be looked up: {error}")))?;
     let Some(tool) = looked else { return Ok(()) };
@@ -252,12 +255,12 @@ async fn legacy_answer(
         Ok(client) => client,
         Err((status, error)) => {
             record_refused(endpoint, caller, [claims]).await;
-            return answer::error(status, claims.id(), &error);
+            return unfound(status, claims.id(), &error);
         }
     };
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         if let Err((status, error)) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
-            return answer::error(status, None, &error);
+            return unfound(status, None, &error);
         }
         running::run(endpoint, client, &Matter::Word, body, Stream::passing());
         return answer::empty(StatusCode::ACCEPTED);
@@ -359,7 +362,7 @@ pub(crate) async fn client_of(
         );
         return Err((StatusCode::BAD_REQUEST, error));
     };
-    let found = endpoint.sessions.find(caller, id).map_err(|error| {
+    let found = endpoint.find(caller, id).await.map_err(|error| {
         // A client that is told that its session is not there gives it up.
         tracing::error!("it cannot be looked up which sessions ended: {error}");
         let error = RpcError::new(BUSY, "sessions cannot be looked up at the moment; repeat it later");
@@ -369,9 +372,11 @@ pub(crate) async fn client_of(
         Some(Found::Held(client)) => Ok(client),
         Some(Found::Away(number, handshake)) => {
             let (shared, caller, id) = (Arc::clone(endpoint), caller.clone(), id.to_owned());
-            let begin =
-                move || shared.sessions.begin_anew(number, &handshake, &id, &caller, &shared.options.secret);
-            match endpoint.handle.spawn_blocking(begin).await {
+            let who = caller.principal.key();
+            let begin = move |_: &_| {
+                shared.sessions.begin_anew(number, &handshake, &id, &caller, &shared.options.secret)
+            };
+            match endpoint.blocking.run(WaitsFor::Disk, &who, begin).await {
                 Ok(held) => held.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
                 Err(error) => {
                     let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
@@ -387,17 +392,23 @@ pub(crate) async fn client_of(
     }
 }
 
+/// The answer to a message whose session is not there, or cannot be had now: that says when to try again.
+pub(crate) fn unfound(status: StatusCode, id: Option<&Id<'_>>, error: &RpcError) -> Answer {
+    let answer = answer::error(status, id, error);
+    if status == StatusCode::SERVICE_UNAVAILABLE { answer::later(answer, RETRY_AFTER) } else { answer }
+}
+
 /// Several messages in one, in the one revision that has such.
 async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
     let refused = match client_of(endpoint, caller, headers).await {
         Ok(client) if client.session.takes_batches() => {
             match passed::pass_on(endpoint, caller, headers, &body.bytes).await {
                 Ok(()) => return spoken(endpoint, client, None, body).await,
-                Err((status, error)) => answer::error(status, None, &error),
+                Err((status, error)) => unfound(status, None, &error),
             }
         }
         Ok(_) => answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone"),
-        Err((status, error)) => answer::error(status, None, &error),
+        Err((status, error)) => unfound(status, None, &error),
     };
     record_refused(endpoint, caller, &members(&body.bytes)).await;
     refused

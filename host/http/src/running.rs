@@ -8,15 +8,17 @@ use scorpiox_audit::Trace;
 use scorpiox_exchange::inflight::Ticket;
 use scorpiox_executor::Cancel;
 use scorpiox_http_request::claims::Claims;
+use scorpiox_mcp::RpcError;
+use scorpiox_mcp::error::BUSY;
 use scorpiox_rpc::{Incoming, Message};
 use scorpiox_server::{Reply, Step};
 use tokio::sync::Notify;
 
 use crate::endpoint::Endpoint;
-use crate::places::{Entry, Held, Place, Turn};
 use crate::post::{CALL, LISTEN};
 use crate::sessions::Client;
 use crate::stream::Stream;
+use scorpiox_http_bounds::{Entry, Held, Place, Turn, WaitsFor};
 
 /// Methods that are over at once. They need no place, as answers to questions and cancels need none, which never wait for
 /// the calls that they are for.
@@ -85,19 +87,16 @@ pub(crate) fn run(
     let principal = Arc::clone(&client.principal);
     let task = Task { endpoint: Arc::clone(endpoint), client, body, stream };
     if is_beside {
-        return task.start(Seat::Beside);
+        return task.start_beside(Seat::Beside);
     }
     match endpoint.places.enter(&principal) {
-        // To wake another thread takes longer than the call. It is a task of its own, and the next one of this thread:
-        // where it has to wait, another thread goes on with the connection.
-        Entry::Place(place) if is_brief => {
-            endpoint.handle.spawn(async move { task.perform(Seat::Place(place)) });
+        // A database keeps also these waiting.
+        Entry::Place(place) if is_brief && !endpoint.sessions.shared().is_database() => {
+            endpoint.blocking.brief_call(place, |place| task.perform(Seat::Place(place)));
         }
-        Entry::Place(place) => task.start(Seat::Place(place)),
-        Entry::Turn(turn) => {
-            endpoint.handle.spawn(task.wait(turn));
-        }
-        Entry::Full => task.start(Seat::Refused),
+        Entry::Place(place) => task.start(place),
+        Entry::Turn(turn) => task.queue(turn),
+        Entry::Full => task.start_beside(Seat::Refused),
     }
 }
 
@@ -109,24 +108,58 @@ fn is_brief(client: &Client, claims: &Claims) -> bool {
 }
 
 impl Task {
-    /// Runs it on a thread of its own.
-    fn start(self, seat: Seat) {
-        let handle = self.endpoint.handle.clone();
-        handle.spawn_blocking(move || self.perform(seat));
+    /// Runs it on the thread of its place.
+    fn start(self, place: Place) {
+        let endpoint = Arc::clone(&self.endpoint);
+        endpoint.blocking.call(place, |place| self.perform(Seat::Place(place)));
+    }
+
+    /// Runs what has no place, and waits for nothing that takes its time.
+    fn start_beside(self, seat: Seat) {
+        let (endpoint, who) = (Arc::clone(&self.endpoint), Arc::clone(&self.client.principal));
+        let run = move |task: Self, _: &_| task.perform(seat);
+        endpoint.blocking.start(WaitsFor::Disk, &who, self, run, Self::refuse);
+    }
+
+    /// Ends it where no thread is free for it.
+    fn refuse(self) {
+        let error = RpcError::new(BUSY, "too much of yours waits for the disk already; repeat it later");
+        let answer = match Incoming::parse(&self.body.bytes) {
+            Ok(Incoming::Single(Message::Request { id, .. })) => Some(error.reply(&id)),
+            Ok(Incoming::Single(_)) => None,
+            Ok(Incoming::Batch(_)) | Err(_) => Some(error.reply_to_unknown()),
+        };
+        self.end(answer);
+    }
+
+    /// Has it registered, and runs it when its turn comes. A line of the audit that has to be written keeps no connection.
+    fn queue(self, turn: Turn) {
+        let (endpoint, who) = (Arc::clone(&self.endpoint), Arc::clone(&self.client.principal));
+        let run = |(task, turn): (Self, Turn), _: &_| task.registered(turn);
+        endpoint.blocking.start(WaitsFor::Disk, &who, (self, turn), run, |(task, _)| task.refuse());
+    }
+
+    fn registered(self, turn: Turn) {
+        let endpoint = Arc::clone(&self.endpoint);
+        match self.register() {
+            Registered::Waits(ticket) => drop(endpoint.blocking.spawn(self.wait(turn, ticket))),
+            Registered::Answered(answer) => self.end(Some(answer)),
+            Registered::Batch => drop(endpoint.blocking.spawn(async move { self.start(turn.await) })),
+            Registered::Nothing => {}
+        }
     }
 
     /// Runs it when its turn comes, or ends it when it is told to stop before that.
-    async fn wait(self, turn: Turn) {
-        let ticket = match self.register() {
-            Registered::Waits(ticket) => ticket,
-            Registered::Answered(answer) => return self.end(Some(answer)),
-            Registered::Batch => return self.start(Seat::Place(turn.await)),
-            Registered::Nothing => return,
-        };
+    async fn wait(self, turn: Turn, ticket: Ticket) {
         let place = unless_stopped(turn, &ticket.cancel).await;
-        let handle = self.endpoint.handle.clone();
-        // Without a place it was told to stop, and does nothing but say so in the audit.
-        handle.spawn_blocking(move || self.perform_again(&ticket, place));
+        let endpoint = Arc::clone(&self.endpoint);
+        let Some(place) = place else {
+            // It was told to stop, and does nothing but say so in the audit.
+            let who = Arc::clone(&self.client.principal);
+            let run = move |task: Self, _: &_| task.perform_again(&ticket, None);
+            return endpoint.blocking.start(WaitsFor::Disk, &who, self, run, |task| task.end(None));
+        };
+        endpoint.blocking.call(place, move |place| self.perform_again(&ticket, Some(place)));
     }
 
     fn register(&self) -> Registered {

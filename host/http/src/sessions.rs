@@ -13,10 +13,10 @@ use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
 use sha2::{Digest as _, Sha256};
 
 use crate::ended::{End, OF_PRINCIPAL, now};
-use crate::places::PART;
 use crate::served::Caller;
 use crate::shared::Shared;
 use crate::stream::Stream;
+use scorpiox_http_bounds::{MayBlock, PART};
 use scorpiox_http_request::event_id::StreamNumber;
 use scorpiox_http_request::session_id::{Handshake, Number};
 
@@ -181,18 +181,21 @@ impl Sessions {
         Some(id)
     }
 
-    /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was. An error where
-    /// nobody can say.
-    pub(crate) fn find(&self, caller: &Caller, id: &str) -> io::Result<Option<Found>> {
-        let opened = || Handshake::opened(id, &self.seal, &caller.binding(), now());
-        let Some(number) = self.known(caller, id).or_else(|| Some(opened()?.0)) else { return Ok(None) };
-        if self.shared.has_ended(&number)? {
-            return Ok(None);
+    /// The number of an id that is good, whether or not its session has ended.
+    pub(crate) fn number(&self, caller: &Caller, id: &str) -> Option<Number> {
+        self.known(caller, id).or_else(|| Some(self.opened(caller, id)?.0))
+    }
+
+    /// The session of an id that is good, and has not ended.
+    pub(crate) fn found(&self, caller: &Caller, id: &str, number: &Number) -> Option<Found> {
+        if let Some(client) = self.states.lock().used(number) {
+            return Some(Found::Held(client));
         }
-        if let Some(client) = self.states.lock().used(&number) {
-            return Ok(Some(Found::Held(client)));
-        }
-        Ok(opened().map(|(number, handshake)| Found::Away(number, handshake)))
+        self.opened(caller, id).map(|(number, handshake)| Found::Away(number, handshake))
+    }
+
+    fn opened(&self, caller: &Caller, id: &str) -> Option<(Number, Handshake)> {
+        Handshake::opened(id, &self.seal, &caller.binding(), now())
     }
 
     /// The client of a session, where that is held.
@@ -230,20 +233,21 @@ impl Sessions {
         self.hold(number, Kept { client, id: id.into(), until: handshake.until() })
     }
 
-    /// Ends the session of that id.
-    pub(crate) fn end(&self, caller: &Caller, id: &str) -> io::Result<End> {
-        let Some((number, _)) = Handshake::opened(id, &self.seal, &caller.binding(), now()) else {
-            return Ok(End::WasNotThere);
-        };
-        let end = self.shared.end(number)?;
-        if end == End::TooMany {
-            return Ok(end);
+    /// Ends a session.
+    pub(crate) fn end(&self, number: Number, may_block: &MayBlock) -> io::Result<End> {
+        let end = self.shared.end(number, may_block)?;
+        if end != End::TooMany {
+            self.let_go(&number);
         }
-        let client = self.states.lock().remove(&number);
+        Ok(end)
+    }
+
+    /// Ends what runs in a session that has ended.
+    pub(crate) fn let_go(&self, number: &Number) {
+        let client = self.states.lock().remove(number);
         if let Some(client) = client {
             client.end();
         }
-        Ok(end)
     }
 
     /// What is known to have ended.

@@ -12,6 +12,7 @@ use scorpiox_seal::{Envelope, Secret};
 use crate::ended::{self, End, Ended, MAX_OF_PRINCIPAL, of_same_principal};
 use crate::files::Files;
 use crate::fresh::{self, Fresh, STAMP};
+use scorpiox_http_bounds::MayBlock;
 
 /// Where that is.
 pub(crate) enum Shared {
@@ -46,12 +47,12 @@ impl Shared {
         &self,
         number: &Number,
         message: &[u8],
-    ) -> Option<impl FnOnce() -> io::Result<()> + use<>> {
+    ) -> Option<impl FnOnce(&MayBlock) -> io::Result<()> + use<>> {
         let Self::Database(database, envelope) = self else { return None };
         let stamp = fresh::now(database.clock_ahead()).to_be_bytes();
         let closed = envelope.close(&[&stamp[..], &number[..], message].concat());
         let database = Arc::clone(database);
-        Some(move || {
+        Some(move |_: &MayBlock| {
             let closed = closed.ok_or_else(|| io::Error::other("the system gives no random bytes"))?;
             database.pass_on(&closed).map_err(io::Error::other)
         })
@@ -74,9 +75,18 @@ impl Shared {
         })
     }
 
+    /// Whether a session has ended, where the program's own folder says so: one look at a file that is mostly as it was. None
+    /// where that is for the database to say.
+    pub(crate) fn has_ended_here(&self, number: &Number) -> Option<io::Result<bool>> {
+        match self {
+            Self::Files(ended) => Some(ended.lock().contains(number)),
+            Self::Database(..) => None,
+        }
+    }
+
     /// Whether a session has ended; an error where nobody can say, which is no answer for a client that would give its
     /// session up.
-    pub(crate) fn has_ended(&self, number: &Number) -> io::Result<bool> {
+    pub(crate) fn has_ended(&self, number: &Number, _: &MayBlock) -> io::Result<bool> {
         match self {
             Self::Files(ended) => ended.lock().contains(number),
             Self::Database(database, _) => database.has_ended(number).map_err(io::Error::other),
@@ -84,7 +94,7 @@ impl Shared {
     }
 
     /// Ends a session. It has ended after a restart, too, when this has returned.
-    pub(crate) fn end(&self, number: Number) -> io::Result<End> {
+    pub(crate) fn end(&self, number: Number, _: &MayBlock) -> io::Result<End> {
         match self {
             // Between two tries others are served.
             Self::Files(ended) => ended::patiently(|| ended.lock().try_insert(number)),

@@ -9,6 +9,7 @@ use scorpiox_server::Workspace;
 
 use crate::callers::Unknown;
 use crate::endpoint::Endpoint;
+use scorpiox_http_bounds::WaitsFor;
 
 /// `Host` or `Origin` is none of the server's, or a form came from another page.
 pub(crate) const FORBIDDEN: &str = "forbidden";
@@ -65,12 +66,13 @@ impl Endpoint {
         rule: Option<String>,
     ) -> Result<(), String> {
         let workspace = self.served.of_path(&path);
-        let write = move || {
+        let key = who.as_deref().map(Principal::key).unwrap_or_default();
+        let write = move |_: &_| {
             let seen = Seen { act, from, path: &path };
             record(&workspace, seen, who.as_deref(), None, rule.as_deref())
         };
         // It waits for the disk, where nothing may be done without a line.
-        self.handle.spawn_blocking(write).await.map_err(|error| error.to_string())?
+        self.blocking.run(WaitsFor::Disk, &key, write).await.map_err(|error| error.to_string())?
     }
 }
 

@@ -27,6 +27,8 @@ mod proxies;
 mod replicas;
 mod sessions;
 #[cfg(unix)]
+mod stalled;
+#[cfg(unix)]
 mod team;
 #[cfg(unix)]
 mod tls;

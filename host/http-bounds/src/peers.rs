@@ -15,7 +15,7 @@ const MAX_PEERS: usize = 8192;
 
 /// How often each peer was refused lately.
 #[derive(Default)]
-pub(crate) struct Peers(Mutex<HashMap<IpAddr, Refused>>);
+pub struct Peers(Mutex<HashMap<IpAddr, Refused>>);
 
 #[derive(Clone, Copy)]
 struct Refused {
@@ -34,13 +34,13 @@ impl Refused {
 
 impl Peers {
     /// Whether anything that a peer shows is looked at.
-    pub(crate) fn may_try(&self, peer: IpAddr) -> bool {
+    pub fn may_try(&self, peer: IpAddr) -> bool {
         let now = Instant::now();
         self.0.lock().get(&whole(peer)).is_none_or(|refused| refused.at(now).count < MOST)
     }
 
     /// What a peer showed was not good.
-    pub(crate) fn refused(&self, peer: IpAddr) {
+    pub fn refused(&self, peer: IpAddr) {
         let now = Instant::now();
         let mut peers = self.0.lock();
         if peers.len() >= MAX_PEERS {

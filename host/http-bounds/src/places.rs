@@ -10,15 +10,15 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Calls that run at once.
-pub(crate) const MAX_RUNNING: usize = 64;
+pub const MAX_RUNNING: usize = 64;
 /// Calls that wait for one that runs to end.
 const MAX_WAITING: usize = 192;
 
 /// Of several principals none has more than this part of anything.
-pub(crate) const PART: usize = 2;
+pub const PART: usize = 2;
 
 /// Places for calls. A call has no thread before it has a place.
-pub(crate) struct Places {
+pub struct Places {
     taken: Mutex<Taken>,
     /// Most that one principal has, running and waiting.
     most: [usize; 2],
@@ -69,21 +69,23 @@ impl Taken {
 }
 
 /// A place, until it is dropped.
-pub(crate) struct Place {
+pub struct Place {
     places: Arc<Places>,
     principal: Arc<str>,
 }
 
 /// A call that waits for a place: it comes when this is awaited. Whoever drops this leaves the queue.
-pub(crate) struct Turn {
+pub struct Turn {
     places: Arc<Places>,
     number: u64,
     place: oneshot::Receiver<Place>,
 }
 
 /// The place for a call that comes.
-pub(crate) enum Entry {
+pub enum Entry {
+    /// One is free.
     Place(Place),
+    /// None is free, and not too many wait.
     Turn(Turn),
     /// Too many wait already.
     Full,
@@ -91,13 +93,13 @@ pub(crate) enum Entry {
 
 impl Places {
     /// For one principal, or for several of whom none is to keep the others out.
-    pub(crate) fn new(are_many: bool) -> Arc<Self> {
+    pub fn new(are_many: bool) -> Arc<Self> {
         let part = if are_many { PART } else { 1 };
         Arc::new(Self { taken: Mutex::default(), most: [MAX_RUNNING / part, MAX_WAITING / part] })
     }
 
     /// A place, where one is free; else a turn, where not too many wait. Nobody overtakes those who wait.
-    pub(crate) fn enter(self: &Arc<Self>, principal: &Arc<str>) -> Entry {
+    pub fn enter(self: &Arc<Self>, principal: &Arc<str>) -> Entry {
         let mut taken = self.taken.lock();
         if !self.is_full(&taken, principal) {
             taken.run(principal);
@@ -119,7 +121,7 @@ impl Places {
     }
 
     /// How many calls run, and how many wait: of all, and of each principal that has some.
-    pub(crate) fn load(&self) -> ([usize; 2], BTreeMap<String, [usize; 2]>) {
+    pub fn load(&self) -> ([usize; 2], BTreeMap<String, [usize; 2]>) {
         let taken = self.taken.lock();
         ([taken.running, taken.queue.len()], taken.of.clone())
     }
@@ -170,7 +172,7 @@ const MAX_LARGE_BYTES: usize = 64 * 1024 * 1024;
 const UNIT: usize = 1024;
 
 /// Room for bodies.
-pub(crate) struct Room {
+pub struct Room {
     all: Bytes,
     /// What each principal may have of it that has some; none where there is one alone.
     of: Option<Mutex<HashMap<String, Weak<Bytes>>>>,
@@ -183,14 +185,15 @@ struct Bytes {
 }
 
 /// Room that a body has, until it is dropped.
-pub(crate) struct Held {
+pub struct Held {
     all: OwnedSemaphorePermit,
     part: Option<(OwnedSemaphorePermit, Arc<Bytes>)>,
 }
 
 impl Held {
     /// What a body takes that is smaller than it could have been; the rest is free again.
-    pub(crate) fn shrunk(mut self, bytes: usize) -> Self {
+    #[must_use]
+    pub fn shrunk(mut self, bytes: usize) -> Self {
         let shrink = |room: &mut OwnedSemaphorePermit| {
             drop(room.split(room.num_permits().saturating_sub(bytes.div_ceil(UNIT))));
         };
@@ -215,12 +218,12 @@ impl Bytes {
 
 impl Room {
     /// For one principal, or for several of whom none is to keep the others out.
-    pub(crate) fn new(are_many: bool) -> Self {
+    pub fn new(are_many: bool) -> Self {
         Self { all: Bytes::new(1), of: are_many.then(Mutex::default) }
     }
 
     /// Waits for room for a body of at most so many bytes.
-    pub(crate) async fn take(&self, principal: &str, bytes: usize) -> Option<Held> {
+    pub async fn take(&self, principal: &str, bytes: usize) -> Option<Held> {
         let part = match self.part_of(principal) {
             None => None,
             Some(part) => Some((part.take(bytes).await?, part)),

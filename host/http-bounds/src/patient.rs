@@ -20,10 +20,10 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 
 /// Whether a request is being served: then what comes is its body, else the head of the next one.
 #[derive(Default, Clone)]
-pub(crate) struct Serving(Arc<AtomicBool>);
+pub struct Serving(Arc<AtomicBool>);
 
 /// A request that is served, until this is dropped.
-pub(crate) struct Served(Serving);
+pub struct Served(Serving);
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -32,7 +32,8 @@ impl Drop for Served {
 }
 
 impl Serving {
-    pub(crate) fn begin(&self) -> Served {
+    /// A request begins to be served.
+    pub fn begin(&self) -> Served {
         self.0.store(true, Ordering::Release);
         Served(self.clone())
     }
@@ -43,7 +44,7 @@ impl Serving {
 }
 
 /// A stream that is read from and written to with bounded patience.
-pub(crate) struct Patient<S> {
+pub struct Patient<S> {
     stream: S,
     patience: Duration,
     serving: Serving,
@@ -54,7 +55,8 @@ pub(crate) struct Patient<S> {
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, serving: Serving) -> Self {
+    /// A stream on which requests are served, as `serving` says.
+    pub fn new(stream: S, serving: Serving) -> Self {
         Self { stream, patience: PATIENCE, serving, head: None, until: None }
     }
 

@@ -1,0 +1,109 @@
+//! Whether a session has ended: each request of it asks, and a database may be slow to say.
+//!
+//! Requests of a session that come while its look-up runs share the next one. None is answered by a look-up that began before it
+//! came: what ended at another server has ended for whoever asks afterwards.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use scorpiox_http_request::session_id::Number;
+use tokio::time::timeout;
+
+use crate::endpoint::Endpoint;
+use crate::served::Caller;
+use crate::sessions::Found;
+use scorpiox_http_bounds::{WaitsFor, WeakMap};
+
+/// How long a request waits until it is known.
+const LOOK_TIME: Duration = Duration::from_secs(10);
+/// A look-up that takes longer keeps no others: its connection may be one that leads nowhere any more.
+const SLOW_TIME: Duration = Duration::from_secs(1);
+
+/// When a look-up began, and what it found.
+type Looked = (Instant, Result<bool, String>);
+
+/// Look-ups of a session.
+#[derive(Default)]
+struct Lookup {
+    /// The last one; who makes the next one has the lock.
+    last: Arc<tokio::sync::Mutex<Option<Looked>>>,
+    /// Since when one runs.
+    since: Mutex<Option<Instant>>,
+}
+
+impl Lookup {
+    /// Whether one runs, and not only waits for a thread, that takes so long that others are not to wait for it.
+    fn is_slow(&self) -> bool {
+        self.since.lock().is_some_and(|since| since.elapsed() >= SLOW_TIME)
+    }
+}
+
+/// Look-ups that run, of each session.
+#[derive(Default)]
+pub(crate) struct Lookups(Mutex<WeakMap<Number, Lookup>>);
+
+impl Lookups {
+    fn of(&self, number: &Number) -> Arc<Lookup> {
+        self.0.lock().get_or_add(number, |number| *number, Lookup::default)
+    }
+}
+
+impl Endpoint {
+    /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was. An error where
+    /// nobody can say.
+    pub(crate) async fn find(self: &Arc<Self>, caller: &Caller, id: &str) -> io::Result<Option<Found>> {
+        let Some(number) = self.sessions.number(caller, id) else { return Ok(None) };
+        if self.has_ended(&caller.principal.key(), number).await? {
+            return Ok(None);
+        }
+        Ok(self.sessions.found(caller, id, &number))
+    }
+
+    /// Whether a session has ended that is a principal's; an error where nobody can say.
+    pub(crate) async fn has_ended(self: &Arc<Self>, who: &str, number: Number) -> io::Result<bool> {
+        if let Some(found) = self.sessions.shared().has_ended_here(&number) {
+            return found;
+        }
+        timeout(LOOK_TIME, self.looked_up(who, number)).await.unwrap_or_else(|_| {
+            let why = format!("the database does not say within {} s", LOOK_TIME.as_secs());
+            Err(io::Error::new(io::ErrorKind::TimedOut, why))
+        })
+    }
+
+    async fn looked_up(self: &Arc<Self>, who: &str, number: Number) -> io::Result<bool> {
+        let came = Instant::now();
+        loop {
+            let lookup = self.lookups.of(&number);
+            let Ok(mut last) = timeout(SLOW_TIME, Arc::clone(&lookup.last).lock_owned()).await else {
+                if lookup.is_slow() {
+                    self.lookups.0.lock().forget(&number, &lookup);
+                }
+                continue;
+            };
+            if let Some((began, found)) = &*last
+                && *began >= came
+            {
+                return found.clone().map_err(io::Error::other);
+            }
+            let (endpoint, who) = (Arc::clone(self), who.to_owned());
+            // It goes on without who asked: whoever comes and goes has no more of them than who stays.
+            let looking = self.blocking.spawn(async move {
+                let shared = Arc::clone(&endpoint);
+                let look = move |may_block: &_| {
+                    let began = Instant::now();
+                    *lookup.since.lock() = Some(began);
+                    let found = shared.sessions.shared().has_ended(&number, may_block);
+                    *lookup.since.lock() = None;
+                    (began, found)
+                };
+                let (began, found) = endpoint.blocking.run(WaitsFor::Database, &who, look).await?;
+                let found = found.map_err(|error| error.to_string());
+                *last = Some((began, found.clone()));
+                found.map_err(io::Error::other)
+            });
+            return looking.await.map_err(io::Error::other)?;
+        }
+    }
+}
