@@ -8,6 +8,7 @@ use hyper::{HeaderMap, StatusCode};
 use crate::answer::{self, Answer};
 use crate::ended::End;
 use crate::endpoint::{Endpoint, not_allowed};
+use crate::passed;
 use crate::post;
 use crate::served::Caller;
 use scorpiox_http_bounds::{RETRY_AFTER, WaitsFor};
@@ -50,7 +51,11 @@ async fn ended(endpoint: &Arc<Endpoint>, caller: &Caller, id: String) -> io::Res
     let who = caller.principal.key();
     let end = move |may_block: &_| {
         let Some(number) = shared.sessions.number(&caller, &id) else { return Ok(End::WasNotThere) };
-        shared.sessions.end(number, may_block)
+        let end = shared.sessions.end(number, may_block)?;
+        if end == End::Ended {
+            passed::tell_of_end(&shared, &caller, &number, may_block);
+        }
+        Ok(end)
     };
     endpoint.blocking.run(WaitsFor::Database, &who, end).await?
 }

@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::post::SESSION;
 use crate::served::Caller;
 use crate::stream::Stream;
-use scorpiox_http_bounds::WaitsFor;
+use scorpiox_http_bounds::{MayBlock, WaitsFor};
 
 /// Most bytes of a message that is passed on: all servers get it.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -31,6 +31,10 @@ const MOST_BYTES: usize = 8 * MAX_BYTES;
 const LEAST_BYTES: usize = 1024;
 const WINDOW: Duration = Duration::from_mins(1);
 pub(crate) const CANCEL: &str = "notifications/cancelled";
+/// The message of a server to the others that a session has ended. Nobody has it passed on: clients have answers and cancels
+/// passed on alone.
+const ENDED: &str = r#"{"jsonrpc":"2.0","method":"scorpiox/ended"}"#;
+const ENDED_METHOD: &str = "scorpiox/ended";
 
 /// The messages that each principal had passed on lately.
 #[derive(Debug, Default)]
@@ -149,10 +153,27 @@ pub(crate) fn cancelled_here(
     client.is_some_and(|client| client.session.cancel(params))
 }
 
+/// Tells other servers that a session has ended, so that they end what runs in it. Each of its requests is refused there
+/// whether or not they hear of it.
+pub(crate) fn tell_of_end(endpoint: &Endpoint, caller: &Caller, number: &Number, may_block: &MayBlock) {
+    let Some(passed) = endpoint.sessions.shared().pass_on(number, ENDED.as_bytes()) else { return };
+    if !endpoint.passing.spend(&caller.principal.key(), ENDED.len(), Instant::now()) {
+        return tracing::info!(
+            "other servers are not told of a session's end: too much of its principal's is passed on"
+        );
+    }
+    if let Err(error) = passed(may_block) {
+        tracing::error!("other servers are not told of a session's end: {error}");
+    }
+}
+
 /// Another server passed on what the client of a session said.
 pub(crate) fn heard(endpoint: &Endpoint, number: &Number, message: &[u8]) {
     let Some(client) = endpoint.sessions.held(number) else { return };
     let Ok(Incoming::Single(message)) = Incoming::parse(message) else { return };
+    if matches!(&message, Message::Notification { method, .. } if method == ENDED_METHOD) {
+        return endpoint.sessions.let_go(number);
+    }
     if is_about_a_call(&message) {
         let reply: Reply = Stream::passing();
         client.session.step(message, &reply);

@@ -44,6 +44,22 @@ fn a_session_is_good_at_each_server_and_over_at_each_once_it_ended() {
     assert_eq!(call(&alone, &session, "TaskManager", json!({ "action": "list" })).0, 404);
 }
 
+/// Its stream and its call at another server, of which no request comes there any more.
+#[test]
+fn what_runs_of_a_session_ends_at_each_server_once_the_session_ended() {
+    let Pair { servers, session, .. } = &Pair::start();
+    let mut stream = servers[1].connect();
+    stream.send(&servers[1].listen(session).bytes());
+    assert_eq!(stream.head().status, 200);
+    let running = begin_call(&servers[1], session, 3, "never");
+    let begun = Instant::now();
+    let end = servers[0].in_session(session, 9, "ping", &json!({})).method("DELETE").body("");
+    assert_eq!(servers[0].ask(&end).status, 204);
+    ends(running);
+    assert_eq!(stream.message(), None);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
 #[test]
 fn a_callback_of_three_servers_is_told_once() {
     let database = Postgres::start();
