@@ -10,14 +10,49 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use scorpiox_home::private;
 
 use scorpiox_http_request::session_id::{LIFETIME, Number};
+use scorpiox_seal::{Seal, Secret};
 
 /// How long the lock of the file is waited for, and how often it is looked whether it is free.
 const LOCK_TIME: Duration = Duration::from_millis(500);
 const LOOK_TIME: Duration = Duration::from_millis(2);
-/// Bytes of a number that are the same for all of one principal.
-pub(crate) const OF_PRINCIPAL: usize = 4;
+/// Bytes of a number that are the same for all of one account. They are keyed, so that nobody finds a name that shares another's,
+/// and leave eight that tell an account's numbers apart.
+const OF_ACCOUNT: usize = 8;
 /// Most sessions that one principal may have ended, as long as their ids would be good.
 pub(crate) const MAX_OF_PRINCIPAL: usize = 50_000;
+
+/// What of a principal's ends: each is counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Account {
+    /// Sessions of clients.
+    Sessions,
+    /// Log-ins of the pages for people.
+    Pages,
+}
+
+/// What gives numbers to what can end.
+pub(crate) struct Numbers(Seal);
+
+impl Numbers {
+    pub(crate) fn new(secret: &Secret) -> Self {
+        Self(Seal::of(secret, "accounts of what ended"))
+    }
+
+    /// A number that begins with what stands for the account of a principal: how many it ended is known by that. None without
+    /// randomness.
+    pub(crate) fn give(&self, account: Account, principal: &str) -> Option<Number> {
+        let account = match account {
+            Account::Sessions => "sessions",
+            Account::Pages => "pages",
+        };
+        let mark = self.0.mark(&[account, principal])?;
+        let mut number = Number::default();
+        let (of, own) = number.split_at_mut(OF_ACCOUNT);
+        of.copy_from_slice(&mark[..OF_ACCOUNT]);
+        getrandom::fill(own).ok()?;
+        Some(number)
+    }
+}
 
 /// What became of a session that was to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +174,7 @@ impl Ended {
 
     /// Whether there is no room for one more of its principal.
     fn has_too_many(&mut self, number: &Number) -> bool {
-        let (first, last) = of_same_principal(number);
+        let (first, last) = of_same_account(number);
         let has = |ended: &Self| ended.numbers.range(first..=last).count() >= ended.most;
         if !has(self) {
             return false;
@@ -173,11 +208,12 @@ impl Ended {
     }
 }
 
-/// The first and the last number that one of the same principal can have.
-pub(crate) fn of_same_principal(number: &Number) -> (Number, Number) {
+/// The first and the last number that one of the same account can have. A number from before accounts were keyed has an account
+/// of its own.
+pub(crate) fn of_same_account(number: &Number) -> (Number, Number) {
     let (mut first, mut last) = (*number, *number);
-    first[OF_PRINCIPAL..].fill(0);
-    last[OF_PRINCIPAL..].fill(u8::MAX);
+    first[OF_ACCOUNT..].fill(0);
+    last[OF_ACCOUNT..].fill(u8::MAX);
     (first, last)
 }
 
@@ -237,7 +273,11 @@ pub(crate) fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest as _, Sha256};
+
     use super::*;
+
+    const COLLIDING: [&str; 2] = ["name-52336", "name-124578"];
 
     fn has(ended: &mut Ended, number: u8) -> bool {
         ended.contains(&[number; 16]).expect("it can be read")
@@ -263,20 +303,45 @@ mod tests {
         assert!(has(&mut Ended::open(&path).expect("a file"), 3));
     }
 
+    /// The first four bytes of SHA-256 are the same for both, which took seconds to find: once they were the account.
+    #[test]
+    fn no_name_can_be_found_that_shares_the_account_of_another() {
+        let numbers = Numbers::new(&[7; 32]);
+        let account = |account, name: &str| {
+            let number = numbers.give(account, name).expect("randomness");
+            (of_same_account(&number), number)
+        };
+        let [one, other] = COLLIDING;
+        assert_eq!(Sha256::digest(one)[..4], Sha256::digest(other)[..4]);
+        let (own, first) = account(Account::Sessions, one);
+        let (same, second) = account(Account::Sessions, one);
+        assert!(own == same && first != second && (own.0..=own.1).contains(&second));
+        // As short a part of them as once was the account differs, too.
+        let begins = |number: &Number| number[..4].to_vec();
+        for (of, name) in
+            [(Account::Sessions, other), (Account::Pages, one), (Account::Sessions, &format!("pages {one}"))]
+        {
+            assert_ne!(begins(&account(of, name).1), begins(&first), "{name}");
+        }
+        // Nobody without the secret can look for such names.
+        let another = Numbers::new(&[8; 32]).give(Account::Sessions, one).expect("randomness");
+        assert_ne!(begins(&another), begins(&first));
+    }
+
     #[test]
     fn one_principal_ends_so_many_sessions_and_no_more() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut ended = Ended { most: 2, ..Ended::open(&folder.path().join("http/ended")).expect("a file") };
         let mut end = |of: u8, own: u8| {
             let mut number = [own; 16];
-            number[..OF_PRINCIPAL].fill(of);
+            number[..OF_ACCOUNT].fill(of);
             ended.try_insert(number).expect("written")
         };
         assert_eq!([end(1, 1), end(1, 2)], [End::Ended; 2]);
         assert_eq!((end(1, 3), end(1, 1), end(2, 1)), (End::TooMany, End::WasNotThere, End::Ended));
         ended.numbers.values_mut().for_each(|when| *when = 0);
         let mut another = [4; 16];
-        another[..OF_PRINCIPAL].fill(1);
+        another[..OF_ACCOUNT].fill(1);
         assert_eq!(ended.try_insert(another).expect("written"), End::Ended, "the others are too old");
     }
 

@@ -20,7 +20,7 @@ use scorpiox_executor::shares::Shares;
 use scorpiox_http_request::admission::Doors;
 use scorpiox_issuer::Issuer;
 use scorpiox_postgres::Database;
-use scorpiox_seal::{Seal, Secret};
+use scorpiox_seal::Secret;
 use scorpiox_server::Workspace;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -140,7 +140,7 @@ impl Server {
         let token = matches!(policy.http.auth.value, Auth::OwnToken).then(|| files.token_path());
         let endpoint = Arc::new(Endpoint {
             served: AllServed::new(workspaces, Arc::clone(&first), &policy.served),
-            sessions: Sessions::new(Seal::of(&options.secret, "sessions"), shared, callers.are_many()),
+            sessions: Sessions::new(&options.secret, shared, callers.are_many()),
             blocking: Arc::new(Blocking::new(handle.clone(), callers.are_many())),
             places: Places::new(callers.are_many()),
             room: Room::new(callers.are_many()),

@@ -22,11 +22,10 @@ use tokio::time::timeout;
 
 use crate::answer::{self, Answer};
 use crate::callers::{Known, PAUSE, Unknown};
-use crate::ended::{End, now};
+use crate::ended::{Account, End, now};
 use crate::endpoint::Endpoint;
 use crate::listen::Load;
 use crate::paper::{PLAIN, dressed, html, moved, unknown, unrecorded};
-use crate::sessions::number_for;
 use crate::visits::{self, Seen};
 use scorpiox_http_bounds::WaitsFor;
 use scorpiox_http_request::admission::only;
@@ -313,7 +312,7 @@ impl Desk {
         }
         let until = until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
         // What it ends of its sessions leaves room for what it ends here.
-        let number = number_for(&format!("pages {}", principal.key()));
+        let number = endpoint.sessions.numbers().give(Account::Pages, &principal.key());
         let visit = number.and_then(|number| serde_json::to_vec(&Visit { token, until, number }).ok());
         let Some(sealed) = visit.and_then(|visit| self.envelope.close(&visit)) else {
             let why = "The system gives no random numbers.".to_owned();

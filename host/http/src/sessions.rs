@@ -10,9 +10,8 @@ use scorpiox_executor::shares::Shares;
 use scorpiox_rpc::Incoming;
 use scorpiox_seal::{Seal, Secret};
 use scorpiox_server::{Audience, Session, SessionOptions, Step, Transport};
-use sha2::{Digest as _, Sha256};
 
-use crate::ended::{End, OF_PRINCIPAL, now};
+use crate::ended::{Account, End, Numbers, now};
 use crate::served::Caller;
 use crate::shared::Shared;
 use crate::stream::Stream;
@@ -133,6 +132,7 @@ pub(crate) enum Found {
 /// The clients that shook hands.
 pub(crate) struct Sessions {
     seal: Seal,
+    numbers: Numbers,
     /// Which have ended, here or at another server.
     shared: Shared,
     states: Mutex<Held>,
@@ -157,11 +157,12 @@ struct Held {
 
 impl Sessions {
     /// For one principal, or for several of whom none is to keep the others out.
-    pub(crate) fn new(seal: Seal, shared: Shared, are_many: bool) -> Self {
+    pub(crate) fn new(secret: &Secret, shared: Shared, are_many: bool) -> Self {
         let of_principals = Shares::new(MAX_HELD, MAX_HELD / if are_many { PART } else { 1 });
         let (clients, numbers) = (BTreeMap::new(), HashMap::new());
         Self {
-            seal,
+            seal: Seal::of(secret, "sessions"),
+            numbers: Numbers::new(secret),
             shared,
             states: Mutex::new(Held { clients, numbers, shares: of_principals, swept: None }),
         }
@@ -174,7 +175,7 @@ impl Sessions {
         client: &Arc<Client>,
         handshake: &Handshake,
     ) -> Option<String> {
-        let number = number_for(&client.principal)?;
+        let number = self.numbers.give(Account::Sessions, &client.principal)?;
         let id = handshake.id(&number, &self.seal, &caller.binding())?;
         let kept = Kept { client: Arc::clone(client), id: id.as_str().into(), until: handshake.until() };
         self.hold(number, kept)?;
@@ -250,6 +251,11 @@ impl Sessions {
         }
     }
 
+    /// What gives numbers to what can end.
+    pub(crate) fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
     /// What is known to have ended.
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
@@ -270,15 +276,6 @@ impl Sessions {
         drop(let_go);
         client
     }
-}
-
-/// A number that begins with what tells the principal: how many it ended is known by that.
-pub(crate) fn number_for(principal: &str) -> Option<Number> {
-    let mut number = Number::default();
-    let (of, own) = number.split_at_mut(OF_PRINCIPAL);
-    of.copy_from_slice(&Sha256::digest(principal)[..OF_PRINCIPAL]);
-    getrandom::fill(own).ok()?;
-    Some(number)
 }
 
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

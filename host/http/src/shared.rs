@@ -9,7 +9,7 @@ use scorpiox_http_request::session_id::{LIFETIME, Number};
 use scorpiox_postgres::Database;
 use scorpiox_seal::{Envelope, Secret};
 
-use crate::ended::{self, End, Ended, MAX_OF_PRINCIPAL, of_same_principal};
+use crate::ended::{self, End, Ended, MAX_OF_PRINCIPAL, of_same_account};
 use crate::files::Files;
 use crate::fresh::{self, Fresh, STAMP};
 use scorpiox_http_bounds::MayBlock;
@@ -99,7 +99,7 @@ impl Shared {
             // Between two tries others are served.
             Self::Files(ended) => ended::patiently(|| ended.lock().try_insert(number)),
             Self::Database(database, _) => {
-                let (first, last) = of_same_principal(&number);
+                let (first, last) = of_same_account(&number);
                 let ended = database.end_session(&number, (&first, &last), MAX_OF_PRINCIPAL, LIFETIME);
                 Ok(match ended.map_err(io::Error::other)? {
                     None => End::TooMany,

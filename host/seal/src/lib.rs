@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::{aead, hmac};
 
 /// Bytes of a tag.
-const TAG_BYTES: usize = 32;
+pub const TAG_BYTES: usize = 32;
 
 /// A secret from which seals are made.
 pub type Secret = [u8; 32];
@@ -51,6 +51,14 @@ impl Seal {
         let tag = content.split_off(content.len().checked_sub(TAG_BYTES)?);
         hmac::verify(self.key()?, &bound(&content, bound_to), &tag).ok()?;
         Some(content)
+    }
+
+    /// What stands for these words, and says nothing of them: nobody without the key can tell for which other words the same
+    /// would stand. None without randomness.
+    pub fn mark(&self, words: &[&str]) -> Option<[u8; TAG_BYTES]> {
+        // A seal of no content, which `open` is never given.
+        let mark = hmac::sign(self.key()?, &bound(&[], words));
+        mark.as_ref().try_into().ok()
     }
 
     fn key(&self) -> Option<&hmac::Key> {
