@@ -25,7 +25,7 @@ use crate::callers::{Known, PAUSE, Unknown};
 use crate::ended::{Account, End, now};
 use crate::endpoint::Endpoint;
 use crate::listen::Load;
-use crate::paper::{PLAIN, dressed, html, moved, unknown, unrecorded};
+use crate::paper::{PLAIN, dressed, forgetting, html, left_unrecorded, moved, unknown, unrecorded};
 use crate::visits::{self, Seen};
 use scorpiox_http_bounds::WaitsFor;
 use scorpiox_http_request::admission::only;
@@ -372,10 +372,10 @@ impl Desk {
         let ended = endpoint.blocking.run(WaitsFor::Database, &who, end).await.flatten();
         let (status, kind, why) = match ended {
             Ok(ends) if !ends.contains(&End::TooMany) => {
-                let left = endpoint.did((Act::LogOut, peer, LOGOUT.to_owned()), reader, None).await;
-                // It has ended all the same.
-                left.unwrap_or_else(|error| tracing::error!("a log-out is not recorded: {error}"));
-                return moved(LOGIN, Some(&forgets));
+                return match endpoint.did((Act::LogOut, peer, LOGOUT.to_owned()), reader, None).await {
+                    Ok(()) => moved(LOGIN, Some(&forgets)),
+                    Err(error) => left_unrecorded(&error, &forgets),
+                };
             }
             Ok(_) => (
                 StatusCode::TOO_MANY_REQUESTS,
@@ -391,14 +391,9 @@ impl Desk {
         };
         let seen = Seen { act: Act::LogOut, from: peer, path: LOGOUT };
         endpoint.refused(seen, reader.as_deref(), Refused { kind, why }, None);
-        let mut refused = self.asks(status, Some(why));
-        if status == StatusCode::TOO_MANY_REQUESTS
-            && let Ok(forgets) = HeaderValue::from_str(&forgets)
-        {
-            // To try again would not help.
-            refused.headers_mut().insert(header::SET_COOKIE, forgets);
-        }
-        refused
+        let refused = self.asks(status, Some(why));
+        // To try again would not help.
+        if status == StatusCode::TOO_MANY_REQUESTS { forgetting(refused, &forgets) } else { refused }
     }
 
     /// The rule that says who may read.

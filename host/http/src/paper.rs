@@ -24,6 +24,21 @@ pub(crate) fn unknown(error: &io::Error) -> Answer {
     answer::later(answer, RETRY_AFTER)
 }
 
+/// The same of a log-out: whatever becomes of its line, what ended has ended.
+pub(crate) fn left_unrecorded(error: &str, forgets: &str) -> Answer {
+    tracing::error!("a log-out is not recorded: {error}");
+    let why = format!("you are logged out, and the audit does not say so: {error}\n");
+    forgetting(dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why)), forgets)
+}
+
+/// Has a browser forget a cookie.
+pub(crate) fn forgetting(mut answer: Answer, forgets: &str) -> Answer {
+    if let Ok(forgets) = HeaderValue::from_str(forgets) {
+        answer.headers_mut().insert(header::SET_COOKIE, forgets);
+    }
+    answer
+}
+
 pub(crate) const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// Headers of each answer: no script, nothing from elsewhere, in no frame, kept nowhere.

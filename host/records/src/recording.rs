@@ -348,7 +348,7 @@ impl Audit {
 /// What a line about a background command is called, which is no call.
 const TASK: &str = "background command";
 
-fn refusal(what: &'static str, error: &dyn Display) -> CallError {
+pub(crate) fn refusal(what: &'static str, error: &dyn Display) -> CallError {
     CallError::Unrecorded { what, error: error.to_string() }
 }
 

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 /// Refusals of a principal for one reason that have a line of their own, within a minute.
 const LINES: u32 = 60;
 const MINUTE: Duration = Duration::from_mins(1);
 /// How long the others wait, so that one line tells of them.
 pub(super) const HELD_TIME: Duration = Duration::from_secs(1);
+
+/// How long somebody waits at most for such a line.
+const RELEASE_TIME: Duration = Duration::from_secs(5);
 
 /// Most that are remembered before those are forgotten who were refused nothing lately.
 const MOST: usize = 4096;
@@ -28,6 +31,8 @@ pub(super) struct Refusals {
     has_new: AtomicBool,
     /// Some wait.
     is_holding: AtomicBool,
+    /// Lines were handed on that waited.
+    released: Condvar,
 }
 
 #[derive(Debug)]
@@ -92,6 +97,20 @@ impl Refusals {
         self.has_new.load(Ordering::Relaxed) && self.has_new.swap(false, Ordering::AcqRel)
     }
 
+    /// Waits until the line is handed on that tells of what has no line of its own: it is due in [`HELD_TIME`], and the thread that
+    /// writes may be late. Reports whether it was.
+    pub(super) fn wait_for_release(&self, principal: &Arc<str>, why: &'static str) -> bool {
+        let key = (Arc::clone(principal), why);
+        let mut all = self.all.lock();
+        let Some(since) = all.get(&key).and_then(|refused| Some(refused.held.as_ref()?.since)) else {
+            return true;
+        };
+        let is_held = |all: &mut HashMap<Key, Refused>| {
+            all.get(&key).and_then(|refused| refused.held.as_ref()).is_some_and(|held| held.since == since)
+        };
+        !self.released.wait_while_for(&mut all, is_held, RELEASE_TIME).timed_out()
+    }
+
     /// Hands on the lines that have waited for [`HELD_TIME`], or all of them. Whether others wait.
     pub(super) fn release(&self, now: Instant, all_of_them: bool, mut push: impl FnMut(&[u8])) -> bool {
         if !self.is_holding.load(Ordering::Acquire) {
@@ -107,6 +126,7 @@ impl Refusals {
             others_wait |= refused.held.is_some();
         }
         self.is_holding.store(others_wait, Ordering::Release);
+        self.released.notify_all();
         others_wait
     }
 }
@@ -124,6 +144,9 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
     use super::*;
 
     fn line() -> Vec<u8> {
@@ -154,6 +177,27 @@ mod tests {
         assert!(!refusals.has_line(&ann, "limit", begun + HELD_TIME, line));
         assert_eq!(released(&refusals, begun + HELD_TIME, true), ("{\"tool\":\"Bash\"}\n".to_owned(), false));
         assert_eq!(lines(&ann, "limit", begun + MINUTE), 60);
+    }
+
+    #[test]
+    fn who_needs_a_line_waits_until_the_one_that_tells_of_it_is_handed_on() {
+        let (refusals, begun) = (Refusals::default(), Instant::now());
+        let ann = Arc::from("ann");
+        assert!((0..LINES).all(|_| refusals.has_line(&ann, "ok", begun, line)));
+        assert!(refusals.wait_for_release(&ann, "ok"), "none waits");
+        assert!(!refusals.has_line(&ann, "ok", begun, line));
+        let (told, tells) = mpsc::channel();
+        thread::scope(|scope| {
+            let (refusals, ann) = (&refusals, &ann);
+            scope.spawn(move || told.send(refusals.wait_for_release(ann, "ok")));
+            for at in [begun, begun + HELD_TIME / 2] {
+                refusals.release(at, false, |_| ());
+                let early = tells.recv_timeout(Duration::from_millis(50));
+                assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout), "it does not wait");
+            }
+            refusals.release(begun + HELD_TIME, false, |_| ());
+            assert_eq!(tells.recv_timeout(RELEASE_TIME), Ok(true));
+        });
     }
 
     #[test]

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{BUILT_IN, ClientName, Entry, Outcome, Uses, time};
+use scorpiox_executor::threads;
 
 use super::Records;
 use crate::call_error::CallError;
+use crate::recording::refusal;
 
 /// An act of a visitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +77,8 @@ pub struct Visit<'a> {
 }
 
 impl Records {
-    /// Leaves a line of a visit. Fails where the operator wants nothing without a line, and there is none; what was refused did
-    /// nothing, and waits for no disk.
+    /// Leaves a line of a visit. Where the operator wants nothing without a line, it waits for the one that tells of the visit, and
+    /// fails if there is none; what was refused did nothing, and waits for no disk.
     pub fn record_visit(&self, visit: &Visit<'_>) -> Result<(), CallError> {
         let Some(audit) = self.audit() else { return Ok(()) };
         let is_needed = audit.required && visit.refused.is_none();
@@ -115,8 +117,11 @@ impl Records {
         };
         // No principal has such a key: each act has lines of its own. All whom nobody knows share theirs.
         let of = format!("\0{}\0{}", visit.act.name(), visit.visitor.map_or("", |visitor| visitor.key));
-        if audit.refusals.has_line(&Arc::from(of), kind, Instant::now(), line) {
+        let of = Arc::from(of);
+        if audit.refusals.has_line(&of, kind, Instant::now(), line) {
             audit.spool.push(|out| entry.push(out));
+        } else if is_needed && !threads::wait(|| audit.refusals.wait_for_release(&of, kind)) {
+            return Err(refusal("was not carried out", &"its line in the audit is late"));
         }
         if is_needed { self.check_decision() } else { Ok(()) }
     }

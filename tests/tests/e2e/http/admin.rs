@@ -67,6 +67,24 @@ fn cookie(server: &HttpServer, token: &str) -> String {
     cookie.split(';').next().expect("a value").to_owned()
 }
 
+/// Beyond those of a minute pages share a line, and wait for it.
+#[test]
+fn where_lines_are_required_no_page_is_sent_before_the_line_that_tells_of_it() {
+    let (program, mut server) = served("[audit]\nrequired = true\n");
+    let ann = cookie(&server, ANN);
+    let pages = 62;
+    for _ in 0..pages {
+        assert_eq!(get(&server, "/admin/audit", Some(&ann)).status, 200);
+    }
+    server.child.kill().expect("killed");
+    server.child.wait().expect("ended");
+    let text = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line"));
+    let told = lines.filter(|line| line["tool"] == "admin page");
+    let told: u64 = told.map(|line| 1 + line["more_calls"].as_u64().unwrap_or_default()).sum();
+    assert_eq!(told, pages, "{text}");
+}
+
 #[test]
 fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
     let (program, mut server) = served("");
