@@ -10,7 +10,7 @@ use scorpiox_mcp::RpcError;
 use crate::answer::{self, Answer};
 use crate::endpoint::{Endpoint, not_allowed};
 use crate::events::Events;
-use crate::post;
+use crate::lookups::{client_of, unfound};
 use crate::served::Caller;
 use crate::stream::Stream;
 use scorpiox_http_request::admission;
@@ -28,9 +28,9 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
     if !admission::accepts(headers, admission::EVENTS) {
         return answer::refused(StatusCode::NOT_ACCEPTABLE, "a stream is taken as text/event-stream");
     }
-    let client = match post::client_of(endpoint, caller, headers).await {
+    let client = match client_of(endpoint, caller, headers).await {
         Ok(client) => client,
-        Err((status, error)) => return post::unfound(status, None, &error),
+        Err((status, error)) => return unfound(status, None, &error),
     };
     let last = match headers.get(LAST_EVENT) {
         None => None,

@@ -1,4 +1,4 @@
-//! Whether a session has ended: each request of it asks, and a database may be slow to say.
+//! The session of a request, and whether it has ended: each request asks, and a database may be slow to say.
 //!
 //! Requests of a session that come while its look-up runs share the next one. None is answered by a look-up that began before it
 //! came: what ended at another server has ended for whoever asks afterwards.
@@ -7,14 +7,21 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyper::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use scorpiox_http_request::session_id::Number;
+use scorpiox_http_request::{admission, modern};
+use scorpiox_mcp::error::BUSY;
+use scorpiox_mcp::{Revision, RpcError};
+use scorpiox_rpc::Id;
 use tokio::time::timeout;
 
+use crate::answer::{self, Answer};
 use crate::endpoint::Endpoint;
+use crate::post::SESSION;
 use crate::served::Caller;
-use crate::sessions::Found;
-use scorpiox_http_bounds::{WaitsFor, WeakMap};
+use crate::sessions::{Client, Found};
+use scorpiox_http_bounds::{RETRY_AFTER, WaitsFor, WeakMap};
 
 /// How long a request waits until it is known.
 const LOOK_TIME: Duration = Duration::from_secs(10);
@@ -106,4 +113,64 @@ impl Endpoint {
             return looking.await.map_err(io::Error::other)?;
         }
     }
+}
+
+/// The client whose session a message or a stream belongs to.
+pub(crate) async fn client_of(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+) -> Result<Arc<Client>, (StatusCode, RpcError)> {
+    if let Some(version) = headers.get(modern::VERSION) {
+        // Some clients name another revision than the one that was agreed on.
+        if version.to_str().ok().and_then(Revision::named).is_none() {
+            let shown = String::from_utf8_lossy(version.as_bytes()).into_owned();
+            let names: Vec<_> = Revision::all().map(Revision::name).collect();
+            return Err((StatusCode::BAD_REQUEST, RpcError::unsupported_version(&shown, &names)));
+        }
+    }
+    let Some(id) = admission::only(headers, &SESSION) else {
+        let error = RpcError::invalid_request(
+            "a session is needed: send initialize first, and its Mcp-Session-Id with all that follows",
+        );
+        return Err((StatusCode::BAD_REQUEST, error));
+    };
+    let found = endpoint.find(caller, id).await.map_err(|error| {
+        // A client that is told that its session is not there gives it up.
+        tracing::error!("it cannot be looked up which sessions ended: {error}");
+        let error = RpcError::new(BUSY, "sessions cannot be looked up at the moment; repeat it later");
+        (StatusCode::SERVICE_UNAVAILABLE, error)
+    })?;
+    match found {
+        Some(Found::Held(client)) => Ok(client),
+        Some(Found::Away(number, handshake)) => {
+            let (shared, caller, id) = (Arc::clone(endpoint), caller.clone(), id.to_owned());
+            let who = caller.principal.key();
+            let begin = move |_: &_| {
+                shared.sessions.begin_anew(number, &handshake, &id, &caller, &shared.options.secret)
+            };
+            match endpoint.blocking.run(WaitsFor::Disk, &who, begin).await {
+                Ok(held) => held.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
+                Err(error) => {
+                    let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
+                    Err((StatusCode::INTERNAL_SERVER_ERROR, error))
+                }
+            }
+        }
+        None => {
+            let error =
+                RpcError::invalid_request("this session has ended, or was never here; send initialize");
+            Err((StatusCode::NOT_FOUND, error))
+        }
+    }
+}
+
+/// The answer to a message whose session is not there, or cannot be had now: that says when to try again.
+pub(crate) fn unfound(status: StatusCode, id: Option<&Id<'_>>, error: &RpcError) -> Answer {
+    let answer = answer::error(status, id, error);
+    if status == StatusCode::SERVICE_UNAVAILABLE { answer::later(answer, RETRY_AFTER) } else { answer }
+}
+
+pub(crate) fn too_many_sessions() -> RpcError {
+    RpcError::new(BUSY, "too many sessions are open; repeat it when some have ended")
 }

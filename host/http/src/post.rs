@@ -7,10 +7,9 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
-use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, Revision, RpcError};
 use scorpiox_rpc::frame::MAX_LINE_BYTES;
-use scorpiox_rpc::{self as rpc, Id, Message, reply};
+use scorpiox_rpc::{self as rpc, Message, reply};
 use scorpiox_tools::Kind;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -19,13 +18,14 @@ use crate::answer::{self, Answer};
 use crate::ended::now;
 use crate::endpoint::Endpoint;
 use crate::events::Events;
+use crate::lookups::{client_of, too_many_sessions, unfound};
 use crate::passed;
 use crate::running::{self, Body, Matter};
 use crate::served::Caller;
-use crate::sessions::{Client, Found};
+use crate::sessions::Client;
 use crate::stream::{Beginning, Refusal, Stream};
 use scorpiox_audit::Trace;
-use scorpiox_http_bounds::{RETRY_AFTER, WaitsFor};
+use scorpiox_http_bounds::WaitsFor;
 use scorpiox_http_request::admission;
 use scorpiox_http_request::claims::{self, Claims};
 use scorpiox_http_request::event_id::{Answers, Source};
@@ -327,10 +327,6 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
     answer
 }
 
-fn too_many_sessions() -> RpcError {
-    RpcError::new(BUSY, "too many sessions are open; repeat it when some have ended")
-}
-
 fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: &[u8]) -> Option<String> {
     let Ok(rpc::Incoming::Single(Message::Request { params, .. })) = rpc::Incoming::parse(body) else {
         return None;
@@ -340,62 +336,6 @@ fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: 
         Can { elicits: facts.elicits, samples: facts.samples, channel: facts.channel, roots: facts.roots };
     let handshake = Handshake::of(&Params::new(params).ok()?, facts.revision?.name(), &can, now());
     endpoint.sessions.keep(caller, client, &handshake)
-}
-
-/// The client whose session a message or a stream belongs to.
-pub(crate) async fn client_of(
-    endpoint: &Arc<Endpoint>,
-    caller: &Caller,
-    headers: &HeaderMap,
-) -> Result<Arc<Client>, (StatusCode, RpcError)> {
-    if let Some(version) = headers.get(modern::VERSION) {
-        // Some clients name another revision than the one that was agreed on.
-        if version.to_str().ok().and_then(Revision::named).is_none() {
-            let shown = String::from_utf8_lossy(version.as_bytes()).into_owned();
-            let names: Vec<_> = Revision::all().map(Revision::name).collect();
-            return Err((StatusCode::BAD_REQUEST, RpcError::unsupported_version(&shown, &names)));
-        }
-    }
-    let Some(id) = admission::only(headers, &SESSION) else {
-        let error = RpcError::invalid_request(
-            "a session is needed: send initialize first, and its Mcp-Session-Id with all that follows",
-        );
-        return Err((StatusCode::BAD_REQUEST, error));
-    };
-    let found = endpoint.find(caller, id).await.map_err(|error| {
-        // A client that is told that its session is not there gives it up.
-        tracing::error!("it cannot be looked up which sessions ended: {error}");
-        let error = RpcError::new(BUSY, "sessions cannot be looked up at the moment; repeat it later");
-        (StatusCode::SERVICE_UNAVAILABLE, error)
-    })?;
-    match found {
-        Some(Found::Held(client)) => Ok(client),
-        Some(Found::Away(number, handshake)) => {
-            let (shared, caller, id) = (Arc::clone(endpoint), caller.clone(), id.to_owned());
-            let who = caller.principal.key();
-            let begin = move |_: &_| {
-                shared.sessions.begin_anew(number, &handshake, &id, &caller, &shared.options.secret)
-            };
-            match endpoint.blocking.run(WaitsFor::Disk, &who, begin).await {
-                Ok(held) => held.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
-                Err(error) => {
-                    let error = RpcError::internal(format!("the session cannot be begun anew: {error}"));
-                    Err((StatusCode::INTERNAL_SERVER_ERROR, error))
-                }
-            }
-        }
-        None => {
-            let error =
-                RpcError::invalid_request("this session has ended, or was never here; send initialize");
-            Err((StatusCode::NOT_FOUND, error))
-        }
-    }
-}
-
-/// The answer to a message whose session is not there, or cannot be had now: that says when to try again.
-pub(crate) fn unfound(status: StatusCode, id: Option<&Id<'_>>, error: &RpcError) -> Answer {
-    let answer = answer::error(status, id, error);
-    if status == StatusCode::SERVICE_UNAVAILABLE { answer::later(answer, RETRY_AFTER) } else { answer }
 }
 
 /// Several messages in one, in the one revision that has such.
