@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use scorpiox_store::StoreError;
 
+use crate::begin::LOOK;
 use crate::connection::Connection;
 
 /// What differs less is the same: asking takes its time, too.
@@ -21,15 +22,18 @@ impl Clock {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Asks, over a connection that is new.
+    /// Asks, over a connection that is new; and whether its server can look for its client.
     pub(crate) fn compare(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        let sql = "SELECT (extract(epoch FROM clock_timestamp())::numeric * 1000::numeric)::bigint";
+        // Other systems refuse the setting.
+        let sql = "SELECT (extract(epoch FROM clock_timestamp())::numeric * 1000::numeric)::bigint,
+                 version() LIKE '%linux%' AND current_setting('client_connection_check_interval', true) IS NOT NULL";
         let (before, row) = connection.look(|connection| {
             let before = here();
             connection.row(sql, &[]).map(|row| (before, row))
         })?;
         let after = here();
-        if let Some(there) = row.map(|row| row.get::<_, i64>(0)) {
+        if let Some((there, can_look)) = row.map(|row| (row.get::<_, i64>(0), row.get(1))) {
+            connection.look_setting = if can_look { LOOK } else { "" };
             self.found(before, there, after);
         }
         Ok(())

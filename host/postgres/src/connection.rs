@@ -17,9 +17,10 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use crate::address::{Address, Encryption};
-use crate::begin::Begin;
+use crate::begin::{Begin, Held, Tables, statement_time};
 use crate::ear::Bells;
 use crate::error::store_error;
+use crate::guard;
 use crate::line::{Line, Reactor, carried};
 use crate::mark::{Mark, mark};
 use crate::tls;
@@ -58,13 +59,21 @@ impl From<Error> for Failure {
 /// A connection to a database.
 pub(crate) struct Connection {
     client: Arc<Client>,
-    line: Line,
+    pub(crate) line: Line,
     /// By their texts.
     statements: HashMap<&'static str, Statement>,
     /// What was sent and not looked at since, the oldest first.
     sent: Vec<Answer>,
     location: Arc<str>,
     pub(crate) is_broken: bool,
+    /// An answer was not waited for any longer: the server may be at it still.
+    is_hanging: bool,
+    /// The end of a transaction that only read, which nobody waited for.
+    left: Option<Answer>,
+    /// The way that a request goes which ends what the server is at.
+    pub(crate) encryption: Encryption,
+    /// The setting that has the server look whether its client is still there while it waits, if it can.
+    pub(crate) look_setting: &'static str,
     /// A transaction has begun.
     has_begun: bool,
     /// The time for which the present user waits for an answer.
@@ -73,6 +82,8 @@ pub(crate) struct Connection {
     pub(crate) reported: Option<SqlState>,
     /// Tells it from all others that there ever were: no other connection writes the row of its commits.
     pub(crate) id: Mark,
+    /// How many its process had made when it was made, with this one.
+    pub(crate) number: u64,
     /// The commits that were made over it.
     pub(crate) commits: Commits,
 }
@@ -129,10 +140,15 @@ impl Connection {
             sent: Vec::new(),
             location: Arc::clone(location),
             is_broken: false,
+            is_hanging: false,
+            left: None,
+            encryption: address.encryption.clone(),
+            look_setting: "",
             has_begun: false,
             answer_time,
             reported: None,
             id,
+            number: 0,
             commits: Commits::default(),
         })
     }
@@ -148,16 +164,64 @@ impl Connection {
         self.is_broken || self.client.is_closed()
     }
 
+    /// Reports whether an answer may still come to something that was sent.
+    pub(crate) fn waits(&self) -> bool {
+        self.is_hanging || !self.sent.is_empty()
+    }
+
+    /// The same for the end of a transaction that only read.
+    pub(crate) fn has_left(&mut self) -> bool {
+        let Some(mut left) = self.left.take() else { return false };
+        self.line.look();
+        let is_awaited = left.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+        self.left = is_awaited.then_some(left);
+        is_awaited
+    }
+
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    /// The client of a connection that is used no more. Nothing that was sent is looked at any more.
+    pub(crate) fn take_client(&mut self) -> Arc<Client> {
+        self.sent.clear();
+        self.left = None;
+        Arc::clone(&self.client)
+    }
+
+    /// Reports whether the last error was that the tables are not there.
+    pub(crate) fn lacks_tables(&self) -> bool {
+        let codes = [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME];
+        self.reported.as_ref().is_some_and(|reported| codes.contains(reported))
+    }
+
     /// Reports whether nothing more can be done with it: nobody goes on with a transaction of somebody else.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken || self.has_begun
     }
 
-    /// Begins a transaction. Whether that went well is known with the next answer.
-    pub(crate) fn begin(&mut self, begin: Begin) {
+    /// Begins a transaction in which these tables are written. Nothing is sent before it has begun, and nothing is written where
+    /// others have a trigger on them.
+    pub(crate) fn begin(&mut self, begin: Begin, tables: Tables) -> Result<(), StoreError> {
+        let sql = begin.sql(self.answer_time, tables, self.look_setting);
         let client = Arc::clone(&self.client);
-        self.queue(Box::pin(async move { Ok(client.batch_execute(begin.sql()).await?) }));
+        self.reported = None;
         self.has_begun = true;
+        let answer = self.answered(client.batch_execute(&sql));
+        let answer = answer.and_then(|()| if tables == Tables::Nothing { Ok(()) } else { guard::send(self) });
+        answer.inspect_err(|_| {
+            let reported = self.reported.take();
+            let _ = self.roll_back();
+            self.reported = reported;
+        })
+    }
+
+    /// Takes the locks of tables that a transaction is going to write which only read so far, or finds a conflict.
+    pub(crate) fn hold(&mut self, tables: Tables) -> Result<(), StoreError> {
+        let Some(lock) = tables.lock(Held::AtOnce) else { return Ok(()) };
+        let client = self.in_transaction()?;
+        self.queue(Box::pin(async move { Ok(client.batch_execute(&lock).await?) }));
+        guard::send(self)
     }
 
     /// Keeps what the transaction wrote.
@@ -173,7 +237,14 @@ impl Connection {
     fn end(&mut self, sql: &str) -> Result<(), StoreError> {
         let client = self.in_transaction()?;
         self.has_begun = false;
-        self.answered(client.batch_execute(sql))
+        let ended = self.answered(client.batch_execute(sql));
+        if ended.is_err() && !self.is_broken {
+            // The end itself may be what failed, as when somebody cancelled it: the transaction would still be there.
+            let reported = self.reported.take();
+            self.is_broken |= self.answered(client.batch_execute("ROLLBACK")).is_err();
+            self.reported = reported;
+        }
+        ended
     }
 
     /// Looks something up, in a transaction of its own.
@@ -181,27 +252,30 @@ impl Connection {
         &mut self,
         look: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.begin(Begin::Look);
+        self.begin(Begin::Look, Tables::Nothing)?;
         let looked = look(self);
         self.leave();
         looked
     }
 
-    /// Writes, in a transaction of its own.
+    /// Writes these tables, in a transaction of its own.
     pub(crate) fn write<T>(
         &mut self,
         begin: Begin,
+        tables: Tables,
         work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.begin(begin);
-        match work(self) {
+        let written = self.begin(begin, tables).and_then(|()| match work(self) {
             Ok(done) => self.commit().map(|()| done),
             Err(error) => {
+                let reported = self.reported.take();
                 // The error says more than how the end of it went.
                 let _ = self.roll_back();
+                self.reported = reported;
                 Err(error)
             }
-        }
+        });
+        written.map_err(|error| guard::told(self, error))
     }
 
     /// The only way to send anything: names of others are not found in a transaction.
@@ -245,23 +319,31 @@ impl Connection {
         let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
         self.queue(Box::pin(async move {
-            let params: Vec<&(dyn ToSql + Sync)> =
-                params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
-            client.execute(&statement, &params).await?;
+            client.execute(&statement, &borrowed(&params)).await?;
             Ok(())
         }));
         Ok(())
     }
 
     /// Sends a question whose answer decides whether all that follows counts. It is judged with the next answer.
-    pub(crate) fn send_check(&mut self, sql: &'static str, judge: Judge) -> Result<(), StoreError> {
+    pub(crate) fn send_check(
+        &mut self,
+        sql: &'static str,
+        params: Vec<Owned>,
+        judge: Judge,
+    ) -> Result<(), StoreError> {
         let client = self.in_transaction()?;
         let statement = self.statement(sql)?;
         self.queue(Box::pin(async move {
-            let row = client.query_opt(&statement, &[]).await?;
+            let row = client.query_opt(&statement, &borrowed(&params)).await?;
             judge(row.as_ref()).map_err(Failure::Refused)
         }));
         Ok(())
+    }
+
+    /// Returns the milliseconds after which the server itself ends a statement.
+    pub(crate) fn statement_time(&self) -> u128 {
+        statement_time(self.answer_time)
     }
 
     /// The address of the database, without the password.
@@ -271,8 +353,11 @@ impl Connection {
 
     /// Ends a transaction that only read: nobody waits for that.
     pub(crate) fn leave(&mut self) {
-        let client = Arc::clone(&self.client);
-        self.queue(Box::pin(async move { Ok(client.batch_execute("ROLLBACK").await?) }));
+        let Ok(client) = self.in_transaction() else { return };
+        let mut left: Answer = Box::pin(async move { Ok(client.batch_execute("ROLLBACK").await?) });
+        // The first look sends it.
+        let is_sent = left.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+        self.left = is_sent.then_some(left);
         self.has_begun = false;
         self.sent.clear();
         self.line.glance();
@@ -303,6 +388,10 @@ impl Connection {
     /// Waits for an answer, and for those of all that was sent before. The first error is the one that counts: others
     /// follow from it.
     fn answered<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+        if self.is_hanging {
+            // It is not waited for once more.
+            return Err(no_answer(&self.location, self.answer_time));
+        }
         let sent = std::mem::take(&mut self.sent);
         let earlier = async move {
             for answer in sent {
@@ -312,9 +401,11 @@ impl Connection {
         };
         let both = async { tokio::join!(earlier, answer) };
         let Some((earlier, answer)) = self.line.wait(both, self.answer_time) else {
-            self.is_broken = true;
+            (self.is_broken, self.is_hanging) = (true, true);
             return Err(no_answer(&self.location, self.answer_time));
         };
+        // Answers come in their order.
+        self.left = None;
         let answer = earlier.and(answer.map_err(Failure::Database));
         answer.map_err(|failure| {
             self.is_broken |= self.client.is_closed();
@@ -329,6 +420,10 @@ impl Connection {
             error
         })
     }
+}
+
+fn borrowed(params: &[Owned]) -> Vec<&(dyn ToSql + Sync)> {
+    params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect()
 }
 
 fn no_answer(location: &str, within: Duration) -> StoreError {

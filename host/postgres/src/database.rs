@@ -9,14 +9,15 @@ use scorpiox_store::{NoName, StoreError, WorkspaceName};
 use tokio_postgres::Row;
 
 use crate::address::Address;
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::bounds::{MOST_MARK, MOST_RELAYED, MOST_ROWS, MOST_SECRET};
 use crate::connection::Connection;
-use crate::format;
 use crate::mark::{Mark, mark};
 use crate::notices::Notices;
 use crate::pool::{Lease, Pool, Reload};
+use crate::secrets::Secrets;
 use crate::store::PostgresStore;
+use crate::{format, guard, rights};
 
 /// How a database is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,15 @@ impl Default for Options {
     }
 }
 
+/// Whoever else can write the tables, or has something of its own done when they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writers {
+    /// Triggers, rules and foreign keys.
+    pub foreign: Vec<String>,
+    /// Roles.
+    pub roles: Vec<String>,
+}
+
 /// A database, which all workspaces of a process share. Making the value connects to nothing.
 #[derive(Debug)]
 pub struct Database {
@@ -45,6 +55,9 @@ pub struct Database {
     /// What tells this process from others.
     pub(crate) sender: Mark,
     pub(crate) notices: Notices,
+    pub(crate) secrets: Secrets,
+    /// A role that is no server may make triggers on the tables.
+    pub(crate) is_at_risk: AtomicBool,
 }
 
 impl Database {
@@ -65,6 +78,8 @@ impl Database {
             checking: Mutex::default(),
             sender,
             notices: Notices::default(),
+            secrets: Secrets::default(),
+            is_at_risk: AtomicBool::new(false),
         })
     }
 
@@ -121,7 +136,7 @@ impl Database {
     /// Those of connecting and writing.
     pub fn close_to_others(&self) -> Result<bool, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
-        lease.write(Begin::Migrate, format::close)
+        lease.write(Begin::Migrate, Tables::Nothing, format::close)
     }
 
     /// Reports whether anybody may connect to it who has an account of its server.
@@ -205,6 +220,24 @@ impl Database {
             all.push(format!("perhaps there are more rows that are too long than these {MOST_ROWS}"));
         }
         Ok(all)
+    }
+
+    /// The triggers, rules and foreign keys on its tables, which are none of this program's, with the statements that end them; and the other
+    /// roles that have a right to write, with the statements that take it away. A sentence for each, of a bounded number.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and of reading.
+    pub fn writers(&self) -> Result<Writers, StoreError> {
+        let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
+        let foreign = guard::found(&mut lease)?;
+        let foreign = foreign.into_iter().map(|found| format!("{}: {};", found.what, found.ends)).collect();
+        Ok(Writers { foreign, roles: lease.look(rights::others)? })
+    }
+
+    /// Has it looked up anew whether the tables are there: another database may have taken over. Reports whether they were known to be.
+    pub(crate) fn forget_tables(&self) -> bool {
+        self.is_ready.swap(false, Ordering::AcqRel)
     }
 
     /// Makes sure, once, that the tables are what this program knows.

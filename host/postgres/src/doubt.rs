@@ -7,14 +7,15 @@
 //! "Not there" is certain only when the transaction has ended. It held the lock of its workspace's row, so whoever gets
 //! that lock over a new connection knows that no backend of this server can commit it any more; a server that took
 //! over never had it. "There" is certain only when it would survive a failover, so the look itself writes, and
-//! its own commit waits for whatever a commit of this database waits for.
+//! its own commit waits for whatever a commit of this database waits for. That holds for a commit, too, whose wait for a standby
+//! was cancelled as it was given up (see `ending`): it is there, others see it, and a standby may never have it.
 
 use std::time::{Duration, Instant};
 
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::StoreError;
 
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::connection::Connection;
 use crate::database::Database;
 use crate::mark::Mark;
@@ -42,7 +43,9 @@ impl Doubt {
         while start.elapsed() < DOUBT_TIME {
             // A connection from before may lead to a server that is none any more.
             database.pool.close_idle();
-            let lease = database.pool.lease(&Cancel::default(), &mut || ());
+            // It may wait for the same that the commit waited for.
+            let left = DOUBT_TIME.saturating_sub(start.elapsed()).max(DOUBT_PAUSE);
+            let lease = database.pool.lease_within(left, &Cancel::default(), &mut || ());
             match lease.and_then(|mut lease| self.was_kept(&mut lease)) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {
@@ -65,7 +68,7 @@ impl Doubt {
     }
 
     fn was_kept(self, lease: &mut Lease) -> Result<bool, StoreError> {
-        lease.write(Begin::Settle, |connection| self.look(connection))
+        lease.write(Begin::Settle, Tables::Marks, |connection| self.look(connection))
     }
 
     fn look(self, lease: &mut Connection) -> Result<bool, StoreError> {

@@ -10,7 +10,7 @@ use scorpiox_store::StoreError;
 use tokio::sync::Notify;
 
 use crate::address::Address;
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::connection::Connection;
 use crate::database::Database;
 use crate::messages;
@@ -21,8 +21,10 @@ use crate::relay::{self, SWEEP_DELAY};
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// The time that an answer is waited for: what the listener was told to look for acts for [`relay::ACTS`].
 const HEAR_TIME: Duration = Duration::from_secs(3);
-/// Between two questions whether the connection lives: one that was cut may say nothing. With [`HEAR_TIME`], [`CONNECT_TIME`] and the
-/// pause between two tries it is less than [`relay::ACTS`].
+/// The time for which the server is asked to end what was given up.
+const END_TIME: Duration = Duration::from_secs(2);
+/// Between two questions whether the connection lives: one that was cut may say nothing. With [`HEAR_TIME`], [`END_TIME`], [`CONNECT_TIME`]
+/// and the pause between two tries it is less than [`relay::ACTS`].
 const PROBE_PAUSE: Duration = Duration::from_secs(3);
 /// Between two looks at the tables: whoever rings without end causes no more of them.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
@@ -69,7 +71,10 @@ impl Ear {
         let bells = Arc::new(Bells::default());
         let mut connection = Connection::open(address, location, CONNECT_TIME, Some(&bells))?;
         connection.answer_time = CONNECT_TIME.saturating_sub(begin.elapsed());
-        subscribe(&mut connection)?;
+        if let Err(error) = subscribe(&mut connection) {
+            close(connection);
+            return Err(error);
+        }
         connection.answer_time = HEAR_TIME;
         // What came while nobody listened.
         bells.set(&bells.passed);
@@ -80,10 +85,20 @@ impl Ear {
     /// Hands on what is heard, until the connection ends or nobody wants it any more. Connecting again looks again, at what was
     /// missed, too.
     pub(crate) fn listen(mut self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
-        let mut probe = Instant::now() + PROBE_PAUSE;
+        let heard = self.hear(database, memory);
+        if let (Err(_), true, Some(database)) = (&heard, self.connection.lacks_tables(), database.upgrade()) {
+            database.forget_tables();
+        }
+        close(self.connection);
+        heard
+    }
+
+    fn hear(&mut self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
+        let mut probe = Instant::now();
         loop {
             self.wait(memory.sweep.map_or(probe, |sweep| sweep.min(probe)));
-            if probe <= Instant::now() {
+            let is_due = probe <= Instant::now();
+            if is_due {
                 // Whether the connection lives.
                 subscribe(&mut self.connection)?;
                 probe = Instant::now() + PROBE_PAUSE;
@@ -93,6 +108,9 @@ impl Ear {
             }
             let Some(database) = database.upgrade() else { return Ok(()) };
             database.ready(&mut self.connection)?;
+            if is_due {
+                database.confirm(&mut self.connection)?;
+            }
             let has_rung = |bell: &AtomicBool| bell.swap(false, Ordering::AcqRel);
             if has_rung(&self.bells.passed) {
                 database.tell_passed(&mut self.connection, memory)?;
@@ -117,8 +135,15 @@ impl Ear {
     }
 }
 
+/// Closes a connection: another one is made in its place, and there is to be one at a time.
+fn close(mut connection: Connection) {
+    if connection.is_at_work() {
+        connection.end_work(END_TIME);
+    }
+}
+
 /// Has both bells heard. Saying it again changes nothing, and names nothing that another role could have made.
 fn subscribe(connection: &mut Connection) -> Result<(), StoreError> {
     let listen = format!("LISTEN {}; LISTEN {}", relay::CHANNEL, messages::CHANNEL);
-    connection.write(Begin::Write, |connection| connection.run(&listen))
+    connection.write(Begin::Write, Tables::Nothing, |connection| connection.run(&listen))
 }

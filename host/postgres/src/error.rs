@@ -27,6 +27,11 @@ pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
         StoreError::Unreachable(format!(
             "{location} takes no writes: it is a standby, or was set to be read only"
         ))
+    } else if *code == SqlState::QUERY_CANCELED {
+        StoreError::Other(format!(
+            "{message}; where a lock kept it, this says whose: SELECT pid, pg_blocking_pids(pid) FROM pg_stat_activity WHERE \
+             wait_event_type = 'Lock'"
+        ))
     } else if is_going_away(code) {
         StoreError::Unreachable(message)
     } else {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use scorpiox_store::StoreError;
 use tokio_postgres::error::SqlState;
 
-use crate::begin::{Begin, LOCK_TIME};
+use crate::begin::{Begin, LOCK_TIME, Tables};
 use crate::connection::{ANSWER_TIME, Connection};
 use crate::holders::{self, ALONE};
+use crate::rights;
 
 /// The format that this program reads and writes.
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // there are few
@@ -146,13 +147,14 @@ fn refused(connection: &mut Connection, location: &str, error: StoreError) -> St
 }
 
 fn migrate_once(connection: &mut Connection, location: &str) -> Result<bool, StoreError> {
-    connection.write(Begin::Migrate, |connection| {
+    connection.write(Begin::Migrate, Tables::Nothing, |connection| {
         // Of several programs that migrate at once the others find it done.
         lock(connection, |connection| {
             connection.change("SELECT pg_advisory_xact_lock($1)", &[&ALONE]).map(drop)
         })?;
         let found = found(connection)?;
         if found == Some(FORMAT) {
+            rights::take_away(connection)?;
             return Ok(false);
         }
         let from = found.unwrap_or_default();
@@ -179,6 +181,7 @@ fn migrate_once(connection: &mut Connection, location: &str) -> Result<bool, Sto
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO {writer}"
             ))?;
         }
+        rights::take_away(connection)?;
         Ok(true)
     })
 }
@@ -193,7 +196,8 @@ fn lock(
         Some(SqlState::QUERY_CANCELED) => StoreError::Conflict,
         _ => error,
     })?;
-    connection.run("SET LOCAL statement_timeout TO DEFAULT")
+    let time = connection.statement_time();
+    connection.run(&format!("SET LOCAL statement_timeout = {time}"))
 }
 
 /// Keeps all transactions out of all tables, and waits for those that use one.
@@ -271,6 +275,7 @@ pub(crate) fn send_check(connection: &mut Connection) -> Result<(), StoreError> 
     let location = Arc::clone(connection.location());
     connection.send_check(
         "SELECT max(format) FROM scorpiox_code.format",
+        Vec::new(),
         Box::new(move |row| check(row.and_then(|row| row.get(0)), &location)),
     )
 }

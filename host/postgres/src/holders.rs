@@ -9,7 +9,8 @@ pub(crate) const ALONE: i64 = 7_022_359_318_401_230_435;
 /// Most connections that a message names.
 const MOST_NAMED: usize = 5;
 
-/// Returns why a migration did not get its locks within the time: which connections have them, and how they are ended.
+/// Returns why a migration did not get its locks within the time: which connections have them, and how they are ended. Whoever has the first
+/// lock comes first: a migration that waits for it waits for no reader of the tables.
 pub(crate) fn refusal(connection: &mut Connection, location: &str, within: &str) -> StoreError {
     let sql = "SELECT l.pid, coalesce(a.usename::text, ''), coalesce(a.application_name, '')
          FROM pg_catalog.pg_locks AS l LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid
@@ -24,7 +25,7 @@ pub(crate) fn refusal(connection: &mut Connection, location: &str, within: &str)
                      WHERE n.nspname = 'scorpiox_code'
                  )
              )
-         GROUP BY 1, 2, 3 ORDER BY 1 LIMIT 100";
+         GROUP BY 1, 2, 3 ORDER BY bool_or(l.locktype = 'advisory') DESC, 1 LIMIT 100";
     let found = connection.look(|connection| connection.rows(sql, &[&ALONE]));
     let holders: Vec<_> = match found {
         Ok(rows) => rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),

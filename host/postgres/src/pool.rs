@@ -12,6 +12,7 @@ use scorpiox_store::StoreError;
 use crate::address::{Address, AddressError};
 use crate::clock::Clock;
 use crate::connection::{ANSWER_TIME, Connection, SHORT_TIME};
+use crate::ending::END_TIME;
 use crate::losses::Losses;
 
 /// How long a free connection is waited for.
@@ -170,14 +171,39 @@ impl Pool {
     }
 
     /// Closes the connections that nothing uses: what ended one has mostly ended all.
-    pub(crate) fn close_idle(&self) {
-        let mut state = self.state.lock();
-        let idle = std::mem::take(&mut state.idle);
-        state.open -= idle.len();
-        drop(state);
-        for connection in &idle {
-            self.losses.note(connection);
+    pub(crate) fn close_idle(self: &Arc<Self>) {
+        let idle = std::mem::take(&mut self.state.lock().idle);
+        for connection in idle {
+            self.close(connection);
         }
+    }
+
+    /// Closes a connection. Its place is free when the server is at nothing of it any more.
+    fn close(self: &Arc<Self>, mut connection: Connection) {
+        self.losses.note(&connection);
+        if !connection.is_at_work() {
+            drop(connection);
+            return self.free();
+        }
+        let connection = Arc::new(Mutex::new(Some(connection)));
+        let end = |pool: &Self, connection: &Mutex<Option<Connection>>, at_most| {
+            let taken = connection.lock().take();
+            if let Some(connection) = taken {
+                connection.end_work(at_most);
+            }
+            pool.free();
+        };
+        let (pool, ended) = (Arc::clone(self), Arc::clone(&connection));
+        // As many of them as there are connections.
+        if threads::start("database", move || end(&pool, &ended, END_TIME)).is_err() {
+            end(self, &connection, SHORT_TIME);
+        }
+    }
+
+    /// Frees the place of a connection.
+    fn free(&self) {
+        self.state.lock().open -= 1;
+        self.freed.notify_one();
     }
 }
 
@@ -196,12 +222,18 @@ impl Lease {
         }
         if self.connection.is_none() {
             let location = &self.pool.location;
-            let mut connection =
+            let connection =
                 self.pool.connected(|address| Connection::open(address, location, answer_time, None))?;
-            self.pool.clock.compare(&mut connection)?;
-            self.pool.losses.look(&mut connection);
-            self.connection = Some(connection);
-            *self.pool.made.lock() += 1;
+            // From here on it is closed as each other one.
+            let connection = self.connection.insert(connection);
+            let compared = self.pool.clock.compare(connection);
+            connection.is_broken |= compared.is_err();
+            compared?;
+            self.pool.losses.look(connection);
+            let mut made = self.pool.made.lock();
+            *made += 1;
+            connection.number = *made;
+            drop(made);
             self.pool.making.notify_all();
         }
         self.answer_time = answer_time;
@@ -234,17 +266,13 @@ impl DerefMut for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let mut state = self.pool.state.lock();
         match self.connection.take() {
-            Some(connection) if !connection.is_broken() => state.idle.push(connection),
-            broken => {
-                state.open -= 1;
-                drop(state);
-                if let Some(connection) = &broken {
-                    self.pool.losses.note(connection);
-                }
+            Some(connection) if !connection.is_broken() => {
+                self.pool.state.lock().idle.push(connection);
+                self.pool.freed.notify_one();
             }
+            Some(broken) => self.pool.close(broken),
+            None => self.pool.free(),
         }
-        self.pool.freed.notify_one();
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use scorpiox_store::StoreError;
 
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::bounds::{MOST_AT_ONCE, MOST_MARK, MOST_RELAYED, MOST_ROWS};
 use crate::connection::Connection;
 use crate::database::Database;
@@ -45,7 +45,7 @@ impl Database {
         // Where the connection breaks it is written again, by the same mark.
         let mark = mark()?;
         let write = || {
-            self.write(|lease| {
+            self.write(Tables::Relay, |lease| {
                 lease.row(
                     "WITH new AS (
                          INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ($1, $2, $3)
@@ -95,7 +95,7 @@ pub(crate) fn sweep(connection: &mut Connection) -> Result<Option<Duration>, Sto
         return Ok(Some(left.clamp(SWEEP_DELAY, SWEEP_PAUSE)));
     }
     // A single process removes them: the holder of a lock on the row of the format, which a role that may only read cannot take.
-    let removed = connection.write(Begin::Write, |connection| {
+    let removed = connection.write(Begin::Write, Tables::Relay, |connection| {
         format::send_check(connection)?;
         connection.change(
             "WITH owner AS MATERIALIZED (

@@ -5,7 +5,7 @@ use std::time::Duration;
 use scorpiox_executor::Cancel;
 use scorpiox_store::StoreError;
 
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::bounds::MOST_SECRET;
 use crate::connection::Connection;
 use crate::database::Database;
@@ -20,9 +20,11 @@ impl Database {
         look: impl Fn(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let try_once = || {
-            self.used()?.look(|connection| {
-                format::send_check(connection)?;
-                look(connection)
+            self.used(|lease| {
+                lease.look(|connection| {
+                    format::send_check(connection)?;
+                    look(connection)
+                })
             })
         };
         match try_once() {
@@ -40,7 +42,7 @@ impl Database {
     ///
     /// Those of connecting and writing.
     pub fn secret(&self, name: &str, new: &[u8]) -> Result<Vec<u8>, StoreError> {
-        let row = self.write(|lease| {
+        let row = self.write(Tables::Secret, |lease| {
             lease.change(
                 "INSERT INTO scorpiox_code.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
                 &[&name, &new],
@@ -52,9 +54,12 @@ impl Database {
             )
         })?;
         let value: Option<Option<Vec<u8>>> = row.map(|row| row.get(0));
-        value
-            .ok_or_else(|| StoreError::Other(format!("the secret {name} was taken away")))?
-            .ok_or_else(|| StoreError::Other(format!("the secret {name} has more than {MOST_SECRET} bytes")))
+        let value =
+            value.ok_or_else(|| StoreError::Other(format!("the secret {name} was taken away")))?.ok_or_else(
+                || StoreError::Other(format!("the secret {name} has more than {MOST_SECRET} bytes")),
+            )?;
+        self.secrets.note(name, &value);
+        Ok(value)
     }
 
     /// Whether a session has ended, by its number.
@@ -83,7 +88,7 @@ impl Database {
         good_for: Duration,
     ) -> Result<Option<bool>, StoreError> {
         let seconds = i64::try_from(good_for.as_secs()).unwrap_or(i64::MAX);
-        self.write(|lease| {
+        self.write(Tables::Ended, |lease| {
             // Those whose ids would be good no more.
             lease.change(
                 "DELETE FROM scorpiox_code.ended WHERE since < now() - $1 * interval '1 second'",
@@ -107,22 +112,31 @@ impl Database {
         })
     }
 
-    /// Writes in a transaction, and only where the tables have this program's format.
+    /// Writes these tables in a transaction, and only where they have this program's format.
     pub(crate) fn write<T>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
+        tables: Tables,
+        work: impl Fn(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.used()?.write(Begin::Write, |connection| {
-            format::send_check(connection)?;
-            work(connection)
+        self.used(|lease| {
+            lease.write(Begin::Write, tables, |connection| {
+                format::send_check(connection)?;
+                work(connection)
+            })
         })
     }
 
-    /// A connection to tables that are there.
-    fn used(&self) -> Result<Lease, StoreError> {
+    /// Uses a connection to tables that are there. Where they are gone, another database took over, and what was tried left nothing.
+    fn used<T>(&self, work: impl Fn(&mut Lease) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         self.ready(&mut lease)?;
-        Ok(lease)
+        match work(&mut lease) {
+            Err(_) if lease.lacks_tables() && self.forget_tables() => {
+                self.ready(&mut lease)?;
+                work(&mut lease)
+            }
+            done => done,
+        }
     }
 }
 

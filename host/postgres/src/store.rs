@@ -9,7 +9,7 @@ use scorpiox_executor::{Cancel, threads};
 use scorpiox_store::implementing::{Turn, Writers, retry_while_locked};
 use scorpiox_store::{Changes, Mode, Store, StoreError, Tell, Transaction};
 
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::changes::PostgresChanges;
 use crate::connection::SHORT_TIME;
 use crate::database::Database;
@@ -43,7 +43,8 @@ pub(crate) struct Inner {
     pub(crate) name: String,
     /// By which its rows are found, once that is known. It is random: a standby that takes over without having heard of it
     /// gives it to no other workspace.
-    id: Mutex<Option<i64>>,
+    /// With the number of the connection that it was looked up over: a newer one may lead to another database.
+    id: Mutex<Option<(i64, u64)>>,
     /// Who of this process writes.
     writers: Writers,
 }
@@ -58,15 +59,29 @@ impl PostgresStore {
 impl Inner {
     /// The number of the workspace, which gets one where it was never used.
     fn id(&self, lease: &mut Lease) -> Result<i64, StoreError> {
-        if let Some(id) = *self.id.lock() {
-            return Ok(id);
+        match *self.id.lock() {
+            Some((id, number)) if lease.number <= number => return Ok(id),
+            _ => {}
         }
         self.database.ready(lease)?;
-        let id = if let Some(id) = self.known_id(lease)? {
-            id
+        let id = match self.looked_up_id(lease) {
+            Err(_) if lease.lacks_tables() && self.database.forget_tables() => {
+                self.database.ready(lease)?;
+                self.looked_up_id(lease)?
+            }
+            looked => looked?,
+        };
+        *self.id.lock() = Some((id, lease.number));
+        Ok(id)
+    }
+
+    /// The number as the database has it, or gets it now.
+    fn looked_up_id(&self, lease: &mut Lease) -> Result<i64, StoreError> {
+        if let Some(id) = self.known_id(lease)? {
+            Ok(id)
         } else {
             let number = mark::number()?;
-            lease.write(Begin::Write, |connection| {
+            lease.write(Begin::Write, Tables::Names, |connection| {
                 connection.change(
                     "INSERT INTO scorpiox_code.workspace (id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2)
                      ON CONFLICT DO NOTHING",
@@ -74,10 +89,8 @@ impl Inner {
                 )
             })?;
             let made = self.known_id(lease)?;
-            made.ok_or_else(|| StoreError::Other(format!("the workspace {} was taken away", self.name)))?
-        };
-        *self.id.lock() = Some(id);
-        Ok(id)
+            made.ok_or_else(|| StoreError::Other(format!("the workspace {} was taken away", self.name)))
+        }
     }
 
     /// Has the number looked up anew.
@@ -101,7 +114,11 @@ impl Inner {
         let sql = "SELECT f.format, w.version, substring(w.mark FROM 1 FOR 17)
              FROM (SELECT max(format) AS format FROM scorpiox_code.format) AS f, scorpiox_code.workspace AS w
              WHERE w.name = $1";
-        let row = lease.look(|connection| connection.row(sql, &[&self.name]))?;
+        let row = match lease.look(|connection| connection.row(sql, &[&self.name])) {
+            // Another database took over, and has none.
+            Err(_) if lease.lacks_tables() && self.database.forget_tables() => None,
+            looked => looked?,
+        };
         let version = row.map(|row| {
             format::check(row.get(0), lease.location())?;
             Ok(Version { count: row.get(1), mark: row.get(2) })

@@ -1,19 +1,20 @@
 //! A transaction on a connection of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use scorpiox_store::StoreError;
 use scorpiox_store::implementing::{Seen, Turn, Usages};
 use tokio_postgres::Row;
 
-use crate::begin::Begin;
+use crate::begin::{Begin, Tables};
 use crate::connection::{Owned, Params};
 use crate::doubt::Doubt;
-use crate::format;
 use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::store::{Inner, Patience};
+use crate::{format, guard, rights};
 
 /// Takes away rows of connections that were not used for long, once for each new connection. A commit is looked for within
 /// seconds.
@@ -33,6 +34,8 @@ pub(crate) struct PostgresTransaction {
     /// Of namespaces of which it changed the size.
     pub(crate) usages: Usages,
     pub(crate) seen: Seen,
+    /// It has had the locks of what it may write since before its snapshot.
+    has_locks: bool,
     /// Goes after the connection is given back, so that the next writer finds the lock free.
     turn: Option<Turn>,
     /// What ended it, where an error did.
@@ -61,6 +64,7 @@ impl PostgresTransaction {
             stage: Stage::Outset,
             usages: Usages::default(),
             seen: Seen::default(),
+            has_locks: false,
             turn: None,
             failed: None,
         }
@@ -125,25 +129,29 @@ impl PostgresTransaction {
         /// With the format, whose table is locked first: a program that migrates takes that lock before all others.
         const LOCK: &str =
             "SELECT f.format FROM (SELECT max(format) AS format FROM scorpiox_code.format) AS f,
-             scorpiox_code.workspace AS w WHERE w.id = $1 FOR UPDATE OF w";
+             scorpiox_code.workspace AS w WHERE w.id = $1 AND w.name = $2 FOR UPDATE OF w";
         const LOCK_NOW: &str =
             "SELECT f.format FROM (SELECT max(format) AS format FROM scorpiox_code.format) AS f,
-             scorpiox_code.workspace AS w WHERE w.id = $1 FOR UPDATE OF w NOWAIT";
+             scorpiox_code.workspace AS w WHERE w.id = $1 AND w.name = $2 FOR UPDATE OF w NOWAIT";
         let (begin, lock) = match patience {
             Patience::None => (Begin::Write, LOCK_NOW),
             Patience::Moment => (Begin::Wait, LOCK),
         };
-        let workspace = self.workspace;
+        let (workspace, has_locks) = (self.workspace, self.has_locks);
         let is_new = self.stage == Stage::Outset;
         // From here on there is something to take back.
         self.stage = Stage::Reads;
         let store = Arc::clone(&self.store);
         self.done(|lease| {
             if is_new {
-                lease.begin(begin);
+                lease.begin(begin, Tables::Kept)?;
+            } else if !has_locks {
+                lease.hold(Tables::Kept)?;
+                // A snapshot of before does not have a trigger that was made since. The next one begins with the locks.
+                rights::send_check(lease, &store.database)?;
             }
-            let Some(row) = lease.row(lock, &[&workspace])? else {
-                // A standby took over that had never heard of it. It gets another number.
+            let Some(row) = lease.row(lock, &[&workspace, &store.name])? else {
+                // A standby took over that had never heard of it, or knows it by another number.
                 store.forget_id();
                 return Err(StoreError::Conflict);
             };
@@ -157,9 +165,26 @@ impl PostgresTransaction {
         match self.stage {
             Stage::Outset => {
                 self.stage = Stage::Reads;
+                let (store, workspace) = (Arc::clone(&self.store), self.workspace);
+                self.has_locks = store.database.is_at_risk.load(Ordering::Relaxed);
+                let tables = if self.has_locks { Tables::Kept } else { Tables::Nothing };
                 self.done(|lease| {
-                    lease.begin(Begin::Snapshot);
-                    format::send_check(lease)
+                    lease.begin(Begin::Snapshot, tables)?;
+                    let location = Arc::clone(lease.location());
+                    lease.send_check(
+                        "SELECT (SELECT max(format) FROM scorpiox_code.format),
+                             EXISTS (SELECT 1 FROM scorpiox_code.workspace WHERE id = $1 AND name = $2)",
+                        vec![Box::new(workspace), Box::new(store.name.clone())],
+                        Box::new(move |row| {
+                            format::check(row.and_then(|row| row.get(0)), &location)?;
+                            if row.is_some_and(|row| row.get(1)) {
+                                return Ok(());
+                            }
+                            // Another database took over, which knows the workspace by another number, or not at all.
+                            store.forget_id();
+                            Err(StoreError::Conflict)
+                        }),
+                    )
                 })
             }
             Stage::Reads | Stage::Writes { .. } => Ok(()),
@@ -179,11 +204,33 @@ impl PostgresTransaction {
     fn done<T>(&mut self, work: impl FnOnce(&mut Lease) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let Some(lease) = self.lease.as_mut() else { return Err(self.ended()) };
         let done = work(lease);
-        if let Err(error) = &done {
+        done.map_err(|error| {
+            let error = self.told(error);
             self.failed = Some(error.to_string());
             self.roll_back();
+            error
+        })
+    }
+
+    /// Returns the error in the words of whoever knows what it means.
+    fn told(&mut self, error: StoreError) -> StoreError {
+        let Some(lease) = self.lease.as_mut() else { return error };
+        if lease.lacks_tables() {
+            let _ = lease.roll_back();
+            if lease.look(format::found) != Ok(None) {
+                return error;
+            }
+            // Another database took over, where they are to be made.
+            self.store.database.forget_tables();
+            self.store.forget_id();
+            return StoreError::Conflict;
         }
-        done
+        let reported = lease.reported.take();
+        if !guard::is_found(reported.as_ref()) {
+            return error;
+        }
+        let _ = lease.roll_back();
+        guard::refusal(lease)
     }
 
     /// Why nothing more can be done.

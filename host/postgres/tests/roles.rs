@@ -11,40 +11,15 @@ use scorpiox_executor::Cancel;
 use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_store::{Mode, Store, StoreError};
 
-use common::{LONG, SHORT, Session, database, name, named, server, to_format_1, until_heard};
+use common::{LONG, SHORT, Session, as_role, database, name, named, role, server, to_format_1, until_heard};
 
 const TOOL: &str = "tool";
-
-/// A role that may connect, with what it was given; the address of the same database as that role.
-fn role(address: &str, role: &str, given: &str) -> String {
-    let role = format!("{role}_{}", name(address));
-    let made = format!(
-        "CREATE ROLE {role} LOGIN PASSWORD 'p'; GRANT CONNECT ON DATABASE {} TO {role}",
-        name(address)
-    );
-    server().psql("postgres", &made).expect("a role");
-    if !given.is_empty() {
-        server().psql(name(address), &given.replace("ROLE", &role)).expect("given");
-    }
-    address.replace("owner:pass%20word@", &format!("{role}:p@"))
-}
 
 const READS: &str = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
                      GRANT SELECT ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
 
 const WRITES: &str = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
                       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE";
-
-/// Runs SQL as the role of an address.
-fn as_role(address: &str, sql: &str) -> Result<String, String> {
-    #[allow(clippy::disallowed_methods)] // no part of the product
-    let ran = std::process::Command::new("psql")
-        .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, address])
-        .output()
-        .expect("psql runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
-}
 
 fn add_message(database: &Arc<Database>, text: &str) {
     let store = database.workspace(&named("w"));
@@ -371,4 +346,29 @@ fn names_that_another_role_made_are_not_found() {
     let other = database(&address);
     add_message(&other, "after");
     other.pass_on("text").expect("passed on");
+}
+
+/// Readers keep nothing from a migration that waits for the first lock.
+#[test]
+fn the_role_that_keeps_the_first_lock_is_named_before_all_who_only_read() {
+    let address = server().database();
+    add_message(&database(&address), "before");
+    to_format_1(&address);
+    let reader = role(&address, "reader", READS);
+    let _readers: Vec<_> = (0..7)
+        .map(|_| {
+            let mut session = Session::open(&reader);
+            session.run("BEGIN; LOCK TABLE scorpiox_code.workspace IN ACCESS SHARE MODE");
+            session
+        })
+        .collect();
+    // Made last, so that its number is the highest.
+    let mut holder = Session::open(&role(&address, "holder", ""));
+    let pid = holder
+        .run("SELECT pg_advisory_lock(7022359318401230435); SELECT pg_backend_pid()")
+        .pop()
+        .expect("a number");
+    let why = database(&address).migrate().expect_err("it has no lock").to_string();
+    assert!(why.contains(&format!("these have them: process {pid} of the role \"holder_")), "{why}");
+    assert!(why.contains(&format!("SELECT pg_terminate_backend({pid});")), "{why}");
 }

@@ -108,3 +108,28 @@ pub(crate) fn to_format_1(address: &str) {
     }
     server().psql(name(address), "ALTER TABLE scorpiox_code.secret DROP CONSTRAINT size").expect("written");
 }
+
+/// A role that may connect, with what it was given; the address of the same database as that role.
+pub(crate) fn role(address: &str, role: &str, given: &str) -> String {
+    let role = format!("{role}_{}", name(address));
+    let made = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'p'; GRANT CONNECT ON DATABASE {} TO {role}",
+        name(address)
+    );
+    server().psql("postgres", &made).expect("a role");
+    if !given.is_empty() {
+        server().psql(name(address), &given.replace("ROLE", &role)).expect("given");
+    }
+    address.replace("owner:pass%20word@", &format!("{role}:p@"))
+}
+
+/// Runs SQL as the role of an address.
+pub(crate) fn as_role(address: &str, sql: &str) -> Result<String, String> {
+    #[allow(clippy::disallowed_methods)] // no part of the product
+    let ran = Command::new("psql")
+        .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, address])
+        .output()
+        .expect("psql runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
+}

@@ -253,11 +253,26 @@ fn store(report: &mut Report, environment: &Environment, workspace: &Workspace) 
         Err(error) => return report.bad(error),
     }
     // Without a database it is a folder that the program itself keeps from others.
-    let is_open = environment.kept().map(|kept| kept.database().map(|database| database.is_open_to_others()));
-    match is_open {
-        Ok(None | Some(Ok(false))) => {}
-        Ok(Some(Ok(true))) => report.note(super::store::OPEN),
-        Ok(Some(Err(error))) => report.bad(error),
+    let kept = environment.kept();
+    let database = match &kept {
+        Ok(kept) => kept.database(),
+        Err(error) => return report.bad(error),
+    };
+    let Some(database) = database else { return };
+    match database.is_open_to_others() {
+        Ok(false) => {}
+        Ok(true) => report.note(super::store::OPEN),
+        Err(error) => report.bad(error),
+    }
+    match database.writers() {
+        Ok(writers) => {
+            for role in writers.roles {
+                report.note(format_args!("{}{role}", super::store::CAN_WRITE));
+            }
+            for found in writers.foreign {
+                report.bad(found);
+            }
+        }
         Err(error) => report.bad(error),
     }
 }

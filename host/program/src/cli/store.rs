@@ -77,6 +77,10 @@ fn migrate(kept: &Kept) -> Result<()> {
 pub(super) const OPEN: &str = "Every role of this PostgreSQL can connect to the database. Run `scorpiox-code store migrate` as the role \
      that owns it, or let its owner run REVOKE CONNECT, TEMPORARY ON DATABASE … FROM PUBLIC (docs/team.md).";
 
+/// Said before each other role that can write, with the statement that takes the right away.
+pub(super) const CAN_WRITE: &str =
+    "Another role can write the tables; unless servers use it, take that away: ";
+
 fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
     let mut problems = Vec::new();
     let look = |name: &WorkspaceName, store: &dyn Store, problems: &mut Vec<String>| -> Result<()> {
@@ -107,6 +111,12 @@ fn check(kept: &Kept, own: &str) -> Result<ExitCode> {
                 format!("{name}: {namespace} uses {used} bytes, and {counted} were counted")
             }));
             problems.extend(database.oversized()?);
+            let writers = database.writers()?;
+            for role in writers.roles {
+                say(&format!("{CAN_WRITE}{role}"));
+            }
+            problems
+                .extend(writers.foreign.into_iter().map(|found| format!("{}: {found}", database.location())));
         }
     }
     let files = kept.in_files()?;

@@ -1,0 +1,173 @@
+//! The rights of other roles on the tables.
+//!
+//! A server needs four: `SELECT`, `INSERT`, `UPDATE` and `DELETE`. With any other a role does what row-level security does not see: it
+//! empties a table, or has its own functions called when a server writes. With `UPDATE` or `DELETE` it can lock a table.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use scorpiox_store::StoreError;
+use tokio_postgres::Row;
+
+use crate::bounds::MOST_ROWS;
+use crate::connection::Connection;
+use crate::database::Database;
+use crate::guard::line;
+
+/// Takes all rights but those four away from all roles that do not own the tables, where this role may.
+pub(crate) fn take_away(connection: &mut Connection) -> Result<(), StoreError> {
+    // Those of columns go with those of their table.
+    let rows = connection.rows(
+        "SELECT DISTINCT quote_ident(c.relname), a.privilege_type,
+             CASE a.grantee WHEN 0::oid THEN 'PUBLIC' ELSE quote_ident(r.rolname) END
+         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+         CROSS JOIN LATERAL (
+             SELECT * FROM aclexplode(c.relacl)
+             UNION ALL SELECT e.* FROM pg_catalog.pg_attribute AS t CROSS JOIN LATERAL aclexplode(t.attacl) AS e
+             WHERE t.attrelid = c.oid
+         ) AS a LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee
+         WHERE n.nspname = 'scorpiox_code' AND c.relkind = 'r' AND a.grantee <> c.relowner
+             AND a.privilege_type NOT IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE') AND pg_has_role(c.relowner, 'USAGE')
+             AND (a.grantee = 0::oid OR r.rolname IS NOT NULL)",
+        &[],
+    )?;
+    for row in &rows {
+        let (table, right, role): (&str, &str, &str) = (row.get(0), row.get(1), row.get(2));
+        connection.run(&format!("REVOKE {right} ON scorpiox_code.{table} FROM {role} CASCADE"))?;
+    }
+    Ok(())
+}
+
+/// Sends the question whether a role could make a trigger that the snapshot of this transaction does not have: a conflict then, and
+/// the next ones take their locks before their snapshots.
+pub(crate) fn send_check(connection: &mut Connection, database: &Arc<Database>) -> Result<(), StoreError> {
+    let database = Arc::clone(database);
+    connection.send_check(
+        "SELECT EXISTS (
+             SELECT 1 FROM pg_catalog.pg_class AS c CROSS JOIN aclexplode(c.relacl) AS a
+             WHERE c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'scorpiox_code')
+                 AND c.relname = ANY('{format,workspace,entry,usage,timer,message,secret,ended,commit_mark,relay}'::name[])
+                 AND a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner
+         )",
+        Vec::new(),
+        Box::new(move |row| {
+            let is_at_risk = row.is_some_and(|row| row.get(0));
+            database.is_at_risk.store(is_at_risk, Ordering::Relaxed);
+            if is_at_risk { Err(StoreError::Conflict) } else { Ok(()) }
+        }),
+    )
+}
+
+/// Other roles that have a right to write, each with the statement that takes it away.
+pub(crate) fn others(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let mut others = given(connection)?;
+    others.extend(members(connection)?);
+    others.extend(owners(connection)?);
+    Ok(others)
+}
+
+/// The rights that were given.
+fn given(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let rows = connection.rows(
+        "WITH tables AS (
+             SELECT c.oid, c.relname, c.relacl, c.relowner FROM pg_catalog.pg_class AS c
+             JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'scorpiox_code' AND c.relkind = 'r'
+         ), rights AS (
+             SELECT c.relname, c.relowner, a.grantee, a.privilege_type, false AS is_of_column
+             FROM tables AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a
+             UNION ALL SELECT c.relname, c.relowner, a.grantee, a.privilege_type, true
+             FROM tables AS c JOIN pg_catalog.pg_attribute AS t ON t.attrelid = c.oid
+             CROSS JOIN LATERAL aclexplode(t.attacl) AS a
+         )
+         SELECT CASE a.grantee WHEN 0::oid THEN 'PUBLIC' ELSE quote_ident(r.rolname) END,
+             string_agg(DISTINCT a.privilege_type, ', '),
+             string_agg(DISTINCT 'scorpiox_code.' || quote_ident(a.relname), ', '),
+             count(DISTINCT (a.relname, a.privilege_type))
+                     FILTER (WHERE a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE') AND NOT a.is_of_column)
+                 = 3 * (SELECT count(*) FROM tables)
+         FROM rights AS a LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee
+         WHERE a.grantee <> a.relowner AND a.privilege_type <> 'SELECT'
+             AND (a.grantee = 0::oid OR r.rolname <> current_user AND NOT r.rolsuper)
+         GROUP BY 1 ORDER BY 1 LIMIT $1",
+        &[&MOST_ROWS],
+    )?;
+    let told = |row: &Row| {
+        let (role, rights, tables) = (line(row.get(0)), line(row.get(1)), line(row.get(2)));
+        let has_all: bool = row.get(3);
+        let may = if has_all { ", as a server has" } else { "" };
+        format!(
+            "the role {role} has {rights} on {tables}{may}: REVOKE {rights} ON {tables} FROM {role} CASCADE;"
+        )
+    };
+    Ok(rows.iter().map(told).collect())
+}
+
+/// Members of roles that have such a right.
+fn members(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let rows = connection.rows(
+        "WITH RECURSIVE tables AS (
+             SELECT c.oid, c.relacl, c.relowner FROM pg_catalog.pg_class AS c
+             JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'scorpiox_code' AND c.relkind = 'r'
+         ), writers AS (
+             SELECT relowner AS role FROM tables
+             UNION SELECT a.grantee FROM tables CROSS JOIN LATERAL aclexplode(relacl) AS a
+             WHERE a.privilege_type <> 'SELECT' AND a.grantee <> 0::oid
+             UNION SELECT a.grantee FROM tables JOIN pg_catalog.pg_attribute AS t ON t.attrelid = tables.oid
+             CROSS JOIN LATERAL aclexplode(t.attacl) AS a WHERE a.privilege_type <> 'SELECT' AND a.grantee <> 0::oid
+             UNION SELECT oid FROM pg_catalog.pg_roles WHERE rolname IN ('pg_write_all_data', 'pg_maintain')
+         ), memberships AS (
+             SELECT m.roleid, m.member FROM pg_catalog.pg_auth_members AS m JOIN writers AS w ON w.role = m.roleid
+             UNION SELECT m.roleid, m.member FROM pg_catalog.pg_auth_members AS m
+             JOIN memberships AS b ON b.member = m.roleid
+         )
+         SELECT DISTINCT quote_ident(r.rolname), quote_ident(o.rolname) FROM memberships AS m
+         JOIN pg_catalog.pg_roles AS r ON r.oid = m.member JOIN pg_catalog.pg_roles AS o ON o.oid = m.roleid
+         WHERE r.rolname <> current_user AND NOT r.rolsuper ORDER BY 1, 2 LIMIT $1",
+        &[&MOST_ROWS],
+    )?;
+    let told = |row: &Row| {
+        let (role, of) = (line(row.get(0)), line(row.get(1)));
+        format!("the role {role} has the rights of {of}, of which it is a member: REVOKE {of} FROM {role};")
+    };
+    Ok(rows.iter().map(told).collect())
+}
+
+/// Roles that own something of it which the owner of the tables does not, or may make more of it.
+fn owners(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let rows = connection.rows(
+        "WITH owner AS (
+             SELECT c.relowner AS oid FROM pg_catalog.pg_class AS c
+             JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'scorpiox_code' AND c.relname = 'format'
+         ), others AS (
+             SELECT n.nspowner AS role, 'owns the schema scorpiox_code' AS does, 'ALTER SCHEMA scorpiox_code' AS ends
+             FROM pg_catalog.pg_namespace AS n WHERE n.nspname = 'scorpiox_code'
+             UNION ALL SELECT c.relowner, 'owns scorpiox_code.' || quote_ident(c.relname),
+                 'ALTER TABLE scorpiox_code.' || quote_ident(c.relname)
+             FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'scorpiox_code' AND c.relkind IN ('r', 'p')
+         )
+         SELECT quote_ident(r.rolname), o.does, o.ends || ' OWNER TO ' || quote_ident(w.rolname)
+         FROM others AS o CROSS JOIN owner JOIN pg_catalog.pg_roles AS r ON r.oid = o.role
+         JOIN pg_catalog.pg_roles AS w ON w.oid = owner.oid
+         WHERE o.role <> owner.oid AND r.rolname <> current_user AND NOT r.rolsuper
+         UNION ALL
+         SELECT CASE a.grantee WHEN 0::oid THEN 'PUBLIC' ELSE quote_ident(r.rolname) END,
+             'may make tables in the schema scorpiox_code',
+             'REVOKE CREATE ON SCHEMA scorpiox_code FROM '
+                 || CASE a.grantee WHEN 0::oid THEN 'PUBLIC' ELSE quote_ident(r.rolname) END || ' CASCADE'
+         FROM pg_catalog.pg_namespace AS n CROSS JOIN LATERAL aclexplode(n.nspacl) AS a
+         LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee
+         WHERE n.nspname = 'scorpiox_code' AND a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner
+             AND (a.grantee = 0::oid OR r.rolname <> current_user AND NOT r.rolsuper)
+         ORDER BY 1, 2 LIMIT $1",
+        &[&MOST_ROWS],
+    )?;
+    let told = |row: &Row| {
+        let (role, does, ends) = (line(row.get(0)), line(row.get(1)), line(row.get(2)));
+        format!("the role {role} {does}: {ends};")
+    };
+    Ok(rows.iter().map(told).collect())
+}
