@@ -194,8 +194,8 @@ mod tests {
         }
         // Where not all is known, nothing is.
         assert_eq!(names("[core]\nhooksPath = ~nobody-has-this-name/x"), None);
-        let many: String = (0..=MAX_NAMES).map(|at| format!("[x]\ny = a/{at}\n")).collect();
-        assert_eq!(names(&many), None);
+        let many: Vec<_> = (0..=MAX_NAMES).map(|at| format!("[x]\ny = a/{at}\n")).collect();
+        assert_eq!(names(&many.concat()), None);
         let given = User::new(None, |name| match name {
             "GIT_CONFIG_GLOBAL" => Some("mine/config".into()),
             "GIT_SSH_COMMAND" => Some("tools/ssh -v".into()),
