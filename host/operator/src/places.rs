@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use scorpiox_paths::{Resolver, Trail, Writable, resolve};
-use scorpiox_policy::{DenySet, Places, Policy};
+use scorpiox_policy::{DenyRule, DenySet, Places, Policy};
 
 use crate::{OperatorError, Site};
 
@@ -15,8 +15,7 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Place
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
     // Profiles name the same places again and again.
-    let named: BTreeSet<_> =
-        named.chain(policy.rules_of_denial().filter_map(|rule| rule.head(&places))).collect();
+    let named: BTreeSet<_> = named.chain(denied(policy).filter_map(|rule| rule.head(&places))).collect();
     // What a command may have led elsewhere leads nowhere.
     let mut resolver = Resolver::new(&writable);
     let real = named.into_iter().filter_map(|path| resolver.resolve(&path).ok().map(|real| (path, real)));
@@ -26,9 +25,14 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Place
     places
 }
 
+/// All globs of `deny`, of profiles and of files.
+fn denied(policy: &Policy) -> impl Iterator<Item = &DenyRule> {
+    policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny)
+}
+
 /// Where the folders and files lead that globs name for denial.
 fn leads(policy: &Policy, places: &Places, granted: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
-    let rules: Vec<_> = policy.rules_of_denial().filter(|rule| rule.has_head()).cloned().collect();
+    let rules: Vec<_> = denied(policy).filter(|rule| rule.has_head()).cloned().collect();
     let read = policy.files.read.iter().flat_map(|rule| places.folders(&rule.place));
     let folders: Vec<_> = read.chain([places.workspace.clone()]).chain(granted.iter().cloned()).collect();
     let heads: BTreeSet<_> = DenySet::new(&rules, &folders, places).heads(places).into_iter().collect();

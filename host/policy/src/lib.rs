@@ -115,11 +115,6 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// All globs of `deny`, of profiles and of files.
-    pub fn rules_of_denial(&self) -> impl Iterator<Item = &DenyRule> {
-        self.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&self.files.deny)
-    }
-
     /// The policy when there is no file.
     pub fn builtin() -> Self {
         Self {

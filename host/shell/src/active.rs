@@ -383,7 +383,9 @@ mod tests {
         let found: Vec<_> = left.iter().map(|left| (left.command.as_str(), left.names.as_ref())).collect();
         assert_eq!(found, [("killed", None), ("untold", Some(&names))]);
         assert!(left_behind(home.path(), Path::new("/w")).is_empty(), "somebody has them");
-        left.into_iter().for_each(|left| left.file.remove());
+        for left in left {
+            left.file.remove();
+        }
         assert_eq!(fs::read_dir(home.path().join(FOLDER)).expect("a folder").count(), 0);
     }
 

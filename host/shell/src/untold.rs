@@ -81,7 +81,9 @@ impl Untold {
             }));
             // So many files are not kept open: the first has all the names.
             files.drain(1.min(files.len())..).for_each(Lasting::remove);
-            files.iter_mut().for_each(|file| file.hold(&names));
+            for file in &mut files {
+                file.hold(&names);
+            }
             let over = lost.len().saturating_sub(MAX_PATHS / 2);
             lost.drain(..over).flat_map(|kept| kept.files).for_each(Lasting::remove);
             state.kept = lost;

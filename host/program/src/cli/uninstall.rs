@@ -19,11 +19,12 @@ use super::environment::Environment;
 /// What can be made again.
 const MADE: [&str; 3] = ["cache", "run", "tmp"];
 /// What was decided and stored, with what each is.
-const KEPT: [(&str, &str); 13] = [
+const KEPT: [(&str, &str); 14] = [
     ("policy.toml", "the policy"),
     ("policy.seen", "that there was one"),
     ("workspaces", "which folders were worked on"),
     ("commands.lock", "locks of commands that start"),
+    ("running", "commands of which nobody was told what they brought"),
     ("plugins", "plugins"),
     ("plugins.json", "what was decided about them"),
     ("plugins.lock", "its lock"),
