@@ -51,7 +51,7 @@ pub(crate) struct Named {
     pub is_cut: bool,
 }
 
-/// How much is read of configurations, and of files that lead git on.
+/// The work that is left for configurations, and for files that lead git on.
 #[derive(Debug)]
 pub(crate) struct Budget {
     /// Bytes of configurations.
@@ -74,7 +74,7 @@ pub(crate) struct NamedWord {
     pub path: PathBuf,
     /// Whether it counts before there is such a file.
     pub may_come: bool,
-    /// Whether it is probably no file if it is one word: of an alias, or of a pager or an editor, whose options mean other things.
+    /// True if it is probably no file where it is one word: of an alias, or of a pager or an editor, whose options mean other things.
     pub is_loose: bool,
 }
 

@@ -429,7 +429,7 @@ mod tests {
         }
     }
 
-    /// Whose value is an address leads to no file.
+    /// Keys with an address as value lead to no file.
     #[test]
     fn ways_to_other_hosts_name_no_programs() {
         let leads =

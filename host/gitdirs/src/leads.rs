@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(Leads::of(&given).names(), only(&["mine/config", "tools/ssh", "tools/ssh -v"]));
     }
 
-    /// What the link leads to can be filled by another name.
+    /// The link's target can be filled by another name.
     #[cfg(unix)]
     #[test]
     fn a_link_on_the_way_leads_into_a_repository_whatever_is_there() {

@@ -1,4 +1,4 @@
-//! Whether what git obeys in a repository can be changed by a name that lies outside of it.
+//! Finds out if a name outside of a repository can change something that git obeys in it.
 //!
 //! A name in a folder of git's is protected by where it lies. A link, or a second name of a file, is another way to the
 //! same content, which nobody looks at: a command that began before can take it when the repository has been judged.

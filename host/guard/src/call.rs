@@ -162,7 +162,7 @@ pub(super) fn asks_about_attributes() -> impl Iterator<Item = Ask> {
     ATTRIBUTES.iter().copied().flatten().map(|call| Ask::Always(*call))
 }
 
-/// What is to be asked about in any case: a mode with a bit that nobody gives a file.
+/// Returns the calls to ask about in any case: those that give a file a mode with a bit that no file gets.
 pub fn asks_about_modes() -> impl Iterator<Item = Ask> {
     let ask = |(call, argument): &(c_long, u8)| Ask::IfBits {
         call: *call,

@@ -174,7 +174,7 @@ impl Unpacked {
         self.is_packed(inside)
     }
 
-    /// Whether a folder has one of the names, or lies in one that does, in a folder that the command did not make:
+    /// Reports whether a folder has one of the names, or lies in one that does, in a folder that the command did not make:
     /// `inside` a folder `root` that commands may write to. `is_own` says whether it made a folder.
     pub(super) fn is_around(
         &self,

@@ -292,8 +292,8 @@ fn stands_in(folder: &Path) -> rustix::io::Result<bool> {
     Ok(reach::identity(&here) == reach::identity(&rustix::fs::stat(folder)?))
 }
 
-/// What the kernel has for when memory runs out: it ends the command before its supervisor, since nobody else knows what the
-/// command made.
+/// The order in which the kernel ends processes when memory runs out: the command before its supervisor, since nobody else knows
+/// what the command made.
 struct KillerScore(File);
 
 impl KillerScore {

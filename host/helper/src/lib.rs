@@ -43,8 +43,8 @@ use scorpiox_kernel::sys;
 
 use self::seccomp::{Filters, Shared};
 
-/// How soon the kernel ends helpers and supervisors when memory runs out, between 0 and 1000: before all other programs, and
-/// after commands.
+/// The scores by which the kernel ends helpers and supervisors, and commands, when memory runs out, between 0 and 1000: commands
+/// first, then helpers, then all other programs.
 const OOM_SCORE: &[u8] = b"900";
 const COMMAND_OOM_SCORE: &[u8] = b"1000";
 /// After the host is gone, supervisors may take this long.

@@ -30,12 +30,12 @@ const SPARE: usize = 4;
 /// Threads that may block at once: of calls, and of the rest, which never waits for calls.
 pub const MAX_BLOCKING: usize = MAX_RUNNING + MAX_DATABASE + MAX_DISK + SPARE;
 
-/// How long a thread is waited for. Clients wait for a minute, and proxies as long.
+/// Longest wait for a thread. Clients wait for a minute, and proxies as long.
 const WAIT_TIME: Duration = Duration::from_secs(10);
-/// When to try again who found none.
+/// Time after which to try again where no thread was free.
 pub const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// What is waited for.
+/// The thing that work waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitsFor {
     /// The database that servers share.
@@ -47,12 +47,12 @@ pub enum WaitsFor {
 /// The right to block, which a thread has that carries no connection.
 pub struct MayBlock(());
 
-/// Where work runs that may block.
+/// The threads for work that may block.
 pub struct Blocking {
     handle: Handle,
     database: Seats,
     disk: Seats,
-    /// How long a thread is waited for.
+    /// Longest wait for a thread.
     patience: Duration,
 }
 
@@ -154,7 +154,7 @@ fn busy(waits_for: WaitsFor) -> io::Error {
 /// A number of threads.
 struct Seats {
     all: Arc<Semaphore>,
-    /// What each principal may have of them that has some; none where there is one alone.
+    /// The share of each principal that has some; none where there is one principal alone.
     of: Option<Mutex<WeakMap<String, Semaphore>>>,
     most: usize,
 }
@@ -179,7 +179,7 @@ impl Seats {
         Some(Seat { _all: Arc::clone(&self.all).acquire_owned().await.ok()?, _part: part })
     }
 
-    /// One that is free.
+    /// Takes a seat that is free.
     fn try_take(&self, who: &str) -> Option<Seat> {
         let part = match self.part_of(who) {
             None => None,
@@ -197,7 +197,7 @@ impl Seats {
 /// Values that are there as long as somebody has them.
 pub struct WeakMap<K, V> {
     values: HashMap<K, Weak<V>>,
-    /// How many there are before those are forgotten that nobody has.
+    /// Number of shares beyond which those without a user are forgotten.
     most: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How much is done at once for clients over HTTP, and of which each principal has a part: calls and bodies (`places`), work that
+//! Bounds on work that is done at once for clients over HTTP, of which each principal has a part: calls and bodies (`places`), work that
 //! may block, and its threads (`blocking`), connections of clients that do not go on (`patient`), tokens that are not good (`peers`).
 //!
 //! Invariant: nothing here knows what it bounds.

@@ -21,7 +21,7 @@ const OF_ACCOUNT: usize = 8;
 /// Most sessions that one principal may have ended, as long as their ids would be good.
 pub(crate) const MAX_OF_PRINCIPAL: usize = 50_000;
 
-/// What of a principal's ends: each is counted apart.
+/// The things of a principal that end: each is counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Account {
     /// Sessions of clients.
@@ -30,7 +30,7 @@ pub(crate) enum Account {
     Pages,
 }
 
-/// What gives numbers to what can end.
+/// Gives numbers to sessions and log-ins.
 pub(crate) struct Numbers(Seal);
 
 impl Numbers {

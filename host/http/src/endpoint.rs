@@ -71,7 +71,7 @@ pub(crate) struct Endpoint {
     pub(crate) kept: Arc<KeptAnswers>,
     /// What stays open until its client goes.
     pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
-    /// Where work runs that may block.
+    /// The threads for work that may block.
     pub(crate) blocking: Arc<Blocking>,
     /// Look-ups of sessions that run.
     pub(crate) lookups: Lookups,

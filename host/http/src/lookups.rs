@@ -23,12 +23,12 @@ use crate::served::Caller;
 use crate::sessions::{Client, Found};
 use scorpiox_http_bounds::{RETRY_AFTER, WaitsFor, WeakMap};
 
-/// How long a request waits until it is known.
+/// Longest wait of a request for a look-up.
 const LOOK_TIME: Duration = Duration::from_secs(10);
 /// A look-up that takes longer keeps no others: its connection may be one that leads nowhere any more.
 const SLOW_TIME: Duration = Duration::from_secs(1);
 
-/// When a look-up began, and what it found.
+/// The time at which a look-up began, and its result.
 type Looked = (Instant, Result<bool, String>);
 
 /// Look-ups of a session.
@@ -41,7 +41,7 @@ struct Lookup {
 }
 
 impl Lookup {
-    /// Whether one runs, and not only waits for a thread, that takes so long that others are not to wait for it.
+    /// Reports whether a look-up runs, and does not only wait for a thread, that takes too long for others to wait for it.
     fn is_slow(&self) -> bool {
         self.since.lock().is_some_and(|since| since.elapsed() >= SLOW_TIME)
     }
@@ -58,7 +58,7 @@ impl Lookups {
 }
 
 impl Endpoint {
-    /// Whether the session of that id is held, or can be begun anew; none where it has ended, or never was. An error where
+    /// Finds the session of an id that is held or can be begun anew; none where it has ended, or never was. An error where
     /// nobody can say.
     pub(crate) async fn find(self: &Arc<Self>, caller: &Caller, id: &str) -> io::Result<Option<Found>> {
         let Some(number) = self.sessions.number(caller, id) else { return Ok(None) };
@@ -68,7 +68,7 @@ impl Endpoint {
         Ok(self.sessions.found(caller, id, &number))
     }
 
-    /// Whether a session has ended that is a principal's; an error where nobody can say.
+    /// Reports whether a principal's session has ended; an error where nobody can say.
     pub(crate) async fn has_ended(self: &Arc<Self>, who: &str, number: Number) -> io::Result<bool> {
         if let Some(found) = self.sessions.shared().has_ended_here(&number) {
             return found;

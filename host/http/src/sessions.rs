@@ -251,7 +251,7 @@ impl Sessions {
         }
     }
 
-    /// What gives numbers to what can end.
+    /// Returns the numbers of sessions and log-ins.
     pub(crate) fn numbers(&self) -> &Numbers {
         &self.numbers
     }

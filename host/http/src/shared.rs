@@ -75,8 +75,8 @@ impl Shared {
         })
     }
 
-    /// Whether a session has ended, where the program's own folder says so: one look at a file that is mostly as it was. None
-    /// where that is for the database to say.
+    /// Reports whether a session has ended, where the program's own folder says so: one look at a file that is mostly as it was.
+    /// None where that is for the database to say.
     pub(crate) fn has_ended_here(&self, number: &Number) -> Option<io::Result<bool>> {
         match self {
             Self::Files(ended) => Some(ended.lock().contains(number)),

@@ -8,7 +8,7 @@ use scorpiox_policy::{DenyRule, DenySet, Places, Policy};
 
 use crate::{OperatorError, Site};
 
-/// Where all of a policy's names for places lead, at this moment; `granted` are folders in which its denials hold beside those.
+/// Follows all of a policy's names for places, at this moment; `granted` are folders in which its denials hold beside those.
 pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Places {
     let (places, writable) = (site.usual_places(), site.writable(policy));
     let profiles = policy.shell.profiles.values();
@@ -30,7 +30,7 @@ fn denied(policy: &Policy) -> impl Iterator<Item = &DenyRule> {
     policy.shell.profiles.values().flat_map(|profile| &profile.deny).chain(&policy.files.deny)
 }
 
-/// Where the folders and files lead that globs name for denial.
+/// Follows the folders and files that globs name for denial.
 fn leads(policy: &Policy, places: &Places, granted: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
     let rules: Vec<_> = denied(policy).filter(|rule| rule.has_head()).cloned().collect();
     let read = policy.files.read.iter().flat_map(|rule| places.folders(&rule.place));

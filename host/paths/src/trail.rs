@@ -103,7 +103,7 @@ impl Trail {
 /// The paths that are followed in one look through folders: whoever chooses them does not choose how long that takes.
 #[derive(Debug)]
 pub struct Walks {
-    /// What is known to be a folder. Keep it for one moment: it may be another thing later.
+    /// Paths that are known to be folders. Keep them for one moment: they may be something else later.
     folders: HashSet<OsString>,
     /// Work that is left.
     left: u32,

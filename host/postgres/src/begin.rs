@@ -102,7 +102,7 @@ pub(crate) enum Tables {
     Marks,
 }
 
-/// Whether a lock is waited for.
+/// The wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
     Awaited,

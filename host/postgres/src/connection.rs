@@ -82,7 +82,7 @@ pub(crate) struct Connection {
     pub(crate) reported: Option<SqlState>,
     /// Tells it from all others that there ever were: no other connection writes the row of its commits.
     pub(crate) id: Mark,
-    /// How many its process had made when it was made, with this one.
+    /// Number of connections that its process had made by then, with this one.
     pub(crate) number: u64,
     /// The commits that were made over it.
     pub(crate) commits: Commits,

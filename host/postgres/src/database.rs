@@ -34,7 +34,7 @@ impl Default for Options {
     }
 }
 
-/// Whoever else can write the tables, or has something of its own done when they are written.
+/// Other roles that can write the tables, or have something of their own done when they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writers {
     /// Triggers, rules and foreign keys.

@@ -1,4 +1,4 @@
-//! What a process gives up ends at the server, too: it has no more connections there than it may have.
+//! Statements that a process gives up end at the server, too: it has no more connections there than it may have.
 #![cfg(unix)]
 
 mod common;

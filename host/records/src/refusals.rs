@@ -14,7 +14,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// How long the others wait, so that one line tells of them.
 pub(super) const HELD_TIME: Duration = Duration::from_secs(1);
 
-/// How long somebody waits at most for such a line.
+/// Longest wait for such a line.
 const RELEASE_TIME: Duration = Duration::from_secs(5);
 
 /// Most that are remembered before those are forgotten who were refused nothing lately.

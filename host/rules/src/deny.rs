@@ -192,7 +192,7 @@ struct Based {
     rule: DenyRule,
     /// The folders that it is relative to.
     bases: Arc<[PathBuf]>,
-    /// Where the folders or files that it names are, if a link leads there.
+    /// The real places of the folders or files that it names, if a link leads there.
     real: Vec<PathBuf>,
 }
 

@@ -230,7 +230,7 @@ pub struct Places {
     pub own_home: PathBuf,
     /// Where paths of the policy are that pass through links.
     pub real: BTreeMap<PathBuf, PathBuf>,
-    /// Where paths lead that are denied and pass through links, whoever made those. For denial alone.
+    /// The ends of denied paths that pass through links, whoever made those. For denial alone.
     pub leads: BTreeMap<PathBuf, PathBuf>,
 }
 

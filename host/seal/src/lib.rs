@@ -53,7 +53,7 @@ impl Seal {
         Some(content)
     }
 
-    /// What stands for these words, and says nothing of them: nobody without the key can tell for which other words the same
+    /// Returns bytes that stand for these words, and say nothing of them: nobody without the key can tell for which other words the same
     /// would stand. None without randomness.
     pub fn mark(&self, words: &[&str]) -> Option<[u8; TAG_BYTES]> {
         // A seal of no content, which `open` is never given.

@@ -46,7 +46,7 @@ struct Own {
     is_task: bool,
 }
 
-/// What a server says of a command to others.
+/// The description of a command for other servers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
     workspace: PathBuf,
@@ -92,7 +92,7 @@ pub struct ActiveCommand {
     pub server: Option<u32>,
     /// The command, at most 1,024 bytes of it.
     pub command: String,
-    /// How long it has run.
+    /// Time since it began.
     pub duration: Duration,
 }
 
@@ -101,7 +101,7 @@ pub struct ActiveCommand {
 pub struct ActiveList {
     /// The principal's own.
     pub commands: Vec<ActiveCommand>,
-    /// How many there are besides: of other principals, or of servers that do not let them be read.
+    /// Number of the others: of other principals, or of servers that do not let them be read.
     pub others: usize,
 }
 

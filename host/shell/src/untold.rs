@@ -19,7 +19,7 @@ const MAX_PATHS: usize = 64;
 /// Time between two looks at what servers left behind that are gone.
 const LOOK_TIME: Duration = Duration::from_secs(10);
 
-/// What commands brought of which nobody was told.
+/// Names and commands of which nobody was told.
 #[derive(Debug, Default)]
 pub struct Brought {
     /// The names.

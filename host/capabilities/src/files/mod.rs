@@ -128,7 +128,7 @@ impl Files {
         rules::of_file(&policy.files, path, &granted, &places)
     }
 
-    /// Whether `deny` closes a path.
+    /// Fails if `deny` closes a path.
     fn check_denied(&self, path: &Path, approved: Option<&Approved>) -> Result<(), FileDenial> {
         let refused = |error: Arc<OperatorError>| FileDenial::new(path, format!("not read: {error}"));
         let policy = self.operator.policy().map_err(refused)?;

@@ -1,5 +1,5 @@
-//! What two commands do together, of which the results of neither would tell: one makes a repository that starts nothing and
-//! ends, another that began before puts something there.
+//! Two commands that work together so that neither result would tell: one makes a repository that starts nothing and ends,
+//! another that began before puts something there.
 
 use std::fs;
 use std::path::Path;
