@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&[&str]; 20] = [
     &["anatomy", "bed", "macos", "postgres-bed", "windows"],
     &["cell", "engine", "executor", "home", "kernel", "paths", "reflect", "rpc", "seal", "text"],
-    &["gitdirs", "http-bounds", "minisign", "proxy", "transcript"],
+    &["gitdirs", "http-bounds", "minisign", "proxy", "transcript", "untold"],
     &[
         "ask",
         "audit",

@@ -1,14 +1,9 @@
 //! Names the commands that began before a plan and go on as they began.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
-
-use scorpiox_tool_kit::{Args, args};
-use scorpiox_transcript::human_duration;
+use scorpiox_tool_kit::Args;
 
 use super::scope::Scope;
-use scorpiox_shell::{ActiveCommand, ActiveList, Listed, TaskState};
-use scorpiox_tools::{Output, OutputContent};
+use scorpiox_tools::{Output, OutputContent, still_running};
 
 /// The tool whose results are noted on.
 const PLAN_TOOL: &str = "PlanMode";
@@ -31,7 +26,7 @@ pub(super) fn add(scope: &Scope<'_>, tool: &str, arguments: &str, output: &mut O
     });
     if let Some(text) = first {
         text.push_str("\n\n");
-        text.push_str(&note(&tasks, &active, &scope.name("KillBgTask")));
+        text.push_str(&still_running(&tasks, &active, &scope.name("KillBgTask")));
     }
 }
 
@@ -39,103 +34,4 @@ pub(super) fn add(scope: &Scope<'_>, tool: &str, arguments: &str, output: &mut O
 fn is_read_by_people(arguments: &str) -> bool {
     let action = Args::parse(arguments).ok().and_then(|args| args.trimmed("action").ok().flatten());
     action.is_some_and(|action| ["enter", "status"].contains(&action.as_str()))
-}
-
-/// Returns the note about tasks, each of a component or of the client, and about other commands. A tool of the name `kill` ends
-/// only tasks of the client.
-fn note(tasks: &[(Option<Arc<str>>, Listed)], active: &ActiveList, kill: &str) -> String {
-    let mut note =
-        String::from("Commands that began before the plan go on, and may still change something:\n");
-    // Writing to a string does not fail.
-    for (owner, task) in tasks {
-        let what = owner.as_ref().map_or_else(|| format!("task {}", task.id), |owner| format!("of {owner}"));
-        let _ = writeln!(note, "- {what}, {}: {}", run_time(task), args::shown(&task.command));
-    }
-    for ActiveCommand { component, server, command, duration } in &active.commands {
-        let what = match (component, server) {
-            (Some(component), None) => format!("of {component}"),
-            (None, None) => "in the foreground".to_owned(),
-            (None, Some(process)) => format!("of the server with process {process}"),
-            (Some(component), Some(process)) => {
-                format!("of {component} in the server with process {process}")
-            }
-        };
-        let (time, command) = (human_duration(*duration), args::shown(command));
-        let _ = writeln!(note, "- {what}, running for {time}: {command}");
-    }
-    match active.others {
-        0 => {}
-        1 => note.push_str("- one more command, of another client\n"),
-        more => {
-            let _ = writeln!(note, "- {more} more commands, of other clients");
-        }
-    }
-    if tasks.iter().any(|(owner, _)| owner.is_none()) {
-        let _ = write!(note, "{kill} with its task_id ends a task.");
-    } else {
-        note.push_str("Only the client, plugin or server that started a command can end it.");
-    }
-    note
-}
-
-fn run_time(task: &Listed) -> String {
-    match &task.state {
-        TaskState::Running(time) => format!("running for {}", human_duration(*time)),
-        TaskState::Ended(..) => "just ended".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use scorpiox_cell::Tier;
-
-    use super::*;
-
-    fn of(owner: Option<&str>, id: u32) -> (Option<Arc<str>>, Listed) {
-        let task = Listed {
-            id,
-            command: "make".to_owned(),
-            tier: Tier::T1,
-            profile: "workspace".to_owned(),
-            state: TaskState::Running(Duration::from_secs(2)),
-            printed_bytes: 0,
-        };
-        (owner.map(Arc::from), task)
-    }
-
-    #[test]
-    fn a_tool_is_advised_where_it_can_end_something() {
-        let none = ActiveList::default();
-        let both = note(&[of(Some("plugin/x"), 1), of(None, 2)], &none, "x_KillBgTask");
-        assert!(both.contains("\n- of plugin/x, running for 2.00 s: make\n- task 2, running"), "{both}");
-        assert!(both.ends_with("\nx_KillBgTask with its task_id ends a task."), "{both}");
-        let others = note(&[of(Some("plugin/x"), 1)], &none, "KillBgTask");
-        assert!(!others.contains("KillBgTask"), "{others}");
-    }
-
-    #[test]
-    fn commands_in_the_foreground_and_of_other_servers_are_named() {
-        let duration = Duration::from_secs(2);
-        let command = |component: Option<&str>, server| ActiveCommand {
-            component: component.map(str::to_owned),
-            server,
-            command: "make".to_owned(),
-            duration,
-        };
-        let commands = vec![command(None, None), command(None, Some(7)), command(Some("plugin/x"), Some(7))];
-        let note = note(&[], &ActiveList { commands, others: 2 }, "KillBgTask");
-        let lines: Vec<_> = note.lines().skip(1).collect();
-        assert_eq!(
-            lines,
-            [
-                "- in the foreground, running for 2.00 s: make",
-                "- of the server with process 7, running for 2.00 s: make",
-                "- of plugin/x in the server with process 7, running for 2.00 s: make",
-                "- 2 more commands, of other clients",
-                "Only the client, plugin or server that started a command can end it.",
-            ]
-        );
-    }
 }

@@ -10,7 +10,6 @@
 //! read whole, in a tier that it allows. Where that cannot be, nothing runs. The browser and the
 //! dialogs of questions are no commands: their own modules build cells for them.
 
-mod active;
 mod area;
 mod background;
 mod cells;
@@ -27,7 +26,6 @@ mod run;
 pub mod scratch;
 mod starts;
 mod survey;
-mod untold;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -44,8 +42,9 @@ use scorpiox_paths::Identity;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
+pub use scorpiox_untold::{ActiveCommand, ActiveList, Brought};
+use scorpiox_untold::{ActiveCommands, Entry, Untold, shortened};
 
-pub use active::{ActiveCommand, ActiveList};
 pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
 pub use helper::HELPER;
@@ -55,7 +54,6 @@ pub use probes::Probed;
 pub use request::{As, Request};
 pub use run::{Completed, GoesOn, Ran, Wait};
 
-use active::ActiveCommands;
 pub use area::Area;
 pub use background::Report;
 use background::Tasks;
@@ -65,8 +63,6 @@ use offline::Offline;
 pub use protect::Special;
 use protect::View;
 use survey::Survey;
-pub use untold::Brought;
-use untold::Untold;
 
 /// Times that a command is tried when the workspace changes under it.
 const TRIES: u32 = 20;
@@ -114,7 +110,7 @@ struct Started {
     /// Keeps the names that it brought until somebody is told.
     untold: Arc<Untold>,
     /// Lists it among those that can change something, if it can.
-    active: Option<active::Entry>,
+    active: Option<Entry>,
     /// Its first words.
     command: String,
 }
@@ -205,6 +201,11 @@ impl Shell {
     pub fn take_untold(&self) -> Brought {
         let site = self.site();
         self.untold.take(&site.own_home, &site.workspace)
+    }
+
+    /// Lists the commands that run and can change something, but for the background tasks of this server and this principal.
+    pub fn active_commands(&self, principal: Option<&str>) -> ActiveList {
+        self.active.list(&self.site().own_home, &self.site().workspace, principal)
     }
 
     fn site(&self) -> &Site {
@@ -327,7 +328,8 @@ impl Shell {
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
         let site = self.site();
         let changes_things = cell.changes_things();
-        let active = changes_things.then(|| self.active.add(&site.own_home, &site.workspace, request));
+        let command = request.described();
+        let active = changes_things.then(|| self.active.add(&site.own_home, &site.workspace, command));
         running.wait_until_started()?;
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
@@ -356,7 +358,7 @@ impl Shell {
             network_rule,
             untold,
             active,
-            command: active::shortened(&request.command).to_owned(),
+            command: shortened(&request.command).to_owned(),
         })
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use scorpiox_audit::{BUILT_IN, Uses};
 use scorpiox_cell::Outcome;
 use scorpiox_proxy::{Reached, Refusal};
+use scorpiox_untold::Command;
 
 /// What is to be run.
 #[derive(Debug, Clone)]
@@ -18,6 +19,14 @@ pub struct Request {
     pub timeout: Option<Duration>,
     /// Told of where it runs, or why it does not, and of hosts that it is refused.
     pub uses: Uses,
+}
+
+impl Request {
+    /// The command, for those who are told that it runs.
+    pub(super) fn described(&self) -> Command<'_> {
+        let principal = self.uses.client().and_then(|client| client.principal.as_deref());
+        Command { component: self.run_as.owner_name(), principal, text: &self.command }
+    }
 }
 
 /// On whose behalf a command runs, which decides its profile and whose task it is.
@@ -42,6 +51,13 @@ pub enum As {
 }
 
 impl As {
+    fn owner_name(&self) -> Option<&str> {
+        match self {
+            Self::Client { .. } => None,
+            Self::Component { name, .. } => Some(name),
+        }
+    }
+
     /// The component, if it is one.
     pub(super) fn owner(&self) -> Option<Arc<str>> {
         match self {

@@ -11,6 +11,7 @@ pub mod unknown_arguments;
 
 pub use builtin::builtin;
 pub use registry::Registry;
+pub use shell::still_running;
 use tool::schema;
 
 /// Why a call of a tool has no result, as the tool says.

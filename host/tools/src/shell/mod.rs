@@ -3,6 +3,7 @@
 
 mod background;
 mod bash;
+mod plan;
 mod render;
 
 use super::{Call, Failure};
@@ -10,6 +11,7 @@ use scorpiox_shell::{As, ShellError};
 
 pub(super) use background::{BackgroundBash, KillBgTask, ListBgTasks, ReadBgOutput};
 pub(super) use bash::Bash;
+pub use plan::still_running;
 
 /// How a call runs, and what the result says about it.
 struct Chosen {

@@ -17,8 +17,6 @@ use scorpiox_cell::Names;
 use scorpiox_home::{instance, private};
 use serde::{Deserialize, Serialize};
 
-use super::{Request, Shell};
-
 /// The folder of the files, in the program's own.
 const FOLDER: &str = "running";
 /// Most bytes of a command that other servers see.
@@ -33,10 +31,21 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The commands of one server that can change something.
 #[derive(Debug, Default)]
-pub(super) struct ActiveCommands {
+pub struct ActiveCommands {
     own: Mutex<BTreeMap<u64, Own>>,
     /// True if the person was told that files cannot be written.
     has_warned: AtomicBool,
+}
+
+/// A command that is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Command<'a> {
+    /// The component that starts it; none where the client does.
+    pub component: Option<&'a str>,
+    /// The principal that called, where there is one.
+    pub principal: Option<&'a str>,
+    /// The command.
+    pub text: &'a str,
 }
 
 /// A command of this server.
@@ -61,7 +70,7 @@ struct Record {
 
 /// A command that runs: in the list until this is dropped.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub struct Entry {
     list: Arc<ActiveCommands>,
     number: u64,
     file: Option<Lasting>,
@@ -69,7 +78,7 @@ pub(super) struct Entry {
 
 /// The file of a command, which stays if the server ends.
 #[derive(Debug)]
-pub(super) struct Lasting {
+pub(crate) struct Lasting {
     path: PathBuf,
     file: File,
     record: Record,
@@ -77,7 +86,7 @@ pub(super) struct Lasting {
 
 /// The command of a server that is gone, and the names that it brought, if they are known.
 #[derive(Debug)]
-pub(super) struct LeftBehind {
+pub(crate) struct LeftBehind {
     pub command: String,
     pub names: Option<Names>,
     pub file: Lasting,
@@ -107,14 +116,13 @@ pub struct ActiveList {
 
 impl ActiveCommands {
     /// Adds a command that is about to run. A file that cannot be written is warned of once, and keeps no command from running.
-    pub(super) fn add(self: &Arc<Self>, own_home: &Path, workspace: &Path, request: &Request) -> Entry {
-        let principal = request.uses.client().and_then(|client| client.principal.clone());
-        let command = shortened(&request.command).to_owned();
+    pub fn add(self: &Arc<Self>, own_home: &Path, workspace: &Path, command: Command<'_>) -> Entry {
+        let Command { component, principal, text } = command;
         let record = Record {
             workspace: workspace.to_owned(),
-            component: request.run_as.owner().map(|name| name.to_string()),
-            principal: principal.map(|principal| principal.to_string()),
-            command,
+            component: component.map(str::to_owned),
+            principal: principal.map(str::to_owned),
+            command: shortened(text).to_owned(),
             begun: now(),
             names: None,
         };
@@ -131,9 +139,32 @@ impl ActiveCommands {
     }
 }
 
+impl ActiveCommands {
+    /// Lists the commands that run in a workspace and can change something, but for the background tasks of this server and this
+    /// principal. Reads the files of other servers.
+    pub fn list(&self, own_home: &Path, workspace: &Path, principal: Option<&str>) -> ActiveList {
+        let mut list = ActiveList::default();
+        let own = self.own.lock();
+        for Own { record, is_task } in own.values() {
+            if record.principal.as_deref() != principal || !is_task {
+                list.push(record.clone(), None, principal);
+            }
+        }
+        let is_own = |number, server: &str| server == instance::name() && own.contains_key(&number);
+        for (server, record) in locked(&own_home.join(FOLDER), is_own) {
+            match record {
+                Some(record) if !meets(&record.workspace, workspace) => {}
+                Some(record) => list.push(record, Some(server), principal),
+                None => list.others += 1,
+            }
+        }
+        list
+    }
+}
+
 impl Entry {
     /// Marks the command as a background task, which is listed among those.
-    pub(super) fn becomes_task(&self) {
+    pub fn becomes_task(&self) {
         if let Some(own) = self.list.own.lock().get_mut(&self.number) {
             own.is_task = true;
         }
@@ -143,7 +174,7 @@ impl Entry {
 impl Entry {
     /// The command has ended: takes its file, in which the names that it brought stay for a later server. Without names nobody
     /// knows what it made.
-    pub(super) fn end(mut self, names: Option<&Names>) -> Option<Lasting> {
+    pub(crate) fn end(mut self, names: Option<&Names>) -> Option<Lasting> {
         self.list.own.lock().remove(&self.number);
         let mut file = self.file.take()?;
         if let Some(names) = names {
@@ -187,7 +218,7 @@ impl Lasting {
     }
 
     /// Holds the names that the command brought. Where they cannot be written the file says that nothing is known.
-    pub(super) fn hold(&mut self, names: &Names) {
+    pub(crate) fn hold(&mut self, names: &Names) {
         self.record.names = Some(names.clone());
         if let Err(error) = self.write() {
             tracing::warn!("a later server does not learn what a command brought: {error}");
@@ -202,7 +233,7 @@ impl Lasting {
     }
 
     /// Somebody was told, or there is nothing to tell.
-    pub(super) fn remove(self) {
+    pub(crate) fn remove(self) {
         remove(self.path, self.file);
     }
 }
@@ -216,7 +247,7 @@ fn remove(path: PathBuf, file: File) {
 }
 
 /// Takes the commands that servers which are gone had in a workspace, and of which nobody was told.
-pub(super) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> {
+pub(crate) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> {
     let mut found = Vec::new();
     for (path, mut file) in files(&own_home.join(FOLDER)) {
         if file.try_lock().is_err() {
@@ -234,30 +265,6 @@ pub(super) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> 
         }
     }
     found
-}
-
-impl Shell {
-    /// Lists the commands that run in this workspace and can change something, but for the background tasks of this server and
-    /// this principal. Reads the files of other servers.
-    pub fn active_commands(&self, principal: Option<&str>) -> ActiveList {
-        let mut list = ActiveList::default();
-        let own = self.active.own.lock();
-        for Own { record, is_task } in own.values() {
-            if record.principal.as_deref() != principal || !is_task {
-                list.push(record.clone(), None, principal);
-            }
-        }
-        let is_own = |number, server: &str| server == instance::name() && own.contains_key(&number);
-        let site = self.site();
-        for (server, record) in locked(&site.own_home.join(FOLDER), is_own) {
-            match record {
-                Some(record) if !meets(&record.workspace, &site.workspace) => {}
-                Some(record) => list.push(record, Some(server), principal),
-                None => list.others += 1,
-            }
-        }
-        list
-    }
 }
 
 impl ActiveList {
@@ -318,7 +325,7 @@ fn meets(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns the beginning of a command, as others see it.
-pub(super) fn shortened(command: &str) -> &str {
+pub fn shortened(command: &str) -> &str {
     &command[..command.floor_char_boundary(MAX_COMMAND_BYTES)]
 }
 
@@ -330,18 +337,10 @@ fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_audit::Uses;
-
     use super::*;
-    use crate::As;
 
-    fn asked(command: &str) -> Request {
-        Request {
-            command: command.to_owned(),
-            run_as: As::Client { read_only: false },
-            timeout: None,
-            uses: Uses::default(),
-        }
+    fn asked(text: &str) -> Command<'_> {
+        Command { component: None, principal: None, text }
     }
 
     #[test]
@@ -349,7 +348,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let (folder, workspace) = (home.path().join(FOLDER), Path::new("/w"));
         let list = Arc::new(ActiveCommands::default());
-        let entry = list.add(home.path(), workspace, &asked(&format!("echo {}", "é".repeat(1000))));
+        let entry = list.add(home.path(), workspace, asked(&format!("echo {}", "é".repeat(1000))));
         let found = locked(&folder, |_, _| false);
         let [(process, Some(record))] = &found[..] else { panic!("{found:?}") };
         assert_eq!((*process, record.workspace.as_path()), (std::process::id(), workspace));
@@ -365,7 +364,7 @@ mod tests {
         let (home, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let names = Names { unpacked_others: 3, ..Names::default() };
         let list = Arc::new(ActiveCommands::default());
-        let add = |command| list.add(home.path(), Path::new("/w"), &asked(command));
+        let add = |command| list.add(home.path(), Path::new("/w"), asked(command));
         let (killed, untold, told) = (add("killed"), add("untold"), add("told"));
         let untold = untold.end(Some(&names)).expect("a file");
         drop(told);
@@ -394,7 +393,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         fs::write(home.path().join(FOLDER), "").expect("a file in its place");
         let list = Arc::new(ActiveCommands::default());
-        let entry = list.add(home.path(), Path::new("/w"), &asked("make"));
+        let entry = list.add(home.path(), Path::new("/w"), asked("make"));
         assert!(entry.file.is_none() && list.own.lock().len() == 1);
     }
 

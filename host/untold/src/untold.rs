@@ -30,7 +30,7 @@ pub struct Brought {
 
 /// Those of one server.
 #[derive(Debug, Default)]
-pub(crate) struct Untold(Mutex<State>);
+pub struct Untold(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -51,7 +51,7 @@ struct Kept {
 
 impl Untold {
     /// Keeps what a command brought, until somebody is told.
-    pub(crate) fn keep(&self, task: Option<u32>, names: &Names, entry: Option<Entry>) {
+    pub fn keep(&self, task: Option<u32>, names: &Names, entry: Option<Entry>) {
         let brought = Names { refused: Vec::new(), ..names.clone() };
         if brought == Names::default() {
             return;
@@ -61,7 +61,7 @@ impl Untold {
     }
 
     /// Keeps that nobody knows what a command brought, if it can have brought something.
-    pub(crate) fn lose(&self, task: Option<u32>, command: &str, entry: Option<Entry>) {
+    pub fn lose(&self, task: Option<u32>, command: &str, entry: Option<Entry>) {
         if let Some(entry) = entry {
             let files = entry.end(None).into_iter().collect();
             self.add(Kept { task, lost: Some(command.to_owned()), names: Names::default(), files });
@@ -92,14 +92,14 @@ impl Untold {
     }
 
     /// Forgets what a task brought, since its end was read.
-    pub(crate) fn told(&self, task: u32) {
+    pub fn told(&self, task: u32) {
         let mut state = self.0.lock();
         let told = state.kept.extract_if(.., |kept| kept.task == Some(task));
         told.flat_map(|kept| kept.files).for_each(Lasting::remove);
     }
 
     /// Takes all of it, to tell it, with what servers left that are gone.
-    pub(crate) fn take(&self, own_home: &Path, workspace: &Path) -> Brought {
+    pub fn take(&self, own_home: &Path, workspace: &Path) -> Brought {
         let mut state = self.0.lock();
         let mut kept = mem::take(&mut state.kept);
         if state.looked.is_none_or(|looked| looked.elapsed() >= LOOK_TIME) {
