@@ -23,6 +23,10 @@ const FOLDER: &str = "running";
 const MAX_COMMAND_BYTES: usize = 1024;
 /// Most bytes of a file that are read: the command, escaped, and the names that it brought.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// Most files that are kept for the next commands.
+const MAX_IDLE: usize = 8;
+/// The record of a file that no command has.
+const IDLE: &[u8] = b"null\n";
 /// The beginning of the name of a file that is not locked yet.
 const UNMADE: &str = ".new-";
 
@@ -33,6 +37,8 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug, Default)]
 pub struct ActiveCommands {
     own: Mutex<BTreeMap<u64, Own>>,
+    /// Files of commands that ended, for the next ones: to make one and remove it takes longer than to write it.
+    idle: Mutex<Vec<(u64, Lasting)>>,
     /// True if the person was told that files cannot be written.
     has_warned: AtomicBool,
 }
@@ -126,9 +132,7 @@ impl ActiveCommands {
             begun: now(),
             names: None,
         };
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = own_home.join(FOLDER).join(format!("{number}-{}", instance::name()));
-        let file = Lasting::new(path, record.clone());
+        let (number, file) = self.file(own_home, &record);
         let file = file.inspect_err(|error| {
             if !self.has_warned.swap(true, Ordering::Relaxed) {
                 tracing::warn!("other servers do not learn which commands run: {error}");
@@ -140,6 +144,21 @@ impl ActiveCommands {
 }
 
 impl ActiveCommands {
+    /// Writes a record to a file that is idle, or to a new one.
+    fn file(&self, own_home: &Path, record: &Record) -> (u64, io::Result<Lasting>) {
+        let idle = self.idle.lock().pop();
+        if let Some((number, mut file)) = idle {
+            file.record = record.clone();
+            match file.write() {
+                Ok(()) => return (number, Ok(file)),
+                Err(_) => file.remove(),
+            }
+        }
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = own_home.join(FOLDER).join(format!("{number}-{}", instance::name()));
+        (number, Lasting::new(path, record.clone()))
+    }
+
     /// Lists the commands that run in a workspace and can change something, but for the background tasks of this server and this
     /// principal. Reads the files of other servers.
     pub fn list(&self, own_home: &Path, workspace: &Path, principal: Option<&str>) -> ActiveList {
@@ -186,8 +205,22 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.list.own.lock().remove(&self.number);
-        self.file.take().into_iter().for_each(Lasting::remove);
+        let mut own = self.list.own.lock();
+        if let Some(mut file) = self.file.take() {
+            let mut idle = self.list.idle.lock();
+            if idle.len() < MAX_IDLE && file.rest().is_ok() {
+                idle.push((self.number, file));
+            } else {
+                file.remove();
+            }
+        }
+        own.remove(&self.number);
+    }
+}
+
+impl Drop for ActiveCommands {
+    fn drop(&mut self) {
+        self.idle.get_mut().drain(..).for_each(|(_, file)| file.remove());
     }
 }
 
@@ -225,11 +258,18 @@ impl Lasting {
         }
     }
 
+    /// Writes the record over what is there, of which the end may stay.
     fn write(&mut self) -> io::Result<()> {
-        let text = serde_json::to_vec(&self.record)?;
+        let mut text = serde_json::to_vec(&self.record)?;
+        text.push(b'\n');
         self.file.rewind()?;
-        self.file.write_all(&text)?;
-        self.file.set_len(text.len() as u64)
+        self.file.write_all(&text)
+    }
+
+    /// Notes that no command has the file.
+    fn rest(&mut self) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(IDLE)
     }
 
     /// Somebody was told, or there is nothing to tell.
@@ -254,14 +294,14 @@ pub(crate) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> 
             continue;
         }
         let is_of_it = |record: &Record| meets(&record.workspace, workspace);
-        // What cannot be read was never written whole: its command had not begun.
         match read(&mut file) {
-            Some(record) if is_of_it(&record) => {
+            Some(Some(record)) if is_of_it(&record) => {
                 let (command, names) = (record.command.clone(), record.names.clone());
                 found.push(LeftBehind { command, names, file: Lasting { path, file, record } });
             }
-            Some(_) => {}
-            None => remove(path, file),
+            Some(Some(_)) => {}
+            // No command has it, or its command had not begun.
+            Some(None) | None => remove(path, file),
         }
     }
     found
@@ -295,9 +335,10 @@ fn locked(folder: &Path, is_own: impl Fn(u64, &str) -> bool) -> Vec<(u32, Option
             continue;
         }
         let process = server.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default();
-        let record = read(&mut file);
-        if record.as_ref().is_none_or(|record| record.names.is_none()) {
-            found.push((process, record));
+        match read(&mut file) {
+            Some(Some(record)) if record.names.is_none() => found.push((process, Some(record))),
+            Some(_) => {}
+            None => found.push((process, None)),
         }
     }
     found.sort_by_key(|(process, record)| (*process, record.as_ref().map(|record| record.begun)));
@@ -312,11 +353,12 @@ fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, File)> {
     named.filter_map(|entry| Some((entry.path(), private::open_to_change(&entry.path()).ok()?)))
 }
 
-/// Reads the record of a command, if it is whole.
-fn read(file: &mut File) -> Option<Record> {
+/// Reads the record of a file, if it is whole; none of a file that is idle.
+fn read(file: &mut File) -> Option<Option<Record>> {
     let mut text = Vec::new();
     file.take(MAX_FILE_BYTES).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    // A longer one may have stood there.
+    serde_json::Deserializer::from_slice(&text).into_iter().next()?.ok()
 }
 
 /// Reports whether one of two folders lies in the other.
@@ -356,6 +398,14 @@ mod tests {
         assert!(locked(&folder, |number, _| number == entry.number).is_empty(), "they are its own");
         drop(entry);
         assert!(locked(&folder, |_, _| false).is_empty() && list.own.lock().is_empty());
+        // The next one has its file.
+        let entry = list.add(home.path(), workspace, asked("make"));
+        let found = locked(&folder, |_, _| false);
+        assert_eq!(found[0].1.as_ref().map(|record| record.command.as_str()), Some("make"), "{found:?}");
+        assert!(locked(&folder, |number, _| number == entry.number).is_empty());
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
+        drop(entry);
+        drop(list);
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
     }
 
@@ -385,7 +435,8 @@ mod tests {
         for left in left {
             left.file.remove();
         }
-        assert_eq!(fs::read_dir(home.path().join(FOLDER)).expect("a folder").count(), 0);
+        let stay = fs::read_dir(home.path().join(FOLDER)).expect("a folder").count();
+        assert_eq!(stay, 1, "that of the command whose names were told waits for the next one");
     }
 
     #[test]

@@ -179,8 +179,8 @@ impl Special {
     /// there are at most `most`, with the folders above them: a command may not keep others from running by what it leaves behind.
     pub(super) fn bound(&mut self, most: usize) -> io::Result<()> {
         self.leave_out();
-        if self.paths().count() < most / 250 {
-            // No folder lies so deep that there could be too many above them.
+        // With each folder above each of them counted there are not too many.
+        if self.paths().map(|path| path.components().count()).sum::<usize>() <= most {
             return Ok(());
         }
         for branch in largest(self.weights(), most, 1) {
