@@ -216,7 +216,7 @@ fn what_is_denied_by_the_names_of_folders_is_found_where_links_lead() {
     assert_eq!(denied(), expected.map(|name| bed.at(name)));
 }
 
-/// What a link leads to is elsewhere, so that nothing in the folder itself changes when it can be looked at again.
+/// The target of a link is elsewhere, so that nothing in the folder itself changes when it can be looked at again.
 #[cfg(unix)]
 #[test]
 fn a_look_that_fails_because_of_a_link_is_made_anew() {
