@@ -464,7 +464,7 @@ impl Task {
         let entry = started.active.take();
         match &end {
             TaskEnd::Ended(outcome) => started.untold.keep(Some(self.id), &outcome.names, entry),
-            TaskEnd::Lost(_) => started.untold.lose(Some(self.id), &self.command, entry),
+            TaskEnd::Lost(_) => started.untold.lose(Some(self.id), entry),
         }
         drop(started);
         if let Some(Listener(tell)) = listener.get() {

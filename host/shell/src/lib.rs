@@ -43,7 +43,7 @@ pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
 pub use scorpiox_untold::{ActiveCommand, ActiveList, Brought};
-use scorpiox_untold::{ActiveCommands, Entry, Untold, shortened};
+use scorpiox_untold::{ActiveCommands, Entry, Untold};
 
 pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
@@ -111,8 +111,6 @@ struct Started {
     untold: Arc<Untold>,
     /// Lists it among those that can change something, if it can.
     active: Option<Entry>,
-    /// Its first words.
-    command: String,
 }
 
 /// Returns the device and number of a file or folder; none where nothing is, or nobody can look.
@@ -358,7 +356,6 @@ impl Shell {
             network_rule,
             untold,
             active,
-            command: shortened(&request.command).to_owned(),
         })
     }
 

@@ -139,7 +139,7 @@ impl Waited {
     /// Takes what it prints: until it ends, or until the time is over.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
         let Self { started, transcript, met, offline, since, told, stopped } = self;
-        let Started { running, untold, active, command, .. } = started;
+        let Started { running, untold, active, .. } = started;
         loop {
             if wait.cancel.is_set() && !*stopped {
                 *stopped = true;
@@ -153,7 +153,7 @@ impl Waited {
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
             let happened = running.next(Some(time), bell).map_err(|error| {
                 // Whether the result arrives nobody knows, which says so too.
-                untold.lose(None, command, active.take());
+                untold.lose(None, active.take());
                 Arc::new(error.into())
             });
             match happened? {

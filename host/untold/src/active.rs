@@ -93,7 +93,8 @@ pub(crate) struct Lasting {
 /// The command of a server that is gone, and the names that it brought, if they are known.
 #[derive(Debug)]
 pub(crate) struct LeftBehind {
-    pub command: String,
+    /// None if it may be another client's.
+    pub command: Option<String>,
     pub names: Option<Names>,
     pub file: Lasting,
 }
@@ -191,15 +192,24 @@ impl Entry {
 }
 
 impl Entry {
-    /// The command has ended: takes its file, in which the names that it brought stay for a later server. Without names nobody
-    /// knows what it made.
-    pub(crate) fn end(mut self, names: Option<&Names>) -> Option<Lasting> {
-        self.list.own.lock().remove(&self.number);
+    /// The command has ended: takes its file, in which the names that it brought stay for a later server.
+    pub(crate) fn brought(mut self, names: &Names) -> Option<Lasting> {
         let mut file = self.file.take()?;
-        if let Some(names) = names {
-            file.hold(names);
-        }
+        file.hold(names);
         Some(file)
+    }
+
+    /// Nobody knows what the command made: takes its file, which says so, and the command as others may see it.
+    pub(crate) fn lost(mut self) -> (Option<String>, Option<Lasting>) {
+        let record = self.list.own.lock().remove(&self.number).map(|own| own.record);
+        (record.and_then(Record::shown), self.file.take())
+    }
+}
+
+impl Record {
+    /// Returns the command, if nobody but the person who uses the workspace can have started it.
+    fn shown(self) -> Option<String> {
+        self.principal.is_none().then_some(self.command)
     }
 }
 
@@ -296,7 +306,7 @@ pub(crate) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> 
         let is_of_it = |record: &Record| meets(&record.workspace, workspace);
         match read(&mut file) {
             Some(Some(record)) if is_of_it(&record) => {
-                let (command, names) = (record.command.clone(), record.names.clone());
+                let (command, names) = (record.clone().shown(), record.names.clone());
                 found.push(LeftBehind { command, names, file: Lasting { path, file, record } });
             }
             Some(Some(_)) => {}
@@ -367,7 +377,7 @@ fn meets(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns the beginning of a command, as others see it.
-pub fn shortened(command: &str) -> &str {
+fn shortened(command: &str) -> &str {
     &command[..command.floor_char_boundary(MAX_COMMAND_BYTES)]
 }
 
@@ -416,7 +426,7 @@ mod tests {
         let list = Arc::new(ActiveCommands::default());
         let add = |command| list.add(home.path(), Path::new("/w"), asked(command));
         let (killed, untold, told) = (add("killed"), add("untold"), add("told"));
-        let untold = untold.end(Some(&names)).expect("a file");
+        let untold = untold.brought(&names).expect("a file");
         drop(told);
         assert!(left_behind(home.path(), Path::new("/w")).is_empty(), "their server is there");
         assert_eq!(locked(&home.path().join(FOLDER), |_, _| false).len(), 1, "one still runs");
@@ -429,8 +439,8 @@ mod tests {
         assert!(left_behind(other.path(), Path::new("/w")).is_empty());
         let mut left = left_behind(home.path(), Path::new("/w/sub"));
         left.sort_by(|one, other| one.command.cmp(&other.command));
-        let found: Vec<_> = left.iter().map(|left| (left.command.as_str(), left.names.as_ref())).collect();
-        assert_eq!(found, [("killed", None), ("untold", Some(&names))]);
+        let found: Vec<_> = left.iter().map(|left| (left.command.as_deref(), left.names.as_ref())).collect();
+        assert_eq!(found, [(Some("killed"), None), (Some("untold"), Some(&names))]);
         assert!(left_behind(home.path(), Path::new("/w")).is_empty(), "somebody has them");
         for left in left {
             left.file.remove();
@@ -462,5 +472,6 @@ mod tests {
         list.push(record("a"), None, Some("a"));
         list.push(record("b"), Some(7), Some("a"));
         assert_eq!((list.commands.len(), list.others), (1, 1));
+        assert_eq!(record("a").shown(), None, "another may be told of it");
     }
 }

@@ -3,5 +3,5 @@
 mod active;
 mod untold;
 
-pub use active::{ActiveCommand, ActiveCommands, ActiveList, Command, Entry, shortened};
+pub use active::{ActiveCommand, ActiveCommands, ActiveList, Command, Entry};
 pub use untold::{Brought, Untold};

@@ -24,8 +24,9 @@ const LOOK_TIME: Duration = Duration::from_secs(10);
 pub struct Brought {
     /// The names.
     pub names: Names,
-    /// Commands of which nobody knows what they brought: their supervisor or their server was killed.
-    pub lost: Vec<String>,
+    /// Commands of which nobody knows what they brought, since their supervisor or their server was killed; none for a command
+    /// that may be another client's.
+    pub lost: Vec<Option<String>>,
 }
 
 /// Those of one server.
@@ -42,8 +43,8 @@ struct State {
 struct Kept {
     /// The task that brought them, which may yet be read.
     task: Option<u32>,
-    /// The command, if nobody knows what it brought.
-    lost: Option<String>,
+    /// The command, if nobody knows what it brought, as in [`Brought::lost`].
+    lost: Option<Option<String>>,
     names: Names,
     /// Their files, for a later server.
     files: Vec<Lasting>,
@@ -56,15 +57,16 @@ impl Untold {
         if brought == Names::default() {
             return;
         }
-        let files = entry.and_then(|entry| entry.end(Some(&brought))).into_iter().collect();
+        let files = entry.and_then(|entry| entry.brought(&brought)).into_iter().collect();
         self.add(Kept { task, lost: None, names: brought, files });
     }
 
     /// Keeps that nobody knows what a command brought, if it can have brought something.
-    pub fn lose(&self, task: Option<u32>, command: &str, entry: Option<Entry>) {
+    pub fn lose(&self, task: Option<u32>, entry: Option<Entry>) {
         if let Some(entry) = entry {
-            let files = entry.end(None).into_iter().collect();
-            self.add(Kept { task, lost: Some(command.to_owned()), names: Names::default(), files });
+            let (command, file) = entry.lost();
+            let files = file.into_iter().collect();
+            self.add(Kept { task, lost: Some(command), names: Names::default(), files });
         }
     }
 

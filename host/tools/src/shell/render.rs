@@ -214,18 +214,18 @@ fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
 }
 
 /// Tells of commands that were killed together with what looks at what they make.
-fn lost(commands: &[String]) -> Option<String> {
+fn lost(commands: &[Option<String>]) -> Option<String> {
     let (last, others) = commands.split_last()?;
     let more = match others.len() {
         0 => String::new(),
         1 => " and of another one".to_owned(),
         many => format!(" and of {many} others"),
     };
+    let named = last.as_ref().map_or_else(String::new, |command| format!(" ({})", shown(command)));
     Some(format!(
-        "nobody looked at what came of an earlier command ({}){more}: its supervisor, or the server, was killed before it \
+        "nobody looked at what came of an earlier command{named}{more}: its supervisor, or the server, was killed before it \
          ended. It may have made names that programs obey, or repositories; the person should look at what is new in the \
-         workspace (`git status --ignored`) before opening it",
-        shown(last)
+         workspace (`git status --ignored`) before opening it"
     ))
 }
 
