@@ -76,6 +76,8 @@ pub(crate) struct NamedWord {
     pub may_come: bool,
     /// True if it is probably no file where it is one word: of an alias, or of a pager or an editor, whose options mean other things.
     pub is_loose: bool,
+    /// True if it is of an alias, which runs when somebody types it, as a Makefile does.
+    pub is_alias: bool,
 }
 
 impl Named {
@@ -179,7 +181,10 @@ impl Named {
                 self.note_command(entry.value(), is_program, user);
                 // The address of another repository may be a command, wherever it stands.
                 self.note_command(entry.subsection().unwrap_or_default(), false, user);
-                self.words.iter_mut().skip(first).for_each(|word| word.is_loose = is_loose(section, &key));
+                for word in self.words.iter_mut().skip(first) {
+                    word.is_loose = is_loose(section, &key);
+                    word.is_alias = section == b"alias";
+                }
             }
         }
     }
@@ -203,7 +208,12 @@ impl Named {
             let may_come =
                 is_program && command.contains(&b'/') && !command.iter().any(|byte| SHELL.contains(byte));
             let paths = user.expand(command).unwrap_or_default();
-            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come, is_loose: false }));
+            self.words.extend(paths.into_iter().map(|path| NamedWord {
+                path,
+                may_come,
+                is_loose: false,
+                is_alias: false,
+            }));
         }
         // Each byte is a character, so that none is lost.
         let command: String = command.iter().map(|byte| char::from(*byte)).collect();
@@ -213,7 +223,12 @@ impl Named {
             let may_come = is_program && word.is_program;
             // A word is no path of a user who is not there.
             let paths = user.expand(&bytes).unwrap_or_else(|_| read::path(&bytes).into_iter().collect());
-            self.words.extend(paths.into_iter().map(|path| NamedWord { path, may_come, is_loose: false }));
+            self.words.extend(paths.into_iter().map(|path| NamedWord {
+                path,
+                may_come,
+                is_loose: false,
+                is_alias: false,
+            }));
         }
     }
 }

@@ -47,9 +47,8 @@ impl Leads {
             }
             names.extend(named.includes.iter().filter_map(|path| name_of(path)));
             named.hooks.iter().filter(|path| path.is_relative()).for_each(|path| add_hooks(path, &mut names));
-            names.extend(
-                named.words.iter().filter(|word| is_led_to(word)).filter_map(|word| name_of(&word.path)),
-            );
+            let words = named.words.iter().filter(|word| is_led_to(word) && !word.is_alias);
+            names.extend(words.filter(|word| !is_pattern(&word.path)).filter_map(|word| name_of(&word.path)));
         }
         (names.len() <= MAX_NAMES).then(|| names.into_iter().collect())
     }
@@ -81,6 +80,11 @@ fn is_led_to(word: &NamedWord) -> bool {
     let is_plain = word.path.components().count() < 2;
     let is_option = word.path.as_os_str().as_encoded_bytes().starts_with(b"-");
     word.path.is_relative() && word.may_come && !(is_plain && (word.is_loose || is_option))
+}
+
+/// Reports whether a shell takes a word for a pattern, which leads to what is there.
+fn is_pattern(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte))
 }
 
 /// A folder of hooks. In the work tree itself each hook has its own name; of a generated one, as husky makes it, the scripts
@@ -180,8 +184,13 @@ mod tests {
             ("[diff]\nexternal = tools/differ -x", &["tools/differ", "tools/differ -x"]),
             ("[core]\nsshCommand = ssh -Fssh.cfg", &["ssh.cfg"]),
             ("[core]\nfsmonitor = ./fsm", &["fsm"]),
-            ("[core]\nfsmonitor = tools/*/f*", &["f*"]),
-            ("[alias]\nx = !tools/lint\ny = !git rebase -i main\nz = !make test", &["tools/lint"]),
+            ("[core]\nfsmonitor = tools/*/f*", &[]),
+            // The programs of aliases run when somebody types those; folders and patterns are no programs.
+            ("[alias]\nx = !tools/lint\ny = !rm -rf build/*\nz = !make -C web/ui", &[]),
+            (
+                "[diff]\nexternal = cd app/src && ./show && cat src/*.c",
+                &["app/src/cat", "app/src/show", "show"],
+            ),
             ("[core]\npager = less -FX\neditor = emacsclient -c -a emacs\n[pager]\nlog = less -FRX", &[]),
             ("[core]\npager = tools/page -FX", &["tools/page", "tools/page -FX"]),
             ("[user]\nname = a/b", &[]),

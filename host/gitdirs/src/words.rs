@@ -203,12 +203,12 @@ impl Split {
             Next::File | Next::FileValue => true,
             // A format of `git log` is no path.
             Next::OptionValue => text.contains('/') && !text.contains('%'),
-            Next::Value | Next::Folders => false,
-            Next::Word | Next::Folder => text.contains('/') && self.count < PROGRAM_WORDS,
+            Next::Value | Next::Folders | Next::Folder => false,
+            Next::Word => text.contains('/') && self.count < PROGRAM_WORDS,
         };
         let is_path = inside.is_some() || ["./", "../", "~/"].iter().any(|start| text.starts_with(start));
         let is_first = self.count == 0 && !next.is_value() && !is_option;
-        self.add(text, is_program || is_path, is_first);
+        self.add(text, next != Next::Folder && (is_program || is_path), is_first);
         if let Some((option, value)) = option_and_value(text) {
             self.add(value, FILE_OPTIONS.contains(&option) || value.contains('/'), false);
             if FOLDER_WORDS.contains(&option) {

@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 use crate::begin::{Begin, LOCK_TIME, Tables};
 use crate::connection::{ANSWER_TIME, Connection};
 use crate::holders::{self, ALONE};
-use crate::rights;
+use crate::{guard, rights};
 
 /// The format that this program reads and writes.
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // there are few
@@ -168,6 +168,8 @@ fn migrate_once(connection: &mut Connection, location: &str) -> Result<bool, Sto
             )?;
         } else {
             lock_tables(connection)?;
+            // Before the first write, which would call what others put there.
+            guard::send(connection)?;
             connection.run(KEEP_OUT)?;
         }
         let writers = writers(connection)?;

@@ -14,11 +14,22 @@ use crate::connection::Connection;
 /// Most of them that a message names.
 const MOST_NAMED: i64 = 5;
 
+/// The names of the tables, in SQL.
+macro_rules! tables {
+    () => {
+        "'{format,workspace,entry,usage,timer,message,secret,ended,commit_mark,relay}'::name[]"
+    };
+}
+pub(crate) use tables;
+
 /// Fails with [`FOUND`] where there is one. PostgreSQL sets both flags with the first.
-const NONE: &str = "SELECT 1 / (NOT EXISTS (
+const NONE: &str = concat!(
+    "SELECT 1 / (NOT EXISTS (
          SELECT 1 FROM pg_catalog.pg_class AS c
          WHERE c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'scorpiox_code')
-             AND c.relname = ANY('{format,workspace,entry,usage,timer,message,secret,ended,commit_mark,relay}'::name[])
+             AND c.relname = ANY(",
+    tables!(),
+    ")
              AND (
                  c.relhastriggers AND EXISTS (
                      SELECT 1 FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
@@ -27,7 +38,8 @@ const NONE: &str = "SELECT 1 / (NOT EXISTS (
                  )
                  OR c.relhasrules AND EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite AS r WHERE r.ev_class = c.oid)
              )
-     ))::integer";
+     ))::integer"
+);
 
 /// The code with which [`NONE`] fails. Nothing else of this program divides.
 const FOUND: SqlState = SqlState::DIVISION_BY_ZERO;
@@ -74,10 +86,13 @@ pub(crate) struct Found {
 
 /// The triggers, rules and foreign keys on the tables, a bounded number.
 pub(crate) fn found(connection: &mut Connection) -> Result<Vec<Found>, StoreError> {
-    let sql = "WITH tables AS (
+    let sql = concat!(
+        "WITH tables AS (
              SELECT c.oid, c.relowner, quote_ident(c.relname) AS name FROM pg_catalog.pg_class AS c
              JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-             WHERE n.nspname = 'scorpiox_code' AND c.relkind IN ('r', 'p')
+             WHERE n.nspname = 'scorpiox_code' AND c.relname = ANY(",
+        tables!(),
+        ")
          )
          SELECT 'the trigger ' || quote_ident(t.tgname) || ' on scorpiox_code.' || c.name || ' calls a function of the role '
                  || quote_ident(coalesce(r.rolname, '?')),
@@ -97,7 +112,8 @@ pub(crate) fn found(connection: &mut Connection) -> Result<Vec<Found>, StoreErro
          FROM pg_catalog.pg_constraint AS f JOIN tables AS c ON c.oid IN (f.confrelid, f.conrelid)
          JOIN pg_catalog.pg_class AS o ON o.oid = f.conrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = o.relnamespace
          WHERE f.contype = 'f'
-         ORDER BY 1 LIMIT $1";
+         ORDER BY 1 LIMIT $1"
+    );
     let rows = connection.look(|connection| connection.rows(sql, &[&MOST_NAMED]))?;
     let found = |row: &Row| Found { what: line(row.get::<_, &str>(0)), ends: line(row.get::<_, &str>(1)) };
     Ok(rows.iter().map(found).collect())

@@ -145,10 +145,12 @@ impl PostgresTransaction {
         self.done(|lease| {
             if is_new {
                 lease.begin(begin, Tables::Kept)?;
-            } else if !has_locks {
-                lease.hold(Tables::Kept)?;
+            } else {
+                if !has_locks {
+                    lease.hold(Tables::Kept)?;
+                }
                 // A snapshot of before does not have a trigger that was made since. The next one begins with the locks.
-                rights::send_check(lease, &store.database)?;
+                rights::send_check(lease, &store.database, has_locks)?;
             }
             let Some(row) = lease.row(lock, &[&workspace, &store.name])? else {
                 // A standby took over that had never heard of it, or knows it by another number.

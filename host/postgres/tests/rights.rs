@@ -6,7 +6,7 @@ mod common;
 use scorpiox_executor::Cancel;
 use scorpiox_store::{Mode, Store, StoreError, Transaction};
 
-use common::{as_role, database, name, named, role, server};
+use common::{as_role, database, name, named, role, server, to_format_1};
 
 const TOOL: &str = "tool";
 const ANY: u64 = u64::MAX;
@@ -104,6 +104,50 @@ fn each_table_that_a_server_writes_is_looked_at() {
         Ok("f")
     );
     put(&owner.workspace(&named("w"))).expect("kept");
+}
+
+#[test]
+fn a_migration_calls_no_trigger_of_another_role() {
+    let address = server().database();
+    put(&database(&address).workspace(&named("w"))).expect("kept");
+    to_format_1(&address);
+    let given = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE; GRANT TRIGGER ON scorpiox_code.workspace, scorpiox_code.format TO ROLE;
+                 CREATE SCHEMA own AUTHORIZATION ROLE";
+    let app = role(&address, "app", given);
+    as_role(&app, FUNCTION).expect("made");
+    for table in ["workspace", "format"] {
+        as_role(&app, &TRIGGER.replace(".entry", &format!(".{table}"))).expect("made");
+        let why = database(&address).migrate().expect_err("it has a trigger").to_string();
+        assert!(why.contains(&format!("DROP TRIGGER mine ON scorpiox_code.{table};")), "{why}");
+        let dropped = format!("DROP TRIGGER mine ON scorpiox_code.{table}");
+        server().psql(name(&address), &dropped).expect("dropped");
+    }
+    database(&address).migrate().expect("migrated");
+    assert_eq!(
+        server().psql(name(&address), "SELECT is_called FROM own.called").as_deref().map(str::trim),
+        Ok("f")
+    );
+}
+
+#[test]
+fn a_transaction_that_read_first_meets_no_foreign_key_made_since() {
+    let address = server().database();
+    let owner = database(&address);
+    let store = owner.workspace(&named("w"));
+    put(&store).expect("kept");
+    let given = "GRANT USAGE ON SCHEMA scorpiox_code TO ROLE; GRANT SELECT ON scorpiox_code.entry TO ROLE;
+                 GRANT REFERENCES (workspace, namespace, key) ON scorpiox_code.entry TO ROLE;
+                 CREATE SCHEMA own AUTHORIZATION ROLE";
+    let app = role(&address, "app", given);
+    let mut open = begin(&store, Mode::ReadFirst);
+    assert!(open.get(TOOL, "k").expect("a value").is_some());
+    let key = "CREATE TABLE own.held (workspace bigint, namespace bytea, key bytea,
+                   FOREIGN KEY (workspace, namespace, key) REFERENCES scorpiox_code.entry ON DELETE CASCADE)";
+    as_role(&app, key).expect("made");
+    let written = open.set(TOOL, "k", b"w", ANY).and_then(|()| open.commit());
+    assert!(matches!(written, Err(StoreError::Conflict | StoreError::Other(_))), "{written:?}");
+    let why = put(&store).expect_err("it has a foreign key").to_string();
+    assert!(why.contains("ALTER TABLE own.held DROP CONSTRAINT "), "{why}");
 }
 
 #[test]

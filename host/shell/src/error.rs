@@ -65,7 +65,8 @@ pub enum ShellError {
     Survey(#[from] SurveyError),
     /// Not all is known that the person's git obeys in each repository.
     #[error(
-        "the user's own git configuration cannot be read whole, or names a user who is not known, or leads to more than          1,000 files in each repository: so nobody knows which files git obeys there. `git config --list \
+        "the user's own git configuration cannot be read whole, or names a user who is not known, or leads to more than \
+         1,000 files in each repository: so nobody knows which files git obeys there. `git config --list \
          --show-origin` shows its files"
     )]
     Led,

@@ -323,11 +323,13 @@ impl Shell {
             areas: area::exposed(&cell.plan.areas),
             granted,
         };
-        let mut running = cell.cell.run(command, None, moves.as_ref())?;
         let site = self.site();
-        let changes_things = cell.changes_things();
-        let command = request.described();
-        let active = changes_things.then(|| self.active.add(&site.own_home, &site.workspace, command));
+        // Before it can run: a server that is killed leaves word of it.
+        let active = cell.changes_things().then(|| {
+            let command = request.described();
+            self.active.add(&site.own_home, &site.workspace, command)
+        });
+        let mut running = cell.cell.run(command, None, moves.as_ref())?;
         running.wait_until_started()?;
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();

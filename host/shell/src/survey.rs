@@ -141,6 +141,9 @@ pub enum SurveyError {
         .0.display()
     )]
     TooLarge(PathBuf),
+    /// A link leads further than is followed, so that nobody knows what is protected or denied because of it.
+    #[error("the link {} leads through more links and folders than are followed; remove it", .0.display())]
+    Long(PathBuf),
     /// A link makes that something may be denied in a folder that cannot be closed.
     #[error(
         "the link {} gives {} a name under which something is denied, and that folder {why}; remove the link",

@@ -22,13 +22,14 @@ const FOLDER: &str = "running";
 /// Most bytes of a command that other servers see.
 const MAX_COMMAND_BYTES: usize = 1024;
 /// Most bytes of a file that are read: the command, escaped, and the names that it brought.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// Most files that are kept for the next commands.
 const MAX_IDLE: usize = 8;
 /// The record of a file that no command has.
 const IDLE: &[u8] = b"null\n";
-/// The beginning of the name of a file that is not locked yet.
+/// The beginning of the name of a file that is not locked yet, and the time after which its server did not live to lock it.
 const UNMADE: &str = ".new-";
+const UNMADE_TIME: Duration = Duration::from_mins(1);
 
 /// Numbers the commands of this process, of all its workspaces.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -207,6 +208,12 @@ impl Entry {
 }
 
 impl Record {
+    /// The record of a command of which nothing is known.
+    fn unknown(workspace: &Path) -> Self {
+        let (component, principal, command) = Default::default();
+        Self { workspace: workspace.to_owned(), component, principal, command, begun: 0, names: None }
+    }
+
     /// Returns the command, if nobody but the person who uses the workspace can have started it.
     fn shown(self) -> Option<String> {
         self.principal.is_none().then_some(self.command)
@@ -260,12 +267,14 @@ impl Lasting {
         }
     }
 
-    /// Holds the names that the command brought. Where they cannot be written the file says that nothing is known.
-    pub(crate) fn hold(&mut self, names: &Names) {
+    /// Holds the names that the command brought; reports whether they are written. A file that was cut says that nothing is known.
+    pub(crate) fn hold(&mut self, names: &Names) -> bool {
         self.record.names = Some(names.clone());
-        if let Err(error) = self.write() {
+        let written = self.write();
+        if let Err(error) = &written {
             tracing::warn!("a later server does not learn what a command brought: {error}");
         }
+        written.is_ok()
     }
 
     /// Writes the record over what is there, of which the end may stay.
@@ -300,18 +309,22 @@ fn remove(path: PathBuf, file: File) {
 pub(crate) fn left_behind(own_home: &Path, workspace: &Path) -> Vec<LeftBehind> {
     let mut found = Vec::new();
     for (path, mut file) in files(&own_home.join(FOLDER)) {
-        if file.try_lock().is_err() {
+        // A file that its owner removes at this moment has no name any more.
+        if file.try_lock().is_err() || !path.exists() {
             continue;
         }
-        let is_of_it = |record: &Record| meets(&record.workspace, workspace);
         match read(&mut file) {
-            Some(Some(record)) if is_of_it(&record) => {
+            Read::Record(record) if meets(&record.workspace, workspace) => {
                 let (command, names) = (record.clone().shown(), record.names.clone());
-                found.push(LeftBehind { command, names, file: Lasting { path, file, record } });
+                found.push(LeftBehind { command, names, file: Lasting { path, file, record: *record } });
             }
-            Some(Some(_)) => {}
-            // No command has it, or its command had not begun.
-            Some(None) | None => remove(path, file),
+            Read::Record(_) => {}
+            Read::Idle => remove(path, file),
+            // It was cut, so that nobody knows of which workspace it was.
+            Read::Unknown => {
+                let record = Record::unknown(workspace);
+                found.push(LeftBehind { command: None, names: None, file: Lasting { path, file, record } });
+            }
         }
     }
     found
@@ -346,29 +359,54 @@ fn locked(folder: &Path, is_own: impl Fn(u64, &str) -> bool) -> Vec<(u32, Option
         }
         let process = server.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default();
         match read(&mut file) {
-            Some(Some(record)) if record.names.is_none() => found.push((process, Some(record))),
-            Some(_) => {}
-            None => found.push((process, None)),
+            Read::Record(record) if record.names.is_none() => found.push((process, Some(*record))),
+            Read::Record(_) | Read::Idle => {}
+            Read::Unknown => found.push((process, None)),
         }
     }
     found.sort_by_key(|(process, record)| (*process, record.as_ref().map(|record| record.begun)));
     found
 }
 
-/// Opens the files of commands, of this server and of others.
+/// Opens the files of commands, of this server and of others. Removes those that their servers did not live to name.
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, File)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(UNMADE.as_bytes()));
+    let named = entries.filter(|entry| {
+        let is_unmade = entry.file_name().as_encoded_bytes().starts_with(UNMADE.as_bytes());
+        if is_unmade {
+            let age =
+                entry.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
+            if age.is_some_and(|age| age >= UNMADE_TIME) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        !is_unmade
+    });
     // A command may have ended meanwhile.
     named.filter_map(|entry| Some((entry.path(), private::open_to_change(&entry.path()).ok()?)))
 }
 
-/// Reads the record of a file, if it is whole; none of a file that is idle.
-fn read(file: &mut File) -> Option<Option<Record>> {
+/// The content of a file.
+enum Read {
+    Record(Box<Record>),
+    /// No command has it.
+    Idle,
+    /// It was cut, or cannot be read.
+    Unknown,
+}
+
+fn read(file: &mut File) -> Read {
     let mut text = Vec::new();
-    file.take(MAX_FILE_BYTES).read_to_end(&mut text).ok()?;
+    if file.take(MAX_FILE_BYTES).read_to_end(&mut text).is_err() {
+        return Read::Unknown;
+    }
     // A longer one may have stood there.
-    serde_json::Deserializer::from_slice(&text).into_iter().next()?.ok()
+    match serde_json::Deserializer::from_slice(&text).into_iter::<Option<Record>>().next() {
+        Some(Ok(Some(record))) => Read::Record(Box::new(record)),
+        // An empty one was never given to a command.
+        Some(Ok(None)) | None => Read::Idle,
+        Some(Err(_)) => Read::Unknown,
+    }
 }
 
 /// Reports whether one of two folders lies in the other.
@@ -447,6 +485,19 @@ mod tests {
         }
         let stay = fs::read_dir(home.path().join(FOLDER)).expect("a folder").count();
         assert_eq!(stay, 1, "that of the command whose names were told waits for the next one");
+    }
+
+    #[test]
+    fn a_file_that_was_cut_says_that_nothing_is_known() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join(FOLDER);
+        private::folder(&folder).expect("a folder");
+        for (name, text) in [("1-a-7", "{\"workspace\":\"/w\""), ("2-a-7", "null\nrest\"}"), ("3-a-7", "")] {
+            private::write(&folder.join(name), |file| file.write_all(text.as_bytes())).expect("written");
+        }
+        let left = left_behind(home.path(), Path::new("/w"));
+        assert!(matches!(&left[..], [LeftBehind { command: None, names: None, .. }]), "{left:?}");
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "the others are removed");
     }
 
     #[test]

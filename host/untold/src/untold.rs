@@ -36,6 +36,8 @@ pub struct Untold(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     kept: Vec<Kept>,
+    /// Commands of which nobody knows what they brought, beyond those that are kept.
+    uncounted: usize,
     looked: Option<Instant>,
 }
 
@@ -82,11 +84,14 @@ impl Untold {
                 kept.names
             }));
             // So many files are not kept open: the first has all the names.
-            files.drain(1.min(files.len())..).for_each(Lasting::remove);
-            for file in &mut files {
-                file.hold(&names);
+            if files.first_mut().is_some_and(|first| first.hold(&names)) {
+                files.drain(1..).for_each(Lasting::remove);
+            } else {
+                // Each still has its own, for a later server.
+                files.truncate(1);
             }
             let over = lost.len().saturating_sub(MAX_PATHS / 2);
+            state.uncounted += over;
             lost.drain(..over).flat_map(|kept| kept.files).for_each(Lasting::remove);
             state.kept = lost;
             state.kept.push(Kept { task: None, lost: None, names, files });
@@ -104,6 +109,7 @@ impl Untold {
     pub fn take(&self, own_home: &Path, workspace: &Path) -> Brought {
         let mut state = self.0.lock();
         let mut kept = mem::take(&mut state.kept);
+        let mut lost = vec![None; mem::take(&mut state.uncounted)];
         if state.looked.is_none_or(|looked| looked.elapsed() >= LOOK_TIME) {
             state.looked = Some(Instant::now());
             kept.extend(left_behind(own_home, workspace).into_iter().map(|left| {
@@ -112,7 +118,6 @@ impl Untold {
             }));
         }
         drop(state);
-        let mut lost = Vec::new();
         let names = merged(kept.into_iter().map(|kept| {
             lost.extend(kept.lost);
             kept.files.into_iter().for_each(Lasting::remove);
@@ -191,5 +196,20 @@ mod tests {
         let names = take(&untold);
         assert_eq!(names.repositories, brought(&paths[..MAX_PATHS]).repositories);
         assert_eq!(names.repositories_others, 500 - 64);
+    }
+
+    #[test]
+    fn commands_of_which_nothing_is_known_are_all_counted() {
+        let (home, workspace) = (tempfile::tempdir().expect("a folder"), Path::new("/w"));
+        let list = std::sync::Arc::new(crate::ActiveCommands::default());
+        let untold = Untold::default();
+        for _ in 0..200 {
+            let command = crate::Command { component: None, principal: None, text: "make" };
+            untold.lose(None, Some(list.add(home.path(), workspace, command)));
+        }
+        let brought = untold.take(home.path(), workspace);
+        assert_eq!(brought.lost.len(), 200);
+        assert!((MAX_PATHS / 2..=MAX_PATHS).contains(&brought.lost.iter().flatten().count()));
+        assert!(untold.take(home.path(), workspace).lost.is_empty());
     }
 }

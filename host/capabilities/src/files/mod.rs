@@ -100,9 +100,7 @@ impl Files {
     fn place(&self, asked: &Path, approved: Option<&Approved>) -> Result<(PathBuf, PathBuf), FileDenial> {
         let trail = Trail::follow(asked);
         // It is denied by each of its names on the way to where it lies.
-        for form in trail.iter().flat_map(|trail| &trail.forms) {
-            self.check_denied(form, approved)?;
-        }
+        self.check_denied(trail.iter().flat_map(|trail| &trail.forms), asked, approved)?;
         // Nothing is opened by it but through no link.
         if let Ok(resolved) = resolve(asked, &Writable::default())
             && let Ok(folder) = self.folder(&resolved, approved)
@@ -128,13 +126,18 @@ impl Files {
         rules::of_file(&policy.files, path, &granted, &places)
     }
 
-    /// Fails if `deny` closes a path.
-    fn check_denied(&self, path: &Path, approved: Option<&Approved>) -> Result<(), FileDenial> {
-        let refused = |error: Arc<OperatorError>| FileDenial::new(path, format!("not read: {error}"));
+    /// Fails if `deny` closes one of the paths that `asked` has.
+    fn check_denied<'p>(
+        &self,
+        mut paths: impl Iterator<Item = &'p PathBuf>,
+        asked: &Path,
+        approved: Option<&Approved>,
+    ) -> Result<(), FileDenial> {
+        let refused = |error: Arc<OperatorError>| FileDenial::new(asked, format!("not read: {error}"));
         let policy = self.operator.policy().map_err(refused)?;
         let granted = self.granted(approved);
         let places = self.operator.places_with(&granted).map_err(refused)?;
-        policy.files.check_denied(path, &granted, &places)
+        paths.try_for_each(|path| policy.files.check_denied(path, &granted, &places))
     }
 
     /// The folders that were approved.

@@ -56,6 +56,8 @@ pub struct Special {
     fresh: VecDeque<(PathBuf, Why)>,
     /// The paths that were followed.
     walks: Walks,
+    /// The first that led through too many folders.
+    lost: Option<PathBuf>,
     /// Roots that a command had closed to their owner, and which are open again.
     pub reopened: Vec<PathBuf>,
 }
@@ -68,19 +70,26 @@ impl Special {
         Self { areas, write, frozen, reopened, ..Self::default() }
     }
 
-    /// Follows a path, as far as there is work left for that.
+    /// Follows a path. One that leads through too many folders is an error in the end: the system follows it, and what it leads to
+    /// has no rule.
     pub(super) fn follow(&mut self, path: &Path) -> Result<Trail, Lost> {
-        self.walks.follow(path)
+        let followed = self.walks.follow(path);
+        if let (Err(Lost::TooLong(path)), None) = (&followed, &self.lost) {
+            self.lost = Some(path.clone());
+        }
+        followed
     }
 
-    /// Forgets the paths that were followed. An error if not all were, whoever made them so many and so long.
+    /// Forgets the paths that were followed. An error if not all were to their ends.
     pub(super) fn end_walks(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.walks).is_exhausted() {
-            return Err(io::Error::other(
-                "names that are denied or protected lead through more links and folders than are followed; remove links",
-            ));
+        self.walks = Walks::default();
+        match self.lost.take() {
+            None => Ok(()),
+            Some(path) => Err(io::Error::other(format!(
+                "{} leads through more links and folders than are followed; remove it, or the links on its way",
+                path.display()
+            ))),
         }
-        Ok(())
     }
 
     /// The innermost area that a path lies in, and whether commands may write there. An area itself

@@ -213,6 +213,25 @@ fn a_denied_file_with_a_name_in_a_protected_folder_is_denied_there_too() {
     }
 }
 
+/// The system follows it, so that what it leads to would be obeyed and have no rule.
+#[cfg(unix)]
+#[test]
+fn a_protected_or_denied_link_that_leads_too_far_is_named_and_no_command_runs() {
+    for name in [".vscode", ".env", "sub/.mcp.json"] {
+        let bed = bed();
+        bed.put("work/sub/a/x", "");
+        bed.put("work/t", "");
+        let round = "a/../".repeat(800);
+        bed.link(format!("{round}long2"), "work/sub/long1");
+        bed.link(format!("{round}../t"), "work/sub/long2");
+        let depth = if name.contains('/') { "long1" } else { "sub/long1" };
+        bed.link(depth, format!("work/{name}"));
+        assert!(fs::read(bed.at(&format!("work/{name}"))).is_ok(), "the system follows it");
+        let why = look(&bed, Bounds::default()).expect_err("too far").to_string();
+        assert!(why.contains(name) && why.contains("leads through more links"), "{why}");
+    }
+}
+
 #[test]
 fn other_names_of_a_file_are_found_whatever_else_is_protected() {
     let bed = bed();

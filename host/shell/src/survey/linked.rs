@@ -74,14 +74,7 @@ impl Links {
                     names.push(trail.end.join(name));
                     links.extend(trail.links);
                 }
-                Err(Lost::TooLong(_)) => {
-                    let around = folder.parent().unwrap_or(folder).to_owned();
-                    walk.leave(
-                        around,
-                        "has a link that leads through more folders than are followed",
-                        folder,
-                    )?;
-                }
+                Err(Lost::TooLong(path)) => return Err(SurveyError::Long(path)),
                 // It leads programs nowhere, either.
                 Err(_) => {}
             }
@@ -117,7 +110,7 @@ impl Walk<'_> {
         let mut ahead = vec![(link.to_owned(), None::<PathBuf>)];
         while let Some((path, real)) = ahead.pop() {
             let begun = self.follow.below.begun(&path);
-            let Some(real) = real.map_or_else(|| self.folder_at(&path, link), |real| Ok(Some(real)))? else {
+            let Some(real) = real.map_or_else(|| self.folder_at(&path), |real| Ok(Some(real)))? else {
                 continue;
             };
             if begun.is_empty() || !self.is_seen(&real) || !self.seen.insert((real.clone(), begun)) {
@@ -156,14 +149,10 @@ impl Walk<'_> {
     }
 
     /// Returns the folder that a path leads to.
-    fn folder_at(&mut self, path: &Path, link: &Path) -> Result<Option<PathBuf>, SurveyError> {
+    fn folder_at(&mut self, path: &Path) -> Result<Option<PathBuf>, SurveyError> {
         match self.walks.follow(path) {
             Ok(trail) => Ok((trail.exists && trail.end.is_dir()).then_some(trail.end)),
-            Err(Lost::TooLong(_)) => {
-                let around = link.parent().unwrap_or(link).to_owned();
-                self.leave(around, "has a link that leads through more folders than are followed", link)?;
-                Ok(None)
-            }
+            Err(Lost::TooLong(path)) => Err(SurveyError::Long(path)),
             Err(_) => Ok(None),
         }
     }
