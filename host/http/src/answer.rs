@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -125,4 +126,12 @@ pub(crate) fn refused(status: StatusCode, why: &str) -> Answer {
 pub(crate) fn error(status: StatusCode, id: Option<&Id<'_>>, error: &RpcError) -> Answer {
     let line = id.map_or_else(|| error.reply_to_unknown(), |id| error.reply(id));
     json(status, line)
+}
+
+/// The status for work that failed: 503 where no thread was free for it.
+pub(crate) fn status_of(error: &io::Error) -> StatusCode {
+    match error.kind() {
+        io::ErrorKind::ResourceBusy => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
 }

@@ -226,7 +226,8 @@ impl Desk {
             Ok(None) => dressed(answer::text(StatusCode::NOT_FOUND, PLAIN, "there is no such page\n")),
             Err(error) => {
                 tracing::error!("a page cannot be made: {error}");
-                dressed(answer::text(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, "the page cannot be made\n"))
+                let status = answer::status_of(&error);
+                dressed(answer::text(status, PLAIN, "the page cannot be made now; load it again later\n"))
             }
         }
     }

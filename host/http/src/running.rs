@@ -126,7 +126,12 @@ impl Task {
         let error = RpcError::new(BUSY, "too much of yours waits for the disk already; repeat it later");
         let answer = match Incoming::parse(&self.body.bytes) {
             Ok(Incoming::Single(Message::Request { id, .. })) => Some(error.reply(&id)),
-            Ok(Incoming::Single(_)) => None,
+            Ok(Incoming::Single(_)) => {
+                tracing::warn!(
+                    "a cancel or an answer was dropped: too much of its principal waits for the disk"
+                );
+                None
+            }
             Ok(Incoming::Batch(_)) | Err(_) => Some(error.reply_to_unknown()),
         };
         self.end(answer);
@@ -156,8 +161,12 @@ impl Task {
         let Some(place) = place else {
             // It was told to stop, and does nothing but say so in the audit.
             let who = Arc::clone(&self.client.principal);
-            let run = move |task: Self, _: &_| task.perform_again(&ticket, None);
-            return endpoint.blocking.start(WaitsFor::Disk, &who, self, run, |task| task.end(None));
+            let run = |(task, ticket): (Self, Ticket), _: &_| task.perform_again(&ticket, None);
+            let unrun = |(task, ticket): (Self, Ticket)| {
+                task.client.session.forget(&ticket);
+                task.refuse();
+            };
+            return endpoint.blocking.start(WaitsFor::Disk, &who, (self, ticket), run, unrun);
         };
         endpoint.blocking.call(place, move |place| self.perform_again(&ticket, Some(place)));
     }

@@ -21,6 +21,7 @@ mod normalized;
 mod owner;
 pub mod programs;
 mod resolve;
+mod shortage;
 mod stamp;
 mod trail;
 mod without_links;
@@ -33,6 +34,7 @@ pub use owner::{others_can_change, others_can_change_at, others_can_read};
 #[cfg(windows)]
 pub use owner::{users_can_change, users_can_exchange_in};
 pub use resolve::{Resolver, Unresolved, Writable, resolve};
+pub use shortage::shortage;
 pub use stamp::{FINE_STEP, Stamp};
 pub use trail::{Lost, Trail, Walks};
 pub use without_links::without_links;

@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use scorpiox_executor::Cancel;
@@ -12,7 +10,7 @@ use scorpiox_postgres::{Address, Database, Options};
 use scorpiox_postgres_bed::Postgres;
 use scorpiox_store::{Mode, Store, StoreError};
 
-use common::{LONG, Session, database, name, named, server};
+use common::{LONG, Session, name, named, server};
 
 const TOOL: &str = "tool";
 
@@ -73,59 +71,33 @@ fn a_commit_that_waits_for_a_standby_is_ended_when_it_is_given_up_and_is_in_doub
         own.psql("postgres", "SELECT pg_reload_conf()").expect("read");
     };
     set("nobody");
-    own.wait_for("postgres", "SHOW synchronous_standby_names", "nobody");
-    for round in 0..3 {
+    // Commits wait for it once PostgreSQL has told all its processes.
+    let begin = Instant::now();
+    while put(&store, b"x").is_ok() {
+        assert!(begin.elapsed() < LONG, "no commit waits");
+    }
+    for round in 0..2 {
         let mut open = store.try_begin(Mode::Write).expect("a writer");
         open.set(TOOL, "k", &[round], u64::MAX).expect("set");
         let begin = Instant::now();
         let refused = open.commit().expect_err("no standby has it");
         assert!(matches!(refused, StoreError::InDoubt(_)), "{refused:?}");
         assert!(begin.elapsed() < LONG, "{:?}", begin.elapsed());
-        let count = own.psql("postgres", &others(name(&address))).expect("a number");
-        assert!(["0", "1", "2"].contains(&count.trim()), "{count}");
+        // A process that has ended is in the list for a moment.
+        let begin = Instant::now();
+        loop {
+            let count = own.psql("postgres", &others(name(&address))).expect("a number");
+            if ["0", "1", "2"].contains(&count.trim()) {
+                break;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(5), "{count}");
+        }
     }
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     own.wait_for("postgres", waiting, "0");
-    assert_eq!(value(&store), Some(vec![2]), "it is kept at the server itself");
+    assert_eq!(value(&store), Some(vec![1]), "it is kept at the server itself");
     set("");
     own.wait_for("postgres", "SHOW synchronous_standby_names", "");
     put(&store, b"w").expect("kept");
     assert!(database.connections()[0] <= 2);
-}
-
-#[test]
-fn nothing_is_written_where_the_beginning_of_a_transaction_is_cancelled() {
-    let address = server().database();
-    let owner = database(&address);
-    owner.migrate().expect("tables");
-    let is_over = AtomicBool::new(false);
-    let cancels = "DO $$ DECLARE since timestamptz := clock_timestamp(); BEGIN
-                       WHILE clock_timestamp() < since + interval '4 s' LOOP
-                           PERFORM pg_cancel_backend(pid) FROM pg_stat_activity
-                               WHERE datname = current_database() AND application_name = 'scorpiox-code';
-                           PERFORM pg_stat_clear_snapshot(); PERFORM pg_sleep(0.0005);
-                       END LOOP;
-                   END $$";
-    let mut refused = Vec::new();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let cancelled = server().psql(name(&address), cancels);
-            is_over.store(true, Ordering::Release);
-            cancelled.expect("cancelled");
-        });
-        for number in 0.. {
-            if is_over.load(Ordering::Acquire) {
-                break;
-            }
-            let key = format!("k{number}");
-            if owner.secret(&key, b"value").is_err() {
-                refused.push(key);
-            }
-        }
-    });
-    assert!(refused.len() > 10, "{}", refused.len());
-    let there = server().psql(name(&address), "SELECT name FROM scorpiox_code.secret").expect("names");
-    let kept: Vec<_> = refused.iter().filter(|key| there.lines().any(|line| line == key.as_str())).collect();
-    assert!(kept.is_empty(), "refused, and there: {kept:?} of {}", refused.len());
-    assert_eq!(owner.secret("after", b"value"), Ok(b"value".to_vec()));
 }

@@ -184,6 +184,11 @@ impl Session {
         busy().reply(&work.request.id)
     }
 
+    /// Forgets a request that nobody runs any more.
+    pub fn forget(&self, ticket: &Ticket) {
+        self.inflight.finish(ticket);
+    }
+
     /// The answer to a request of a message that finds no place to run, where it expects one.
     pub(super) fn refuse_busy_message(&self, message: Message<'_>) -> Option<Vec<u8>> {
         let Message::Request { id, method, params } = message else { return None };

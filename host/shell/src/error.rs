@@ -61,7 +61,7 @@ pub enum ShellError {
     #[error("the workspace {} no longer exists; create it again, or start the server in another folder", .0.display())]
     NoWorkspace(std::path::PathBuf),
     /// The workspace cannot be looked through.
-    #[error(transparent)]
+    #[error("the command was not run: {0}")]
     Survey(#[from] SurveyError),
     /// Not all is known that the person's git obeys in each repository.
     #[error(

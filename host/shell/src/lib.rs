@@ -68,6 +68,8 @@ use survey::Survey;
 const TRIES: u32 = 20;
 /// Most sets of folders whose look is remembered.
 const MAX_SURVEYS: usize = 16;
+/// Time after which no more repositories of a command are judged, but named: meanwhile no command moves anything.
+const JUDGE_TIME: Duration = Duration::from_secs(1);
 /// Most folders that are named as not seen.
 const MAX_NOTES: usize = 5;
 /// Longest command, in bytes: what the kernel takes as one argument.
@@ -132,9 +134,10 @@ impl Started {
             let leads = Leads::of(&User::of_process(self.home.as_deref()));
             // Commands move nothing while it is looked at. What they put in its place before is something else.
             let unmoved = starts::begin(&self.own_home);
+            let begun = Instant::now();
             outcome.names.repositories.retain(|Repository { path, identity }| {
                 let is_there = unmoved.is_ok() && identity_of(path.as_path()) == Some(*identity);
-                !is_there || starts_programs(path.as_path(), &leads)
+                !is_there || begun.elapsed() > JUDGE_TIME || starts_programs(path.as_path(), &leads)
             });
         }
         outcome
@@ -325,10 +328,8 @@ impl Shell {
         };
         let site = self.site();
         // Before it can run: a server that is killed leaves word of it.
-        let active = cell.changes_things().then(|| {
-            let command = request.described();
-            self.active.add(&site.own_home, &site.workspace, command)
-        });
+        let add = || self.active.add(&site.own_home, &site.workspace, request.described());
+        let active = cell.changes_things().then(add);
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
         running.wait_until_started()?;
         let listener = running.take_listener();
@@ -339,10 +340,9 @@ impl Shell {
             As::Client { .. } => notes(&cell.news(unseen), &reopened),
             As::Component { .. } => Vec::new(),
         };
-        let home = self.site().home.clone();
+        let (home, own_home) = (site.home.clone(), site.own_home.clone());
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
         let untold = Arc::clone(&self.untold);
-        let own_home = self.site().own_home.clone();
         let network_rule = profile.network.source.to_string();
         let name = profile.name.clone();
         Ok(Started {

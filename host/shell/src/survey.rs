@@ -19,8 +19,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Mutex, MutexGuard};
-use scorpiox_paths::Identity;
+use parking_lot::Mutex;
+use scorpiox_paths::{Identity, shortage};
 use scorpiox_policy::{DeniedBelow, DenySet};
 
 use super::area::Area;
@@ -108,11 +108,11 @@ pub(super) struct Unseen {
 /// Why trees cannot be looked through at all. Commands do not run then.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
-    /// The root of a tree cannot be read.
+    /// The root of a tree cannot be read, or the system has too little of something to read a folder.
     #[error(
-        "the folder {} cannot be searched for protected files: {error}; make it readable again with \
-         `chmod u+rwx`",
-        .path.display()
+        "the folder {} cannot be searched for protected files: {error}; {}",
+        .path.display(),
+        shortage(.error).unwrap_or("make it readable again with `chmod u+rwx`")
     )]
     Unreadable {
         /// The folder.
@@ -183,7 +183,7 @@ impl Survey {
 
     /// Looks through all of it.
     pub(crate) fn look(&self) -> Result<Look, SurveyError> {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         let reopened = memory.modes.restore();
         let below = self.denied_below.get_or_init(|| self.deny.below());
         let mut walks = 0;
@@ -250,10 +250,6 @@ impl Survey {
     /// Keeps the rules of a look, for the next.
     pub(super) fn keep(&self, rules: Kept) {
         *self.kept.lock() = Arc::new(rules);
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock()
     }
 }
 

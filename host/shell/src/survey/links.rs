@@ -26,7 +26,7 @@ pub(crate) struct OtherNames {
 impl Survey {
     /// Links in a folder, at any depth, by what the last look found; none in what is not a folder.
     pub(crate) fn links_below(&self, path: &Path) -> Vec<PathBuf> {
-        let memory = self.memory();
+        let memory = self.memory.lock();
         let (mut links, mut open) = (Vec::new(), vec![path]);
         while let Some(folder) = open.pop().map(|path| memory.folders.get(path)) {
             let Some(folder) = folder else { continue };
@@ -42,7 +42,7 @@ impl Survey {
     /// The first `hidden` paths are hidden, all others only frozen: a file of a hidden path is found in frozen
     /// folders too, where it could be read.
     pub(crate) fn other_names(&self, paths: &[&Path], hidden: usize) -> OtherNames {
-        let memory = self.memory();
+        let memory = self.memory.lock();
         let wanted = Wanted::of(paths, &memory);
         if wanted.files.is_empty() {
             return OtherNames::default();

@@ -4,6 +4,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::shortage;
 use scorpiox_policy::{DenySet, PACKAGES};
 
 use super::folder::{Folder, Manner};
@@ -133,7 +134,9 @@ impl<'a> Walk<'a> {
             Err(error) if depth == 0 && error.kind() == io::ErrorKind::ResourceBusy => {
                 return Err(SurveyError::Restless(path));
             }
-            Err(error) if depth == 0 => return Err(SurveyError::Unreadable { path, error }),
+            Err(error) if depth == 0 || shortage(&error).is_some() => {
+                return Err(SurveyError::Unreadable { path, error });
+            }
             Err(error) => {
                 self.changed |= was_known;
                 match error.kind() {

@@ -41,7 +41,10 @@ fn a_new_repository_that_can_be_changed_by_another_name_is_told() {
 #[test]
 fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
     in_each_tier(|program, server| {
-        let task = background(server, "exec 8>> notes; touch ready; until [ -e go ]; do sleep 0.02; done; echo x >&8");
+        let task = background(
+            server,
+            "exec 8>> notes; touch ready; until [ -e go ]; do sleep 0.02; done; echo x >&8",
+        );
         wait_for(&program.workspace().join("ready"));
         let ran = bash(server, "git init -q p && cat p/.git/config > notes && mv notes p/.git/config");
         assert!(ran.text.contains("/p/.git: git starts"), "{}", ran.text);
@@ -55,8 +58,10 @@ fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
 fn what_repositories_share_is_told_by_the_command_that_changed_it() {
     in_each_tier(|program, server| {
         let evil = "rm -r common/refs common/config; printf '[diff]\\n\\texternal = x\\n' > common/config; mkdir common/refs";
-        let task =
-            background(server, &format!("touch ready; until [ -e go ]; do sleep 0.02; done; {evil}; echo over"));
+        let task = background(
+            server,
+            &format!("touch ready; until [ -e go ]; do sleep 0.02; done; {evil}; echo over"),
+        );
         wait_for(&program.workspace().join("ready"));
         let make = "git init -q --bare common && rm common/HEAD && mkdir new && echo 'ref: refs/heads/x' > new/HEAD && \
                     echo ../common > new/commondir";
@@ -73,7 +78,8 @@ fn what_repositories_share_is_told_by_the_command_that_changed_it() {
 fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
     for tier in TIERS {
         let program = in_tier(tier);
-        program.put("home/.gitconfig", "[core]\n\thooksPath = .githooks\n[diff]\n\texternal = tools/differ\n");
+        program
+            .put("home/.gitconfig", "[core]\n\thooksPath = .githooks\n[diff]\n\texternal = tools/differ\n");
         program.put("workspace/old/file", "");
         let mut server = start(&program);
         let put = "for folder in made persons cloned old; do mkdir -p $folder/.githooks $folder/tools
@@ -109,7 +115,11 @@ fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
         // Of what is new the result says so.
         let ran = bash(&mut server, "mkdir -p new/.githooks new/tools && echo x > new/tools/differ");
         let is_told = |name: &str| ran.text.contains(&format!("/new/{name}"));
-        assert!(ran.text.contains("new: ") && is_told(".githooks") && is_told("tools/differ"), "{}", ran.text);
+        assert!(
+            ran.text.contains("new: ") && is_told(".githooks") && is_told("tools/differ"),
+            "{}",
+            ran.text
+        );
     }
 }
 
@@ -132,7 +142,9 @@ fn protected_names_in_new_folders_of_others_are_not_the_commands_to_change() {
             echo own > own/.mcp.json; mkdir own/.vscode; echo own > own/.vscode/tasks.json; echo more >> own/.mcp.json";
         let task = background(
             server,
-            &format!("mkdir own; touch ready; until [ -e go ]; do sleep 0.02; done; {put}; echo over; sleep 300"),
+            &format!(
+                "mkdir own; touch ready; until [ -e go ]; do sleep 0.02; done; {put}; echo over; sleep 300"
+            ),
         );
         wait_for(&program.workspace().join("ready"));
         program.put("workspace/theirs/.vscode/settings.json", "{}");
@@ -140,7 +152,10 @@ fn protected_names_in_new_folders_of_others_are_not_the_commands_to_change() {
         program.put("workspace/go", "");
         read_until(server, task, "over");
         let read = |path: &str| fs::read_to_string(program.workspace().join(path)).unwrap_or_default();
-        assert_eq!((read("theirs/.mcp.json"), read("theirs/.vscode/tasks.json")), ("theirs".into(), "".into()));
+        assert_eq!(
+            (read("theirs/.mcp.json"), read("theirs/.vscode/tasks.json")),
+            ("theirs".into(), "".into())
+        );
         assert_eq!(
             (read("own/.mcp.json"), read("own/.vscode/tasks.json")),
             ("own\nmore\n".into(), "own\n".into())
