@@ -61,8 +61,8 @@ pub use moves::Moves;
 pub use remove::remove_folder;
 pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{
-    Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeLink, Limits, Names, Network,
-    Outcome, RawPath, Repository, Status, Tier,
+    Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeFile, HomeLink, Limits, Names,
+    Network, Outcome, RawPath, Repository, Status, Tier,
 };
 
 /// Where the host's proxy listens in a cell's own network.

@@ -142,6 +142,8 @@ pub struct CellSpec {
     pub home: RawPath,
     /// Links in that folder: names that people know from their own one.
     pub home_links: Vec<HomeLink>,
+    /// Files that a home folder in memory has at first, which commands can change there. No name among the links is taken.
+    pub home_files: Vec<HomeFile>,
     /// A folder for temporary files, for tiers that cannot make one of their own at `/tmp`.
     pub scratch: RawPath,
     /// Size of `/tmp`, in bytes.
@@ -166,6 +168,15 @@ pub struct HomeLink {
     pub inside: RawPath,
     /// Where it leads.
     pub target: RawPath,
+}
+
+/// A file in the home folder of commands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HomeFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its bytes.
+    pub content: Vec<u8>,
 }
 
 /// What is different about a path in the workspace while a command runs.

@@ -137,11 +137,13 @@ mod tests {
     use scorpiox_bed::Bed;
 
     use super::*;
+    use crate::STARTS;
     use crate::starts_programs;
 
     /// `core.hooksPath = .githooks` and the like, which lead into each repository.
     #[test]
     fn relative_paths_of_the_users_own_configuration_lead_into_a_repository() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["home", "new/.git", "bare/objects", "bare/refs"]);
         let user = User::new(Some(&bed.at("home")), |_| None);
         let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&user));
@@ -167,6 +169,7 @@ mod tests {
 
     #[test]
     fn names_are_those_that_lead_into_each_work_tree() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["home"]);
         let user = User::new(Some(&bed.at("home")), |_| None);
         let names = |config: &str| {
@@ -217,6 +220,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_on_the_way_leads_into_a_repository_whatever_is_there() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["home", "a/.git", "b/.git", "c/.git", "empty", "c/tools"]);
         bed.put("home/.gitconfig", "[core]\nhooksPath = tools/hooks");
         let leads = Leads::of(&User::new(Some(&bed.at("home")), |_| None));

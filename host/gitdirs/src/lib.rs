@@ -17,6 +17,7 @@
 
 mod config;
 mod harmless;
+mod identity;
 mod leads;
 mod names;
 mod obeyed;
@@ -28,6 +29,7 @@ mod starts;
 mod user;
 mod words;
 
+pub use identity::{VARIABLES as IDENTITY_VARIABLES, identity};
 pub use leads::Leads;
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
@@ -44,3 +46,8 @@ pub fn keys(configuration: &[u8]) -> (Vec<Vec<u8>>, bool) {
 
 /// What in a folder of git's decides about programs: hooks, and what names them.
 pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+
+/// Held to write while a test starts a program: until that program runs, it keeps files open that other tests write, and
+/// a file that is open to be written is never harmless.
+#[cfg(test)]
+static STARTS: std::sync::RwLock<()> = std::sync::RwLock::new(());

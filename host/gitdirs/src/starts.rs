@@ -73,10 +73,12 @@ mod tests {
     use scorpiox_bed::Bed;
 
     use super::*;
+    use crate::STARTS;
     use crate::User;
 
     #[test]
     fn what_git_makes_starts_nothing_and_hooks_and_commands_do() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["a/.git/hooks", "a/sub"]);
         let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
         let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n\
@@ -99,6 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_to_start_nothing_starts_something() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["a/.git", "b/.git", "b/else"]);
         for config in [
             "# a\\\n[core]\nfsmonitor = x",
@@ -123,6 +126,7 @@ mod tests {
 
     #[test]
     fn files_that_lead_git_are_read_to_where_git_reads_them() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["a", "b", "c/.git"]);
         for folder in ["a/ evil", "b/evil", "d"] {
             bed.put(format!("{folder}/config"), "[core]\nfsmonitor = x\n");
@@ -144,6 +148,7 @@ mod tests {
     /// Later git may find another folder there: a checkout brings it, or the path means something else to git.
     #[test]
     fn pointers_to_what_can_become_something_else_start_something() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&[
             "w/.git/objects",
             "w/.git/worktrees/t",
@@ -179,6 +184,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_has_another_name_or_lies_behind_a_link_may_start_something() {
+        let _none_starts = STARTS.read().unwrap();
         let names = [
             "HEAD",
             "config",
@@ -219,6 +225,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_pointer_with_another_name_or_behind_a_link_may_lead_elsewhere() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["a/.git/objects", "b", "c", "way"]);
         let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
         bed.put("b/.git", "gitdir: ../a/.git\n");
@@ -234,6 +241,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_that_somebody_can_write_to_may_start_something() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["a/.git/objects"]);
         let starts = || starts_programs(&bed.at("a/.git"), &Leads::of(&User::default()));
         bed.put("notes", "[core]\n");
@@ -250,6 +258,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_leads_nowhere_yet_may_lead_somewhere() {
+        let _none_starts = STARTS.read().unwrap();
         let bed = Bed::with(&["a/.git", "b/.git", "c", "d/.git/remotes", "e/.git/config"]);
         bed.link("../../none", "a/.git/config");
         bed.link("../../none", "b/.git/hooks");

@@ -42,6 +42,8 @@ pub struct User {
     home: Option<PathBuf>,
     /// Configurations that hold in every repository. A relative one lies in the folder in which git is started.
     pub(crate) configs: Vec<PathBuf>,
+    /// Those of them that are the person's own and no system's, in git's order.
+    global: Vec<PathBuf>,
     /// Configuration of their environment, as if it stood in a file.
     pub(crate) given: Vec<Entry>,
     /// Folders of git's, relative to that in which git is started, or absolute.
@@ -60,6 +62,10 @@ impl User {
         Self::new(home, |name| std::env::var_os(name))
     }
 
+    pub(crate) fn global(&self) -> &[PathBuf] {
+        &self.global
+    }
+
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
@@ -69,14 +75,17 @@ impl User {
         let path = |name: &str| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         let mut configs = vec![PathBuf::from("/etc/gitconfig")];
         configs.extend(PREFIXES.iter().map(|prefix| Path::new(prefix).join("etc/gitconfig")));
-        if let Some(home) = home {
+        let own = |home: &Path| {
             let folder = path("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-            configs.extend([home.join(".gitconfig"), folder.join("git/config")]);
-        }
+            [folder.join("git/config"), home.join(".gitconfig")]
+        };
+        let own: Vec<_> = home.into_iter().flat_map(own).collect();
+        configs.extend(own.iter().cloned());
         configs.extend(["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(path));
         let mut user = Self {
             home: home.map(Path::to_owned),
             configs,
+            global: path("GIT_CONFIG_GLOBAL").map_or(own, |only| vec![only]),
             given: Vec::new(),
             repositories: REPOSITORIES.into_iter().filter_map(path).collect(),
             path: variable("PATH"),

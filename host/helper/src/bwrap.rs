@@ -3,7 +3,8 @@
 //! say it, and is made anew for each command.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,7 +20,6 @@ use scorpiox_cell::{ETC, packet};
 use scorpiox_kernel::sys::{self, Side};
 use serde::{Deserialize, Serialize};
 
-use crate::confine::DEVICES;
 use crate::covers::Expected;
 use crate::root::{KERNEL_FACTS, KEYS, SYSTEM, group_text, hosts_text, passwd_text};
 
@@ -191,26 +191,24 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
             all.data("0000", "", &path)?;
         }
     }
-    all.words(&["--dir", "/dev", "--dir", "/run"])?;
+    // Among others with pseudo-terminals of its own. The terminal of who started the server is not among them.
+    all.words(&["--dev", "/dev", "--dir", "/run"])?;
+    all.bind("--dev-bind", Path::new("/dev/null"), Path::new("/dev/tty"))?;
     if !cell.shows_below(Path::new("/var/tmp")) {
         all.words(&["--symlink", "/tmp", "/var/tmp"])?;
     }
-    for name in DEVICES {
-        let path = Path::new("/dev").join(name);
-        all.bind("--dev-bind", &path, &path)?;
-    }
-    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
-    {
-        all.bind("--symlink", Path::new(target), &Path::new("/dev").join(name))?;
-    }
     let size = cell.tmp_bytes.to_string();
     all.words(&["--perms", "1777", "--size", &size, "--tmpfs", "/dev/shm"])?;
+    all.words(&["--remount-ro", "/dev"])?;
     // What commands leave in /tmp is there for the next one, as long as the server runs.
     all.bind("--bind", cell.scratch.as_path(), Path::new("/tmp"))?;
     all.words(&["--perms", "0700", "--size", &size, "--tmpfs"])?;
     all.path(cell.home.as_path())?;
     for link in &cell.home_links {
         all.bind("--symlink", link.target.as_path(), &cell.home.as_path().join(link.inside.as_path()))?;
+    }
+    for file in &cell.home_files {
+        all.copy(&file.content, &cell.home.as_path().join(&file.name))?;
     }
     Ok(())
 }
@@ -257,10 +255,17 @@ impl Arguments {
 
     /// A file with this content, which nobody can change.
     fn data(&mut self, mode: &str, content: &str, to: &Path) -> io::Result<()> {
-        let file = rustix::fs::memfd_create("data", MemfdFlags::empty())?;
-        rustix::io::write(file.as_fd(), content.as_bytes())?;
-        rustix::fs::seek(file.as_fd(), rustix::fs::SeekFrom::Start(0))?;
-        self.content(mode, file, to)
+        self.content(mode, in_memory(content.as_bytes())?, to)
+    }
+
+    /// A file with this content, which is the commands' own.
+    fn copy(&mut self, content: &[u8], to: &Path) -> io::Result<()> {
+        let file = in_memory(content)?;
+        let number = file.as_raw_fd().to_string();
+        self.words(&["--perms", "0644", "--file", &number])?;
+        self.path(to)?;
+        self.fds.push(file);
+        Ok(())
     }
 
     /// The same, with what a file has that is not closed when bubblewrap starts: it reads it.
@@ -283,4 +288,12 @@ impl Arguments {
         let list: Vec<&CStr> = self.list.iter().map(CString::as_c_str).collect();
         sys::exec(BWRAP, &list, &[])
     }
+}
+
+/// A file in memory, to be read from its beginning.
+fn in_memory(content: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = File::from(rustix::fs::memfd_create("data", MemfdFlags::empty())?);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file.into())
 }

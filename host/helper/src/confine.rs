@@ -15,6 +15,8 @@ use crate::landlock::{Grant, Rules};
 
 /// Files below `/dev` that every command may use.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// Pseudo-terminals, of a cell that has its own.
+pub(super) const TERMINALS: &str = "/dev/pts";
 /// What programs ask of `/proc` about the machine, where there is no `/proc` of their own.
 const MACHINE_FACTS: [&str; 8] = [
     "/proc/cpuinfo",
@@ -57,9 +59,12 @@ pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, limits.file_size)?;
     lower(Resource::Nofile, limits.open_files)?;
-    // What a process has written to, rather than what it has reserved: Node.js and others
-    // reserve far more than they use.
-    lower(Resource::Data, limits.memory)
+    // What a process may write to, rather than what it has reserved: Node.js and others reserve far more than they use.
+    // A process may lift it, as the supervisor does for reservations that can be written to: the watch holds.
+    let now = rustix::process::getrlimit(Resource::Data);
+    let current = now.maximum.map_or(limits.memory, |most| most.min(limits.memory));
+    rustix::process::setrlimit(Resource::Data, Rlimit { current: Some(current), maximum: now.maximum })
+        .map_err(|error| Fault::new(format!("setting the limit Data to {current}"), error))
 }
 
 /// Half of the signals that may wait, which timers count among, stay for the user's own programs: they
@@ -134,7 +139,7 @@ pub(super) fn rules(cell: &CellSpec, order: &CommandSpec, version: u32) -> Resul
         rules = rules.grant_system(&Path::new("/dev").join(device), Grant::Write)?;
     }
     let guarded = Guarded::of(cell, order);
-    for path in [Path::new("/dev/shm"), Path::new("/tmp"), cell.home.as_path()] {
+    for path in [TERMINALS, "/dev/shm", "/tmp"].map(Path::new).into_iter().chain([cell.home.as_path()]) {
         rules = rules.grant_system(path, guarded.grant(path, Grant::Write))?;
     }
     for exposed in cell.exposed.iter().filter(|exposed| exposed.write) {

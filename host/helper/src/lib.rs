@@ -26,6 +26,7 @@ mod landlock;
 mod many_in_one;
 mod namespaces;
 mod questions;
+mod reserved;
 mod root;
 mod seccomp;
 mod supervise;

@@ -12,6 +12,7 @@ use scorpiox_guard::{Decision, Guard, Pipe, asks_about_modes, change_mode};
 use scorpiox_kernel::sys::{self, Answer, Ask, Question};
 
 use crate::bound::{self, Bounds};
+use crate::reserved;
 use crate::tree::Tree;
 
 /// Most questions that are answered before the supervisor looks at something else.
@@ -49,6 +50,7 @@ pub(super) struct Questions {
 /// What is asked about.
 pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
     let mut asks = bound::asks(bounds);
+    asks.push(reserved::ASK);
     match guard {
         Some(guard) => asks.extend(guard.asks()),
         None => asks.extend(asks_about_modes()),
@@ -85,8 +87,9 @@ impl Questions {
     fn answer_one(&mut self, tree: Tree) {
         // Who asked may be gone meanwhile.
         let Ok(question) = sys::question(self.listener.as_fd()) else { return };
-        let by_bounds = self.bounds.decide(question.call, tree).map(Decision::Now);
-        let decision = by_bounds.or_else(|| self.guarded(&question));
+        let counted = || self.bounds.decide(question.call, tree);
+        let by_number = reserved::decide(&question).or_else(counted).map(Decision::Now);
+        let decision = by_number.or_else(|| self.guarded(&question));
         let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
             Decision::Now(answer) => answer,
             Decision::Later(_) if self.is_full() => Answer::Fail(libc::EMFILE),

@@ -28,6 +28,8 @@ pub(super) const HIDDEN_FILE: &str = "/.hidden/file";
 pub(super) const HIDDEN_FOLDER: &str = "/.hidden/folder";
 /// The system's folders, which are links into `/usr` on most machines.
 pub(super) const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Most pseudo-terminals of a cell: the kernel has some thousands for all.
+const MOST_TERMINALS: &str = "64";
 /// Longest file of `/etc` that is copied rather than mounted.
 const MAX_COPIED_BYTES: u64 = 64 * 1024;
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
@@ -134,6 +136,18 @@ fn memory(bytes: u64, mode: &str) -> rustix::io::Result<OwnedFd> {
     fsmount(&memory, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
+/// Pseudo-terminals that only this root has: no other one is among them.
+fn terminals(path: &str) -> rustix::io::Result<()> {
+    let terminals = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in [("mode", "0600"), ("ptmxmode", "0666"), ("max", MOST_TERMINALS)] {
+        fsconfig_set_string(&terminals, name, value)?;
+    }
+    fsconfig_create(&terminals)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let mount = fsmount(&terminals, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    move_mount(mount.as_fd(), "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
 /// Takes hold of everything that is put into the root, before the host's tree gets out of
 /// reach.
 fn take(cell: &CellSpec) -> Result<Vec<Detached>, Fault> {
@@ -234,7 +248,7 @@ fn attach(mount: &Detached) -> std::io::Result<()> {
 
 /// The folders, links and files that the root itself has.
 fn furnish(cell: &CellSpec) -> std::io::Result<()> {
-    for folder in ["dev/shm", "etc", "proc", "run", "tmp", "usr", "var", ".hidden/folder"] {
+    for folder in ["dev/pts", "dev/shm", "etc", "proc", "run", "tmp", "usr", "var", ".hidden/folder"] {
         fs::create_dir_all(folder)?;
     }
     for (link, target) in [("/var/tmp", "/tmp"), ("/var/run", "/run")] {
@@ -248,9 +262,11 @@ fn furnish(cell: &CellSpec) -> std::io::Result<()> {
         }
     }
     let links = [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")];
-    for (name, target) in links {
+    for (name, target) in links.into_iter().chain([("ptmx", "pts/ptmx")]) {
         symlink(target, Path::new("dev").join(name))?;
     }
+    // Where the kernel has none programs say so.
+    let _ = terminals("dev/pts");
     for name in ETC {
         let (path, inside) = (Path::new("/etc").join(name), Path::new("etc").join(name));
         let Ok(found) = path.symlink_metadata() else { continue };
@@ -313,7 +329,14 @@ fn folders_in_memory(cell: &CellSpec) -> Result<(), Fault> {
         make().map_err(|error| Fault::new(format!("making {} in memory", path.display()), error))?;
     }
     let home = cell.home.as_path();
-    link_home(home.strip_prefix("/").unwrap_or(home), cell)
+    let home = home.strip_prefix("/").unwrap_or(home);
+    link_home(home, cell)?;
+    for file in &cell.home_files {
+        let at = home.join(&file.name);
+        fs::write(&at, &file.content)
+            .map_err(|error| Fault::new(format!("writing {}", at.display()), error))?;
+    }
+    Ok(())
 }
 
 /// The links of commands' home folder, in the folder that is to be it.

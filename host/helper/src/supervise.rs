@@ -24,6 +24,8 @@ const DRAIN_TIME: Duration = Duration::from_millis(200);
 const GRACE_TIME: Duration = Duration::from_secs(2);
 /// How often memory and processes are looked at.
 const WATCH_TIME: Duration = Duration::from_millis(100);
+/// The same where half of the memory is used.
+const SHORT_WATCH_TIME: Duration = Duration::from_millis(20);
 /// Most processes of which it is remembered what they worked.
 const MAX_WATCHED: usize = 65_536;
 /// How long killed processes may take to be gone.
@@ -100,8 +102,7 @@ impl<'a> Supervisor<'a> {
             }
             let now = Instant::now();
             if now >= watch_at {
-                self.watch();
-                watch_at = now + WATCH_TIME;
+                watch_at = now + self.watch();
             }
             if let Some(killed) = self.advance(now) {
                 break killed;
@@ -202,10 +203,12 @@ impl<'a> Supervisor<'a> {
         sys::children_time().max(seen)
     }
 
-    fn watch(&mut self) {
+    /// Ends a command that uses too much. The time until it is to be looked at again.
+    fn watch(&mut self) -> Duration {
         if !matches!(self.phase, Phase::Running { .. }) {
-            return;
+            return WATCH_TIME;
         }
+        let begun = Instant::now();
         let used = self.tree.usage();
         if self.worked.len() < MAX_WATCHED {
             self.worked.extend(used.worked);
@@ -217,6 +220,11 @@ impl<'a> Supervisor<'a> {
         } else if used.processes > limits.processes {
             self.end(Ended::Processes, Stop::Now);
         }
+        // A tenth of the time at most goes into looking.
+        if used.memory > limits.memory / 2 {
+            return (begun.elapsed() * 10).clamp(SHORT_WATCH_TIME, WATCH_TIME);
+        }
+        WATCH_TIME
     }
 
     /// Waits for a child, the host, or the time.

@@ -13,6 +13,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use scorpiox_http_request::admission::Refusal;
 use scorpiox_mcp::RpcError;
+use scorpiox_mcp::error::BUSY;
 use scorpiox_rpc::{Id, code, reply};
 
 use crate::events::Events;
@@ -134,4 +135,11 @@ pub(crate) fn status_of(error: &io::Error) -> StatusCode {
         io::ErrorKind::ResourceBusy => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
+}
+
+/// The status and the error for work that failed; `aim` is the beginning of a sentence that ends with the cause.
+pub(crate) fn failed(aim: &str, error: &io::Error) -> (StatusCode, RpcError) {
+    let (status, why) = (status_of(error), format!("{aim}: {error}"));
+    let is_busy = status == StatusCode::SERVICE_UNAVAILABLE;
+    (status, if is_busy { RpcError::new(BUSY, why) } else { RpcError::internal(why) })
 }

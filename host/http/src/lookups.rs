@@ -151,12 +151,7 @@ pub(crate) async fn client_of(
             };
             match endpoint.blocking.run(WaitsFor::Disk, &who, begin).await {
                 Ok(held) => held.ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, too_many_sessions())),
-                Err(error) => {
-                    let status = answer::status_of(&error);
-                    let why = format!("the session cannot be begun anew: {error}");
-                    let is_busy = status == StatusCode::SERVICE_UNAVAILABLE;
-                    Err((status, if is_busy { RpcError::new(BUSY, why) } else { RpcError::internal(why) }))
-                }
+                Err(error) => Err(answer::failed("the session cannot be begun anew", &error)),
             }
         }
         None => {

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
+use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, Revision, RpcError};
 use scorpiox_rpc::frame::MAX_LINE_BYTES;
 use scorpiox_rpc::{self as rpc, Message, reply};
@@ -127,9 +128,9 @@ async fn modern_answer(
         return answer::error(status, claims.id(), &error);
     }
     let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
-    if let Err(error) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
+    if let Err((status, error)) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
         record_refused(endpoint, caller, [claims]).await;
-        return answer::error(StatusCode::BAD_REQUEST, Some(id), &error);
+        return answer::error(status, Some(id), &error);
     }
     // Dropped with this future, or with the answer's body.
     let once = Once(Client::new(caller, &endpoint.options.secret));
@@ -197,7 +198,7 @@ async fn check_arguments(
     headers: &HeaderMap,
     claims: &Claims,
     body: &[u8],
-) -> Result<(), RpcError> {
+) -> Result<(), (StatusCode, RpcError)> {
     let name = claims.subject.clone().filter(|_| claims.method == CALL);
     // Those that came with the program want none.
     let Some(name) = name.filter(|name| caller.served.workspace.registry().get(name).is_none()) else {
@@ -207,8 +208,7 @@ async fn check_arguments(
     // Plugins are read from disk.
     let look = move |_: &_| workspace.tool(&name);
     let looked = endpoint.blocking.run(WaitsFor::Disk, &caller.principal.key(), look).await;
-    let looked =
-        looked.map_err(|error| RpcError::internal(format!("the tool cannot be looked up: {error}")))?;
+    let looked = looked.map_err(|error| answer::failed("the tool cannot be looked up", &error))?;
     let Some(tool) = looked else { return Ok(()) };
     let Kind::Plugin { definition, .. } = &tool.kind else { return Ok(()) };
     let schema = definition.input_schema.get();
@@ -217,9 +217,10 @@ async fn check_arguments(
     }
     let (Ok(schema), Ok(message)) = (serde_json::from_str(schema), serde_json::from_slice::<Value>(body))
     else {
-        return Err(RpcError::invalid_params("arguments cannot be read"));
+        return Err((StatusCode::BAD_REQUEST, RpcError::invalid_params("arguments cannot be read")));
     };
-    params::check(headers, &schema, &message["params"]["arguments"])
+    let checked = params::check(headers, &schema, &message["params"]["arguments"]);
+    checked.map_err(|error| (StatusCode::BAD_REQUEST, error))
 }
 
 /// A client that is there for one request: it is gone when this is.
@@ -315,9 +316,11 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
         let error = RpcError::internal("the handshake took too long");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
     };
-    let is_error = claims.id().is_some_and(|id| reply::error_code(&line, id).is_some());
-    if is_error {
-        return answer::json(StatusCode::BAD_REQUEST, line.into());
+    let error = claims.id().and_then(|id| reply::error_code(&line, id));
+    if let Some(code) = error {
+        let is_busy = code == BUSY;
+        let status = if is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_REQUEST };
+        return answer::json(status, line.into());
     }
     let Some(id) = session_id(endpoint, caller, &client, &bytes).and_then(|id| id.parse().ok()) else {
         return answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &too_many_sessions());

@@ -24,6 +24,9 @@ use scorpiox_http_bounds::{Entry, Held, Place, Turn, WaitsFor};
 /// the calls that they are for.
 const QUICK: [&str; 5] = ["initialize", "ping", "logging/setLevel", "server/discover", LISTEN];
 
+/// Said of a message that finds no thread.
+const FULL: &str = "too much of its principal waits for the disk already";
+
 /// A body that was read, and the room that it takes.
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
@@ -123,15 +126,12 @@ impl Task {
 
     /// Ends it where no thread is free for it.
     fn refuse(self) {
-        let error = RpcError::new(BUSY, "too much of yours waits for the disk already; repeat it later");
+        // A line of the audit would have to wait for the disk, too.
+        tracing::warn!("a message was dropped or refused, without a line in the audit: {FULL}");
+        let error = RpcError::new(BUSY, format!("{FULL}; repeat it later"));
         let answer = match Incoming::parse(&self.body.bytes) {
             Ok(Incoming::Single(Message::Request { id, .. })) => Some(error.reply(&id)),
-            Ok(Incoming::Single(_)) => {
-                tracing::warn!(
-                    "a cancel or an answer was dropped: too much of its principal waits for the disk"
-                );
-                None
-            }
+            Ok(Incoming::Single(_)) => None,
             Ok(Incoming::Batch(_)) | Err(_) => Some(error.reply_to_unknown()),
         };
         self.end(answer);

@@ -65,7 +65,7 @@ const OWNERS: usize = 3;
 /// Requests of `ioctl`, from the kernel's `asm-generic/ioctls.h`, `sockios.h`, `fs.h` and `random.h`. C libraries
 /// disagree about the type of such numbers, and name only some.
 ///
-/// Left out beside those above: `TIOCSTI` and `TIOCLINUX` (input for a terminal), `TIOCSCTTY`, `FS_IOC_FSSETXATTR`,
+/// Left out beside those above: `TIOCSTI` and `TIOCLINUX` (input for a terminal), `FS_IOC_FSSETXATTR`,
 /// `FS_IOC_SETVERSION` (attributes of what is open for reading), `FIDEDUPERANGE` (extents of what is open for reading),
 /// `FIOSETOWN` and `SIOCSPGRP` (who is signalled), all that changes a network.
 const IOCTL: &[u32] = &[
@@ -96,7 +96,12 @@ const IOCTL: &[u32] = &[
     0x5422,      // TIOCNOTTY
     0x5424,      // TIOCGETD
     0x5429,      // TIOCGSID
+    // Pseudo-terminals, which only a cell of its own devices has.
     0x8004_5430, // TIOCGPTN
+    0x4004_5431, // TIOCSPTLCK
+    0x5441,      // TIOCGPTPEER
+    0x540e,      // TIOCSCTTY
+    0x5420,      // TIOCPKT
     0x5452,      // FIOASYNC: nginx, with the owners of `fcntl`
     0x5460,      // FIOQSIZE
     // Sharing extents: the kernel asks for a descriptor that is open for writing, and `cp` for this.

@@ -301,6 +301,13 @@ pub enum Ask {
         /// The bits.
         bits: u32,
     },
+    /// When an argument is 2^32 or more.
+    IfLarge {
+        /// Its number.
+        call: c_long,
+        /// Which argument.
+        argument: u32,
+    },
     /// Never: it is said to have succeeded, and nothing is done, when two arguments have these
     /// values.
     Ignore {
@@ -315,7 +322,10 @@ impl Ask {
     /// The call's number.
     pub fn call(self) -> c_long {
         match self {
-            Self::Always(call) | Self::IfBits { call, .. } | Self::Ignore { call, .. } => call,
+            Self::Always(call)
+            | Self::IfBits { call, .. }
+            | Self::IfLarge { call, .. }
+            | Self::Ignore { call, .. } => call,
         }
     }
 
@@ -333,6 +343,13 @@ impl Ask {
                 jump(JUMP_IF_EQUAL, number(call)?, 4),
                 statement(LOAD_WORD, low_word(argument)),
                 jump(JUMP_IF_BITS, bits, 1),
+                statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
+                statement(LOAD_WORD, 0),
+            ]),
+            Self::IfLarge { call, argument } => program.extend([
+                jump(JUMP_IF_EQUAL, number(call)?, 4),
+                statement(LOAD_WORD, low_word(argument) + 4),
+                jump(JUMP_IF_BITS, u32::MAX, 1),
                 statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
                 statement(LOAD_WORD, 0),
             ]),

@@ -25,4 +25,4 @@ pub use operator::Operator;
 pub use places::existing;
 pub use secret::{MAX_PASSWORD_BYTES, one_password, read_secret, written_path};
 pub use site::Site;
-pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, Source};
+pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, Source, linked};

@@ -13,10 +13,9 @@ use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_executor::{Cancel, Reason, threads};
 use scorpiox_policy::Policy;
 use scorpiox_proxy::Refusal;
-use scorpiox_transcript::{Cursor, Piece, Ring};
+use scorpiox_transcript::{Cursor, Offline, Piece, Ring};
 
 use super::met::Met;
-use super::offline::Offline;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::{Shell, ShellError, Started};
 

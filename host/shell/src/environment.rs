@@ -5,6 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use scorpiox_cell::{Network, PROXY_PORT, Tier};
+use scorpiox_gitdirs::IDENTITY_VARIABLES;
 use scorpiox_operator::Site;
 use scorpiox_policy::Profile;
 
@@ -18,8 +19,8 @@ const SYSTEM_PATH: [&str; 6] =
 #[cfg(not(windows))]
 const MACOS_PATH: [&str; 2] = ["/opt/homebrew/bin", "/opt/local/bin"];
 
-/// What makes programs ask nobody and draw nothing.
-const FIXED: [(&str, &str); 16] = [
+/// Settings that make programs ask nobody, draw nothing, and try nothing that no command may.
+const FIXED: [(&str, &str); 17] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("PAGER", "cat"),
@@ -36,6 +37,8 @@ const FIXED: [(&str, &str); 16] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("npm_config_yes", "true"),
     ("npm_config_update_notifier", "false"),
+    // It looks for leaks by tracing its own process, which commands may not, and would fail at the end of each program.
+    ("LSAN_OPTIONS", "detect_leaks=0"),
 ];
 
 /// Settings of package managers where there is no network: they say so at once, and not after minutes of trying again.
@@ -84,6 +87,11 @@ pub(super) fn build(
     }
     if plan.spec.network == Network::Proxy {
         proxy(proxy_port.unwrap_or(PROXY_PORT), &mut set);
+    }
+    for name in IDENTITY_VARIABLES {
+        if let Ok(value) = env::var(name) {
+            set(name, value);
+        }
     }
     for name in &profile.env.pass {
         if let Ok(value) = env::var(&name.value) {

@@ -1,12 +1,14 @@
 //! From a profile of the policy to the cell that commands of it run in.
 
+use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_audit::BUILT_IN;
-use scorpiox_cell::{CellSpec, ETC, Exposed, HomeLink, Limits, Network, Tier};
+use scorpiox_cell::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Network, Tier};
+use scorpiox_gitdirs::{User, identity};
 use scorpiox_home::{instance, private};
 use scorpiox_operator::{Site, existing, is_own, worked_on};
 use scorpiox_paths::{Trail, Writable, resolve};
@@ -95,13 +97,22 @@ impl Plan {
             exposed.extend(area::exposed(&areas));
         }
         let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
+        let home_links = home_links(profile, places);
+        let mut home_files = home_files(site, &home_links);
+        if !in_memory {
+            for file in home_files.drain(..) {
+                fs::write(scratch.join(&file.name), &file.content)
+                    .map_err(ShellError::io("making the home folder of commands"))?;
+            }
+        }
         let spec = CellSpec {
             tier,
             workspace: site.workspace.as_path().into(),
             exposed,
             home: if in_memory { Path::new(HOME) } else { scratch.as_path() }.into(),
             scratch: scratch.into(),
-            home_links: home_links(profile, places),
+            home_links,
+            home_files,
             tmp_bytes: profile.limits.tmp,
             network,
             landlock_at_most: None,
@@ -140,6 +151,15 @@ fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
         _ => None,
     });
     named.collect()
+}
+
+/// The files that say to git who the person is. Where a rule opens the person's own, that does.
+fn home_files(site: &Site, links: &[HomeLink]) -> Vec<HomeFile> {
+    if links.iter().any(|link| link.inside.as_path().starts_with(".gitconfig")) {
+        return Vec::new();
+    }
+    let files = identity(&User::of_process(site.home.as_deref())).into_iter();
+    files.map(|(name, content)| HomeFile { name, content }).collect()
 }
 
 /// The system's programs are seen whole, or not at all: bash itself is one of them, so that where they are closed nothing

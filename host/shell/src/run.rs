@@ -9,11 +9,10 @@ use scorpiox_cell::{Happened, Outcome, Status, Tier};
 use scorpiox_executor::Cancel;
 use scorpiox_home::instance;
 use scorpiox_proxy::Refusal;
-use scorpiox_transcript::{Finished, SpillPlace, Transcript, human_duration, prune};
+use scorpiox_transcript::{Finished, Offline, SpillPlace, Transcript, human_duration, prune};
 
 use super::background::{Before, TaskPlace};
 use super::met::Met;
-use super::offline::Offline;
 use super::plan::outputs;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::{Listed, Shell, ShellError, Started};

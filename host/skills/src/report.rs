@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Inspection, Skill};
@@ -163,6 +164,10 @@ pub fn check(
             Err(why) => fails(&mut out, format!("{}: it cannot be invoked: {why}", skill.name)),
         }
         warnings += remarks(&mut out, skill, inspected.as_ref().ok());
+        let file = library.source(skill).map(|source| source.path.join(source.file));
+        if let Some((file, end)) = file.and_then(|file| Some((file.clone(), fs::read_link(file).ok()?))) {
+            say(&mut out, 2, &format!("{} is a link to {}", file.display(), end.display()));
+        }
         let checked = library.source(skill).map_or(Ok(()), |source| component(&source.path));
         if let Err(why) = checked {
             fails(&mut out, format!("{}: its component cannot run: {why}", skill.name));

@@ -174,6 +174,7 @@ impl Prompter {
             home: folder.as_path().into(),
             scratch: folder.join(format!("asks-{}", instance::name())).into(),
             home_links: Vec::new(),
+            home_files: Vec::new(),
             tmp_bytes: 0,
             network: Network::Host,
             landlock_at_most: None,

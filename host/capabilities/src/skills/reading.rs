@@ -2,7 +2,8 @@
 //!
 //! A skill of the workspace is reached through no link at all: whoever wrote the project may have
 //! made it, and commands may exchange it. A person may keep skills of their own behind links, as
-//! long as those lie where commands cannot write. Inside of a skill no link is followed.
+//! long as those lie where commands cannot write. Inside of a skill a link is followed to the same file of another copy
+//! of that skill, and to nothing else ([`linked`]).
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -11,11 +12,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::{Folder, Kind, Stamp, Unresolved, Writable, resolve};
+use scorpiox_paths::{Folder, Kind, Stamp, Unresolved, Writable, open_file, resolve};
 use scorpiox_policy::Places;
 
 use crate::rules;
-use scorpiox_operator::{Operator, OperatorError, SKILL_FILE, Scope, Source};
+use scorpiox_operator::{Operator, OperatorError, SKILL_FILE, Scope, Source, linked};
 
 /// Deepest folder inside a skill whose files are listed.
 const MAX_DEPTH: usize = 8;
@@ -67,7 +68,11 @@ pub struct Opened {
     place: PathBuf,
     /// The name of its SKILL.md.
     skill_file: &'static str,
+    scope: Scope,
 }
+
+/// Said of a link in a skill.
+const UNFOLLOWED: &str = "a link, and such are followed only from a skill of the person's own, to the same file of another folder with a SKILL.md";
 
 impl Reading {
     /// Under the policy of a shell, noted where the request's uses are.
@@ -80,7 +85,7 @@ impl Reading {
         let opened = self.place(source).and_then(|place| {
             let folder = Folder::open(&place).map_err(|_| SkillReadError::NotFound)?;
             self.check(&place, Path::new(""))?;
-            Ok(Opened { folder, place, skill_file: source.file })
+            Ok(Opened { folder, place, skill_file: source.file, scope: source.scope })
         });
         let root = source.path.parent().unwrap_or(&source.path);
         match &opened {
@@ -110,15 +115,32 @@ impl Reading {
         if source.scope == Scope::Workspace {
             return Ok(source.path.clone());
         }
-        let writable = || self.operator.writable().map_err(|error| format!("not read: {error}"));
-        let writable = self.writable.get_or_init(writable);
-        let writable = writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))?;
+        let writable = self.writable()?;
         resolve(&source.path, writable).map_err(|error| match error {
             Unresolved::Link(_) => SkillReadError::Denied(
                 "behind a symbolic link in a folder that commands can write".to_owned(),
             ),
             _ => SkillReadError::NotFound,
         })
+    }
+
+    /// Where commands can write.
+    fn writable(&self) -> Result<&Writable, SkillReadError> {
+        let writable = || self.operator.writable().map_err(|error| format!("not read: {error}"));
+        let writable = self.writable.get_or_init(writable);
+        writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))
+    }
+
+    /// Where a link in a skill leads, if it is followed and the policy leaves its end open.
+    fn linked(&self, skill: &Opened, inside: &Path) -> Result<PathBuf, SkillReadError> {
+        let unfollowed = || SkillReadError::Denied(UNFOLLOWED.to_owned());
+        if skill.scope == Scope::Workspace {
+            return Err(unfollowed());
+        }
+        let end = linked(&skill.place, inside, self.writable()?).ok_or_else(unfollowed)?;
+        let from = end.ancestors().nth(inside.components().count()).unwrap_or(&end);
+        self.check(from, inside)?;
+        Ok(end)
     }
 
     /// Whether the policy leaves something of a skill open.
@@ -156,7 +178,12 @@ impl Reading {
                 self.denied(&skill.place, why, &skill.place.join(inside));
             }
         })?;
-        skill.folder.file(inside).map_err(|_| SkillReadError::NotFound)
+        skill.folder.file(inside).or_else(|_| {
+            if !leads_on(&skill.place, inside) {
+                return Err(SkillReadError::NotFound);
+            }
+            open_file(&self.linked(skill, inside)?).map_err(|_| SkillReadError::NotFound)
+        })
     }
 
     /// The same, whole. Nothing is read of a file that is too large.
@@ -175,7 +202,7 @@ impl Reading {
     }
 
     /// The skill's files, SKILL.md left out, sorted, at most `limit`; and whether there
-    /// are more. Hidden files, links, and what is denied are left out.
+    /// are more. Hidden files, links that are not followed, and what is denied are left out.
     pub fn files(&self, skill: &Opened, limit: usize) -> (Vec<SkillFile>, bool) {
         let mut files = Vec::new();
         let mut visited = 0;
@@ -214,6 +241,16 @@ impl Reading {
                     self.collect(skill, &below, &path, depth + 1, visited, files);
                 }
                 Ok(Kind::File(size)) => files.push(SkillFile { path, size }),
+                Ok(Kind::Link) => {
+                    let Ok(end) = self.linked(skill, Path::new(&path)) else { continue };
+                    if let Ok(file) = open_file(&end).and_then(|file| file.metadata()) {
+                        files.push(SkillFile { path, size: file.len() });
+                    } else if depth < MAX_DEPTH
+                        && let Ok(below) = Folder::open(&end)
+                    {
+                        self.collect(skill, &below, &path, depth + 1, visited, files);
+                    }
+                }
                 _ => {}
             }
         }
@@ -225,6 +262,12 @@ impl Opened {
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
+}
+
+/// Reports whether a path in a folder passes through a link, or is one.
+fn leads_on(place: &Path, inside: &Path) -> bool {
+    let is_link = |path: PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    inside.ancestors().any(|part| part != Path::new("") && is_link(place.join(part)))
 }
 
 /// Whether a path is one that a listing can have.
@@ -289,17 +332,12 @@ mod tests {
         let skill = reading.open(&source).expect("opens");
         assert_eq!(reading.whole(&skill, "sub/a.txt", 100).expect("read"), b"inside");
         assert!(matches!(reading.whole(&skill, "sub/a.txt", 3), Err(SkillReadError::TooLarge(3))));
-        for outside in [
-            "../../../secret",
-            "link",
-            "near",
-            "sub",
-            "absent",
-            "/etc/passwd",
-            ".hidden",
-            "sub/../sub/a.txt",
-            "",
-        ] {
+        for link in ["link", "near"] {
+            let refused = reading.whole(&skill, link, 100).expect_err("it is a link");
+            assert!(refused.to_string().contains("a link, and such are followed only"), "{refused}");
+        }
+        for outside in ["../../../secret", "sub", "absent", "/etc/passwd", ".hidden", "sub/../sub/a.txt", ""]
+        {
             assert!(
                 matches!(reading.whole(&skill, outside, 100), Err(SkillReadError::NotFound)),
                 "{outside}"
@@ -308,6 +346,50 @@ mod tests {
         let (files, truncated) = reading.files(&skill, 10);
         assert_eq!(files, [SkillFile { path: "sub/a.txt".to_owned(), size: 6 }]);
         assert!(!truncated);
+    }
+
+    /// As programs make them that keep a person's files in one place: of each file, or of a folder.
+    #[test]
+    fn links_to_the_same_files_of_another_copy_are_followed_in_a_persons_skill() {
+        let bed = bed();
+        skill(&bed, "elsewhere/store/s");
+        for file in ["a.md", "sub/b.md", "more/c.md", "e.key", ".ssh/id"] {
+            bed.put(format!("elsewhere/store/s/{file}"), file);
+        }
+        bed.put("elsewhere/notes/a.md", "no skill");
+        skill(&bed, "ws/s");
+        bed.put("ws/s/d.md", "of a command");
+        bed.put("home/.scorpiox/policy.toml", "version = 1\n[files]\ndeny = [\"**/*.key\"]\n");
+        fs::create_dir_all(bed.at("home/.claude/skills/s/more")).expect("folder");
+        for (link, target) in [
+            ("SKILL.md", "elsewhere/store/s/SKILL.md"),
+            ("a.md", "elsewhere/store/s/a.md"),
+            ("sub", "elsewhere/store/s/sub"),
+            ("more/c.md", "elsewhere/store/s/more/c.md"),
+            ("e.key", "elsewhere/store/s/e.key"),
+            ("d.md", "ws/s/d.md"),
+            ("other.md", "elsewhere/store/s/a.md"),
+        ] {
+            bed.link(bed.at(target), format!("home/.claude/skills/s/{link}"));
+        }
+        let (reading, _) = reading(&bed);
+        let source = found(&bed).remove(0);
+        assert_eq!(reading.head(&source, 3).expect("read"), b"---");
+        assert!(reading.stamp(&source).is_some());
+        let skill = reading.open(&source).expect("opens");
+        let (files, _) = reading.files(&skill, 10);
+        let paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["a.md", "more/c.md", "sub/b.md"]);
+        for path in paths {
+            assert_eq!(reading.whole(&skill, path, 100).expect("read"), path.as_bytes());
+        }
+        for closed in ["d.md", "other.md", "e.key"] {
+            let refused = reading.whole(&skill, closed, 100);
+            assert!(matches!(refused, Err(SkillReadError::Denied(_))), "{closed}: {refused:?}");
+        }
+        fs::remove_file(bed.at("home/.claude/skills/s/a.md")).expect("removes");
+        bed.link(bed.at("elsewhere/notes/a.md"), "home/.claude/skills/s/a.md");
+        assert!(matches!(reading.whole(&skill, "a.md", 100), Err(SkillReadError::Denied(_))));
     }
 
     #[test]

@@ -25,6 +25,7 @@ fn cell(tier: Tier, network: Network, write: bool) -> CellSpec {
         ],
         home: raw("/Users/ada/.scorpiox/scratch/1"),
         home_links: Vec::<HomeLink>::new(),
+        home_files: Vec::new(),
         scratch: raw("/Users/ada/.scorpiox/scratch/1"),
         tmp_bytes: 1 << 30,
         network,

@@ -230,6 +230,7 @@ impl Bed {
             home: home.into(),
             scratch: self.scratch.as_path().into(),
             home_links: Vec::new(),
+            home_files: Vec::new(),
             tmp_bytes: 64 << 20,
             network: Network::Off,
             landlock_at_most: self.landlock_at_most,

@@ -49,7 +49,9 @@ impl Walk<'_> {
     fn look(&mut self, folder: &Folder, path: &Path, name: &OsStr, depth: usize) {
         let inside = path.join(name);
         match folder.kind(Path::new(name)) {
-            Ok(Kind::File(_)) if name.eq_ignore_ascii_case(SKILL_FILE) => self.found.push(inside),
+            Ok(Kind::File(_) | Kind::Link) if name.eq_ignore_ascii_case(SKILL_FILE) => {
+                self.found.push(inside)
+            }
             Ok(Kind::Folder)
                 if depth > 0 && !is_hidden(&inside) && !PASSED_OVER.iter().any(|other| name == *other) =>
             {
@@ -64,6 +66,10 @@ impl Walk<'_> {
 
 /// Why a file that is named like a SKILL.md is none.
 pub(super) fn why(file: &Path) -> &'static str {
+    if file.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return "it is a link; one is followed from a folder of yours to a file that is named SKILL.md, too, and lies where \
+                commands cannot write";
+    }
     let is_named = |known: &str| file.file_name().is_some_and(|name| name == known);
     if is_named(SKILL_FILE) || is_named(SKILL_FILE_IN_LOWER_CASE) {
         "skills have to lie directly in a folder of skills, in the folder \"skills\" of a repository there, or else \

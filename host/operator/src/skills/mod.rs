@@ -2,6 +2,7 @@
 
 mod beyond;
 mod claude_plugins;
+mod linked;
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,6 +14,7 @@ use scorpiox_paths::{Folder, Kind, Writable, resolve};
 
 use claude_plugins::ClaudePlugins;
 pub use claude_plugins::LeftOut;
+pub use linked::linked;
 
 /// Most skills of one folder, and most names that are looked at in it.
 const MAX_SKILLS: usize = 1000;
@@ -202,7 +204,7 @@ impl SkillFolders {
 
     fn sources_in(&self, root: &Path, scope: Scope) -> Vec<Source> {
         let Some(opened) = self.open(root, scope) else { return Vec::new() };
-        if let Some(source) = skill_in(&opened, root) {
+        if let Some(source) = self.skill_in(&opened, root) {
             return vec![source];
         }
         if self.inside.as_deref() == Some(root) {
@@ -217,7 +219,7 @@ impl SkillFolders {
         let (mut found, mut below, mut repositories) = (Vec::new(), Vec::new(), 0);
         for path in &folders {
             let Some(opened) = self.open(path, scope) else { continue };
-            match skill_in(&opened, path) {
+            match self.skill_in(&opened, path) {
                 Some(source) => found.push(source),
                 None if repositories < MAX_REPOSITORIES && !is_hidden(path) => {
                     repositories += 1;
@@ -251,6 +253,24 @@ impl SkillFolders {
         let Ok(folder) = opened.folder.folder(Path::new(SKILLS)) else { return Vec::new() };
         let found = skills_among(&folder, &opened, &plugin.join(SKILLS));
         found.into_iter().map(|source| Source { plugin: Some(plugin.to_owned()), ..source }).collect()
+    }
+
+    fn skill_in(&self, opened: &OpenFolder, path: &Path) -> Option<Source> {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let file = skill_file(&opened.folder).or_else(|| self.linked_skill_file(opened))?;
+        let path = match opened.scope {
+            // What is the workspace's is opened through no link.
+            Scope::Workspace => opened.real.clone(),
+            Scope::User | Scope::Additional => path.to_owned(),
+        };
+        Some(Source { name, path, scope: opened.scope, file, plugin: None })
+    }
+
+    /// The name of the SKILL.md that is a link, where it is followed.
+    fn linked_skill_file(&self, opened: &OpenFolder) -> Option<&'static str> {
+        let is_followed = |name: &&str| linked(&opened.real, Path::new(name), self.writable()).is_some();
+        let names = [SKILL_FILE, SKILL_FILE_IN_LOWER_CASE].into_iter();
+        names.filter(|_| opened.scope != Scope::Workspace).find(is_followed)
     }
 
     /// A folder of a scope: through no link in the workspace, where anybody may have made it.
@@ -330,17 +350,6 @@ fn is_skill_name(text: &str) -> bool {
 
 fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-}
-
-fn skill_in(opened: &OpenFolder, path: &Path) -> Option<Source> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let file = skill_file(&opened.folder)?;
-    let path = match opened.scope {
-        // What is the workspace's is opened through no link.
-        Scope::Workspace => opened.real.clone(),
-        Scope::User | Scope::Additional => path.to_owned(),
-    };
-    Some(Source { name, path, scope: opened.scope, file, plugin: None })
 }
 
 /// The name of the SKILL.md in a folder.

@@ -304,9 +304,25 @@ fn state(task: &Listed) -> String {
     match &task.state {
         TaskState::Running(time) => format!("running for {}", human_duration(*time)),
         TaskState::Ended(TaskEnd::Ended(outcome), time) => {
-            format!("{} after {}", status(outcome, None), human_duration(*time))
+            format!("{} after {}{}", status(outcome, None), human_duration(*time), killed_with(outcome))
         }
         TaskState::Ended(TaskEnd::Lost(why), time) => format!("lost after {}: {why}", human_duration(*time)),
+    }
+}
+
+/// Tells of processes that a task had started and that did not outlive its shell.
+fn killed_with(outcome: &Outcome) -> String {
+    let (processes, keep) = match outcome.leftover {
+        1 => ("1 background process was".to_owned(), "it"),
+        several => (format!("{several} background processes were"), "them"),
+    };
+    let advice = "leave out the `&`, or end the command with `wait`,";
+    // Whoever ended the task meant all of it.
+    let is_told = outcome.leftover > 0 && outcome.ended.is_none();
+    if is_told {
+        format!("; {processes} killed with it: {advice} to keep {keep} running")
+    } else {
+        String::new()
     }
 }
 

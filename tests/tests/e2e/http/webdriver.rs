@@ -62,6 +62,12 @@ impl Browser {
 
     /// Tells the driver something; what it answers.
     fn told(&self, method: &str, path: &str, body: &Value) -> Value {
+        let value = self.answered(method, path, body);
+        assert!(value["error"].is_null(), "{path}: {value}");
+        value
+    }
+
+    fn answered(&self, method: &str, path: &str, body: &Value) -> Value {
         let headers = [
             ("Host".to_owned(), self.address.to_string()),
             ("Content-Type".to_owned(), "application/json".to_owned()),
@@ -71,9 +77,7 @@ impl Browser {
         let request =
             Request { method: method.to_owned(), path: path.to_owned(), headers: headers.into(), body };
         let answer = HttpServer::asked(self.address, &request);
-        let value = answer.json()["value"].clone();
-        assert!(value["error"].is_null(), "{path}: {value}");
-        value
+        answer.json()["value"].clone()
     }
 
     fn tell(&self, what: &str, body: &Value) -> Value {
@@ -134,9 +138,19 @@ impl Browser {
         }
     }
 
-    /// Takes a picture of what is shown.
+    /// Takes a picture of what is shown. A page that loads itself again aborts the first try.
     pub fn screenshot(&self, to: &Path) {
-        let picture = self.told("GET", &format!("/session/{}/screenshot", self.session), &json!(null));
+        let path = format!("/session/{}/screenshot", self.session);
+        let begun = Instant::now();
+        let picture = loop {
+            let picture = self.answered("GET", &path, &json!(null));
+            if picture["error"].is_null() {
+                break picture;
+            }
+            let is_aborted =
+                picture["message"].as_str().is_some_and(|why| why.contains("aborted by navigation"));
+            assert!(is_aborted && begun.elapsed() < PATIENCE, "{picture}");
+        };
         let picture = base64::engine::general_purpose::STANDARD.decode(picture.as_str().expect("a picture"));
         fs::write(to, picture.expect("base64")).expect("written");
     }

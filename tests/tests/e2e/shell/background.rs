@@ -27,6 +27,26 @@ fn wait_for_end(server: &mut Started, task: u64) {
     }
 }
 
+/// With nohup, setsid or without.
+#[test]
+fn a_task_tells_of_children_that_end_with_its_shell() {
+    in_each_tier(|_, server| {
+        for start in ["sleep 300 &", "nohup sleep 300 >/dev/null 2>&1 &", "setsid sleep 300 & disown;"] {
+            let task = background(server, &format!("{start} echo started"));
+            wait_for_end(server, task);
+            let told = "; 1 background process was killed with it: leave out the `&`";
+            for tool in ["ListBgTasks", "ReadBgOutput"] {
+                let arguments = if tool == "ReadBgOutput" { json!({ "task_id": task }) } else { json!({}) };
+                let text = server.text(tool, arguments);
+                assert!(text.contains(told), "{start} {tool}: {text}");
+            }
+        }
+        let task = background(server, "sleep 300 & sleep 300");
+        let text = server.text("KillBgTask", json!({ "task_id": task }));
+        assert!(!text.contains("leave out"), "{text}");
+    });
+}
+
 #[test]
 fn a_task_is_started_read_in_pieces_listed_and_killed() {
     in_each_tier(|_, server| {

@@ -2,7 +2,7 @@
 
 use scorpiox_tests::{Program, Started};
 
-use super::support::{bash_for, start, with_policy};
+use super::support::{TIERS, bash, bash_for, in_tier, start, with_policy};
 
 #[track_caller]
 fn works(server: &mut Started, command: &str) -> String {
@@ -160,4 +160,80 @@ openssl version | cut -d' ' -f1; locale -a | wc -l > /tmp/locales; getent passwd
     assert!(output.starts_with("5\n100\n42\nb\n"), "{output}");
     assert!(output.contains("cell\nUTC\n/tmp/\n1024\nrights\nOpenSSL\n"), "{output}");
     assert!(output.ends_with("cores\n"), "{output}");
+}
+
+/// In each tier, since each has another home folder.
+#[test]
+fn git_knows_who_the_person_is_and_nothing_else_of_theirs() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        program.put("home/more", "[user]\n\temail = ann@example.com\n");
+        let config = "[user]\n\tname = Ann Lee\n[include]\n\tpath = more\n[alias]\n\tx = !false\n\
+                      [includeIf \"gitdir:**/team/**\"]\n\tpath = team\n";
+        program.put("home/.gitconfig", config);
+        program.put("home/team", "[user]\n\temail = ann@team.example.com\n");
+        let mut server = start(&program);
+        let commit = |folder: &str| {
+            format!(
+                "git init -q {folder} && cd {folder} && touch a && git add a && git commit -qm one && \
+                 git log -1 --format='%an %ae' && ! git config alias.x"
+            )
+        };
+        assert_eq!(bash(&mut server, &commit("a")).succeeded(), "Ann Lee ann@example.com\n", "{tier}");
+        assert_eq!(
+            bash(&mut server, &commit("team")).succeeded(),
+            "Ann Lee ann@team.example.com\n",
+            "{tier}"
+        );
+        // The copy is the commands' own.
+        let own = "git config --global user.name Other && cd a && git commit -q --amend -m two --reset-author && \
+                   git log -1 --format=%an";
+        assert_eq!(bash(&mut server, own).succeeded(), "Other\n", "{tier}");
+        let kept = std::fs::read_to_string(program.home().join(".gitconfig")).expect("it is there");
+        assert_eq!(kept, config, "{tier}");
+    }
+}
+
+#[test]
+fn commands_have_terminals_of_their_own() {
+    for tier in ["T1", "T1b"] {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let python = "python3 -c 'import pty; pty.spawn([\"sh\", \"-c\", \"tty; test -t 0 && echo IS\"])'";
+        let output = works(&mut server, python);
+        assert!(output.contains("/dev/pts/") && output.contains("IS"), "{tier}: {output}");
+        let output = works(&mut server, "script -qec 'stty size; echo PTY' /dev/null");
+        assert!(output.contains("PTY"), "{tier}: {output}");
+        // There are so many, and none of them is the machine's.
+        let many = "import os\nopen = []\ntry:\n    while len(open) < 1000: open.append(os.openpty())\n\
+                    except OSError: pass\nprint(len(open), len(os.listdir('/dev/pts')))";
+        let output = works(&mut server, &format!("python3 - <<'P'\n{many}\nP"));
+        assert_eq!(output, "64 65\n", "{tier}");
+        let closed =
+            bash(&mut server, "echo x > /dev/tty || touch /dev/pts/x || touch /dev/x || echo closed");
+        assert!(closed.output().contains("closed"), "{tier}: {}", closed.text);
+        // Nobody puts input into one.
+        let input = "import fcntl, os, pty, termios\nfcntl.ioctl(os.openpty()[1], termios.TIOCSTI, b'x')";
+        let refused = bash(&mut server, &format!("python3 - <<'P'\n{input}\nP"));
+        assert!(refused.output().contains("Inappropriate ioctl"), "{tier}: {}", refused.text);
+    }
+}
+
+#[test]
+fn memory_that_is_only_reserved_does_not_count() {
+    for tier in ["T1", "T1b"] {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let reserve = "import mmap\nmmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n\
+                       print('reserved')";
+        let output = works(&mut server, &format!("python3 - <<'P'\n{reserve}\nP"));
+        assert_eq!(output, "reserved\n", "{tier}");
+        let program = "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }";
+        for sanitizer in ["address", "thread", "leak", "undefined"] {
+            let build = format!(
+                "echo '{program}' > a.c && gcc -fsanitize={sanitizer} a.c -o a && ASAN_OPTIONS=detect_leaks=1 ./a 2>&1"
+            );
+            assert_eq!(works(&mut server, &build), "ran\n", "{tier} {sanitizer}");
+        }
+    }
 }

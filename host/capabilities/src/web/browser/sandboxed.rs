@@ -259,6 +259,7 @@ fn cell(tier: Tier, operator: &Operator, program: &Path) -> Result<(Cell, Scratc
         home: Path::new(HOME).into(),
         scratch: scratch.as_path().into(),
         home_links: Vec::new(),
+        home_files: Vec::new(),
         tmp_bytes: TMP_BYTES,
         network: Network::Proxy,
         landlock_at_most: None,

@@ -7,9 +7,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::*;
+use crate::STARTS;
 
 /// Configurations that are tried. `GIT_CONFIG_CASES` says another number.
 const CASES: usize = 2_000;
@@ -161,7 +162,12 @@ fn listed(folder: &Path, names: &[String]) -> Vec<Listed> {
     let mut git = Command::new("git");
     git.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     git.args(["config", "--file", "all", "--includes", "--list", "--show-origin", "-z"]);
-    let output = git.output().expect("git is installed");
+    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let running = {
+        let _alone = STARTS.write().expect("no test failed");
+        git.spawn().expect("git is installed")
+    };
+    let output = running.wait_with_output().expect("its output");
     let mut fields = output.stdout.split(|byte| *byte == 0);
     let mut all = vec![Listed::default()];
     while let (Some(origin), Some(entry)) = (fields.next(), fields.next()) {

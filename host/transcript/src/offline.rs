@@ -29,7 +29,7 @@ const KEPT_BYTES: usize = 64;
 
 /// A command's output, as far as it speaks of the network.
 #[derive(Debug, Default)]
-pub(super) struct Offline {
+pub struct Offline {
     /// The end of what was looked at.
     before: Vec<u8>,
     is_met: bool,
@@ -37,7 +37,7 @@ pub(super) struct Offline {
 
 impl Offline {
     /// Takes what was printed next.
-    pub(super) fn look(&mut self, bytes: &[u8]) {
+    pub fn look(&mut self, bytes: &[u8]) {
         if self.is_met {
             return;
         }
@@ -50,7 +50,7 @@ impl Offline {
     }
 
     /// Reports whether a program said that it reached nothing.
-    pub(super) fn is_met(&self) -> bool {
+    pub fn is_met(&self) -> bool {
         self.is_met
     }
 }
