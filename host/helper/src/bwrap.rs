@@ -193,7 +193,7 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
     }
     // Among others with pseudo-terminals of its own. The terminal of who started the server is not among them.
     all.words(&["--dev", "/dev", "--dir", "/run"])?;
-    all.bind("--dev-bind", Path::new("/dev/null"), Path::new("/dev/tty"))?;
+    all.data("0000", "", Path::new("/dev/tty"))?;
     if !cell.shows_below(Path::new("/var/tmp")) {
         all.words(&["--symlink", "/tmp", "/var/tmp"])?;
     }

@@ -4,7 +4,7 @@
 //! It is written here and not compiled from rules, since what is refused gets the error that programs know for what a
 //! kernel does not have: on `ENOSYS` some give up, where on `ENOTTY` they go another way.
 
-use scorpiox_kernel::requests::{ALWAYS, OWN_SIGNALS, Requests, SHARED_SIGNALS};
+use scorpiox_kernel::requests::{ALWAYS, NO_TERMINALS, OWN_SIGNALS, OWN_TERMINALS, Requests, SHARED_SIGNALS};
 use scorpiox_kernel::syscalls::{MAKES, OPENS, SET_ID};
 use seccompiler::{BpfProgram, sock_filter};
 
@@ -24,13 +24,15 @@ const JUMP: u16 = 0x05;
 const RETURN: u16 = 0x06;
 
 /// The instructions, behind which those begin that decide about all else.
-pub(super) fn program(signals_are_shared: bool) -> BpfProgram {
+pub(super) fn program(signals_are_shared: bool, has_terminals: bool) -> BpfProgram {
     let signals = if signals_are_shared { SHARED_SIGNALS } else { OWN_SIGNALS };
+    let terminals = if has_terminals { OWN_TERMINALS } else { NO_TERMINALS };
     let made = MAKES.iter().copied().flatten().flat_map(|(call, mode)| unless_set_id(*call, *mode, None));
     let creates = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
     let opened = OPENS.iter();
     let opened = opened.flat_map(|(call, flags, mode)| unless_set_id(*call, *mode, Some((*flags, creates))));
-    let body: BpfProgram = [signals].iter().chain(ALWAYS).flat_map(one).chain(made).chain(opened).collect();
+    let body: BpfProgram =
+        [terminals, signals].iter().chain(ALWAYS).flat_map(one).chain(made).chain(opened).collect();
     // Numbers of another architecture mean other calls: what comes next kills who uses them.
     let mut program = vec![load(ARCHITECTURE)];
     program.extend(unless_equal(OWN_ARCHITECTURE, body.len()));
@@ -135,7 +137,7 @@ mod tests {
 
     fn decided(number: i64, arguments: [u64; 3]) -> Option<u32> {
         let [one, two, three] = arguments;
-        run(&program(false), OWN_ARCHITECTURE, number.unsigned_abs(), [one, two, three, 0, 0, 0])
+        run(&program(false, false), OWN_ARCHITECTURE, number.unsigned_abs(), [one, two, three, 0, 0, 0])
     }
 
     const ALLOWED: Option<u32> = Some(libc::SECCOMP_RET_ALLOW);
@@ -174,6 +176,13 @@ mod tests {
         for request in [0x5401, 0x541b, 0x4004_9409, 0xc020_660b, 0x5401 | 7 << 40] {
             assert_eq!(decided(libc::SYS_ioctl, [0, request, 0]), ALLOWED, "{request:#x}");
         }
+        // TIOCSPTLCK, TIOCGPTPEER, TIOCSCTTY, TIOCPKT: where terminals are the commands' own.
+        let ioctl = libc::SYS_ioctl.unsigned_abs();
+        for request in [0x4004_5431, 0x5441, 0x540e, 0x5420] {
+            let decided = |own| run(&program(false, own), OWN_ARCHITECTURE, ioctl, [0, request, 0, 0, 0, 0]);
+            assert_eq!(decided(true), ALLOWED, "{request:#x}");
+            assert_eq!(decided(false), Some(refused(libc::ENOTTY)), "{request:#x}");
+        }
         // F_SETLEASE, F_NOTIFY, F_SET_RW_HINT, F_SETDELEG.
         for command in [1024, 1026, 1036, 1040, 1 << 32 | 1024] {
             assert_eq!(decided(libc::SYS_fcntl, [0, command, 0]), Some(refused(libc::EINVAL)), "{command}");
@@ -201,7 +210,7 @@ mod tests {
         for command in [8, 10, 15] {
             let ask = |shared| {
                 run(
-                    &program(shared),
+                    &program(shared, false),
                     OWN_ARCHITECTURE,
                     libc::SYS_fcntl.unsigned_abs(),
                     [0, command, 0, 0, 0, 0],
@@ -216,7 +225,7 @@ mod tests {
     fn other_calls_and_other_tables_of_numbers_are_left_to_the_rest() {
         assert_eq!(decided(libc::SYS_read, [0, 0x5401, 0]), None);
         let ioctl = libc::SYS_ioctl.unsigned_abs();
-        assert_eq!(run(&program(false), 0x4000_0003, ioctl, [0, 0x5401, 0, 0, 0, 0]), None);
+        assert_eq!(run(&program(false, false), 0x4000_0003, ioctl, [0, 0x5401, 0, 0, 0, 0]), None);
         assert_eq!(decided(0x4000_0000 | libc::SYS_ioctl, [0, 0x5401, 0]), None);
     }
 }

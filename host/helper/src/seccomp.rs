@@ -147,7 +147,7 @@ fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     let architecture = std::env::consts::ARCH.try_into()?;
     let listed: BpfProgram =
         SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()?;
-    let mut program = many_in_one::program(shared.processes);
+    let mut program = many_in_one::program(shared.processes, !shared.files);
     program.extend(listed);
     Ok(program)
 }

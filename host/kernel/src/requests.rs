@@ -35,7 +35,6 @@ const fn options(level: u32, allowed: &'static [u32]) -> Requests {
 
 /// Always. The first entry that fits decides, so that the last one of a call refuses what is left of it.
 pub const ALWAYS: &[Requests] = &[
-    second(libc::SYS_ioctl, IOCTL, libc::ENOTTY),
     Requests { call: libc::SYS_prctl, within: None, argument: 0, allowed: PRCTL, error: libc::EINVAL },
     Requests { call: libc::SYS_seccomp, within: None, argument: 0, allowed: SECCOMP, error: libc::EINVAL },
     options(SOL_SOCKET, SOCKET_OPTIONS),
@@ -52,6 +51,15 @@ pub const ALWAYS: &[Requests] = &[
         error: libc::ENOPROTOOPT,
     },
 ];
+
+/// Requests of `ioctl`, where pseudo-terminals are only the commands' own.
+pub const OWN_TERMINALS: Requests = second(libc::SYS_ioctl, IOCTL, libc::ENOTTY);
+/// Requests of `ioctl` elsewhere: none makes a pseudo-terminal, or takes a terminal.
+pub const NO_TERMINALS: Requests =
+    second(libc::SYS_ioctl, IOCTL.split_at(IOCTL.len() - TERMINALS).0, libc::ENOTTY);
+
+/// The last ones of [`IOCTL`], which are for pseudo-terminals.
+const TERMINALS: usize = 4;
 
 /// Commands of `fcntl`, where signals reach only the command's own processes.
 pub const OWN_SIGNALS: Requests = second(libc::SYS_fcntl, FCNTL, libc::EINVAL);
@@ -96,12 +104,7 @@ const IOCTL: &[u32] = &[
     0x5422,      // TIOCNOTTY
     0x5424,      // TIOCGETD
     0x5429,      // TIOCGSID
-    // Pseudo-terminals, which only a cell of its own devices has.
     0x8004_5430, // TIOCGPTN
-    0x4004_5431, // TIOCSPTLCK
-    0x5441,      // TIOCGPTPEER
-    0x540e,      // TIOCSCTTY
-    0x5420,      // TIOCPKT
     0x5452,      // FIOASYNC: nginx, with the owners of `fcntl`
     0x5460,      // FIOQSIZE
     // Sharing extents: the kernel asks for a descriptor that is open for writing, and `cp` for this.
@@ -137,6 +140,10 @@ const IOCTL: &[u32] = &[
     0x4008_2102, // SECCOMP_IOCTL_NOTIF_ID_VALID
     0x4018_2103, // SECCOMP_IOCTL_NOTIF_ADDFD
     0x4008_2104, // SECCOMP_IOCTL_NOTIF_SET_FLAGS
+    0x4004_5431, // TIOCSPTLCK
+    0x5441,      // TIOCGPTPEER
+    0x540e,      // TIOCSCTTY
+    0x5420,      // TIOCPKT
 ];
 
 /// Commands of `fcntl`, from the kernel's `fcntl.h`.

@@ -5,8 +5,8 @@
 use memchr::memmem;
 
 /// Messages of programs that cannot look up a name or reach an address: the C library and what hands its words on,
-/// curl, wget, Node, Go, Rust, Java, .NET.
-const WORDS: [&[u8]; 16] = [
+/// curl, wget, Node, Go, Rust, Java, .NET; and those of package managers that keep the cause to themselves (pip, yarn, Bun).
+const WORDS: [&[u8]; 21] = [
     b"ould not resolve",
     b"unable to resolve",
     b"ailed to resolve",
@@ -23,6 +23,11 @@ const WORDS: [&[u8]; 16] = [
     b"no such host",
     b"etwork is unreachable",
     b"ENETUNREACH",
+    b"dial tcp: lookup",
+    b"dns error",
+    b"from versions: none",
+    b"trouble with your network",
+    b"FailedToOpenSocket",
 ];
 /// Bytes that are kept of what was printed before, since the words may come in pieces.
 const KEPT_BYTES: usize = 64;
@@ -79,6 +84,9 @@ mod tests {
             "dial tcp: lookup example.com: no such host",
             "failed to lookup address information: Name or service not known",
             "connect: Network is unreachable",
+            "Get \"https://example.com/x\": dial tcp: lookup example.com on [::1]:53: connection refused",
+            "ERROR: Could not find a version that satisfies the requirement six (from versions: none)",
+            "error sending request for url (https://example.com/): dns error",
         ] {
             assert!(is_met(&[said]), "{said}");
             let bytes: Vec<String> = said.chars().map(String::from).collect();

@@ -139,6 +139,25 @@ fn terminals_take_no_input_from_commands() {
     for_each_tier(|bed| attack_in(bed, "terminals"));
 }
 
+/// Where commands have any. The machine's are not among them, nor are theirs among the machine's.
+#[test]
+fn terminals_are_the_commands_own() {
+    let names = |folder: &str| fs::read_dir(folder).expect("terminals").count();
+    for_each_tier(|bed| {
+        let before = names("/dev/pts");
+        if bed.tier == Tier::T2 {
+            bed.attack("must_fail ptmx look /dev/ptmx; must_fail pts ls /dev/pts/");
+            return;
+        }
+        let mut running = bed.start("script -qec 'ls /dev/pts; exec sleep 30' /dev/null");
+        bed.processes_when(2);
+        assert_eq!(names("/dev/pts"), before, "a terminal of the machine's");
+        running.stop(false);
+        let text = crate::bed::finish(&mut running).text;
+        assert_eq!(text.split_ascii_whitespace().collect::<Vec<_>>()[..2], ["0", "ptmx"], "{text}");
+    });
+}
+
 /// A descriptor that is open for reading is enough for many of them: to make names in its folder, to show what is
 /// covered, to change a file.
 #[test]

@@ -101,8 +101,8 @@ static void who(void) {
 static void devices(void) {
     static const char *const names[] = {
         "sda", "sdb", "vda", "vda1", "nvme0n1", "zram0", "loop0", "loop-control", "dm-0", "mapper/control",
-        "mem", "port", "kmsg", "kvm", "fuse", "tty", "tty0", "tty1", "ttyS0", "console", "ptmx", "pts/0",
-        "pts/ptmx", "vcs", "vcsa1", "net/tun", "vhost-net", "vhost-vsock", "vsock", "userfaultfd", "hwrng",
+        "mem", "port", "kmsg", "kvm", "fuse", "tty", "tty0", "tty1", "ttyS0", "console", "pts/0",
+        "vcs", "vcsa1", "net/tun", "vhost-net", "vhost-vsock", "vsock", "userfaultfd", "hwrng",
         "cpu_dma_latency", "autofs", "btrfs-control", "vga_arbiter", "rtc0", "watchdog", "uinput",
         "input/event0", "snapshot", "cpu/0/msr", "nvram", "hpet", "mei0", "tpm0", "dri/card0", "snd/seq",
         "uhid", "ppp",
@@ -143,7 +143,16 @@ static void terminals(void) {
         MUST_HOLD("no terminal", !isatty(fd));
     }
     MUST_FAIL("the controlling terminal", open("/dev/tty", O_RDWR));
-    MUST_FAIL("a new terminal", posix_openpt(O_RDWR | O_NOCTTY));
+    int own = posix_openpt(O_RDWR | O_NOCTTY);
+    if (own >= 0) {
+        MUST_HOLD("a terminal of its own", grantpt(own) == 0 && unlockpt(own) == 0);
+        int other = open(ptsname(own), O_RDWR | O_NOCTTY);
+        MUST_HOLD("its other end", isatty(other));
+        MUST_FAIL("pushing input into it", ioctl(other, TIOCSTI, &letter));
+        MUST_FAIL("pushing input into it by a long number", syscall(SYS_ioctl, other, input, &letter));
+        MUST_FAIL("another discipline of it", ioctl(other, TIOCSETD, &(int){3}));
+        MUST_FAIL("the console's output", ioctl(other, TIOCCONS));
+    }
     MUST_HOLD("a session of its own", getsid(0) == getsid(getppid()) || getsid(0) == getpid());
 }
 
@@ -186,8 +195,7 @@ static void requests(void) {
         {"SIOCSIFFLAGS", 0x8914},                {"SIOCETHTOOL", 0x8946},
         {"SIOCBRADDBR", 0x89a0},                 {"TIOCSTI", 0x5412},
         {"TIOCLINUX", 0x541c},                   {"TIOCSETD", 0x5423},
-        {"TIOCCONS", 0x541d},                    {"TIOCSCTTY", 0x540e},
-        {"TIOCGPTPEER", 0x5441},                 {"FIOSETOWN", 0x8901},
+        {"TIOCCONS", 0x541d},                    {"FIOSETOWN", 0x8901},
         {"SIOCSPGRP", 0x8902},                   {"LOOP_SET_FD", 0x4c00},
         {"RNDADDENTROPY", 0x40085203},           {"INOTIFY_IOC_SETNEXTWD", 0x40044900},
         {"UFFDIO_API", 0xc018aa3f},              {"a number of nobody's", 0x12345678},
