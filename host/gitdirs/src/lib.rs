@@ -17,10 +17,14 @@
 
 mod config;
 mod harmless;
+mod hidden;
 mod identity;
+#[cfg(unix)]
+mod index;
 mod leads;
 mod names;
 mod obeyed;
+mod outside;
 mod parse;
 mod read;
 mod shared;
@@ -29,10 +33,12 @@ mod starts;
 mod user;
 mod words;
 
+pub use hidden::{Hidden, hidden};
 pub use identity::{VARIABLES as IDENTITY_VARIABLES, identity};
 pub use leads::Leads;
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
+pub use outside::outside;
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
 pub use user::User;

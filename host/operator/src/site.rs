@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use scorpiox_gitdirs::outside;
 use scorpiox_paths::Writable;
 use scorpiox_policy::{Files, MANAGED_FILE, Place, Places, Policy};
 
@@ -48,7 +49,8 @@ impl Site {
 
     /// Where the policy's names for places lead, but for its own paths and skills.
     pub(crate) fn usual_places(&self) -> Places {
-        Places::standard(self.workspace.clone(), self.home.clone(), &self.own_home)
+        let places = Places::standard(self.workspace.clone(), self.home.clone(), &self.own_home);
+        Places { repository: outside(&self.workspace), ..places }
     }
 
     /// The files that the policy is read from; `own` is [`own_policy`](Self::own_policy).

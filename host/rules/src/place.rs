@@ -83,7 +83,7 @@ pub enum Place {
     Toolchains,
     /// `@skills`: the folders of the skills that are found outside of the workspace.
     Skills,
-    /// `@workspace`: the folder of the project.
+    /// `@workspace`: the folder of the project, and git's own of it where that lies elsewhere.
     Workspace,
     /// `@tmp`: the command's own folder for temporary files.
     Tmp,
@@ -222,6 +222,8 @@ pub struct Places {
     pub system: Vec<PathBuf>,
     /// What `@toolchains` covers.
     pub toolchains: Vec<PathBuf>,
+    /// Git's folder of the workspace, where it lies outside.
+    pub repository: Option<PathBuf>,
     /// What `@skills` covers.
     pub skills: Vec<PathBuf>,
     /// What `@tmp` covers, as a command sees it.
@@ -242,6 +244,7 @@ impl Places {
         Self {
             toolchains: home.as_ref().map(below).unwrap_or_default(),
             system: SYSTEM.iter().map(PathBuf::from).collect(),
+            repository: None,
             skills: Vec::new(),
             tmp: PathBuf::from("/tmp"),
             own_home: own_home.to_owned(),
@@ -263,7 +266,7 @@ impl Places {
             Place::System => self.system.clone(),
             Place::Toolchains => self.toolchains.clone(),
             Place::Skills => self.skills.clone(),
-            Place::Workspace => vec![self.workspace.clone()],
+            Place::Workspace => [&self.workspace].into_iter().chain(&self.repository).cloned().collect(),
             Place::Tmp => vec![self.tmp.clone()],
             Place::Path(path) => {
                 let path = self.absolute(path);

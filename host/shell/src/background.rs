@@ -13,7 +13,7 @@ use scorpiox_cell::{Happened, Outcome, Tier};
 use scorpiox_executor::{Cancel, Reason, threads};
 use scorpiox_policy::Policy;
 use scorpiox_proxy::Refusal;
-use scorpiox_transcript::{Cursor, Offline, Piece, Ring};
+use scorpiox_transcript::{Complaints, Cursor, Piece, Ring};
 
 use super::met::Met;
 use super::request::{Request, note_hosts, note_names, note_reached};
@@ -121,8 +121,8 @@ struct State {
     /// Where the client's reading is.
     cursor: Cursor,
     refusals: Refusals,
-    /// The reason why it reaches no host, until the client is told.
-    why_offline: Option<String>,
+    /// What the person can open for it, until the client is told.
+    advice: Vec<String>,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
 }
@@ -205,8 +205,8 @@ pub struct ReadPiece {
     pub piece: Piece,
     /// Hosts that were refused since the last read.
     pub refusals: Vec<Refusal>,
-    /// The reason why it reached no host, once.
-    pub why_offline: Option<String>,
+    /// What the person can open for it, once.
+    pub advice: Vec<String>,
     /// The task.
     pub task: Listed,
 }
@@ -266,7 +266,7 @@ impl Shell {
         let task = self.tasks.get(owner, id)?;
         let mut state = task.state();
         let ended = state.ended.is_some();
-        let why_offline = state.why_offline.take();
+        let advice = std::mem::take(&mut state.advice);
         let State { ring, cursor, refusals, .. } = &mut *state;
         let piece = ring.read(cursor, most_bytes, ended);
         let refusals = refusals.news();
@@ -278,7 +278,7 @@ impl Shell {
         if ended && !piece.more && task.owner.is_none() {
             self.untold.told(id);
         }
-        Ok(ReadPiece { piece, refusals, why_offline, task: task.listed() })
+        Ok(ReadPiece { piece, refusals, advice, task: task.listed() })
     }
 
     /// Ends a task, and waits for it. Whether it ran until then.
@@ -341,7 +341,7 @@ impl TaskPlace<'_> {
             ring,
             cursor: Cursor::default(),
             refusals,
-            why_offline: None,
+            advice: Vec::new(),
             ended: None,
             read_to_end: None,
         };
@@ -490,7 +490,7 @@ impl Task {
 
     fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
         let mut stopped = false;
-        let (mut offline, mut is_told) = (Offline::default(), false);
+        let (mut complaints, mut told) = (Complaints::default(), Vec::new());
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
                 stopped = true;
@@ -500,7 +500,7 @@ impl Task {
             let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
                 Ok(Happened::Output(bytes)) => {
                     met.look(bytes);
-                    offline.look(bytes);
+                    complaints.look(bytes);
                     self.state().ring.push(bytes);
                     None
                 }
@@ -509,9 +509,11 @@ impl Task {
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
             self.state().refusals.add(started.refusals(self.started));
-            if !is_told && offline.is_met() {
-                is_told = true;
-                self.state().why_offline = started.why_offline(&offline);
+            for advice in started.advice(&complaints) {
+                if !told.contains(&advice) {
+                    told.push(advice.clone());
+                    self.state().advice.push(advice);
+                }
             }
             if let Some(end) = end {
                 return end;

@@ -35,13 +35,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
 use scorpiox_cell::{CommandSpec, Network, Outcome, Repository, Running, Tier};
-use scorpiox_gitdirs::{Leads, User, starts_programs};
+use scorpiox_gitdirs::{Hidden, Leads, User, hidden, starts_programs};
 use scorpiox_operator::{Operator, OperatorError, Site};
 use scorpiox_paths::Identity;
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
 use scorpiox_proxy::{Proxy, Reached, Refusal};
-use scorpiox_transcript::Offline;
+use scorpiox_transcript::Complaints;
 pub use scorpiox_untold::{ActiveCommand, ActiveList, Brought};
 use scorpiox_untold::{ActiveCommands, Entry, Untold};
 
@@ -142,10 +142,16 @@ impl Started {
         outcome
     }
 
+    /// What the person can open, where its output complains of something that it does not see.
+    fn advice(&self, complaints: &Complaints) -> Vec<String> {
+        let git = complaints.lacks_repository().then(|| self.repository_elsewhere());
+        self.why_offline(complaints).into_iter().chain(git.flatten()).collect()
+    }
+
     /// Says that it has no network, if that is why it reached no host.
-    fn why_offline(&self, offline: &Offline) -> Option<String> {
+    fn why_offline(&self, complaints: &Complaints) -> Option<String> {
         let is_off = self.tier != Tier::None && self.cell.plan.spec.network == Network::Off;
-        (is_off && offline.is_met()).then(|| {
+        (is_off && complaints.is_offline()).then(|| {
             let Self { profile, network_rule, tier, .. } = self;
             let off =
                 format!("network: off in profile {profile} ({network_rule}), so no host can be reached");
@@ -158,6 +164,28 @@ impl Started {
             };
             format!("{off}; the person can open it with `{how}` in [shell.profile.{profile}] of policy.toml")
         })
+    }
+
+    /// Says where the workspace's repository is, if commands do not see all of it.
+    fn repository_elsewhere(&self) -> Option<String> {
+        let hidden = hidden(self.cell.plan.spec.workspace.as_path())?;
+        let is_seen = self.cell.plan.areas.iter().any(|area| hidden.path().starts_with(&area.path));
+        let list = match &hidden {
+            Hidden::Around(_) => None,
+            Hidden::Elsewhere(_) => Some("write"),
+            Hidden::Borrowed(_) => Some("read"),
+        };
+        let how = list.map_or_else(
+            || "start the server there".to_owned(),
+            |list| {
+                let path = hidden.path().display();
+                format!(
+                    "open it with \"{path}\" in `{list}` of [shell.profile.{}] of policy.toml",
+                    self.profile
+                )
+            },
+        );
+        (!is_seen).then(|| format!("git: {hidden}; the person can {how}"))
     }
 
     /// Notes the denied files that it met.

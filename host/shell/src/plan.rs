@@ -75,8 +75,9 @@ impl Plan {
         }
         make_folder(&outputs)?;
         // Before anything can be written here: later sessions must not follow what is made.
-        worked_on::remember(&site.own_home, &site.workspace)
-            .map_err(ShellError::io("noting the workspace"))?;
+        for folder in places.folders(&Place::Workspace) {
+            worked_on::remember(&site.own_home, &folder).map_err(ShellError::io("noting the workspace"))?;
+        }
         let held = Scratch::new(&site.own_home, &name)
             .map_err(ShellError::io("making a folder for temporary files"))?;
         let scratch = held.path.clone();

@@ -9,7 +9,7 @@ use scorpiox_cell::{Happened, Outcome, Status, Tier};
 use scorpiox_executor::Cancel;
 use scorpiox_home::instance;
 use scorpiox_proxy::Refusal;
-use scorpiox_transcript::{Finished, Offline, SpillPlace, Transcript, human_duration, prune};
+use scorpiox_transcript::{Complaints, Finished, SpillPlace, Transcript, human_duration, prune};
 
 use super::background::{Before, TaskPlace};
 use super::met::Met;
@@ -116,7 +116,7 @@ pub(super) struct Waited {
     started: Started,
     transcript: Transcript,
     met: Met,
-    offline: Offline,
+    complaints: Complaints,
     since: Instant,
     told: Option<OutputProgress>,
     stopped: bool,
@@ -131,13 +131,13 @@ impl Waited {
     /// Of one that was started.
     pub(super) fn of(started: Started, shown_chars: usize) -> Self {
         let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
-        let (met, offline) = (Met::default(), Offline::default());
-        Self { started, transcript, met, offline, since: Instant::now(), told: None, stopped: false }
+        let (met, complaints) = (Met::default(), Complaints::default());
+        Self { started, transcript, met, complaints, since: Instant::now(), told: None, stopped: false }
     }
 
     /// Takes what it prints: until it ends, or until the time is over.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
-        let Self { started, transcript, met, offline, since, told, stopped } = self;
+        let Self { started, transcript, met, complaints, since, told, stopped } = self;
         let Started { running, untold, active, .. } = started;
         loop {
             if wait.cancel.is_set() && !*stopped {
@@ -158,7 +158,7 @@ impl Waited {
             match happened? {
                 Happened::Output(bytes) => {
                     met.look(bytes);
-                    offline.look(bytes);
+                    complaints.look(bytes);
                     transcript.push(bytes);
                 }
                 Happened::Nothing => {}
@@ -185,16 +185,16 @@ impl Waited {
         note_names(&request.uses, &outcome);
         request.uses.took_processor(Duration::from_micros(outcome.processor_us));
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
-        let why_offline = if failed { self.started.why_offline(&self.offline) } else { None };
+        let advice = if failed { self.started.advice(&self.complaints) } else { Vec::new() };
         let Started { tier, profile, mut notes, .. } = self.started;
-        notes.extend(why_offline);
+        notes.extend(advice);
         Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }
 
     fn go_on(mut self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
         let refusals = self.refusals(request);
         let mut notes = std::mem::take(&mut self.started.notes);
-        notes.extend(self.started.why_offline(&self.offline));
+        notes.extend(self.started.advice(&self.complaints));
         let (output, open) = self.transcript.hand_over();
         let before = Before { since: self.since, printed: &open, refusals: refusals.clone() };
         let task = place.fill(request, self.started, before)?;

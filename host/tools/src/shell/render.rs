@@ -358,12 +358,12 @@ struct ReadData<'a> {
 
 /// What is new in a task's output.
 pub(super) fn read(read: &ReadPiece) -> Output {
-    let ReadPiece { piece, refusals, why_offline, task } = read;
+    let ReadPiece { piece, refusals, advice, task } = read;
     let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
     let mut notes = vec![format!("task {}: {}", task.id, state(task))];
     notes.extend(piece.more.then(|| "there is more: read again".to_owned()));
     notes.extend(refused(refusals));
-    notes.extend(why_offline.clone());
+    notes.extend(advice.iter().cloned());
     if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {
         notes.extend(about_names(&outcome.names));
     }

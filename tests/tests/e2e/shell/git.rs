@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 use scorpiox_tests::{Program, Started};
 
@@ -213,4 +214,75 @@ fn a_folder_of_hooks_below_a_file_keeps_no_command_from_running() {
         let ran = bash(server, "echo works");
         assert!(ran.text.contains("works"), "{}", ran.text);
     });
+}
+
+/// What `git worktree add` makes beside the workspace: git works there as in a plain clone, and what it obeys stays as it is.
+#[test]
+fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
+    in_each_tier(|program, server| {
+        let root = program.workspace().parent().expect("a folder").to_owned();
+        let git = |folder: &Path, words: &[&str]| {
+            let mut git = Command::new("git");
+            git.current_dir(folder).args(["-c", "user.name=n", "-c", "user.email=n@example.com"]).args(words);
+            assert!(git.output().expect("git").status.success(), "{words:?}");
+        };
+        let main = root.join("main");
+        fs::create_dir_all(&main).expect("a folder");
+        git(&main, &["init", "-q", "-b", "main"]);
+        fs::write(main.join("a"), "a").expect("a file");
+        git(&main, &["add", "-A"]);
+        git(&main, &["commit", "-qm", "one"]);
+        let tree = program.workspace();
+        fs::remove_dir_all(tree).expect("removes");
+        git(&main, &["worktree", "add", "-q", &tree.display().to_string(), "-b", "side"]);
+        let config = fs::read_to_string(main.join(".git/config")).expect("a configuration");
+        let commit = "git status --short && echo b > b && git add b && \
+                      git -c user.name=n -c user.email=n@example.com commit -qm two && git log --format=%s | head -1";
+        assert_eq!(bash(server, commit).succeeded(), "two\n");
+        let own = main.join(".git");
+        let at = own.display();
+        let attack = format!(
+            "cd {at}; echo x >> config; echo x > config.worktree; echo x > hooks/pre-commit; mv hooks h; echo x > commondir;
+             mkdir -p x/hooks; echo x > worktrees/workspace/config.worktree; echo x >> worktrees/workspace/commondir;
+             rm -rf config hooks; ln -s /tmp config; cat {0}/a; echo x > {0}/b; echo finished",
+            main.display()
+        );
+        let ran = bash(server, &attack);
+        assert!(ran.text.contains("finished"), "{}", ran.text);
+        assert_eq!(fs::read_to_string(own.join("config")).expect("it is there"), config, "{}", ran.text);
+        assert!(!own.join("hooks/pre-commit").exists() && own.join("hooks").is_dir(), "{}", ran.text);
+        for name in ["config.worktree", "commondir", "worktrees/workspace/config.worktree"] {
+            assert!(own.join(name).symlink_metadata().is_err(), "{name}: {}", ran.text);
+        }
+        let link = fs::read_to_string(own.join("worktrees/workspace/commondir")).expect("it is there");
+        assert_eq!(link, "../..\n", "{}", ran.text);
+        assert!(!main.join("b").exists(), "{}", ran.text);
+        assert!(
+            ran.text.contains("main/a: No such file") || ran.text.contains("main/a: Permission denied"),
+            "{}",
+            ran.text
+        );
+    });
+}
+
+/// What commands do not see is named, with what opens it.
+#[test]
+fn a_repository_that_commands_do_not_see_is_named() {
+    let program = Program::new();
+    let root = program.workspace().parent().expect("a folder").to_owned();
+    for name in ["objects", "refs"] {
+        fs::create_dir_all(root.join("main/.git").join(name)).expect("a folder");
+    }
+    let mut server = super::support::start(&program);
+    let ran = bash(&mut server, "git status");
+    assert!(!ran.text.contains("[git: "), "{}", ran.text);
+    program.put("workspace/.git", format!("gitdir: {}\n", root.join("main/.git").display()));
+    let ran = bash(&mut server, "git status");
+    let named = format!("the person can open it with \"{}\" in `write`", root.join("main/.git").display());
+    assert!(ran.text.contains(&named) && ran.text.contains("does not name the folder"), "{}", ran.text);
+    fs::remove_file(program.workspace().join(".git")).expect("removes");
+    program.put(".git/HEAD", "ref: refs/heads/main\n");
+    let ran = bash(&mut server, "git status");
+    let named = format!("belongs to the repository in {}", root.display());
+    assert!(ran.text.contains(&named) && ran.text.contains("start the server there"), "{}", ran.text);
 }

@@ -1,12 +1,12 @@
-//! Commands that reach no host because their profile has no network, as far as their output says so.
+//! What programs complain of in their output where commands do not see something: the network, or git's folder.
 //!
-//! Programs only see that a name cannot be looked up, and say that; some then try again for minutes.
+//! A program only sees that a name cannot be looked up, or that there is no repository, and says that.
 
 use memchr::memmem;
 
 /// Messages of programs that cannot look up a name or reach an address: the C library and what hands its words on,
 /// curl, wget, Node, Go, Rust, Java, .NET; and those of package managers that keep the cause to themselves (pip, yarn, Bun).
-const WORDS: [&[u8]; 21] = [
+const OFFLINE: [&[u8]; 21] = [
     b"ould not resolve",
     b"unable to resolve",
     b"ailed to resolve",
@@ -29,34 +29,47 @@ const WORDS: [&[u8]; 21] = [
     b"trouble with your network",
     b"FailedToOpenSocket",
 ];
+/// Messages of git, and of programs that use its library.
+const NO_REPOSITORY: [&[u8]; 3] =
+    [b"ot a git repository", b"could not find repository", b"unable to normalize alternate object path"];
 /// Bytes that are kept of what was printed before, since the words may come in pieces.
 const KEPT_BYTES: usize = 64;
 
-/// A command's output, as far as it speaks of the network.
+/// Complaints in a command's output.
 #[derive(Debug, Default)]
-pub struct Offline {
+pub struct Complaints {
     /// The end of what was looked at.
     before: Vec<u8>,
-    is_met: bool,
+    is_offline: bool,
+    lacks_repository: bool,
 }
 
-impl Offline {
+impl Complaints {
     /// Takes what was printed next.
     pub fn look(&mut self, bytes: &[u8]) {
-        if self.is_met {
+        if self.is_offline && self.lacks_repository {
             return;
         }
         let mut joined = std::mem::take(&mut self.before);
         joined.extend_from_slice(&bytes[..bytes.len().min(KEPT_BYTES)]);
-        let holds = |text: &[u8]| WORDS.iter().any(|word| memmem::find(text, word).is_some());
-        self.is_met = holds(&joined) || holds(bytes);
+        let holds = |words: &[&[u8]]| {
+            let is_in = |text: &[u8]| words.iter().any(|word| memmem::find(text, word).is_some());
+            is_in(&joined) || is_in(bytes)
+        };
+        self.is_offline = self.is_offline || holds(&OFFLINE);
+        self.lacks_repository = self.lacks_repository || holds(&NO_REPOSITORY);
         let end = if bytes.len() < KEPT_BYTES { &joined } else { bytes };
         self.before = end[end.len().saturating_sub(KEPT_BYTES)..].to_vec();
     }
 
     /// Reports whether a program said that it reached nothing.
-    pub fn is_met(&self) -> bool {
-        self.is_met
+    pub fn is_offline(&self) -> bool {
+        self.is_offline
+    }
+
+    /// Reports whether a program said that it found no repository, or not all of one.
+    pub fn lacks_repository(&self) -> bool {
+        self.lacks_repository
     }
 }
 
@@ -64,12 +77,25 @@ impl Offline {
 mod tests {
     use super::*;
 
-    fn is_met(pieces: &[&str]) -> bool {
-        let mut offline = Offline::default();
+    fn of(pieces: &[&str]) -> Complaints {
+        let mut complaints = Complaints::default();
         for piece in pieces {
-            offline.look(piece.as_bytes());
+            complaints.look(piece.as_bytes());
         }
-        offline.is_met()
+        complaints
+    }
+
+    fn is_met(pieces: &[&str]) -> bool {
+        of(pieces).is_offline()
+    }
+
+    #[test]
+    fn a_repository_that_is_not_found_is_no_network() {
+        let complaints = of(&["fatal: not a git repo", "sitory: /x/.git\n"]);
+        assert!(complaints.lacks_repository() && !complaints.is_offline());
+        let complaints = of(&["Could not resolve host: example.com\n", "fatal: not a git repository\n"]);
+        assert!(complaints.lacks_repository() && complaints.is_offline());
+        assert!(!of(&["a git repository"]).lacks_repository());
     }
 
     #[test]
