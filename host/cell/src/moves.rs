@@ -4,7 +4,8 @@
 //! another command moves meanwhile could be missed. So all hosts and supervisors of a user share a file of locks: a
 //! host says that it *starts* a command, from before it looks until the command is confined, and a supervisor
 //! says that it *moves* something. Each says so first and then looks for the other. The supervisor gives way and
-//! tries again; the host waits for moves that have begun, each a matter of microseconds.
+//! tries again; the host waits for moves that have begun, which read nothing of the
+//! command's memory meanwhile and take microseconds.
 //!
 //! Invariant: nothing is moved while somebody starts. Starts do not exclude each other, nor do moves.
 //!

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::Trail;
+
 use crate::parse::{Entry, parse};
 use crate::read::{self, Text};
 use crate::user::User;
@@ -27,15 +29,11 @@ const MAX_DEPTH: usize = 10;
 const MAX_FILES: usize = 32;
 const MAX_FILE_BYTES: usize = 64 << 10;
 
-/// Variables that say who a person is, before any file does.
-pub const VARIABLES: [&str; 5] =
-    ["EMAIL", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_NAME"];
-
 /// A configuration with a person's identity alone, as files for a home folder: the name of each, and its content. What
 /// counts for some repositories counts for those here, too. Nothing where the person's own configuration says nothing,
-/// is not what git accepts, or has more of it than is read.
-pub fn identity(user: &User) -> Vec<(String, Vec<u8>)> {
-    let mut reading = Reading { user, bytes_left: MAX_BYTES, files: vec![Vec::new()] };
+/// is not what git accepts, has more of it than is read, or has a part that may not be read.
+pub fn identity(user: &User, may_read: &dyn Fn(&Path) -> bool) -> Vec<(String, Vec<u8>)> {
+    let mut reading = Reading { user, may_read, bytes_left: MAX_BYTES, files: vec![Vec::new()] };
     let read = user.global().iter().try_for_each(|file| reading.add(file, 0, 0));
     let is_small = reading.files.iter().all(|content| content.len() <= MAX_FILE_BYTES);
     if read.is_err() || !is_small || reading.files[0].is_empty() {
@@ -53,6 +51,7 @@ struct Unknown;
 
 struct Reading<'a> {
     user: &'a User,
+    may_read: &'a dyn Fn(&Path) -> bool,
     bytes_left: u64,
     files: Vec<Vec<u8>>,
 }
@@ -60,7 +59,8 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Adds the identity of a configuration, and of those that it includes, to the file of this number.
     fn add(&mut self, file: &Path, to: usize, depth: usize) -> Result<(), Unknown> {
-        if depth > MAX_DEPTH {
+        let end = Trail::follow(file).map_err(|_| Unknown)?.end;
+        if depth > MAX_DEPTH || !(self.may_read)(file) || !(self.may_read)(&end) {
             return Err(Unknown);
         }
         // Git reads on where a file is not there.
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn of(bed: &Bed) -> Vec<(String, String)> {
-        let files = identity(&User::new(Some(&bed.at("home")), |_| None));
+        let files = identity(&User::new(Some(&bed.at("home")), |_| None), &|path| !path.ends_with("closed"));
         files.into_iter().map(|(name, content)| (name, String::from_utf8(content).unwrap())).collect()
     }
 
@@ -212,6 +212,7 @@ mod tests {
             "[user]\n\tname = Ann\n[",
             "[user]\n\tname = Ann\n[include]\n\tpath = .gitconfig\n",
             "[user]\n\tname = Ann\n[include]\n\tpath = ~nobody-has-this-name/x\n",
+            "[user]\n\tname = Ann\n[include]\n\tpath = closed\n",
         ] {
             bed.put("home/.gitconfig", config);
             assert!(of(&bed).is_empty(), "{config}");

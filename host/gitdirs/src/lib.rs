@@ -34,7 +34,7 @@ mod user;
 mod words;
 
 pub use hidden::{Hidden, hidden};
-pub use identity::{VARIABLES as IDENTITY_VARIABLES, identity};
+pub use identity::identity;
 pub use leads::Leads;
 pub use names::Obeyed;
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};

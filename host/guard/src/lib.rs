@@ -45,7 +45,7 @@ use self::call::Call;
 pub use self::call::asks_about_modes;
 use self::caller::Caller;
 pub use self::changed::change_mode;
-use self::made::Umask;
+use self::made::{Link, Umask};
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
 pub use self::places::{guarded_roots, writable_roots};
@@ -135,10 +135,14 @@ impl Guard {
             Call::Make { at, what } => self.make(caller, at, what),
             // Both bring something that is there to another place.
             Call::Link { from, to, flags } => {
-                return self.while_nobody_starts(|guard| guard.link(caller, from, to, flags));
+                return match Link::find(caller, from, to, flags)? {
+                    Ok(link) => self.while_nobody_starts(|guard| guard.link(caller, &link)),
+                    Err(answer) => Ok(Decision::Now(answer)),
+                };
             }
             Call::Rename { from, to, flags } => {
-                return self.while_nobody_starts(|guard| guard.rename(caller, from, to, flags));
+                let (from, to) = (caller.spot(from)?, caller.spot(to)?);
+                return self.while_nobody_starts(|guard| guard.rename(&from, &to, flags));
             }
             Call::Remove { at, flags } => self.remove(caller, at, flags),
             Call::Bind { address, length } => self.bind(caller, address, length),
@@ -151,7 +155,8 @@ impl Guard {
         answer.map(Decision::Now)
     }
 
-    /// Moves something, unless another command starts: what looks through the folders for that one could miss it.
+    /// Moves something, unless another command starts: what looks through the folders for that one could miss it. Nothing is
+    /// read of who asks meanwhile: its processes can make that last.
     fn while_nobody_starts(
         &mut self,
         act: impl FnOnce(&mut Self) -> io::Result<Answer>,

@@ -99,32 +99,24 @@ impl Guard {
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
 
-    pub(super) fn link(&mut self, caller: &Caller<'_>, from: At, to: At, flags: u32) -> io::Result<Answer> {
-        let flags = AtFlags::from_bits_retain(flags);
-        if !LINK_FLAGS.contains(flags) {
-            return Ok(failed(Errno::INVAL));
-        }
-        let spot = caller.spot(to)?;
-        let (source, file) = match find_source(caller, from, flags)? {
-            Ok(found) => found,
-            Err(error) => return Ok(failed(error)),
-        };
-        let kind = FileType::from_raw_mode(fstat(&file)?.st_mode);
+    pub(super) fn link(&mut self, caller: &Caller<'_>, link: &Link) -> io::Result<Answer> {
+        let Link { source, file, spot } = link;
+        let kind = FileType::from_raw_mode(fstat(file)?.st_mode);
         let made = Made::of(kind);
-        let ruling = self.places.judge(&spot, made)?;
+        let ruling = self.places.judge(spot, made)?;
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
-        if !self.may_link(caller, &source, &file)? {
+        if !self.may_link(caller, source, file)? {
             return Ok(Answer::Go);
         }
         if kind.is_symlink() && !self.places.may_take_links(&spot.folder)? {
-            return self.refuse_at(&spot);
+            return self.refuse_at(spot);
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
         if done.is_ok() {
-            self.places.made(&spot, Kind::of(kind));
+            self.places.made(spot, Kind::of(kind));
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }
@@ -155,15 +147,14 @@ impl Guard {
         }
     }
 
-    pub(super) fn rename(&mut self, caller: &Caller<'_>, from: At, to: At, flags: u32) -> io::Result<Answer> {
+    pub(super) fn rename(&mut self, from: &Spot, to: &Spot, flags: u32) -> io::Result<Answer> {
         let flags = RenameFlags::from_bits_retain(flags);
         if !RENAME_FLAGS.contains(flags) {
             return Ok(failed(Errno::INVAL));
         }
-        let (from, to) = (caller.spot(from)?, caller.spot(to)?);
         let mut elsewhere = 0;
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
-        for (spot, gets_another, what) in [(&to, true, &from), (&from, exchanges, &to)] {
+        for (spot, gets_another, what) in [(to, true, from), (from, exchanges, to)] {
             match self.places.judge(spot, made_of(what)?)? {
                 Ruling::Elsewhere => elsewhere += 1,
                 Ruling::Kept => return Ok(failed(Errno::ACCESS)),
@@ -178,22 +169,22 @@ impl Guard {
         if elsewhere == 2 || elsewhere > 0 && self.places.is_shared_tree() {
             return Ok(Answer::Go);
         }
-        let may_come = if exchanges { self.places.may_leave(&to) } else { self.places.may_take(&to) };
-        if !self.places.may_leave(&from)? || !may_come? {
+        let may_come = if exchanges { self.places.may_leave(to) } else { self.places.may_take(to) };
+        if !self.places.may_leave(from)? || !may_come? {
             return Ok(failed(Errno::ACCESS));
         }
-        if !self.places.may_take_moved(&from, &to)? {
-            return self.refuse_at(&to);
+        if !self.places.may_take_moved(from, to)? {
+            return self.refuse_at(to);
         }
-        if exchanges && !self.places.may_take_moved(&to, &from)? {
-            return self.refuse_at(&from);
+        if exchanges && !self.places.may_take_moved(to, from)? {
+            return self.refuse_at(from);
         }
         if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
             return Ok(failed(error));
         }
-        self.places.moved(&from, &to);
+        self.places.moved(from, to);
         if exchanges {
-            self.places.moved(&to, &from);
+            self.places.moved(to, from);
         }
         Ok(Answer::Done)
     }
@@ -234,6 +225,31 @@ impl Guard {
             Ruling::Kept => Ok(failed(Errno::ADDRINUSE)),
             ruling => Ok(self.ruled_out(ruling).unwrap_or(Answer::Go)),
         }
+    }
+}
+
+/// A second name of a file that is asked for.
+pub(super) struct Link {
+    source: Source,
+    file: OwnedFd,
+    spot: Spot,
+}
+
+impl Link {
+    /// Finds the file and the place of the name, or the answer where that cannot be.
+    pub(super) fn find(
+        caller: &Caller<'_>,
+        from: At,
+        to: At,
+        flags: u32,
+    ) -> io::Result<std::result::Result<Self, Answer>> {
+        let flags = AtFlags::from_bits_retain(flags);
+        if !LINK_FLAGS.contains(flags) {
+            return Ok(Err(failed(Errno::INVAL)));
+        }
+        let spot = caller.spot(to)?;
+        let found = find_source(caller, from, flags)?;
+        Ok(found.map(|(source, file)| Self { source, file, spot }).map_err(failed))
     }
 }
 

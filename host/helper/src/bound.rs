@@ -106,9 +106,10 @@ impl Bounds {
         let now = Instant::now();
         if bound.room == 0 && now >= bound.count_at {
             bound.room = bound.most.saturating_sub((bound.count)(tree));
-            // What has ended since makes room at once; only where all is taken counting has to wait.
+            // What has ended since makes room at once; only where all is taken counting has to wait. A tenth of the time
+            // at most goes into it.
             if bound.room == 0 {
-                bound.count_at = now + RECOUNT_TIME;
+                bound.count_at = Instant::now() + RECOUNT_TIME.max(now.elapsed() * 10);
             }
         }
         let has_room = bound.room > 0;

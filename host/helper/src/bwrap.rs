@@ -20,6 +20,7 @@ use scorpiox_cell::{ETC, packet};
 use scorpiox_kernel::sys::{self, Side};
 use serde::{Deserialize, Serialize};
 
+use crate::confine::DEVICES;
 use crate::covers::Expected;
 use crate::root::{KERNEL_FACTS, KEYS, SYSTEM, group_text, hosts_text, passwd_text};
 
@@ -191,15 +192,21 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
             all.data("0000", "", &path)?;
         }
     }
-    // Among others with pseudo-terminals of its own. The terminal of who started the server is not among them.
-    all.words(&["--dev", "/dev", "--dir", "/run"])?;
-    all.data("0000", "", Path::new("/dev/tty"))?;
+    // No pseudo-terminals: bubblewrap mounts them without a bound on their number.
+    all.words(&["--dir", "/dev", "--dir", "/run"])?;
     if !cell.shows_below(Path::new("/var/tmp")) {
         all.words(&["--symlink", "/tmp", "/var/tmp"])?;
     }
+    for name in DEVICES {
+        let path = Path::new("/dev").join(name);
+        all.bind("--dev-bind", &path, &path)?;
+    }
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
+        all.bind("--symlink", Path::new(target), &Path::new("/dev").join(name))?;
+    }
     let size = cell.tmp_bytes.to_string();
     all.words(&["--perms", "1777", "--size", &size, "--tmpfs", "/dev/shm"])?;
-    all.words(&["--remount-ro", "/dev"])?;
     // What commands leave in /tmp is there for the next one, as long as the server runs.
     all.bind("--bind", cell.scratch.as_path(), Path::new("/tmp"))?;
     all.words(&["--perms", "0700", "--size", &size, "--tmpfs"])?;

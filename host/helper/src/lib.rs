@@ -31,6 +31,7 @@ mod root;
 mod seccomp;
 mod supervise;
 mod tree;
+mod watchdog;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;

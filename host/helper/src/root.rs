@@ -143,7 +143,10 @@ fn terminals(path: &str) -> rustix::io::Result<()> {
         fsconfig_set_string(&terminals, name, value)?;
     }
     fsconfig_create(&terminals)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    // Read-only: nobody closes them to the commands that come.
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC
+        | MountAttrFlags::MOUNT_ATTR_RDONLY;
     let mount = fsmount(&terminals, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
     move_mount(mount.as_fd(), "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }

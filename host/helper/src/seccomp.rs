@@ -26,7 +26,7 @@ pub(super) struct Shared {
     pub abstract_sockets: bool,
     /// Whether it may use the network at all.
     pub may_connect: bool,
-    /// The filter, with the helper that makes mounts for each command.
+    /// The filter, with the helper that makes mounts for each command, among them the commands' own pseudo-terminals.
     pub mounts: bool,
 }
 
@@ -147,7 +147,7 @@ fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     let architecture = std::env::consts::ARCH.try_into()?;
     let listed: BpfProgram =
         SeccompFilter::new(rules, UNKNOWN, SeccompAction::Allow, architecture)?.try_into()?;
-    let mut program = many_in_one::program(shared.processes, !shared.files);
+    let mut program = many_in_one::program(shared.processes, shared.mounts);
     program.extend(listed);
     Ok(program)
 }

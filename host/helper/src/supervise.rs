@@ -17,6 +17,7 @@ use scorpiox_kernel::sys;
 use crate::kernel_memory::KernelMemory;
 use crate::questions::Questions;
 use crate::tree::Tree;
+use crate::watchdog::{self, Beat};
 
 /// After the shell's end, what it left behind may finish within this time.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
@@ -24,6 +25,8 @@ const DRAIN_TIME: Duration = Duration::from_millis(200);
 const GRACE_TIME: Duration = Duration::from_secs(2);
 /// How often memory and processes are looked at.
 const WATCH_TIME: Duration = Duration::from_millis(100);
+/// The time until the first look, within which no command can hold its supervisor up.
+const FIRST_WATCH_TIME: Duration = Duration::from_millis(20);
 /// The same where half of the memory is used.
 const SHORT_WATCH_TIME: Duration = Duration::from_millis(20);
 /// Most processes of which it is remembered what they worked.
@@ -94,14 +97,23 @@ impl<'a> Supervisor<'a> {
 
     /// Waits for the end, brings it about when it is time, and reports it.
     pub(super) fn run(mut self) {
-        let mut watch_at = self.started + WATCH_TIME;
+        let mut watch_at = self.started + FIRST_WATCH_TIME;
+        let beat = Beat::new(self.started);
+        let mut is_watched = false;
         let leftover = loop {
+            beat.note();
             let alone = self.reap();
             if self.status.is_some() && alone {
                 break 0;
             }
             let now = Instant::now();
             if now >= watch_at {
+                // Most commands are over before that.
+                if !is_watched && let Ok(control) = self.control.try_clone() {
+                    let until = self.order.timeout_ms.map(|time| self.started + Duration::from_millis(time));
+                    watchdog::watch(beat.clone(), self.tree, control, until, self.order.limits.memory);
+                    is_watched = true;
+                }
                 watch_at = now + self.watch();
             }
             if let Some(killed) = self.advance(now) {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use scorpiox_kernel::sys;
@@ -103,14 +104,20 @@ impl Tree {
     /// lets nobody look, each does.
     fn descriptors(self, mut counts: impl FnMut(&[u8]) -> bool) -> u32 {
         let mut count = 0;
+        let until = Instant::now() + LOOK_TIME;
         self.each(|found| {
+            // Who makes counting last has all there is.
+            if Instant::now() > until {
+                count = usize::MAX;
+                return;
+            }
             let number = found.pid.as_raw_nonzero();
             let own = fs::read_dir(format!("/proc/{number}/fd")).map(|entries| {
                 let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
                 links.filter(|link| counts(link.as_os_str().as_bytes())).count()
             });
             let all = || status(found, "FDSize:").and_then(|size| usize::try_from(size).ok());
-            count += own.ok().or_else(all).unwrap_or(0);
+            count = count.saturating_add(own.ok().or_else(all).unwrap_or(0));
         });
         u32::try_from(count).unwrap_or(u32::MAX)
     }
@@ -122,7 +129,8 @@ impl Tree {
         let mut usage = Usage::default();
         self.each(|found| {
             usage.worked.push(((found.pid, found.begun), found.worked));
-            usage.memory += kilobytes(found, "status", &["RssAnon:", "RssShmem:"]).unwrap_or(0) * 1024;
+            usage.memory +=
+                kilobytes(found, "status", &["RssAnon:", "RssShmem:", "VmPTE:"]).unwrap_or(0) * 1024;
             usage.processes += found.threads;
         });
         usage
@@ -132,10 +140,15 @@ impl Tree {
     /// through all of it.
     pub(super) fn memory_shared_out(self) -> u64 {
         let mut memory = 0;
+        let until = Instant::now() + LOOK_TIME;
         self.each(|found| {
-            // One that cannot be asked counts in full.
-            let shared_out = kilobytes(found, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:"]);
-            let all = || kilobytes(found, "status", &["RssAnon:", "RssShmem:"]);
+            // One that cannot be asked counts in full, and so do those that come after a time.
+            let in_time = Instant::now() <= until;
+            let shared_out =
+                in_time.then(|| kilobytes(found, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:"])).flatten();
+            let shared_out =
+                shared_out.map(|pages| pages + kilobytes(found, "status", &["VmPTE:"]).unwrap_or(0));
+            let all = || kilobytes(found, "status", &["RssAnon:", "RssShmem:", "VmPTE:"]);
             memory += shared_out.or_else(all).unwrap_or(0) * 1024;
         });
         memory
@@ -164,6 +177,9 @@ impl Tree {
         }
     }
 }
+
+/// Longest time for counting what processes have: the supervisor does nothing else meanwhile.
+const LOOK_TIME: Duration = Duration::from_millis(100);
 
 /// Kills what a supervisor left that was killed itself: all that descends from this process, but for the `supervisors` that
 /// are running and what descends from those.

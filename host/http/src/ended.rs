@@ -260,8 +260,9 @@ fn line(number: &Number, when: u64) -> String {
     format!("\n{:032x} {when}", u128::from_be_bytes(*number))
 }
 
+/// Reads a line. A time has ten digits until the year 2286: with fewer it was not written whole.
 fn parsed(line: &str) -> Option<(Number, u64)> {
-    let (number, when) = line.split_once(' ')?;
+    let (number, when) = line.split_once(' ').filter(|(_, when)| when.len() == 10)?;
     let number = (number.len() == 32).then(|| u128::from_str_radix(number, 16).ok())??;
     Some((number.to_be_bytes(), when.parse().ok()?))
 }
@@ -301,6 +302,26 @@ mod tests {
         assert!(has(&mut ended, 1) && !has(&mut ended, 2) && !has(&mut ended, 3));
         ended.try_insert([3; 16]).expect("written");
         assert!(has(&mut Ended::open(&path).expect("a file"), 3));
+    }
+
+    /// As a disk leaves it that was full: the next try has to write it whole.
+    #[test]
+    fn what_was_not_written_whole_has_not_ended() {
+        let whole = line(&[3; 16], now());
+        for cut in 0..whole.len() {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("http/ended");
+            drop(Ended::open(&path).expect("a file"));
+            private::options()
+                .append(true)
+                .open(&path)
+                .and_then(|mut file| file.write_all(&whole.as_bytes()[..cut]))
+                .expect("written");
+            let mut ended = Ended::open(&path).expect("a file");
+            assert!(!has(&mut ended, 3), "{cut} bytes");
+            assert_eq!(ended.try_insert([3; 16]).expect("written"), End::Ended, "{cut} bytes");
+            assert!(has(&mut Ended::open(&path).expect("a file"), 3), "{cut} bytes");
+        }
     }
 
     /// The first four bytes of SHA-256 are the same for both, which took seconds to find: once they were the account.

@@ -25,8 +25,8 @@ pub fn remember(own_home: &Path, workspace: &Path) -> io::Result<()> {
     }
     let line = serde_json::to_string(&workspace.to_string_lossy()).map_err(io::Error::other)?;
     let mut file = private::options().create(true).append(true).open(list(own_home))?;
-    // In one piece: other servers append to it, too.
-    file.write_all(format!("{line}\n").as_bytes())
+    // In one piece, since other servers append to it, too; and behind whatever a full disk left of another line.
+    file.write_all(format!("\n{line}\n").as_bytes())
 }
 
 fn list(own_home: &Path) -> PathBuf {
@@ -34,12 +34,13 @@ fn list(own_home: &Path) -> PathBuf {
 }
 
 fn read(own_home: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     match File::open(list(own_home)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        opened => opened?.take(MAX_BYTES).read_to_string(&mut text)?,
+        opened => opened?.take(MAX_BYTES).read_to_end(&mut bytes)?,
     };
-    // A line that a killed server began is nobody's.
+    let text = String::from_utf8_lossy(&bytes);
+    // A line that a killed server began is nobody's, wherever it was cut: no command ran there.
     let paths = text.lines().filter_map(|line| serde_json::from_str::<String>(line).ok());
     let mut paths: Vec<_> = paths.map(PathBuf::from).collect();
     paths.sort_unstable();
@@ -61,6 +62,12 @@ mod tests {
         }
         assert_eq!(others(home.path(), a).expect("it works"), [b]);
         assert_eq!(others(home.path(), b).expect("it works"), [a]);
+        // A full disk cut a line, inside of a character.
+        let mut file = private::options().append(true).open(list(home.path())).expect("it works");
+        file.write_all(b"\"/w/\xc3").expect("it works");
+        assert_eq!(others(home.path(), a).expect("it works"), [b]);
+        remember(home.path(), Path::new("/w/d")).expect("it works");
+        assert_eq!(others(home.path(), a).expect("it works"), [b, Path::new("/w/d")]);
         std::fs::remove_file(list(home.path())).expect("it works");
         std::fs::create_dir(list(home.path())).expect("it works");
         assert!(others(home.path(), a).is_err());

@@ -16,6 +16,7 @@
 
 mod account;
 mod folder;
+mod modes;
 mod names;
 mod normalized;
 mod owner;
@@ -28,6 +29,7 @@ mod without_links;
 
 pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
+pub use modes::{Modes, is_of_user};
 pub use names::is_plain;
 pub use normalized::normalized;
 pub use owner::{others_can_change, others_can_change_at, others_can_read};

@@ -20,6 +20,7 @@ pub(crate) struct PostgresChanges {
 
 impl PostgresChanges {
     pub(crate) fn new(workspace: Arc<Inner>) -> Result<Self, StoreError> {
+        workspace.reads_all_tables()?;
         let last = workspace.version()?;
         Ok(Self { workspace, last })
     }

@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use crate::address::{Address, Encryption};
-use crate::begin::{Begin, Held, Tables, statement_time};
+use crate::begin::{Begin, Tables, statement_time};
 use crate::ear::Bells;
 use crate::error::store_error;
 use crate::guard;
@@ -208,20 +208,14 @@ impl Connection {
         self.reported = None;
         self.has_begun = true;
         let answer = self.answered(client.batch_execute(&sql));
-        let answer = answer.and_then(|()| if tables == Tables::Nothing { Ok(()) } else { guard::send(self) });
+        // Who reads first looks when it writes.
+        let is_writer = tables != Tables::Nothing && begin != Begin::Snapshot;
+        let answer = answer.and_then(|()| if is_writer { guard::send(self) } else { Ok(()) });
         answer.inspect_err(|_| {
             let reported = self.reported.take();
             let _ = self.roll_back();
             self.reported = reported;
         })
-    }
-
-    /// Takes the locks of tables that a transaction is going to write which only read so far, or finds a conflict.
-    pub(crate) fn hold(&mut self, tables: Tables) -> Result<(), StoreError> {
-        let Some(lock) = tables.lock(Held::AtOnce) else { return Ok(()) };
-        let client = self.in_transaction()?;
-        self.queue(Box::pin(async move { Ok(client.batch_execute(&lock).await?) }));
-        guard::send(self)
     }
 
     /// Keeps what the transaction wrote.

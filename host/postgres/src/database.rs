@@ -56,8 +56,6 @@ pub struct Database {
     pub(crate) sender: Mark,
     pub(crate) notices: Notices,
     pub(crate) secrets: Secrets,
-    /// A role that is no server may make triggers on the tables.
-    pub(crate) is_at_risk: AtomicBool,
 }
 
 impl Database {
@@ -79,7 +77,6 @@ impl Database {
             sender,
             notices: Notices::default(),
             secrets: Secrets::default(),
-            is_at_risk: AtomicBool::new(false),
         })
     }
 

@@ -1,9 +1,9 @@
 //! Triggers, rules and foreign keys on the tables, of which this program makes none: a role that may make one has its own functions
-//! called with a server's rights, or keeps servers from removing rows. A trigger that calls a function of the owner of the tables
-//! counts as the owner's own.
+//! called with a server's rights, or keeps servers from removing rows. PostgreSQL does not know who made a trigger, and the function
+//! that it calls says nothing about its condition (`WHEN`), so that the owner's own count, too.
 //!
-//! A transaction that writes locks its tables first, which no trigger is made under, and looks then. Where there is one the statement
-//! itself fails, and with it all that was sent after it.
+//! A transaction that may write locks its tables before it has a snapshot. No trigger is made under those locks, so that the snapshot has
+//! each that there is. Where there is one the statement itself fails, and with it all that was sent after it.
 
 use scorpiox_store::StoreError;
 use tokio_postgres::Row;
@@ -20,7 +20,6 @@ macro_rules! tables {
         "'{format,workspace,entry,usage,timer,message,secret,ended,commit_mark,relay}'::name[]"
     };
 }
-pub(crate) use tables;
 
 /// Fails with [`FOUND`] where there is one. PostgreSQL sets both flags with the first.
 const NONE: &str = concat!(
@@ -31,11 +30,7 @@ const NONE: &str = concat!(
     tables!(),
     ")
              AND (
-                 c.relhastriggers AND EXISTS (
-                     SELECT 1 FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
-                     WHERE t.tgrelid = c.oid
-                         AND (t.tgisinternal OR p.proowner <> c.relowner OR p.pronamespace = 'pg_catalog'::regnamespace)
-                 )
+                 c.relhastriggers AND EXISTS (SELECT 1 FROM pg_catalog.pg_trigger AS t WHERE t.tgrelid = c.oid)
                  OR c.relhasrules AND EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite AS r WHERE r.ev_class = c.oid)
              )
      ))::integer"
@@ -99,7 +94,7 @@ pub(crate) fn found(connection: &mut Connection) -> Result<Vec<Found>, StoreErro
              'DROP TRIGGER ' || quote_ident(t.tgname) || ' ON scorpiox_code.' || c.name
          FROM pg_catalog.pg_trigger AS t JOIN tables AS c ON c.oid = t.tgrelid
          JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = p.proowner
-         WHERE NOT t.tgisinternal AND (p.proowner <> c.relowner OR p.pronamespace = 'pg_catalog'::regnamespace)
+         WHERE NOT t.tgisinternal
          UNION ALL
          SELECT 'the rule ' || quote_ident(r.rulename) || ' is on scorpiox_code.' || c.name,
              'DROP RULE ' || quote_ident(r.rulename) || ' ON scorpiox_code.' || c.name

@@ -3,16 +3,12 @@
 //! A server needs four: `SELECT`, `INSERT`, `UPDATE` and `DELETE`. With any other a role does what row-level security does not see: it
 //! empties a table, or has its own functions called when a server writes. With `UPDATE` or `DELETE` it can lock a table.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use scorpiox_store::StoreError;
 use tokio_postgres::Row;
 
 use crate::bounds::MOST_ROWS;
 use crate::connection::Connection;
-use crate::database::Database;
-use crate::guard::{line, tables};
+use crate::guard::line;
 
 /// Takes all rights but those four away from all roles that do not own the tables, where this role may.
 pub(crate) fn take_away(connection: &mut Connection) -> Result<(), StoreError> {
@@ -36,38 +32,6 @@ pub(crate) fn take_away(connection: &mut Connection) -> Result<(), StoreError> {
         connection.run(&format!("REVOKE {right} ON scorpiox_code.{table} FROM {role} CASCADE"))?;
     }
     Ok(())
-}
-
-/// Sends the question whether a role could make a trigger or a foreign key that the snapshot of this transaction does not have: a
-/// conflict then, unless the transaction had its locks before its snapshot, as the next ones have.
-pub(crate) fn send_check(
-    connection: &mut Connection,
-    database: &Arc<Database>,
-    has_locks: bool,
-) -> Result<(), StoreError> {
-    let database = Arc::clone(database);
-    connection.send_check(
-        concat!(
-            "SELECT EXISTS (
-                 SELECT 1 FROM pg_catalog.pg_class AS c CROSS JOIN LATERAL (
-                     SELECT * FROM aclexplode(c.relacl)
-                     UNION ALL SELECT e.* FROM pg_catalog.pg_attribute AS t CROSS JOIN LATERAL aclexplode(t.attacl) AS e
-                     WHERE t.attrelid = c.oid AND t.attacl IS NOT NULL
-                 ) AS a
-                 WHERE c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'scorpiox_code')
-                     AND c.relname = ANY(",
-            tables!(),
-            ")
-                     AND a.privilege_type IN ('TRIGGER', 'REFERENCES') AND a.grantee <> c.relowner
-             )"
-        ),
-        Vec::new(),
-        Box::new(move |row| {
-            let is_at_risk = row.is_some_and(|row| row.get(0));
-            database.is_at_risk.store(is_at_risk, Ordering::Relaxed);
-            if is_at_risk && !has_locks { Err(StoreError::Conflict) } else { Ok(()) }
-        }),
-    )
 }
 
 /// Other roles that have a right to write, each with the statement that takes it away.

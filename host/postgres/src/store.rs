@@ -126,6 +126,21 @@ impl Inner {
         version.transpose()
     }
 
+    /// Looks into each table that calls use: somebody may have locked one.
+    pub(crate) fn reads_all_tables(&self) -> Result<(), StoreError> {
+        let lease = &mut self.database.pool.lease_within(SHORT_TIME, &Cancel::default(), &mut || ())?;
+        if !self.database.is_there(lease)? {
+            return Ok(());
+        }
+        let sql = "SELECT EXISTS (SELECT FROM scorpiox_code.entry), EXISTS (SELECT FROM scorpiox_code.usage),
+             EXISTS (SELECT FROM scorpiox_code.timer), EXISTS (SELECT FROM scorpiox_code.message),
+             EXISTS (SELECT FROM scorpiox_code.commit_mark), EXISTS (SELECT FROM scorpiox_code.ended)";
+        match lease.look(|connection| connection.row(sql, &[])) {
+            Err(_) if lease.lacks_tables() && self.database.forget_tables() => Ok(()),
+            looked => looked.map(drop),
+        }
+    }
+
     /// A connection, with the number of the workspace.
     fn open(&self, lease: Lease) -> Result<(Lease, i64), StoreError> {
         let mut lease = lease;

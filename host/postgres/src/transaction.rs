@@ -1,7 +1,6 @@
 //! A transaction on a connection of its own.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use scorpiox_store::StoreError;
@@ -14,7 +13,7 @@ use crate::doubt::Doubt;
 use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::store::{Inner, Patience};
-use crate::{format, guard, rights};
+use crate::{format, guard};
 
 /// Takes away rows of connections that were not used for long, once for each new connection. A commit is looked for within
 /// seconds.
@@ -34,8 +33,6 @@ pub(crate) struct PostgresTransaction {
     /// Of namespaces of which it changed the size.
     pub(crate) usages: Usages,
     pub(crate) seen: Seen,
-    /// It has had the locks of what it may write since before its snapshot.
-    has_locks: bool,
     /// Goes after the connection is given back, so that the next writer finds the lock free.
     turn: Option<Turn>,
     /// What ended it, where an error did.
@@ -64,7 +61,6 @@ impl PostgresTransaction {
             stage: Stage::Outset,
             usages: Usages::default(),
             seen: Seen::default(),
-            has_locks: false,
             turn: None,
             failed: None,
         }
@@ -137,7 +133,7 @@ impl PostgresTransaction {
             Patience::None => (Begin::Write, LOCK_NOW),
             Patience::Moment => (Begin::Wait, LOCK),
         };
-        let (workspace, has_locks) = (self.workspace, self.has_locks);
+        let workspace = self.workspace;
         let is_new = self.stage == Stage::Outset;
         // From here on there is something to take back.
         self.stage = Stage::Reads;
@@ -146,11 +142,8 @@ impl PostgresTransaction {
             if is_new {
                 lease.begin(begin, Tables::Kept)?;
             } else {
-                if !has_locks {
-                    lease.hold(Tables::Kept)?;
-                }
-                // A snapshot of before does not have a trigger that was made since. The next one begins with the locks.
-                rights::send_check(lease, &store.database, has_locks)?;
+                // It has had the locks since before its snapshot, which has each trigger that there is.
+                guard::send(lease)?;
             }
             let Some(row) = lease.row(lock, &[&workspace, &store.name])? else {
                 // A standby took over that had never heard of it, or knows it by another number.
@@ -168,10 +161,8 @@ impl PostgresTransaction {
             Stage::Outset => {
                 self.stage = Stage::Reads;
                 let (store, workspace) = (Arc::clone(&self.store), self.workspace);
-                self.has_locks = store.database.is_at_risk.load(Ordering::Relaxed);
-                let tables = if self.has_locks { Tables::Kept } else { Tables::Nothing };
                 self.done(|lease| {
-                    lease.begin(Begin::Snapshot, tables)?;
+                    lease.begin(Begin::Snapshot, Tables::Kept)?;
                     let location = Arc::clone(lease.location());
                     lease.send_check(
                         "SELECT (SELECT max(format) FROM scorpiox_code.format),

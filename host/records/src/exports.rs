@@ -65,7 +65,7 @@ fn places(policy: &AuditPolicy, runtime: &Arc<AsyncRuntime>) -> Vec<(Place, Name
         Wanted::Collector(url) => {
             let trusted = ca.map_or(Trusted::System, |ca| Trusted::File(ca.value.clone().into()));
             let collector = Collector::new(url, trusted, Arc::clone(runtime));
-            Some(Place::Collector(Logs::new(collector, &recorder::machine())))
+            Some(Place::Collector(Logs::new(collector, &recorder::machine(), policy.required.value)))
         }
     };
     let named = |wanted: &Sourced<Wanted>| {

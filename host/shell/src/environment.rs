@@ -5,7 +5,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use scorpiox_cell::{Network, PROXY_PORT, Tier};
-use scorpiox_gitdirs::IDENTITY_VARIABLES;
 use scorpiox_operator::Site;
 use scorpiox_policy::Profile;
 
@@ -87,11 +86,6 @@ pub(super) fn build(
     }
     if plan.spec.network == Network::Proxy {
         proxy(proxy_port.unwrap_or(PROXY_PORT), &mut set);
-    }
-    for name in IDENTITY_VARIABLES {
-        if let Ok(value) = env::var(name) {
-            set(name, value);
-        }
     }
     for name in &profile.env.pass {
         if let Ok(value) = env::var(&name.value) {

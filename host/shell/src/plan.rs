@@ -13,8 +13,8 @@ use scorpiox_home::{instance, private};
 use scorpiox_operator::{Site, existing, is_own, worked_on};
 use scorpiox_paths::{Trail, Writable, resolve};
 use scorpiox_policy::{
-    Denial, DenyRule, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places, Profile,
-    Source, TOOLCHAINS, Tier as MinTier,
+    Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
+    Profile, Source, TOOLCHAINS, Tier as MinTier,
 };
 use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 
@@ -99,7 +99,7 @@ impl Plan {
         }
         let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
         let home_links = home_links(profile, places);
-        let mut home_files = home_files(site, &home_links);
+        let mut home_files = home_files(site, &profile.denied(places), &home_links);
         if !in_memory {
             for file in home_files.drain(..) {
                 fs::write(scratch.join(&file.name), &file.content)
@@ -154,12 +154,15 @@ fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
     named.collect()
 }
 
-/// The files that say to git who the person is. Where a rule opens the person's own, that does.
-fn home_files(site: &Site, links: &[HomeLink]) -> Vec<HomeFile> {
-    if links.iter().any(|link| link.inside.as_path().starts_with(".gitconfig")) {
+/// The files that say to git who the person is, unless `deny` has one that says so. Where a rule opens the person's own,
+/// that does.
+fn home_files(site: &Site, denied: &DenySet, links: &[HomeLink]) -> Vec<HomeFile> {
+    let is_own = |link: &HomeLink| link.inside.as_path().to_string_lossy().starts_with(".gitconfig");
+    if links.iter().any(is_own) {
         return Vec::new();
     }
-    let files = identity(&User::of_process(site.home.as_deref())).into_iter();
+    let may_read = |path: &Path| denied.matches(path).is_none();
+    let files = identity(&User::of_process(site.home.as_deref()), &may_read).into_iter();
     files.map(|(name, content)| HomeFile { name, content }).collect()
 }
 

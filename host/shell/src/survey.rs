@@ -11,7 +11,6 @@ mod entries;
 mod folder;
 mod linked;
 mod links;
-mod roots;
 mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -20,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use scorpiox_paths::{Identity, shortage};
+use scorpiox_paths::{Identity, Modes, is_of_user, shortage};
 use scorpiox_policy::{DeniedBelow, DenySet};
 
 use super::area::Area;
@@ -28,7 +27,6 @@ use super::protect::Kept;
 use folder::Folder;
 use linked::{Follow, Linked, Links, MAX_ENTRIES};
 pub(super) use links::OtherNames;
-use roots::{Modes, is_of_user};
 use walk::{UNREADABLE, Walk, Walked};
 
 /// Most folders that the trees may have. What is more is closed.
@@ -136,8 +134,8 @@ pub enum SurveyError {
     Restless(PathBuf),
     /// There are too many right in the root.
     #[error(
-        "{} directly contains more than {MAX_FOLDERS} folders, too many to search for protected files; \
-         remove some, or start in a smaller folder",
+        "{} directly contains more folders and links than the {MAX_FOLDERS} that are searched for protected files; remove \
+         some, or start in a smaller folder",
         .0.display()
     )]
     TooLarge(PathBuf),

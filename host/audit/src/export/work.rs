@@ -143,7 +143,7 @@ impl Work {
             })?;
             if left_out > 0 {
                 let place = &self.shared.named.place;
-                (self.tell)(&format!("{left_out} lines are too long for {place}, and were left out there"));
+                (self.tell)(&format!("{place} did not take {left_out} lines, and they were left out there"));
             }
             self.note(before);
             turn.write(self.feed.at())?;

@@ -15,6 +15,12 @@ use super::entries::{Kind, Opened};
 /// The number of times that a folder is read that changes meanwhile. A program that changes folders at each of so many readings, which
 /// take microseconds, is there to do so.
 pub(super) const MAX_READINGS: usize = 16;
+/// Most bytes of paths that are kept of one folder.
+const MAX_PATH_BYTES: usize = 32 << 20;
+/// Bytes that a path takes beside its own.
+const PATH_BYTES: usize = 64;
+/// Bytes of a folder that count as one folder more: one with a usual path, and little in it, is one.
+const UNIT_BYTES: usize = 512;
 
 /// How a folder is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +47,8 @@ pub(super) struct Folder {
     identity: Identity,
     manner: Manner,
     read_at: SystemTime,
+    /// Bytes of all paths that are kept of it.
+    bytes: usize,
     /// Folders that are not denied.
     folders: Vec<PathBuf>,
     denied_folders: Vec<PathBuf>,
@@ -131,6 +139,7 @@ impl Folder {
             identity,
             manner,
             read_at,
+            bytes: 0,
             folders: Vec::new(),
             denied_folders: Vec::new(),
             files: Box::default(),
@@ -148,8 +157,13 @@ impl Folder {
                 files.extend(number);
             }
             signs.note(name, kind == Kind::Folder, kind == Kind::File);
-            folder.note(path.join(name), name, kind, manner, deny);
+            if folder.bytes <= MAX_PATH_BYTES {
+                folder.note(path.join(name), name, kind, manner, deny);
+            }
         })?;
+        if folder.bytes > MAX_PATH_BYTES {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
         folder.files = files.into();
         if manner == Manner::Open {
             // Whether there is such a file yet or not: its folder makes it one that counts.
@@ -161,7 +175,25 @@ impl Folder {
         Ok((folder, is_still))
     }
 
+    /// The number of folders that it counts as: what is kept of it takes memory.
+    pub(super) fn weight(&self) -> usize {
+        1 + self.bytes / UNIT_BYTES
+    }
+
     fn note(&mut self, path: PathBuf, name: &OsStr, kind: Kind, manner: Manner, deny: &DenySet) {
+        let kept = self.kept();
+        let length = path.as_os_str().len() + PATH_BYTES;
+        self.sort(path, name, kind, manner, deny);
+        self.bytes += (self.kept() - kept) * length;
+    }
+
+    /// How many paths are kept.
+    fn kept(&self) -> usize {
+        let lists = [&self.folders, &self.denied_folders, &self.links, &self.denied, &self.sockets];
+        lists.into_iter().chain([&self.names, &self.git_pointers, &self.linked_names]).map(Vec::len).sum()
+    }
+
+    fn sort(&mut self, path: PathBuf, name: &OsStr, kind: Kind, manner: Manner, deny: &DenySet) {
         if manner == Manner::Denied {
             if kind == Kind::Folder {
                 self.denied_folders.push(path);

@@ -134,6 +134,9 @@ impl<'a> Walk<'a> {
             Err(error) if depth == 0 && error.kind() == io::ErrorKind::ResourceBusy => {
                 return Err(SurveyError::Restless(path));
             }
+            Err(error) if depth == 0 && error.kind() == io::ErrorKind::QuotaExceeded => {
+                return Err(SurveyError::TooLarge(path));
+            }
             Err(error) if depth == 0 || shortage(&error).is_some() => {
                 return Err(SurveyError::Unreadable { path, error });
             }
@@ -143,13 +146,16 @@ impl<'a> Walk<'a> {
                     io::ErrorKind::NotFound => self.gone.push(path),
                     io::ErrorKind::PermissionDenied => self.leave(path, manner, UNREADABLE),
                     io::ErrorKind::ResourceBusy => self.leave(path, manner, "changed at each look"),
+                    io::ErrorKind::QuotaExceeded => {
+                        self.leave(path, manner, "holds too many links and folders")
+                    }
                     _ => self.leave(path, manner, "could not be looked at"),
                 }
                 return Ok(());
             }
         };
-        self.count += 1;
-        self.note_in_branch(branch);
+        self.count += folder.weight();
+        self.note_in_branch(branch, folder.weight());
         for (folder, manner) in folder.below() {
             let branch = branch.unwrap_or_else(|| {
                 self.branches.push(Branch { path: folder.to_owned(), folders: 0, closed: false });
@@ -175,9 +181,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn note_in_branch(&mut self, at: Option<usize>) {
+    fn note_in_branch(&mut self, at: Option<usize>, weight: usize) {
         let Some((at, branch)) = at.and_then(|at| Some((at, self.branches.get_mut(at)?))) else { return };
-        branch.folders += 1;
+        branch.folders += weight;
         if let Some(largest) = &mut self.largest {
             largest.push((branch.folders, at));
         }

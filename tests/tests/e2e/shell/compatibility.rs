@@ -202,27 +202,62 @@ fn git_knows_who_the_person_is_and_nothing_else_of_theirs() {
 
 #[test]
 fn commands_have_terminals_of_their_own() {
-    for tier in ["T1", "T1b"] {
+    let program = in_tier("T1");
+    let mut server = start(&program);
+    let python = "python3 -c 'import pty; pty.spawn([\"sh\", \"-c\", \"tty; test -t 0 && echo IS\"])'";
+    let output = works(&mut server, python);
+    assert!(output.contains("/dev/pts/") && output.contains("IS"), "{output}");
+    let output = works(&mut server, "script -qec 'stty size; echo PTY' /dev/null");
+    assert!(output.contains("PTY"), "{output}");
+    // There are so many, and none of them is the machine's.
+    let many = "import os\nopen = []\ntry:\n    while len(open) < 1000: open.append(os.openpty())\n\
+                except OSError: pass\nprint(len(open), len(os.listdir('/dev/pts')))";
+    assert_eq!(works(&mut server, &format!("python3 - <<'P'\n{many}\nP")), "64 65\n");
+    for command in ["echo x > /dev/tty", "touch /dev/pts/x", "touch /dev/x", "chmod 0 /dev/pts/ptmx"] {
+        let ran = bash(&mut server, &format!("{command} || echo closed"));
+        assert!(ran.output().contains("closed"), "{command}: {}", ran.text);
+    }
+    // Nobody puts input into one.
+    let input = "import fcntl, os, pty, termios\nfcntl.ioctl(os.openpty()[1], termios.TIOCSTI, b'x')";
+    let refused = bash(&mut server, &format!("python3 - <<'P'\n{input}\nP"));
+    assert!(refused.output().contains("Inappropriate ioctl"), "{}", refused.text);
+    // Elsewhere none of theirs would be bounded, and the machine's are nobody's.
+    for tier in ["T1b", "T2"] {
         let program = in_tier(tier);
+        let refused = bash(&mut start(&program), python);
+        assert!(refused.output().contains("out of pty devices"), "{tier}: {}", refused.text);
+    }
+}
+
+/// A rule of the person's own names a file beside: nothing is written there.
+#[test]
+fn an_identity_is_written_over_no_file_of_the_persons() {
+    for tier in TIERS {
+        let policy = "[shell.profile.workspace]\nread = [\"@system\", \"~/.gitconfig-1\"]\n";
+        let program = with_policy(in_tier(tier), policy);
+        program.put(
+            "home/.gitconfig",
+            "[user]\n\tname = Ann\n[includeIf \"gitdir:**\"]\n\tpath = .gitconfig-1\n",
+        );
+        let own = "[user]\n\temail = ann@example.com\n[core]\n\teditor = ed\n";
+        program.put("home/.gitconfig-1", own);
         let mut server = start(&program);
-        let python = "python3 -c 'import pty; pty.spawn([\"sh\", \"-c\", \"tty; test -t 0 && echo IS\"])'";
-        let output = works(&mut server, python);
-        assert!(output.contains("/dev/pts/") && output.contains("IS"), "{tier}: {output}");
-        let output = works(&mut server, "script -qec 'stty size; echo PTY' /dev/null");
-        assert!(output.contains("PTY"), "{tier}: {output}");
-        // There are so many: bubblewrap mounts them without a bound of its own.
-        let most = if tier == "T1" { "64 65\n" } else { "1000 1001\n" };
-        let many = "import os\nopen = []\ntry:\n    while len(open) < 1000: open.append(os.openpty())\n\
-                    except OSError: pass\nprint(len(open), len(os.listdir('/dev/pts')))";
-        let output = works(&mut server, &format!("python3 - <<'P'\n{many}\nP"));
-        assert_eq!(output, most, "{tier}");
-        let closed =
-            bash(&mut server, "echo x > /dev/tty || touch /dev/pts/x || touch /dev/x || echo closed");
-        assert!(closed.output().contains("closed"), "{tier}: {}", closed.text);
-        // Nobody puts input into one.
-        let input = "import fcntl, os, pty, termios\nfcntl.ioctl(os.openpty()[1], termios.TIOCSTI, b'x')";
-        let refused = bash(&mut server, &format!("python3 - <<'P'\n{input}\nP"));
-        assert!(refused.output().contains("Inappropriate ioctl"), "{tier}: {}", refused.text);
+        let ran = bash(&mut server, "cat ~/.gitconfig-1");
+        assert!(ran.output().contains("editor = ed"), "{tier}: {}", ran.text);
+        let kept = std::fs::read_to_string(program.home().join(".gitconfig-1")).expect("it is there");
+        assert_eq!(kept, own, "{tier}");
+    }
+}
+
+#[test]
+fn an_identity_that_is_denied_is_not_given() {
+    for tier in TIERS {
+        let policy = "[shell.profile.workspace]\nread = [\"@system\"]\ndeny = [\"~/acme\"]\n";
+        let program = with_policy(in_tier(tier), policy);
+        program.put("home/.gitconfig", "[user]\n\tname = Ann\n[include]\n\tpath = acme/config\n");
+        program.put("home/acme/config", "[user]\n\temail = ann@acme.example.com\n");
+        let ran = bash(&mut start(&program), "git config --list | grep -i ann || echo nobody");
+        assert_eq!(ran.succeeded(), "nobody\n", "{tier}");
     }
 }
 

@@ -1,26 +1,30 @@
 //! Roots that a command closed to their owner (`chmod 000 .`): no later command could run.
 
 #[cfg(unix)]
-pub(super) use self::unix::{Modes, is_of_user};
+pub use self::unix::{Modes, is_of_user};
 
-/// Nothing can be closed to its owner by a mode here.
+/// Modes of folders, by which nothing can be closed to its owner here.
 #[cfg(not(unix))]
 #[derive(Debug, Default)]
-pub(super) struct Modes;
+pub struct Modes;
 
 #[cfg(not(unix))]
 #[allow(clippy::unused_self)] // as on other systems
 impl Modes {
-    pub(super) fn remember(&mut self, _: &[std::path::PathBuf]) {}
+    /// Remembers nothing.
+    pub fn remember(&mut self, _: &[std::path::PathBuf]) {}
 
-    pub(super) fn restore(&self) -> Vec<std::path::PathBuf> {
+    /// Gives nothing back.
+    #[must_use]
+    pub fn restore(&self) -> Vec<std::path::PathBuf> {
         Vec::new()
     }
 }
 
 /// Reports whether the user could have closed what is at a path: nobody can here.
 #[cfg(not(unix))]
-pub(super) fn is_of_user(_: &std::path::Path) -> bool {
+#[must_use]
+pub fn is_of_user(_: &std::path::Path) -> bool {
     false
 }
 
@@ -32,22 +36,24 @@ mod unix {
     use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
 
-    use scorpiox_paths::Identity;
+    use crate::Identity;
 
     /// What the owner needs of a folder.
     const OWNERS: u32 = 0o700;
 
     /// Reports whether the user could have closed what is at a path. What cannot be looked at is theirs.
-    pub(in crate::survey) fn is_of_user(path: &Path) -> bool {
+    #[must_use]
+    pub fn is_of_user(path: &Path) -> bool {
         path.symlink_metadata().map_or(true, |found| found.uid() == rustix::process::geteuid().as_raw())
     }
 
     /// The modes that roots had when they could be looked through.
     #[derive(Debug, Default)]
-    pub(in crate::survey) struct Modes(BTreeMap<PathBuf, (Identity, u32)>);
+    pub struct Modes(BTreeMap<PathBuf, (Identity, u32)>);
 
     impl Modes {
-        pub(in crate::survey) fn remember(&mut self, roots: &[PathBuf]) {
+        /// Remembers the modes of these folders, and of no others.
+        pub fn remember(&mut self, roots: &[PathBuf]) {
             let mode = |root: &PathBuf| {
                 let found = root.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
                 Some((root.clone(), ((found.dev(), found.ino()), found.mode() & 0o777)))
@@ -56,7 +62,8 @@ mod unix {
         }
 
         /// Gives the owner back what is missing since; which roots it was.
-        pub(in crate::survey) fn restore(&self) -> Vec<PathBuf> {
+        #[must_use]
+        pub fn restore(&self) -> Vec<PathBuf> {
             let restored = self.0.iter().filter(|(root, known)| {
                 restore(root, **known).unwrap_or_else(|error| {
                     tracing::warn!("the mode of {} cannot be restored: {error}", root.display());
