@@ -7,7 +7,7 @@ use std::process::Command;
 
 use scorpiox_tests::{Program, Started};
 
-use super::support::{bash, bash_for, in_each_tier};
+use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
@@ -219,7 +219,8 @@ fn a_folder_of_hooks_below_a_file_keeps_no_command_from_running() {
 /// What `git worktree add` makes beside the workspace: git works there as in a plain clone, and what it obeys stays as it is.
 #[test]
 fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
-    in_each_tier(|program, server| {
+    for tier in TIERS {
+        let program = in_tier(tier);
         let root = program.workspace().parent().expect("a folder").to_owned();
         let git = |folder: &Path, words: &[&str]| {
             let mut git = Command::new("git");
@@ -233,12 +234,12 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
         git(&main, &["add", "-A"]);
         git(&main, &["commit", "-qm", "one"]);
         let tree = program.workspace();
-        fs::remove_dir_all(tree).expect("removes");
         git(&main, &["worktree", "add", "-q", &tree.display().to_string(), "-b", "side"]);
+        let mut server = start(&program);
         let config = fs::read_to_string(main.join(".git/config")).expect("a configuration");
         let commit = "git status --short && echo b > b && git add b && \
                       git -c user.name=n -c user.email=n@example.com commit -qm two && git log --format=%s | head -1";
-        assert_eq!(bash(server, commit).succeeded(), "two\n");
+        assert_eq!(bash(&mut server, commit).succeeded(), "two\n");
         let own = main.join(".git");
         let at = own.display();
         let attack = format!(
@@ -247,7 +248,7 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
              rm -rf config hooks; ln -s /tmp config; cat {0}/a; echo x > {0}/b; echo finished",
             main.display()
         );
-        let ran = bash(server, &attack);
+        let ran = bash(&mut server, &attack);
         assert!(ran.text.contains("finished"), "{}", ran.text);
         assert_eq!(fs::read_to_string(own.join("config")).expect("it is there"), config, "{}", ran.text);
         assert!(!own.join("hooks/pre-commit").exists() && own.join("hooks").is_dir(), "{}", ran.text);
@@ -262,7 +263,7 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
             "{}",
             ran.text
         );
-    });
+    }
 }
 
 /// What commands do not see is named, with what opens it.
@@ -273,7 +274,7 @@ fn a_repository_that_commands_do_not_see_is_named() {
     for name in ["objects", "refs"] {
         fs::create_dir_all(root.join("main/.git").join(name)).expect("a folder");
     }
-    let mut server = super::support::start(&program);
+    let mut server = start(&program);
     let ran = bash(&mut server, "git status");
     assert!(!ran.text.contains("[git: "), "{}", ran.text);
     program.put("workspace/.git", format!("gitdir: {}\n", root.join("main/.git").display()));
