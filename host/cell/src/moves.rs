@@ -202,32 +202,32 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("locks");
         let (is_moving, is_over, moved) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU32::new(0));
-        let (mover, start) = (opened(&path), opened(&path));
+        let (rival, start) = (opened(&path), opened(&path));
         thread::scope(|scope| {
             scope.spawn(|| {
                 let mut refused = 0_u32;
                 while !is_over.load(Ordering::SeqCst) {
-                    if mover.begin_move().expect("a lock") {
+                    if rival.begin_move().expect("a lock") {
                         is_moving.store(true, Ordering::SeqCst);
                         moved.fetch_add(1, Ordering::SeqCst);
                         is_moving.store(false, Ordering::SeqCst);
-                        mover.end_move().expect("a lock");
-                        mover.insist(false).expect("a lock");
+                        rival.end_move().expect("a lock");
+                        rival.insist(false).expect("a lock");
                         refused = 0;
                     } else {
                         // As a supervisor does after a while.
                         refused += 1;
                         if refused == 100 {
-                            mover.insist(true).expect("a lock");
+                            rival.insist(true).expect("a lock");
                         }
                     }
                 }
-                mover.insist(false).expect("a lock");
+                rival.insist(false).expect("a lock");
             });
             let _over = Over(&is_over);
             let (begin, mut starts) = (Instant::now(), 0);
             while starts < 2000 || moved.load(Ordering::SeqCst) < 10 {
-                assert!(begin.elapsed() < Duration::from_secs(60), "{starts} starts, {moved:?} moves");
+                assert!(begin.elapsed() < Duration::from_mins(1), "{starts} starts, {moved:?} moves");
                 starts += 1;
                 start.begin_start().expect("a lock");
                 for _ in 0..20 {

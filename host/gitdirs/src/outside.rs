@@ -106,6 +106,7 @@ mod tests {
 
     /// As `git init --separate-git-dir` leaves it, and as another tree with the same names would like it to be.
     #[cfg(target_os = "linux")]
+    #[allow(clippy::disallowed_methods, reason = "nothing but git tells how git writes")]
     #[test]
     fn an_index_proves_the_tree_that_it_was_written_for() {
         let bed = Bed::with(&["tree", "other"]);

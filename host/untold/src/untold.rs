@@ -45,8 +45,8 @@ struct State {
 struct Kept {
     /// The task that brought them, which may yet be read.
     task: Option<u32>,
-    /// The command, if nobody knows what it brought, as in [`Brought::lost`].
-    lost: Option<Option<String>>,
+    /// The command, if nobody knows what it brought, as in [`Brought::lost`]; no other.
+    lost: Vec<Option<String>>,
     names: Names,
     /// Their files, for a later server.
     files: Vec<Lasting>,
@@ -60,7 +60,7 @@ impl Untold {
             return;
         }
         let files = entry.and_then(|entry| entry.brought(&brought)).into_iter().collect();
-        self.add(Kept { task, lost: None, names: brought, files });
+        self.add(Kept { task, lost: Vec::new(), names: brought, files });
     }
 
     /// Keeps that nobody knows what a command brought, if it can have brought something.
@@ -68,7 +68,7 @@ impl Untold {
         if let Some(entry) = entry {
             let (command, file) = entry.lost();
             let files = file.into_iter().collect();
-            self.add(Kept { task, lost: Some(command), names: Names::default(), files });
+            self.add(Kept { task, lost: vec![command], names: Names::default(), files });
         }
     }
 
@@ -77,7 +77,7 @@ impl Untold {
         state.kept.push(kept);
         if state.kept.len() > MAX_PATHS {
             let (mut lost, known): (Vec<_>, Vec<_>) =
-                mem::take(&mut state.kept).into_iter().partition(|kept| kept.lost.is_some());
+                mem::take(&mut state.kept).into_iter().partition(|kept| !kept.lost.is_empty());
             let mut files = Vec::new();
             let names = merged(known.into_iter().map(|mut kept| {
                 files.append(&mut kept.files);
@@ -94,7 +94,7 @@ impl Untold {
             state.uncounted += over;
             lost.drain(..over).flat_map(|kept| kept.files).for_each(Lasting::remove);
             state.kept = lost;
-            state.kept.push(Kept { task: None, lost: None, names, files });
+            state.kept.push(Kept { task: None, lost: Vec::new(), names, files });
         }
     }
 
@@ -113,7 +113,7 @@ impl Untold {
         if state.looked.is_none_or(|looked| looked.elapsed() >= LOOK_TIME) {
             state.looked = Some(Instant::now());
             kept.extend(left_behind(own_home, workspace).into_iter().map(|left| {
-                let lost = left.names.is_none().then_some(left.command);
+                let lost = left.names.is_none().then_some(left.command).into_iter().collect();
                 Kept { task: None, lost, names: left.names.unwrap_or_default(), files: vec![left.file] }
             }));
         }

@@ -50,7 +50,7 @@ impl Walk<'_> {
         let inside = path.join(name);
         match folder.kind(Path::new(name)) {
             Ok(Kind::File(_) | Kind::Link) if name.eq_ignore_ascii_case(SKILL_FILE) => {
-                self.found.push(inside)
+                self.found.push(inside);
             }
             Ok(Kind::Folder)
                 if depth > 0 && !is_hidden(&inside) && !PASSED_OVER.iter().any(|other| name == *other) =>

@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
                     io::ErrorKind::PermissionDenied => self.leave(path, manner, UNREADABLE),
                     io::ErrorKind::ResourceBusy => self.leave(path, manner, "changed at each look"),
                     io::ErrorKind::QuotaExceeded => {
-                        self.leave(path, manner, "holds too many links and folders")
+                        self.leave(path, manner, "holds too many links and folders");
                     }
                     _ => self.leave(path, manner, "could not be looked at"),
                 }

@@ -95,13 +95,13 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
             ..Shield::default()
         };
         let finished = bed.attack(
-            r#"
+            r"
             echo ref: refs/heads/x > half/HEAD
             echo ref: refs/heads/x > lock/HEAD.lock; mv lock/HEAD.lock lock/HEAD
             for folder in dev .github; do
                 (cd $folder; mkdir objects refs; echo ref: refs/heads/x > HEAD; printf '[core]\nfsmonitor=x\n' > config)
             done
-            "#,
+            ",
         );
         let outcome = finished.outcome.as_ref().expect("an outcome");
         let mut told: Vec<_> =
@@ -178,10 +178,10 @@ fn more_folders_than_are_remembered_are_told() {
     for_each_tier(|bed| {
         bed.shield.names = vec![".hg/hgrc"];
         let finished = bed.attack(
-            r#"
+            r"
             for i in $(seq 70); do mkdir -p d$i/.hg; done; rm -r d*
             mkdir p; echo '[hooks]' > p/hgrc; mv p .hg
-            "#,
+            ",
         );
         let outcome = finished.outcome.as_ref().expect("an outcome");
         let is_named = outcome.names.unpacked.iter().any(|path| path.as_path() == bed.at(".hg/hgrc"));
