@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use scorpiox_paths::normalized;
+
 use crate::read;
 use crate::signs::is_of_git;
 
@@ -73,8 +75,13 @@ pub fn hidden(folder: &Path) -> Option<Hidden> {
     let objects = common.join("objects");
     let text = read::text(&objects.join("info/alternates"), MAX_LINK_BYTES)?;
     let lines = text.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#');
-    let borrowed = lines.filter_map(|line| dunce::canonicalize(objects.join(read::path(line)?)).ok());
-    borrowed.into_iter().find(|path| !path.starts_with(folder)).map(Hidden::Borrowed)
+    // Commands may have written it: nothing is said but of a repository's objects, and by the path that stands there.
+    let is_store = |path: &PathBuf| {
+        let end = dunce::canonicalize(path).unwrap_or_default();
+        end.ends_with("objects") && end.parent().is_some_and(is_of_git) && !end.starts_with(folder)
+    };
+    let borrowed = lines.filter_map(|line| Some(normalized(&objects.join(read::path(line)?))));
+    borrowed.into_iter().find(is_store).map(Hidden::Borrowed)
 }
 
 #[cfg(test)]
@@ -102,5 +109,7 @@ mod tests {
             &format!("# x\n\n{}\n", main.join("objects").display()),
         );
         assert_eq!(of("borrows"), Some(Hidden::Borrowed(main.join("objects"))));
+        bed.put("borrows/.git/objects/info/alternates", &format!("{}\n", bed.at("none").display()));
+        assert_eq!(of("borrows"), None, "no repository's");
     }
 }

@@ -19,8 +19,9 @@ const ENTRY: usize = 62;
 /// The flag of an entry with two more bytes of flags.
 const IS_EXTENDED: u16 = 0x4000;
 
-/// Reports whether an index was written for this tree: one of its first entries has the number, the size and the time of
-/// the file that is there. Who only knows the names of files cannot make that so.
+/// Reports whether an index was written for this tree: one of its first entries has the number, the size and the times of
+/// the file that is there and nowhere else. A file that is moved there, or gets another name, has another time of its last
+/// change of state (`ctime`), which nobody can set.
 pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
     let Some(text) = read::text(index, MAX_BYTES) else { return false };
     let Some(mut rest) = text.bytes.strip_prefix(b"DIRC").and_then(|rest| rest.get(HEADER - 4..)) else {
@@ -37,9 +38,13 @@ pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
         let Some(length) = rest.get(begin..).and_then(|path| path.iter().position(|byte| *byte == 0)) else {
             return false;
         };
-        let path = Path::new(OsStr::from_bytes(&rest[begin..begin + length]));
-        if tree.join(path).symlink_metadata().is_ok_and(|found| found.is_file() && is_noted(head, &found)) {
-            return true;
+        let name = &rest[begin..begin + length];
+        // Right in the tree: what lies in a folder of it comes with that folder from anywhere, unchanged.
+        if !name.contains(&b'/') {
+            let found = tree.join(OsStr::from_bytes(name)).symlink_metadata();
+            if found.is_ok_and(|found| found.is_file() && found.nlink() == 1 && is_noted(head, &found)) {
+                return true;
+            }
         }
         // Entries begin at multiples of eight bytes, with at least one byte of zero between.
         let Some(next) = rest.get((begin + length) / 8 * 8 + 8..) else { return false };
@@ -50,7 +55,10 @@ pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
 
 fn is_noted(entry: &[u8], found: &Metadata) -> bool {
     let low = |number: u64| Some(u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0));
-    word(entry, 8) == low(found.mtime().cast_unsigned())
+    found.ino() != 0
+        && word(entry, 0) == low(found.ctime().cast_unsigned())
+        && word(entry, 4) == low(found.ctime_nsec().cast_unsigned())
+        && word(entry, 8) == low(found.mtime().cast_unsigned())
         && word(entry, 12) == low(found.mtime_nsec().cast_unsigned())
         && word(entry, 20) == low(found.ino())
         && word(entry, 36) == low(found.len())

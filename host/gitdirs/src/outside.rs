@@ -1,6 +1,8 @@
 //! The folder of git's that belongs to a work tree and lies outside of it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use scorpiox_paths::normalized;
 
 #[cfg(unix)]
 use crate::index::knows;
@@ -26,13 +28,16 @@ pub fn outside(tree: &Path) -> Option<PathBuf> {
     }
     let text = link(&file)?;
     let own = dunce::canonicalize(tree.join(read::path(text.strip_prefix(b"gitdir: ")?)?)).ok()?;
-    let repository = match link(&own.join("commondir")) {
-        Some(common) => {
-            let common = dunce::canonicalize(own.join(read::path(&common)?)).ok()?;
-            let is_beside = own.parent() == Some(common.join("worktrees").as_path());
-            (is_beside && leads_back(&own, &file)).then_some(common)?
-        }
-        None => (has_tree(&own, &tree) || knows(&own.join("index"), &tree)).then_some(own)?,
+    let repository = if let Some(common) = link(&own.join("commondir")) {
+        let common = dunce::canonicalize(own.join(read::path(&common)?)).ok()?;
+        let is_beside = own.parent() == Some(common.join("worktrees").as_path());
+        (is_beside && leads_back(&own, &file)).then_some(common)?
+    } else {
+        let is_its = match named_tree(&own)? {
+            Some(named) => dunce::canonicalize(own.join(named)).ok().as_deref() == Some(&*tree),
+            None => knows(&own.join("index"), &tree),
+        };
+        is_its.then_some(own)?
     };
     let is_apart = !repository.starts_with(&tree) && !tree.starts_with(&repository);
     (is_apart && is_of_git(&repository)).then_some(repository)
@@ -50,23 +55,19 @@ fn link(file: &Path) -> Option<Vec<u8>> {
     Some(text.bytes.trim_ascii_end().to_owned())
 }
 
-/// Reports whether the folder of a linked work tree names its file `.git`.
+/// Reports whether the folder of a linked work tree names its file `.git`: by its path without links, as git writes it.
 fn leads_back(own: &Path, file: &Path) -> bool {
     let named = link(&own.join("gitdir")).and_then(|named| read::path(&named));
-    let Some(named) = named.map(|named| own.join(named)) else { return false };
-    let is_git = named.components().next_back() == Some(Component::Normal(".git".as_ref()));
-    is_git && named.parent().and_then(|tree| dunce::canonicalize(tree).ok()).as_deref() == file.parent()
+    named.is_some_and(|named| normalized(&own.join(named)) == file)
 }
 
-/// Reports whether a configuration names this work tree.
-fn has_tree(own: &Path, tree: &Path) -> bool {
-    let Some(text) = read::text(&own.join("config"), MAX_CONFIG_BYTES).filter(|text| !text.is_cut) else {
-        return false;
-    };
-    let parsed = parse(&text.bytes);
+/// The work tree that a configuration names, if any; nothing where that is not known.
+#[allow(clippy::option_option, reason = "not to know is not to have none")]
+fn named_tree(own: &Path) -> Option<Option<PathBuf>> {
+    let text = read::text(&own.join("config"), MAX_CONFIG_BYTES).filter(|text| !text.is_cut)?;
+    let parsed = Some(parse(&text.bytes)).filter(|parsed| !parsed.is_broken)?;
     let named = parsed.entries.iter().rfind(|entry| entry.name.eq_ignore_ascii_case(b"core.worktree"));
-    let named = named.filter(|_| !parsed.is_broken).and_then(|entry| read::path(entry.value()));
-    named.and_then(|named| dunce::canonicalize(own.join(named)).ok()).as_deref() == Some(tree)
+    named.map_or(Some(None), |entry| read::path(entry.value()).map(Some))
 }
 
 #[cfg(test)]
@@ -97,6 +98,10 @@ mod tests {
         assert_eq!(outside(&bed.at("other")), None);
         bed.put("main/.git/config", &format!("[core]\n\tworktree = {}\n", bed.at("tree").display()));
         assert_eq!(outside(&bed.at("other")), None);
+        // A tree that is gone leaves its name, which a link would fill.
+        bed.put("main/.git/worktrees/tree/gitdir", &format!("{}\n", bed.at("tree/gone/.git").display()));
+        bed.link(bed.at("tree"), "tree/gone");
+        assert_eq!(outside(&bed.at("tree")), None);
         // As of a submodule, or of one with a folder of git's elsewhere.
         bed.put("main/.git/config", "[core]\n\tworktree = ../../other\n");
         assert_eq!(outside(&bed.at("other")), Some(main));
@@ -118,18 +123,37 @@ mod tests {
         };
         git(&["init", "-q", "--separate-git-dir", "../repository"]);
         assert_eq!(outside(&bed.at("tree")), None, "it knows nothing yet");
-        for name in ["a", "sub/b"] {
+        for name in ["a", "b", "sub/c"] {
             bed.put(format!("tree/{name}"), name);
         }
         git(&["add", "-A"]);
         assert_eq!(outside(&bed.at("tree")), Some(bed.at("repository")));
         std::fs::remove_file(bed.at("tree/a")).unwrap();
         assert_eq!(outside(&bed.at("tree")), Some(bed.at("repository")), "another one is there");
-        for name in ["a", "sub/b"] {
+        for name in ["a", "b", "sub/c"] {
             bed.put(format!("other/{name}"), name);
         }
         std::fs::copy(bed.at("tree/.git"), bed.at("other/.git")).unwrap();
         assert_eq!(outside(&bed.at("other")), None, "it was not written for this one");
+        // Files that come from there: by a link, by another name, and moved.
+        std::fs::remove_dir_all(bed.at("other/sub")).unwrap();
+        bed.link(bed.at("tree/sub"), "other/sub");
+        assert_eq!(outside(&bed.at("other")), None, "a link");
+        std::fs::remove_file(bed.at("other/b")).unwrap();
+        std::fs::hard_link(bed.at("tree/b"), bed.at("other/b")).unwrap();
+        assert_eq!(outside(&bed.at("other")), None, "another name");
+        std::fs::remove_file(bed.at("other/b")).unwrap();
+        std::fs::rename(bed.at("tree/b"), bed.at("other/b")).unwrap();
+        std::fs::remove_file(bed.at("other/sub")).unwrap();
+        std::fs::rename(bed.at("tree/sub"), bed.at("other/sub")).unwrap();
+        assert_eq!(outside(&bed.at("other")), None, "moved");
+        // One that names another tree has said what it is for.
+        bed.put("tree/d", "d");
+        git(&["add", "-A"]);
+        assert_eq!(outside(&bed.at("tree")), Some(bed.at("repository")));
+        git(&["config", "core.worktree", "../other"]);
+        assert_eq!(outside(&bed.at("tree")), None);
+        git(&["config", "--unset", "core.worktree"]);
         for index in [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\0\0\0\x01", &[0xff; 200]] {
             std::fs::write(bed.at("repository/index"), index).unwrap();
             assert_eq!(outside(&bed.at("tree")), None);

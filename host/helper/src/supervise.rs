@@ -102,6 +102,7 @@ impl<'a> Supervisor<'a> {
         let mut is_watched = false;
         let leftover = loop {
             beat.note();
+            self.ended = self.ended.or_else(|| beat.ended());
             let alone = self.reap();
             if self.status.is_some() && alone {
                 break 0;
@@ -111,8 +112,8 @@ impl<'a> Supervisor<'a> {
                 // Most commands are over before that.
                 if !is_watched && let Ok(control) = self.control.try_clone() {
                     let until = self.order.timeout_ms.map(|time| self.started + Duration::from_millis(time));
-                    watchdog::watch(beat.clone(), self.tree, control, until, self.order.limits.memory);
-                    is_watched = true;
+                    is_watched =
+                        watchdog::watch(beat.clone(), self.tree, control, until, self.order.limits.memory);
                 }
                 watch_at = now + self.watch();
             }

@@ -104,10 +104,10 @@ impl Tree {
     /// lets nobody look, each does.
     fn descriptors(self, mut counts: impl FnMut(&[u8]) -> bool) -> u32 {
         let mut count = 0;
-        let until = Instant::now() + LOOK_TIME;
+        let mut until = None;
         self.each(|found| {
             // Who makes counting last has all there is.
-            if Instant::now() > until {
+            if Instant::now() > *until.get_or_insert_with(|| Instant::now() + LOOK_TIME) {
                 count = usize::MAX;
                 return;
             }
@@ -140,7 +140,7 @@ impl Tree {
     /// through all of it.
     pub(super) fn memory_shared_out(self) -> u64 {
         let mut memory = 0;
-        let until = Instant::now() + LONG_LOOK_TIME;
+        let until = Instant::now() + LOOK_TIME;
         self.each(|found| {
             // One that cannot be asked counts in full, and so do those that come after a time.
             let in_time = Instant::now() <= until;
@@ -178,11 +178,9 @@ impl Tree {
     }
 }
 
-/// Longest time for counting what processes have: the supervisor does nothing else meanwhile.
-const LOOK_TIME: Duration = Duration::from_millis(100);
-
-/// The same for memory that processes share: what counts in full ends a command, so that a busy machine has time for it.
-const LONG_LOOK_TIME: Duration = Duration::from_secs(1);
+/// Longest time for counting what processes have: the supervisor does nothing else meanwhile, and a busy machine takes its
+/// time.
+const LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// Kills what a supervisor left that was killed itself: all that descends from this process, but for the `supervisors` that
 /// are running and what descends from those.

@@ -257,7 +257,7 @@ fn opened(path: &Path) -> io::Result<File> {
 
 /// Begins with the line's end: one that was not written whole before stays a line of its own.
 fn line(number: &Number, when: u64) -> String {
-    format!("\n{:032x} {when}", u128::from_be_bytes(*number))
+    format!("\n{:032x} {when:010}", u128::from_be_bytes(*number))
 }
 
 /// Reads a line. A time has ten digits until the year 2286: with fewer it was not written whole.

@@ -490,7 +490,7 @@ impl Task {
 
     fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
         let mut stopped = false;
-        let (mut complaints, mut told) = (Complaints::default(), Vec::new());
+        let (mut complaints, mut told) = (Complaints::default(), (false, false));
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
                 stopped = true;
@@ -509,11 +509,10 @@ impl Task {
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
             self.state().refusals.add(started.refusals(self.started));
-            for advice in started.advice(&complaints) {
-                if !told.contains(&advice) {
-                    told.push(advice.clone());
-                    self.state().advice.push(advice);
-                }
+            let complained = (complaints.is_offline(), complaints.lacks_repository());
+            if complained != told {
+                told = complained;
+                self.state().advice = started.advice(&complaints);
             }
             if let Some(end) = end {
                 return end;

@@ -39,6 +39,8 @@ pub(crate) struct Ready {
     shown: Vec<(PathBuf, Option<Identity>)>,
     /// The skills that there were.
     skills: Vec<PathBuf>,
+    /// Git's folder of the workspace, where it lies outside.
+    repository: Option<PathBuf>,
     /// Folders that are not seen, and were told of.
     told: Mutex<Vec<PathBuf>>,
     /// The way out, where the profile has one. Declared after the cell: dropped after it.
@@ -100,7 +102,8 @@ impl Cells {
 
 impl Ready {
     fn is_current(&self, places: &Places) -> bool {
-        self.skills == places.skills && self.shown.iter().all(|(path, then)| identity(path) == *then)
+        let is_same = self.skills == places.skills && self.repository == places.repository;
+        is_same && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
     /// Whether commands in it can change files, or reach the network.
@@ -205,6 +208,17 @@ fn build(
     };
     let survey = plan::survey(profile, places, &plan.areas);
     let environment = environment::build(site, profile, &plan, cell.proxy_port());
-    let skills = places.skills.clone();
-    Ok(Ready { cell, tier, plan, environment, survey, shown, skills, told: Mutex::default(), proxy })
+    let (skills, repository) = (places.skills.clone(), places.repository.clone());
+    Ok(Ready {
+        cell,
+        tier,
+        plan,
+        environment,
+        survey,
+        shown,
+        skills,
+        repository,
+        told: Mutex::default(),
+        proxy,
+    })
 }

@@ -134,8 +134,8 @@ pub enum SurveyError {
     Restless(PathBuf),
     /// There are too many right in the root.
     #[error(
-        "{} directly contains more folders and links than the {MAX_FOLDERS} that are searched for protected files; remove \
-         some, or start in a smaller folder",
+        "{} directly contains folders and links that count as more than {MAX_FOLDERS}, too many to search for protected \
+         files; remove some, or start in a smaller folder",
         .0.display()
     )]
     TooLarge(PathBuf),

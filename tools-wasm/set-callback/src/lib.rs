@@ -88,7 +88,8 @@ fn set<H: Store + Timers>(host: &mut H, now: u64, args: &Args<'_>) -> Result<Out
     let replaced = taken.iter().any(|(used, _)| *used == id);
     slots::save(host, id, &slot)?;
     host.arm(id, slot.due)?;
-    let text = render::scheduled(id, &slot, replaced);
+    let is_default = args.integer("repeat_count", FOR_EVER, MAX_REPEATS)?.is_none();
+    let text = render::scheduled(id, &slot, replaced, is_default);
     output(host, text)
 }
 

@@ -57,14 +57,16 @@ pub(crate) fn data<'a>(slots: &'a [(u32, Slot)], waiting: &'a [Waiting]) -> Data
     }
 }
 
-pub(crate) fn scheduled(id: u32, slot: &Slot, replaced: bool) -> String {
+/// `is_default` says that the caller named no number of repeats.
+pub(crate) fn scheduled(id: u32, slot: &Slot, replaced: bool, is_default: bool) -> String {
     let repeats = match slot.left {
         Left::Times(times) => format!("repeats {times} times"),
         Left::ForEver => "repeats infinitely".to_owned(),
     };
     let note = if replaced { " It replaces the callback that was there." } else { "" };
+    let default = if is_default { " With repeat_count 1 it would fire once." } else { "" };
     format!(
-        "Callback scheduled: fires every {}s, {repeats}.\nIt has slot {id}.{note} Its message comes with the next tool result after it fired.",
+        "Callback scheduled: fires every {}s, {repeats}.\nIt has slot {id}.{note}{default} Its message comes with the next tool result after it fired.",
         slot.delay_seconds
     )
 }

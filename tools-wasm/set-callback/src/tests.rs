@@ -29,6 +29,7 @@ fn a_callback_is_scheduled_with_the_words_of_the_original() {
     assert!(text.starts_with("Callback scheduled: fires every 1s, repeats infinitely.\n"), "{text}");
     let text = ok(&mut host, r#"{"action":"set","message":"m","delay_seconds":3600}"#);
     assert!(text.starts_with("Callback scheduled: fires every 3600s, repeats 20 times.\n"), "{text}");
+    assert!(text.contains("With repeat_count 1 it would fire once."), "{text}");
     assert_eq!(host.armed, BTreeMap::from([(0, NOW + 30_000), (1, NOW + 1000), (2, NOW + 3_600_000)]));
 }
 

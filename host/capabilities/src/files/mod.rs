@@ -50,7 +50,8 @@ impl Files {
         Self { operator }
     }
 
-    /// The whole file at a path, if it has at most `limit` bytes. A relative path is the workspace's.
+    /// The whole file at a path, if it has at most `limit` bytes. A relative path is the workspace's, and `~/` the home
+    /// folder.
     /// For components of others the file lies in a folder that was `approved`.
     pub fn read(
         &self,
@@ -62,7 +63,7 @@ impl Files {
         if path.is_empty() || path.contains('\0') {
             return Err(FileError::Invalid(format!("{path:?} is not the path of a file")));
         }
-        let asked = &self.operator.site().workspace.join(path);
+        let asked = &self.expanded(path);
         let checked = self.place(asked, approved);
         match &checked {
             Ok((path, folder)) => uses.allowed("files", folder.display(), self.rule(path, approved)),
@@ -93,6 +94,16 @@ impl Files {
             return Err(FileError::TooLarge(bytes.len() as u64));
         }
         Ok(bytes)
+    }
+
+    /// The path that is asked for: `~` is the person's home folder, and a relative one lies in the workspace.
+    fn expanded(&self, path: &str) -> PathBuf {
+        let site = self.operator.site();
+        let inside = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        match inside.zip(site.home.as_ref()) {
+            Some((inside, home)) => home.join(inside.trim_start_matches('/')),
+            None => site.workspace.join(path),
+        }
     }
 
     /// Where a path leads, and the folder in which that may be read. A refusal is the same whether there

@@ -72,7 +72,7 @@ pub struct Opened {
 }
 
 /// Said of a link in a skill.
-const UNFOLLOWED: &str = "a link, and such are followed only from a skill of the person's own, to the same file of another folder with a SKILL.md";
+const UNFOLLOWED: &str = "a link, and such are followed only from a skill of the person's own, to the same file of another folder of its name with a SKILL.md";
 
 impl Reading {
     /// Under the policy of a shell, noted where the request's uses are.
@@ -224,6 +224,8 @@ impl Reading {
         files: &mut Vec<SkillFile>,
     ) {
         let Ok(names) = folder.names() else { return };
+        // What lies behind a link is asked for by where it is, too.
+        let is_linked = leads_on(&skill.place, Path::new(prefix));
         for name in names.flatten() {
             *visited += 1;
             if *visited > MAX_VISITED {
@@ -232,7 +234,8 @@ impl Reading {
             // What is no text cannot be asked for.
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-            if self.check(&skill.place, Path::new(&path)).is_err() {
+            let checked = self.check(&skill.place, Path::new(&path));
+            if checked.is_err() || is_linked && self.linked(skill, Path::new(&path)).is_err() {
                 continue;
             }
             match folder.kind(Path::new(name)) {

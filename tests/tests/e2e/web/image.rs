@@ -161,6 +161,10 @@ fn what_lies_outside_of_the_workspace_is_not_read() {
     let mut server = start(&program);
     success(&read(&mut server, &outside));
     success(&read(&mut server, &workspace.join("link.png")));
+    // As people write it.
+    success(&read(&mut server, std::path::Path::new("~/secret.png")));
+    let text = failure(&read(&mut server, std::path::Path::new("~root/secret.png"))).to_owned();
+    assert!(text.contains("workspace/~root/secret.png"), "{text}");
 }
 
 #[test]
