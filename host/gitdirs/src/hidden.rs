@@ -11,7 +11,7 @@ use crate::signs::is_of_git;
 /// Most bytes of a file that names other folders.
 const MAX_LINK_BYTES: u64 = 4096;
 
-/// Where git would go on from a folder.
+/// The place at which git would go on from a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hidden {
     /// The folder lies in this work tree.

@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn conditions_stay_conditions() {
         let bed = Bed::with(&["home/conf"]);
-        let config = "[user]\n\tname = Ann\n[includeIf \"gitdir:~/work/\"]\n\tpath = conf/work\n\
+        let config = "[user]\n\tname = Ann\n[includeIf \"gitdir:~/acme/\"]\n\tpath = conf/work\n\
                       [includeIf \"onbranch:x\"]\n\tpath = conf/none\n[includeIf \"gitdir/i:./here\"]\n\tpath = conf/work\n";
         bed.put("home/.gitconfig", config);
         bed.put("home/conf/work", "[user]\n\temail = ann@work.example\n[include]\n\tpath = deeper\n");
         bed.put("home/conf/deeper", "[author]\n\tname = Lee\n");
         let home = bed.at("home").display().to_string();
         let first = format!(
-            "[user]\n\tname = \"Ann\"\n[includeIf \"gitdir:{home}/work/\"]\n\tpath = .gitconfig-1\n\
+            "[user]\n\tname = \"Ann\"\n[includeIf \"gitdir:{home}/acme/\"]\n\tpath = .gitconfig-1\n\
              [includeIf \"gitdir/i:{home}/here\"]\n\tpath = .gitconfig-2\n"
         );
         let work = "[user]\n\temail = \"ann@work.example\"\n[author]\n\tname = \"Lee\"\n".to_owned();

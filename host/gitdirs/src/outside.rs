@@ -21,11 +21,12 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// The file `.git` alone proves nothing, since it may have come with the tree. The other side is the person's: it names
 /// the tree, or its index has the numbers of the tree's files.
 pub fn outside(tree: &Path) -> Option<PathBuf> {
-    let tree = dunce::canonicalize(tree).ok()?;
-    let file = tree.join(".git");
-    if !file.symlink_metadata().ok()?.is_file() {
+    // Asked for at each call, where nearly every tree has a folder here, or nothing.
+    if !tree.join(".git").symlink_metadata().ok()?.is_file() {
         return None;
     }
+    let tree = dunce::canonicalize(tree).ok()?;
+    let file = tree.join(".git");
     let text = link(&file)?;
     let own = dunce::canonicalize(tree.join(read::path(text.strip_prefix(b"gitdir: ")?)?)).ok()?;
     let repository = if let Some(common) = link(&own.join("commondir")) {

@@ -301,11 +301,11 @@ pub enum Ask {
         /// The bits.
         bits: u32,
     },
-    /// When an argument is 2^32 or more.
+    /// Each time that an argument is 2^32 or more.
     IfLarge {
         /// Its number.
         call: c_long,
-        /// Which argument.
+        /// The number of the argument.
         argument: u32,
     },
     /// Never: it is said to have succeeded, and nothing is done, when two arguments have these

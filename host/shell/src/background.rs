@@ -121,7 +121,7 @@ struct State {
     /// Where the client's reading is.
     cursor: Cursor,
     refusals: Refusals,
-    /// What the person can open for it, until the client is told.
+    /// Advice for the person, until the client is told.
     advice: Vec<String>,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
@@ -205,7 +205,7 @@ pub struct ReadPiece {
     pub piece: Piece,
     /// Hosts that were refused since the last read.
     pub refusals: Vec<Refusal>,
-    /// What the person can open for it, once.
+    /// Advice for the person, once: names what opens it.
     pub advice: Vec<String>,
     /// The task.
     pub task: Listed,

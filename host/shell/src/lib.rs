@@ -142,7 +142,7 @@ impl Started {
         outcome
     }
 
-    /// What the person can open, where its output complains of something that it does not see.
+    /// Names what the person can open, where its output complains of something that it does not see.
     fn advice(&self, complaints: &Complaints) -> Vec<String> {
         let git = complaints.lacks_repository().then(|| self.repository_elsewhere());
         self.why_offline(complaints).into_iter().chain(git.flatten()).collect()

@@ -1,4 +1,4 @@
-//! What programs complain of in their output where commands do not see something: the network, or git's folder.
+//! Complaints of programs in their output where commands do not see something: the network, or git's folder.
 //!
 //! A program only sees that a name cannot be looked up, or that there is no repository, and says that.
 
@@ -6,7 +6,7 @@ use memchr::memmem;
 
 /// Messages of programs that cannot look up a name or reach an address: the C library and what hands its words on,
 /// curl, wget, Node, Go, Rust, Java, .NET; and those of package managers that keep the cause to themselves (pip, yarn, Bun).
-const OFFLINE: [&[u8]; 21] = [
+const OFFLINE: [&[u8]; 22] = [
     b"ould not resolve",
     b"unable to resolve",
     b"ailed to resolve",
@@ -26,6 +26,7 @@ const OFFLINE: [&[u8]; 21] = [
     b"dial tcp: lookup",
     b"dns error",
     b"from versions: none",
+    b"No matching distribution found",
     b"trouble with your network",
     b"FailedToOpenSocket",
 ];
@@ -112,6 +113,7 @@ mod tests {
             "connect: Network is unreachable",
             "Get \"https://example.com/x\": dial tcp: lookup example.com on [::1]:53: connection refused",
             "ERROR: Could not find a version that satisfies the requirement six (from versions: none)",
+            "ERROR: No matching distribution found for six",
             "error sending request for url (https://example.com/): dns error",
         ] {
             assert!(is_met(&[said]), "{said}");

@@ -3,6 +3,8 @@
 mod access;
 #[cfg(unix)]
 mod admin;
+#[cfg(unix)]
+mod admin_screens;
 mod admission;
 #[cfg(unix)]
 mod busy;
@@ -23,6 +25,8 @@ mod observe;
 mod others;
 #[cfg(unix)]
 mod proxies;
+#[cfg(unix)]
+mod relayed;
 #[cfg(unix)]
 mod replicas;
 mod sessions;

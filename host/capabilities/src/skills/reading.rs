@@ -124,14 +124,14 @@ impl Reading {
         })
     }
 
-    /// Where commands can write.
+    /// Returns the folders that commands can write.
     fn writable(&self) -> Result<&Writable, SkillReadError> {
         let writable = || self.operator.writable().map_err(|error| format!("not read: {error}"));
         let writable = self.writable.get_or_init(writable);
         writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))
     }
 
-    /// Where a link in a skill leads, if it is followed and the policy leaves its end open.
+    /// Returns the end of a link in a skill, if it is followed and the policy leaves its end open.
     fn linked(&self, skill: &Opened, inside: &Path) -> Result<PathBuf, SkillReadError> {
         let unfollowed = || SkillReadError::Denied(UNFOLLOWED.to_owned());
         if skill.scope == Scope::Workspace {

@@ -139,7 +139,7 @@ fn terminals_take_no_input_from_commands() {
     for_each_tier(|bed| attack_in(bed, "terminals"));
 }
 
-/// Where commands have any. The machine's are not among them, nor are theirs among the machine's.
+/// No terminal of the machine's is among those of commands, nor one of theirs among the machine's.
 #[test]
 fn terminals_are_the_commands_own() {
     let names = |folder: &str| fs::read_dir(folder).expect("terminals").count();

@@ -187,7 +187,7 @@ impl Folder {
         self.bytes += (self.kept() - kept) * length;
     }
 
-    /// How many paths are kept.
+    /// Counts the paths that are kept.
     fn kept(&self) -> usize {
         let lists = [&self.folders, &self.denied_folders, &self.links, &self.denied, &self.sockets];
         lists.into_iter().chain([&self.names, &self.git_pointers, &self.linked_names]).map(Vec::len).sum()

@@ -216,7 +216,7 @@ fn a_folder_of_hooks_below_a_file_keeps_no_command_from_running() {
     });
 }
 
-/// What `git worktree add` makes beside the workspace: git works there as in a plain clone, and what it obeys stays as it is.
+/// After `git worktree add` git works as in a plain clone, and each file that it obeys stays as it is.
 #[test]
 fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
     for tier in TIERS {
@@ -266,7 +266,7 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
     }
 }
 
-/// What commands do not see is named, with what opens it.
+/// The result names the repository, and the step that opens it.
 #[test]
 fn a_repository_that_commands_do_not_see_is_named() {
     let program = Program::new();
