@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# build-for.sh TARGET FOLDER GUEST…: the program for another system, or for older versions of this one, built on Linux:
-# target/TARGET/release/scorpiox-code. What `make build` made in FOLDER is used as far as it is the same everywhere:
-# definitions and hashes.
+# build-for.sh TARGET FOLDER GUEST…: builds the program for another system, or for older versions of this one,
+# on Linux: target/TARGET/release/scorpiox-code. The definitions and hashes, which are the same for all
+# systems, come from the output of `make build` in FOLDER.
 set -euo pipefail
 target=$1 components=$2
 shift 2
 out=$components-$target
 guests=tools-wasm/target/wasm32-unknown-unknown/release
-# The oldest GNU C library that programs for Linux run with: that of 2018.
+# Oldest supported GNU C library of Linux programs, from 2018.
 glibc=2.28
 
 have_target() { [ -e "$(rustc --print sysroot)/lib/rustlib/$1/lib" ]; }
@@ -26,7 +26,7 @@ case $target in
         ;;
     *-apple-darwin)
         build=(cargo zigbuild) strip=target/tools/zig-strip
-        # The two libraries of the system that zig does not describe, and the oldest macOS that runs the program.
+        # Stubs of the two system libraries that zig does not include, and the oldest supported macOS.
         export SDKROOT=$PWD/scripts/macos-sdk MACOSX_DEPLOYMENT_TARGET=11.0
         ;;
     *-linux-gnu) build=(cargo zigbuild) built_for=$target.$glibc helper=${target%-gnu}-musl strip=target/tools/zig-strip ;;
@@ -42,7 +42,7 @@ without_paths "$target"
 if [ "${build[1]}" = zigbuild ]; then
     scripts/zig.sh target/tools/zig
     export PATH=$PWD/target/tools/zig/bin:$PATH
-    # What the linker takes away is what debuggers want; rustc does it for each system.
+    # The replacement for strip only copies, because rustc strips symbols for each system.
     export CARGO_PROFILE_RELEASE_STRIP=symbols
     printf '#!/bin/sh\nexec cp "$3" "$2"\n' > target/tools/zig-strip
     chmod +x target/tools/zig-strip
@@ -52,10 +52,10 @@ mkdir -p "$out"
 if [ -n "$helper" ]; then
     need_target "$helper"
     without_paths "$helper"
-    "${build[@]}" --quiet --profile helper -p scorpiox-helper --bin scorpiox-cell --target "$helper"
+    "${build[@]}" --quiet --profile helper -p scorpiox-sandbox-helper --bin scorpiox-cell --target "$helper"
     cmp -s "target/$helper/helper/scorpiox-cell" "$out/helper" || cp "target/$helper/helper/scorpiox-cell" "$out/helper"
 else
-    # There are no cells there.
+    # The sandbox helper only exists on Linux.
     [ -e "$out/helper" ] || : >"$out/helper"
 fi
 named=()
@@ -68,12 +68,12 @@ done
 case $target in
     x86_64-*) target/release/scorpiox-compiler --target "$target" --out "$out" "${named[@]}" ;;
     *)
-        # The compiler of the build knows this machine's processor alone.
+        # The default compiler only supports the processor of this machine.
         cargo build --quiet --release -p scorpiox-compiler --features other-processors --target-dir target/other-processors
         target/other-processors/release/scorpiox-compiler --target "$target" --out "$out" "${named[@]}"
         ;;
 esac
-# What `make build` made is for this machine's own C library.
+# The output of `make build` is for the C library of this machine.
 [ "$target" != "$(rustc -vV | sed -n 's/^host: //p')" ] || export SCORPIOX_BUILD_COMPONENTS=$PWD/$out
 "${build[@]}" --quiet --release --target "$built_for" -p scorpiox-compiler
 scripts/pack-compiler.sh "target/$target/release/scorpiox-compiler$exe" "$out/compiler.gz" "$strip"

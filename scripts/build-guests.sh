@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Builds the wasm guests of a cargo workspace: scripts/build-guests.sh FOLDER
+# Builds the WebAssembly guests of a cargo workspace: scripts/build-guests.sh FOLDER
 #
-# A guest needs the standard library for wasm32-unknown-unknown. It is looked for in the
-# active toolchain, then asked of rustup, then taken from Debian's packages
-# (SCORPIOX_GUEST_TOOLCHAIN=debian takes those at once).
+# A guest requires the standard library for wasm32-unknown-unknown. It comes from the active toolchain, else
+# from rustup, else from Debian's packages (SCORPIOX_GUEST_TOOLCHAIN=debian selects these immediately).
 set -euo pipefail
 
 folder=$1
@@ -12,7 +11,7 @@ choice_file=target/guest-toolchain
 
 # shellcheck source=scripts/no-paths.sh
 . scripts/no-paths.sh
-# Beside the flags of .cargo/config.toml, which a variable would take the place of.
+# Adds to the flags of .cargo/config.toml; an environment variable would replace them.
 flags="target.$target.rustflags=[$([ ${#no_paths[@]} = 0 ] || printf "'%s'," "${no_paths[@]}")]"
 
 say() { printf 'guests: %s\n' "$1" >&2; }
@@ -50,7 +49,7 @@ install_debian() {
     } >/dev/null 2>&1
 }
 
-# Debian's compiler with its own standard library sources: another compiler's do not build.
+# Debian's compiler requires its own standard library sources, because those of another compiler do not build.
 build_debian() {
     local linker
     linker=$(find "$(rustc --print sysroot)/lib/rustlib" -name rust-lld -type f 2>/dev/null | head -n 1)

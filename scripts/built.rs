@@ -1,9 +1,9 @@
-//! For build scripts: where `make build` put what it made before the host is compiled.
+//! For build scripts: finds the files that `make build` creates before it compiles the host.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The folder of what was made for the system that this is built for, or the one that the build names.
+/// Returns the directory of the files for the target system, or the one from the environment.
 pub(crate) fn components() -> PathBuf {
     println!("cargo::rerun-if-env-changed=SCORPIOX_BUILD_COMPONENTS");
     if let Some(folder) = env::var_os("SCORPIOX_BUILD_COMPONENTS") {

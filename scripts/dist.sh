@@ -9,7 +9,7 @@ for target in $targets; do
     printf 'dist: building for %s\n' "$target" >&2
     scripts/build-for.sh "$target" "$@"
 done
-# What was linked with a newer C library would not start on an older system.
+# A program that is linked with a newer C library would not start on an older system.
 for target in $targets; do
     case $target in
         *-linux-gnu) scripts/dist/oldest.sh "target/$target/release/scorpiox-code" 2.28 ;;

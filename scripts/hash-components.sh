@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the beginning of each component's SHA-256, which the audit names it by: hash-components.sh FOLDER NAME…
-# A file that would not change is not written, so that nothing is rebuilt for it.
+# hash-components.sh FOLDER NAME…: writes the prefix of each component's SHA-256 that identifies it in the
+# audit log. A file is written only if it changes, so that nothing is rebuilt unnecessarily.
 set -euo pipefail
 
 folder=$1

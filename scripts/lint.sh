@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, clippy, and the licences and sources of all dependencies.
+# Checks the format, clippy, and the licenses and sources of all dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,23 +12,27 @@ for folder in . tools-wasm tests tests/guests tests/fuzz tests/bench tests/readi
     (cd "$folder" && cargo fmt --all --check)
 done
 
+echo "== wording"
+python3 scripts/wording.py
+
 echo "== lock files"
 for lock in $(git ls-files '*Cargo.lock'); do
     cargo metadata --quiet --locked --format-version 1 --manifest-path "${lock%lock}toml" >/dev/null
 done
 
 echo "== clippy"
-# The compiler by itself: together with the others cargo would build a wasmtime that both compiles and runs.
+# The compiler is checked separately: together with the others, cargo would build a wasmtime that both
+# compiles and runs.
 cargo clippy --quiet --release -p scorpiox-compiler --all-targets -- -D warnings
 cargo clippy --quiet --release --workspace --exclude scorpiox-compiler --all-targets -- -D warnings
 (cd tools-wasm && cargo clippy --quiet --all-targets -- -D warnings)
 (cd tests && cargo clippy --quiet --all-targets -- -D warnings)
-# All of the bench: `make test` builds it without the tools, which take minutes.
+# Checks the complete bench, because `make test` builds it without the tools, which take minutes.
 cargo check --quiet --locked --workspace --manifest-path tests/bench/Cargo.toml --target-dir target/bench/cargo-check
 
 echo "== the tests build the program that is shipped"
-# A test's dependency can turn on a feature of a crate that the program uses too. Then `make test`
-# would build the program a second time, with that feature, and test that one.
+# A test dependency can enable a feature of a crate that the program uses too. `make test` would then build
+# the program again with this feature, and test a different program.
 crates() { cargo tree --quiet --locked --prefix none --format '{p} {f}' "$@" | sed 's/ (\*)$//' | sort -u; }
 if other=$(comm -23 <(crates -p scorpiox-code -e normal) <(crates --workspace --exclude scorpiox-compiler -e all)) && [ -n "$other" ]; then
     printf 'under test these crates have other features; name those of the test in Cargo.toml:\n%s\n' "$other" >&2
@@ -42,7 +46,7 @@ fi
 for folder in . tools-wasm; do
     "$deny" --log-level error --manifest-path "$folder/Cargo.toml" --config deny.toml check bans licenses sources
 done
-# Advisories need their database, which is fetched from outside.
+# Advisories require their database, which is downloaded.
 if "$deny" --config deny.toml fetch >/dev/null 2>&1; then
     "$deny" --config deny.toml check advisories
 else

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A program that tests need: scripts/need.sh PROGRAM PACKAGE installs it where it is missing.
+# need.sh PROGRAM PACKAGE: installs PACKAGE if PROGRAM, which tests require, is missing.
 set -euo pipefail
 
 program=$1 package=$2
@@ -7,7 +7,7 @@ command -v "$program" >/dev/null && exit 0
 as_root=
 [ "$(id -u)" = 0 ] || as_root='sudo -n'
 if command -v apt-get >/dev/null; then
-    # Some packages start a service when they are installed, and here only a program is wanted.
+    # Prevents packages from starting a service during installation; only the program is needed.
     export RUNLEVEL=1
     $as_root apt-get install -y --no-install-recommends "$package" >/dev/null 2>&1 || {
         $as_root apt-get update >/dev/null 2>&1 &&

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pack-compiler.sh PROGRAM PACKED [STRIP]: the compiler as the host carries it, without symbols. Written only where it
-# would change, so that nothing is rebuilt for it.
+# pack-compiler.sh PROGRAM PACKED [STRIP]: packs the compiler for embedding in the host, without symbols.
+# PACKED is written only if it changes, so that nothing is rebuilt unnecessarily.
 set -euo pipefail
 program=$1 packed=$2 strip=${3:-strip} stamp=$2.stamp
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# zig.sh FOLDER: zig, which links programs for other systems and for older C libraries, and cargo's way to it. Installed
-# into FOLDER from the Python package index, at these versions.
+# zig.sh FOLDER: installs zig, which links programs for other systems and for older C libraries, and
+# cargo-zigbuild. Both come from the Python package index in these versions.
 set -euo pipefail
 folder=$1 versions="ziglang==0.17.0 cargo-zigbuild==0.24.0"
 

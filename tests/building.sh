@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How the project is built, installed and refused: the Makefile as a user meets it.
+# Tests the Makefile from a user's point of view: building, installing, and the errors it reports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MAKELEVEL MFLAGS
@@ -24,7 +24,7 @@ nothing_is_rebuilt() {
     diff <(printf '%s\n' "$before") <(printf '%s\n' "$after") >&2
 }
 
-# The build script of the tools, in a project where no component was built.
+# Runs the build script of the tools in a project that has no built component.
 cargo_alone_names_make() {
     mkdir -p "$folder/host/tools" "$folder/tools-wasm/task-manager/src"
     touch "$folder/tools-wasm/task-manager/src/component.rs"

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# All tests, from the smallest border to the largest.
+# Runs all tests, from the smallest unit to the largest.
 #
-# Most of the time from a clean clone is spent in compilers, so each thing is built once: all host
-# packages are named together, since cargo chooses features by what is named. What nothing else waits for
-# is done meanwhile, by whichever processor is idle.
+# From a clean clone, most of the time is spent in compilers, so everything is built only once: a single
+# command names all host packages, because cargo selects features per set of named packages. Steps that
+# nothing else depends on run in parallel on idle processors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 section() { printf '\n== %s  (after %d s)\n' "$1" "$SECONDS"; }
 
-# Runs beside all else, and gives way to it.
+# Runs at low priority, in parallel with the other steps.
 meanwhile() {
     (cd tests && cargo test --quiet --no-run)
-    # What it is given is not run.
+    # With `--set-up`, the scripts only prepare their environment and do not execute the argument.
     tests/clients/run.sh --set-up "$BASH"
     tests/conformance/run.sh --set-up "$BASH"
-    # There are no examples to run in the documentation.
+    # `--tests` skips doc tests, since the documentation contains no runnable examples.
     (cd tools-wasm && cargo test --quiet --tests)
     tests/bench/quick.sh >/dev/null
-    # The fuzz targets, which are linked with nothing: libFuzzer itself is only built to fuzz.
+    # Checks the fuzz targets without linking: libFuzzer itself is built only for fuzzing.
     CUSTOM_LIBFUZZER_PATH=none/libFuzzer.a cargo check --quiet --locked --manifest-path tests/fuzz/Cargo.toml
 }
 
@@ -35,9 +35,10 @@ section "the host: in memory, and attacks on the sandbox in every tier"
 scripts/need.sh bwrap bubblewrap
 scripts/need.sh curl curl
 scripts/need.sh pg_ctlcluster postgresql
-# The compiler by itself: together with the others cargo would build a wasmtime that both compiles and runs.
+# Tests the compiler separately: together with the other packages, cargo would build a wasmtime that both
+# compiles and runs components.
 cargo test --quiet --release -p scorpiox-compiler
-# Without `--all-targets`, which would build examples as tests: some are programs that tests start.
+# Omits `--all-targets`, which would build examples as tests: tests start some of the examples as programs.
 cargo test --quiet --release --workspace --exclude scorpiox-compiler
 
 section "the finished program"
@@ -48,10 +49,11 @@ scripts/need.sh nginx nginx-light
 scripts/need.sh haproxy haproxy
 scripts/need.sh systemd-analyze systemd
 tests/team/set-up.sh
-# Plugins with WASI are built for it.
+# Tests build plugins for the WASI target.
 [ -e "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip2" ] || rustup target add wasm32-wasip2
-# Most of these tests wait: for time to pass, for processes, for screens. The others measure how
-# long something takes, and have the machine to themselves; and some start clients that are installed meanwhile.
+# Most of these tests wait for time to pass, for processes or for screens. The `measuring` tests measure
+# durations and need an otherwise idle machine. The `clients` tests start clients that a parallel step
+# installs.
 measuring=(faults:: bulk:: shell::output:: plugins::many::)
 clients=http::others::
 (cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}" --skip=$clients)
@@ -62,7 +64,7 @@ grep "^test result" target/meanwhile.txt
 trap - EXIT
 
 section "the finished program: what measures"
-(cd tests && cargo test --quiet --test e2e -- "${measuring[@]}")
+(cd tests && cargo test --quiet --test e2e -- --test-threads 1 "${measuring[@]}")
 
 section "real clients"
 (cd tests && cargo test --quiet --test e2e -- $clients)

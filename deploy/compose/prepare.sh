@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# prepare.sh [NAME]: what the containers read and nobody else may, in ./made: a password that nobody knows, and a
-# certificate for NAME (mcp.example.com) that is good for a trial. Files that are there already are left as they are: put
-# your own certificate.pem and key.pem there. Run it as root, since the server trusts a policy only if it is root's.
+# prepare.sh [NAME]: creates the private files of the containers in ./made: a random password, and a trial
+# certificate for NAME (mcp.example.com). Existing files are kept: put your own certificate.pem and key.pem
+# there. Run it as root, because the server trusts a policy only if root owns it.
 set -euo pipefail
 cd "$(dirname "$0")"
 name=${1:-mcp.example.com}
-# The server's user in the image.
+# User of the server in the image.
 user=65532
 
 [ "$(id -u)" = 0 ] || { echo "prepare.sh: run it as root" >&2; exit 1; }
@@ -19,5 +19,5 @@ sed -i "s|https://mcp.example.com:|https://$name:|" made/policy.toml
 chmod 644 made/policy.toml made/certificate.pem
 chmod 400 made/store-password made/key.pem
 chown "$user:$user" made/store-password made/key.pem
-# The containers get the files alone: who may enter the folder on this machine is another matter.
+# Only the files are mounted into the containers, so this directory can be closed to others on this machine.
 chmod 700 made

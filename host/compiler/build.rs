@@ -1,4 +1,4 @@
-//! Tells the program which system it is built for: what it compiles runs there.
+//! Passes the build target to the program, which compiles for the same system.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Finds the helper that `make build` prepared before the host is compiled.
+//! Locates the helper that `make build` prepares before it compiles the host.
 
 #[path = "../../scripts/built.rs"]
 mod built;

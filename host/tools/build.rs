@@ -1,4 +1,4 @@
-//! Finds the components that `make build` prepared before the host is compiled.
+//! Locates the components that `make build` prepares before the host is compiled.
 
 #[path = "../../scripts/built.rs"]
 mod built;
@@ -9,13 +9,14 @@ use std::path::PathBuf;
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    // Native code is for the system that this is built for.
+    // The native code is specific to the target platform.
     let folder = built::components();
     let crates = manifest.join("../../tools-wasm");
-    // A new crate changes the lock file; the folder itself holds what is built, which changes all the time.
+    // A new crate changes the lock file. The directory itself contains build outputs, which change all the
+    // time.
     println!("cargo::rerun-if-changed={}", crates.join("Cargo.lock").display());
     for entry in fs::read_dir(&crates).into_iter().flatten().flatten() {
-        // Each crate with a component is one or more tools.
+        // Each crate with a component provides one or more tools.
         if !entry.path().join("src/component.rs").exists() {
             continue;
         }
@@ -30,7 +31,7 @@ fn main() {
                 std::process::exit(1);
             }
         }
-        // The audit says which component ran.
+        // The audit records which component ran.
         let hash = fs::read_to_string(folder.join(format!("{name}.hash"))).unwrap_or_default();
         println!("cargo::rustc-env=SCORPIOX_HASH_{name}={hash}");
     }

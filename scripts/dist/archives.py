@@ -1,4 +1,4 @@
-"""Archives whose bytes depend on nothing but what is in them: {path: (bytes, mode)}."""
+"""Archives with reproducible bytes, from {path: (bytes, mode)}."""
 
 import gzip
 import hashlib
@@ -13,7 +13,7 @@ def sha256(path):
 
 
 def folders(paths):
-    """The folders that paths lie in, from the outermost."""
+    """Returns the parent directories of paths, outermost first."""
     found = set()
     for path in paths:
         parts = path.split("/")[:-1]
@@ -22,7 +22,7 @@ def folders(paths):
 
 
 def tar(files, when, prefix=""):
-    """An archive, owned by root."""
+    """Creates an archive whose files are owned by root."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         names = {prefix + path: content for path, content in files.items()}
@@ -45,7 +45,7 @@ def gzipped(data, when):
 
 
 def zipped(files, when):
-    """An archive that keeps the modes of Unix."""
+    """Creates an archive that stores Unix modes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(files):
@@ -59,7 +59,7 @@ def zipped(files, when):
 
 
 def archive(path, files, when):
-    """Writes an archive of the kind that its name says."""
+    """Writes an archive of the kind given by its extension."""
     if path.name.endswith(".tar.gz"):
         top = path.name.removesuffix(".tar.gz")
         path.write_bytes(gzipped(tar(files, when, f"{top}/"), when))
@@ -70,7 +70,7 @@ def archive(path, files, when):
 
 
 def ar(members, when):
-    """An archive of `ar`, which a package of Debian is."""
+    """Creates an `ar` archive, the format of Debian packages."""
     out = io.BytesIO()
     out.write(b"!<arch>\n")
     for name, data in members.items():

@@ -1,11 +1,11 @@
-"""What clients and registries read about a release."""
+"""Manifests of a release for clients and registries."""
 
 import datetime
 import json
 
 DESCRIPTION = "Shell, web, images, tasks and skills for AI clients, in sandboxes under an operator's policy"
 LICENSE = "MIT OR Apache-2.0"
-# Where releases are found, unless DIST_REPOSITORY says.
+# Default repository of releases; DIST_REPOSITORY overrides it.
 REPOSITORY = "https://example.com/scorpiox/scorpiox-code-mcp"
 
 
@@ -19,7 +19,7 @@ def text(value):
 
 
 def mcpb(release, system, program):
-    """A bundle for Claude Desktop and others: manifest 0.3."""
+    """Returns the manifest (0.3) of a bundle for Claude Desktop and others."""
     entry = f"server/{system.program}"
     manifest = {
         "manifest_version": "0.3",
@@ -54,7 +54,7 @@ def mcpb(release, system, program):
 
 
 def claude_code(release, system, program, readme):
-    """A marketplace with one plugin of Claude Code, which brings the program."""
+    """Returns a marketplace with one Claude Code plugin that contains the program."""
     marketplace = {
         "name": "scorpiox",
         "description": DESCRIPTION,
@@ -81,7 +81,7 @@ def claude_code(release, system, program, readme):
 
 
 def server(release, bundles):
-    """What the registry of MCP servers lists. BUNDLES: {file: SHA-256}."""
+    """Returns the entry for the MCP registry. BUNDLES: {file: SHA-256}."""
     address = f"{release.repository}/releases/download/v{release.version}"
     owner = release.repository.removeprefix("https://").split("/")
     reversed_host = ".".join(reversed(owner[0].split(".")))
@@ -106,7 +106,7 @@ def server(release, bundles):
 
 
 def sbom(release, system, metadata, when):
-    """The crates that the program is made of, as CycloneDX 1.6."""
+    """Returns the crates of the program as CycloneDX 1.6."""
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     root = next(identity for identity, package in packages.items() if package["name"] == release.name)

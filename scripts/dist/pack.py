@@ -24,13 +24,13 @@ def output(*command, **more):
 
 
 def metadata(target):
-    """What cargo knows of the program's own dependencies on one system."""
+    """Returns the metadata of the dependencies of the program on one system."""
     text = output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target)
     return json.loads(text)
 
 
 def reference(folder):
-    """Completions and manual pages, as the program of this machine writes them: {path: bytes}."""
+    """Returns the completions and manual pages that this system's program prints: {path: bytes}."""
     program = ROOT / "target/release" / NAME
     files = {}
     for shell, path in {
@@ -48,7 +48,7 @@ def reference(folder):
 
 
 def documents():
-    """What every archive has beside the program."""
+    """Returns the files that every archive contains in addition to the program."""
     names = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"]
     files = {name: (ROOT / name).read_bytes() for name in names}
     for page in sorted((ROOT / "docs").glob("*.md")):

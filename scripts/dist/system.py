@@ -1,4 +1,4 @@
-"""Systems, and the packages that only Linux has."""
+"""Systems, and the packages that only exist on Linux."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ DETAILS = """scorpiox-code is started by AI clients over standard input and outp
 shell, web pages, web search, images, task lists, plans, questions, callbacks and
 skills. Tool logic runs in WebAssembly sandboxes, commands run in a sandbox of the
 operating system, and each has only the rights that it was granted."""
-# Ubuntu lets only programs with a profile make user namespaces, which the sandbox for commands is made of.
+# On Ubuntu only programs with a profile may create user namespaces, which the sandbox for commands requires.
 APPARMOR = b"""# scorpiox-code makes user namespaces for the commands that it runs, and confines them itself.
 abi <abi/4.0>,
 include <tunables/global>
@@ -23,7 +23,7 @@ profile scorpiox-code /usr/bin/scorpiox-code flags=(unconfined) {
   include if exists <local/scorpiox-code>
 }
 """
-# An older AppArmor knows neither the file's language nor the restriction.
+# Older AppArmor versions support neither the syntax of the file nor the restriction.
 LOAD_PROFILE = """if [ -d /sys/kernel/security/apparmor ] && command -v apparmor_parser >/dev/null &&
     [ -e /etc/apparmor.d/abi/4.0 ]; then
     apparmor_parser -r -T -W /etc/apparmor.d/scorpiox-code || true
@@ -37,7 +37,7 @@ fi
 
 
 class System:
-    """What a target is called, and what its program and archives are."""
+    """Names of a target, its program and its archives."""
 
     def __init__(self, target):
         self.target = target
@@ -52,7 +52,7 @@ class System:
 
 
 def installed(files, when):
-    """Where a package of Linux puts things: {path: (bytes, mode)}."""
+    """Returns the installed files of a Linux package: {path: (bytes, mode)}."""
     placed = {
         "usr/bin/scorpiox-code": files["scorpiox-code"],
         "usr/share/bash-completion/completions/scorpiox-code": files["completions/scorpiox-code.bash"],
@@ -102,7 +102,7 @@ Description: {SUMMARY}
 
 def rpm(out, release, system, files, when):
     placed = installed(files, when)
-    # Where Fedora looks for them.
+    # Location on Fedora.
     for old, new in {"zsh/vendor-completions": "zsh/site-functions"}.items():
         for path in [path for path in placed if old in path]:
             placed[path.replace(old, new)] = placed.pop(path)

@@ -19,14 +19,14 @@ import time
 
 NAME = "scorpiox-code"
 MEDIA = "application/vnd.oci.image"
-# No machine has such a user, and Kubernetes can tell by the number that it is not root.
+# User ID that no machine assigns. It is numeric, so that Kubernetes can verify that it is not root.
 USER = 65532
 HOME, WORKSPACE, POLICY = "var/lib/scorpiox", "work", "etc/scorpiox"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def tar(entries):
-    """An archive of (path, mode, owner, time, content); a folder has no content."""
+    """Creates an archive of (path, mode, owner, time, content); a directory has no content."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for path, mode, owner, when, data in entries:
@@ -39,11 +39,11 @@ def tar(entries):
 
 
 def program_layer(program, when):
-    """The program, its licences, and the folders that volumes are mounted on."""
+    """Returns the program, its licenses, and the mount points of volumes."""
     root = pathlib.Path(__file__).resolve().parents[2]
     licences = f"usr/local/share/doc/{NAME}"
     entries = [
-        # Devices are the runtime's; there has to be a folder for them.
+        # The runtime provides the devices, but the directory must exist.
         ("dev", 0o755, 0, when, None),
         (POLICY, 0o755, 0, when, None),
         ("usr/local/bin/" + NAME, 0o755, 0, when, program),
@@ -56,7 +56,7 @@ def program_layer(program, when):
 
 
 class Layout:
-    """A folder of blobs, each named by the hash of what is in it."""
+    """A directory of blobs, each named by the hash of its content."""
 
     def __init__(self, folder):
         self.blobs = folder / "blobs/sha256"
@@ -64,7 +64,7 @@ class Layout:
         (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}\n')
 
     def add(self, kind, data):
-        """What names a blob in a manifest or an index."""
+        """Returns the descriptor of a blob for a manifest or an index."""
         digest = hashlib.sha256(data).hexdigest()
         (self.blobs / digest).write_bytes(data)
         return {"mediaType": f"{MEDIA}.{kind}", "digest": f"sha256:{digest}", "size": len(data)}
@@ -94,7 +94,7 @@ def configuration(layers, when, version, revision):
                 f"SCORPIOX_HOME=/{HOME}",
                 "SCORPIOX_LOG=info",
                 "LANG=C.UTF-8",
-                # Caches of glibc's for each thread grow for hours, and are no faster over a database.
+                # The thread caches of glibc grow for hours, and are not faster with a database.
                 "GLIBC_TUNABLES=glibc.malloc.tcache_count=0",
             ],
             "Labels": {
@@ -103,7 +103,7 @@ def configuration(layers, when, version, revision):
                 f"{label}.version": version,
                 f"{label}.revision": revision,
                 f"{label}.created": created,
-                # The program's own. Those of Debian's packages are in /usr/share/doc/*/copyright.
+                # License of the program. Those of the Debian packages are in /usr/share/doc/*/copyright.
                 f"{label}.licenses": "MIT OR Apache-2.0",
             },
         },
@@ -113,7 +113,7 @@ def configuration(layers, when, version, revision):
 
 
 def archived(folder, file, when):
-    """The layout as one file."""
+    """Writes the layout as one file."""
     paths = sorted(folder.rglob("*"))
     entries = [
         (str(path.relative_to(folder)), 0o755, 0, when, None) if path.is_dir()
@@ -140,7 +140,7 @@ def main():
     described = layout.add_json("manifest.v1+json", manifest)
     described["annotations"] = {
         "org.opencontainers.image.ref.name": version,
-        # By what containerd and Docker call it when they import it.
+        # Name of the image after an import into containerd or Docker.
         "io.containerd.image.name": f"docker.io/library/{NAME}:{version}",
     }
     described["platform"] = {"architecture": ARCHITECTURES[platform.machine()], "os": "linux"}

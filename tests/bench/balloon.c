@@ -1,4 +1,4 @@
-/* Preloaded into a server, makes it as large as one that has much to do: BALLOON_BYTES resident. */
+/* Preloaded into a server, simulates a large process: it makes BALLOON_BYTES bytes resident. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

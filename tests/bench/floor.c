@@ -1,5 +1,5 @@
-/* The floor: an echo server without a JSON parser. No server that answers over pipes can be
- * much faster, so the distance to it is what a server's own work costs. */
+/* The floor: an echo server without a JSON parser. No server that communicates over pipes can be
+ * much faster, so the difference to the floor is the cost of a server's own work. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* No answer is four times as long as its request. */
+/* An answer is less than four times as long as its request. */
 static char in[1 << 20], out[4 << 20];
 
 static const char INITIALIZE[] = "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
@@ -16,7 +16,7 @@ static const char TOOLS[] = "\"tools\":[{\"name\":\"echo\",\"description\":\"Ret
     "\"inputSchema\":{\"type\":\"object\"}}]";
 static const char ECHO[] = "\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]";
 
-/* What a command costs without anything around it. */
+/* Runs a command with minimal overhead. */
 static void run_true(void) {
     static posix_spawn_file_actions_t actions;
     static int ready;
@@ -31,7 +31,7 @@ static void run_true(void) {
     if (posix_spawn(&pid, "/bin/bash", &actions, 0, arguments, variables) == 0) waitpid(pid, 0, 0);
 }
 
-/* Writes the answer to `line` at `to` and gives its end. A notification has none. */
+/* Writes the answer to `line` at `to` and returns its end. Writes nothing for a notification. */
 static char *answer(const char *line, char *to) {
     const char *id = strstr(line, "\"id\":"), *method = strstr(line, "\"method\":\"");
     if (!id || !method) return to;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds, quickly and once for both, what only shows that the bench runs, and the client made with
-# rmcp. Prints the folder of the programs.
+# Builds the minimum needed to verify that the benchmark runs, quickly and once for all users, and the rmcp
+# client. Prints the directory of the programs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

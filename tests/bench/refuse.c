@@ -1,5 +1,6 @@
-/* Starts a program where the kernel refuses namespaces: `refuse own|all PROGRAM ARGUMENTS`. With
- * "own" only bubblewrap gets them, which asks by another call; with "all" it is a container. */
+/* Starts a program under a filter that refuses namespaces: `refuse own|all PROGRAM ARGUMENTS`. With
+ * "own", only bubblewrap can create them, through a different system call; "all" simulates a
+ * container. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -24,7 +25,7 @@ int main(int count, char **arguments) {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 3, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS), /* the C library then uses clone */
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS), /* the C library falls back to clone */
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, on_clone),
     };

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Measures the program side by side with a floor written in C and an echo server made with
-# rmcp; `make bench` builds the program first. The table goes to target/bench.txt.
-# BENCH_QUICK=1 takes seconds, and only shows that the bench runs. BENCH_ROWS=http measures calls over HTTP alone.
+# Measures the program side by side with a floor written in C and an echo server built with rmcp; `make bench`
+# builds the program first. Writes the table to target/bench.txt.
+# BENCH_QUICK=1 takes seconds, and only verifies that the benchmark runs. BENCH_ROWS=http measures calls over
+# HTTP alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 work=target/bench
 mkdir -p "$work"
-rm -rf "$work"/.tmp* # of a run that was killed
+rm -rf "$work"/.tmp* # left by a killed run
 cc -O2 -o "$work/floor" tests/bench/floor.c
 cc -O2 -o "$work/refuse" tests/bench/refuse.c
 cc -O2 -shared -fPIC -o "$work/balloon.so" tests/bench/balloon.c
 scripts/need.sh bwrap bubblewrap
-# To see that it runs, the rows that take minutes to build are left out, and the code may be slow.
+# A quick run omits rows that take minutes to build, and the code may be slow.
 if [ "${BENCH_QUICK:-}" = 1 ]; then
     binaries=$(tests/bench/quick.sh)
 else
@@ -25,7 +26,7 @@ measure() {
         "${SCORPIOX_BINARY:-target/release/scorpiox-code}" "$work" "$work/$1.txt"
 }
 
-# The targets are for the SDK as it is used; its fastest set-up is shown besides.
+# The targets apply to the SDK's usual setup. Its fastest setup is measured for comparison.
 measure usual
 echo
 measure fastest

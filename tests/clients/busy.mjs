@@ -1,4 +1,4 @@
-// The TypeScript SDK 2.x as a client that is kept busy: `node busy.mjs ERA URL TOKEN`. It makes tasks and answers questions
+// TypeScript SDK 2.x as a busy client: `node busy.mjs ERA URL TOKEN`. Creates tasks and answers questions
 // until its input ends, and prints a line for each: `made NAME`, `answered`, or `failed` with the reason.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -7,13 +7,13 @@ const ERAS = {
   '2025-11-25': { supportedProtocolVersions: ['2025-11-25'], versionNegotiation: { mode: 'legacy' } },
   '2026-07-28': { versionNegotiation: { mode: { pin: '2026-07-28' } } },
 };
-// Longest time for any one answer.
+// Maximum time for a response.
 const limits = { timeout: 10_000 };
 const question = JSON.stringify({ questions: [{ text: 'Which?', options: ['A', 'B'] }] });
 
 const [era, url, token] = process.argv.slice(2);
 const client = new Client({ name: `typescript ${era}`, version: '1' }, { ...ERAS[era], capabilities: { elicitation: { form: {} } } });
-client.onerror = () => {}; // Its streams break when a server is killed; what matters is what its calls come to.
+client.onerror = () => {}; // Streams break when a server is killed; only the outcome of calls matters.
 client.setRequestHandler('elicitation/create', ({ params }) => {
   const [field] = Object.keys(params.requestedSchema.properties);
   return { action: 'accept', content: { [field]: 'B' } };

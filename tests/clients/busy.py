@@ -1,4 +1,4 @@
-"""The Python SDK 2.x as a client that is kept busy: `busy.py ERA URL TOKEN`. It makes tasks and answers questions until its
+"""Python SDK 2.x as a busy client: `busy.py ERA URL TOKEN`. Creates tasks and answers questions until its
 input ends, and prints a line for each: `made NAME`, `answered`, or `failed` with the reason."""
 
 import itertools
@@ -16,7 +16,7 @@ from mcp.types import ElicitResult
 
 ERAS = {"2025-11-25": "legacy", "2026-07-28": "2026-07-28"}
 
-# Longest time for any one answer, in seconds.
+# Maximum time for a response, in seconds.
 PATIENCE = 10
 
 QUESTION = json.dumps({"questions": [{"text": "Which?", "options": ["A", "B"]}]})
@@ -34,7 +34,7 @@ async def attempt(
         result = await client.call_tool(name, arguments)
         text = " ".join(block.text for block in result.content if block.type == "text")
         print(done if not result.is_error and is_done(text) else f"failed {text!r}", flush=True)
-    except Exception as error:  # noqa: BLE001: whatever it is, the next call is what matters
+    except Exception as error:  # noqa: BLE001: after any error, the next call matters
         print(f"failed {error!r}", flush=True)
 
 
@@ -58,7 +58,7 @@ async def keep_busy(era: str, url: str, token: str) -> None:
                 transport, mode=ERAS[era], read_timeout_seconds=PATIENCE, elicitation_callback=fill_in
             ) as client:
                 await work(client, era, numbers, ended)
-        except Exception as error:  # noqa: BLE001: a connection that breaks may end the whole client; then it is begun anew
+        except Exception as error:  # noqa: BLE001: a broken connection may end the client, which is then restarted
             print(f"failed {error!r}", flush=True)
 
 

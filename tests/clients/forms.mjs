@@ -1,5 +1,5 @@
-// AskUserQuestion: in the client's form where the revision has forms, else as text. What is asked
-// and what must come of it is in `questions.json`.
+// Tests AskUserQuestion: with the client's form in revisions with forms, otherwise as text. `questions.json`
+// contains the questions and the expected results.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { text } from './steps.mjs';
 const QUESTIONS = new URL('questions.json', import.meta.url);
 const { ask, message, forms, answered, declined, unasked } = JSON.parse(readFileSync(QUESTIONS));
 
-// The first revision with forms, and the first with these kinds of fields.
+// First revision with forms, and first revision with these kinds of fields.
 const FORMS = '2025-06-18';
 const CHOICES = '2025-11-25';
 
-// The revision in which a result brings the form.
+// Revision in which a result contains the form.
 const IN_RESULT = '2026-07-28';
 
-// Who declines faster than this has read nothing, and counts as a client without a person.
+// A faster decline counts as a client without a user.
 const READING_MS = 1100;
 
-// Gives each form the answer that was set before, and keeps what was shown.
+// Answers each form with the preset answer, and records the form.
 export class Person {
   shown = [];
   answer = undefined;
@@ -33,7 +33,7 @@ export class Person {
   };
 }
 
-// The result of asking, and the forms that were shown meanwhile.
+// Asks the question; returns the result and the forms shown meanwhile.
 async function asked(adapter, person, answer) {
   Object.assign(person, { shown: [], answer });
   const result = await adapter.call('AskUserQuestion', { questions_json: JSON.stringify(ask) });
@@ -87,7 +87,7 @@ export async function formSteps(adapter, person, steps, revision) {
   });
 }
 
-// With a client that declares no forms.
+// Tests a client without the capability for forms.
 export async function formlessSteps(adapter, session, steps) {
   await steps.step('is given questions as text, without forms of its own', async () => {
     await adapter.connect(session.server);

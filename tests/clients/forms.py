@@ -1,4 +1,4 @@
-"""AskUserQuestion: in the client's form, and as text where it has none."""
+"""Tests AskUserQuestion: in the client's form, and as text without forms."""
 
 import asyncio
 import json
@@ -11,21 +11,21 @@ from steps import QUESTIONS, Steps, equal
 
 CALL = ("AskUserQuestion", {"questions_json": json.dumps(QUESTIONS["ask"])})
 
-# Of all revisions that this SDK speaks.
+# Form in all revisions that this SDK supports.
 FORM = QUESTIONS["forms"]["2025-11-25"]
 
-# The revision in which a result brings the form.
+# Revision in which a result contains the form.
 IN_RESULT = "2026-07-28"
 
 ACCEPT = ElicitResult(action="accept", content=FORM["content"])
 DECLINE = ElicitResult(action="decline")
 
-# Who declines faster than this has read nothing, and counts as a client without a person.
+# A faster decline counts as a client without a user.
 READING_SECONDS = 1.1
 
 
 class Person:
-    """Gives each form the answer that was set before, and keeps what was shown."""
+    """Answers each form with the preset answer, and records the form."""
 
     def __init__(self) -> None:
         self.answer = DECLINE
@@ -74,7 +74,7 @@ async def form_steps(client: Client, person: Person, steps: Steps) -> None:
 
 
 async def again_steps(client: Client, steps: Steps) -> None:
-    """What the SDK does by itself in the steps before."""
+    """Tests the repeated call, which the SDK makes automatically in the previous steps."""
     call = client.session.call_tool
     with steps.step("calls again with the state that it was given, and with no other"):
         first = await call(*CALL, allow_input_required=True)
@@ -91,7 +91,7 @@ async def again_steps(client: Client, steps: Steps) -> None:
 
 
 async def formless_steps(client: Client, steps: Steps) -> None:
-    """With a client that declares no forms."""
+    """Tests a client without the capability for forms."""
     with steps.step("is given questions as text, without forms of its own"):
         result = await client.call_tool(*CALL)
         equal(result.is_error, True)

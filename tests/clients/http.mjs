@@ -1,4 +1,4 @@
-// A server over HTTP, for one client.
+// HTTP server for one client.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline';
 
 export const OVER_HTTP = 'http-';
 
-// A client that is closed before its stream has begun says that it broke off: `begun` waits for each that was asked for.
+// A client that is closed before its stream has started reports an abort, so `begun` waits for each requested
+// stream.
 function watchedStreams() {
   const asked = new Set();
   return {
@@ -21,7 +22,7 @@ function watchedStreams() {
   };
 }
 
-// Starts it with the command that starts the server; its address, what a client shows and fetches with, and how to end it.
+// Starts the server; returns its URL, the options of the client's transport, and a function that stops it.
 export async function serveHttp(server) {
   const child = spawn(server, ['serve', '--http', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'close');

@@ -1,7 +1,7 @@
 """The Inspector's command line as a client: `inspector.py ERA SESSION_FOLDER`.
 
-It starts the server anew for each request, or over HTTP begins a session for each. It cannot cancel, and it refuses by itself to call a
-tool that is not in the list.
+It starts the server anew for each request, or over HTTP starts a new session. It cannot cancel, and it
+refuses to call tools that are not listed.
 """
 
 import json
@@ -16,24 +16,24 @@ from steps import PLAN_MODE_OFF, QUESTIONS, TOOLS, Session, Steps, contains, equ
 
 PROGRAM = Path(__file__).parent / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
-# What each era is for the Inspector, and the revision that must come of it.
+# Options of the Inspector for each era, and the expected revision.
 ERAS = {
     "initialize-2025-11-25": ("legacy", "2025-11-25"),
     "auto": ("auto", "2026-07-28"),
     "discover-2026-07-28": ("modern", "2026-07-28"),
 }
 
-# Its exit statuses.
+# Exit statuses of the Inspector.
 DONE = 0
 FAILED = 1
 TOOL_FAILED = 5
 
-# Longest time for one request with the start of both programs, in seconds.
+# Maximum time for one request, including the start of both programs, in seconds.
 PATIENCE = 30
 
 
 class Inspector:
-    """Runs the Inspector, once for each request."""
+    """Runs the Inspector once per request."""
 
     def __init__(self, era: str, session: Session, served: "Served | None") -> None:
         self.options = ["--cli", "--format", "json", "--quiet", "--protocol-era", era]
@@ -48,7 +48,7 @@ class Inspector:
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
 
     def lines(self, method: str, *options: str) -> list[Any]:
-        """The output of a request that must succeed: one JSON object a line."""
+        """Returns the output of a request that must succeed: one JSON object per line."""
         done = self.run(method, *options)
         if done.returncode != DONE:
             raise AssertionError(f"exit status {done.returncode}: {done.stderr}")
@@ -63,7 +63,7 @@ class Inspector:
 
 
 class Served:
-    """The server over HTTP."""
+    """Server over HTTP."""
 
     def __init__(self, session: Session) -> None:
         command = [session.server, "serve", "--http", "127.0.0.1:0"]
@@ -101,16 +101,12 @@ def ordinary_steps(inspector: Inspector, session: Session, steps: Steps) -> None
 
 
 def picture_steps(inspector: Inspector, session: Session, steps: Steps) -> None:
-    """Nothing where `run.sh` has no pictures to put there."""
-
     def shown(picture: Picture) -> bytes:
         result = inspector.call("ReadImage", {"file_path": str(session.pictures / picture.name)})
         equal([block["type"] for block in result["content"]], ["text", "image"])
         image = result["content"][1]
         return check_picture(picture, image["mimeType"], image["data"], result["structuredContent"]["sent"])
 
-    if not session.pictures.exists():
-        return
     with steps.step("shows an image, untouched"):
         equal(shown(UNTOUCHED), (session.pictures / UNTOUCHED.name).read_bytes())
     with steps.step("shows an image that was converted to PNG"):

@@ -1,6 +1,6 @@
-"""Holds the write lock of the database in a folder, as another server does while it writes.
+"""Holds the write lock of the database in a directory, like another server with a long transaction.
 
-As a program: `lock_database.py FOLDER` prints `locked`, and releases the lock when its input ends.
+As a program, `lock_database.py FOLDER` prints `locked`, and releases the lock when its input ends.
 """
 
 import sqlite3

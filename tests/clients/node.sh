@@ -1,6 +1,6 @@
-# A Node that is new enough, and pinned packages for it. Read by scripts that have `missing`.
+# Installs a recent Node, and pinned packages for it. Sourced by scripts that define `missing`.
 
-# Runs a command unless it was done already for the same content: once FOLDER CONTENT COMMAND...
+# Runs a command unless it already ran for the same content: once FOLDER CONTENT COMMAND...
 once() {
     local stamp=$1/.made-for content=$2
     shift 2
@@ -9,7 +9,7 @@ once() {
     printf '%s' "$content" > "$stamp"
 }
 
-# Puts a Node into PATH that is new enough for what is named.
+# Puts a Node that is recent enough for the named purpose into PATH.
 set_up_node() {
     local what=$1 advice="install Node 22.19 or newer, with npm, from https://nodejs.org" folder
     command -v node >/dev/null || missing "node is missing; $advice"

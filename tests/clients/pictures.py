@@ -1,4 +1,4 @@
-"""ReadImage: what a client gets is an image, of the type that it is said to be."""
+"""Tests ReadImage: a client receives an image of the declared type."""
 
 import base64
 import struct
@@ -12,7 +12,7 @@ MIME_TYPE = "image/png"
 
 @dataclass(frozen=True)
 class Picture:
-    """A file of the workspace; wider than high, so that no exchange goes unnoticed."""
+    """File of the workspace; its width exceeds its height, so that swapped dimensions are detected."""
 
     name: str
     width: int
@@ -24,7 +24,7 @@ CONVERTED = Picture("rgb16.bmp", 127, 64)
 
 
 def check_picture(picture: Picture, mime_type: str, data: str, sent: Any) -> bytes:
-    """Checks an image and what is said of it; its bytes."""
+    """Checks an image and its metadata, and returns its bytes."""
     equal(mime_type, MIME_TYPE)
     image = base64.b64decode(data, validate=True)
     equal(size_of_png(image), (picture.width, picture.height))
@@ -34,7 +34,7 @@ def check_picture(picture: Picture, mime_type: str, data: str, sent: Any) -> byt
 
 
 def size_of_png(image: bytes) -> tuple[int, int]:
-    """By the header, which is the first part of a PNG file."""
+    """Reads the size from the header, which is the first chunk of a PNG file."""
     signature, _length, part, width, height = struct.unpack_from(">8sI4sII", image)
     equal((signature, part), (b"\x89PNG\r\n\x1a\n", b"IHDR"))
     return width, height

@@ -1,4 +1,5 @@
-"""The Python SDK 2.x as a client: `python_client.py ERA SESSION_FOLDER`. An era that begins with `http-` is over HTTP."""
+"""Python SDK 2.x as a client: `python_client.py ERA SESSION_FOLDER`. Eras with the prefix `http-` use
+HTTP."""
 
 import logging
 import re
@@ -17,21 +18,21 @@ from mcp.types import CallToolResult, ImageContent
 from pictures import CONVERTED, UNTOUCHED, Picture, check_picture
 from steps import PLAN_MODE_OFF, TOOLS, Session, Steps, absent, contains, equal
 
-# What each era is in this SDK, and the revision that must come of it.
+# SDK mode of each era, and the expected revision.
 ERAS = {
     "initialize-2025-11-25": ("legacy", "2025-11-25"),
     "auto": ("auto", "2026-07-28"),
     "known-2026-07-28": ("2026-07-28", "2026-07-28"),
 }
 
-# Longest time for any one answer, in seconds.
+# Maximum time for a response, in seconds.
 PATIENCE = 10
 
-# How long to look, in seconds, before it is sure that a call was cancelled. The server tries
-# again to get the lock every 25 ms, so a call that went on would have written by then.
+# Observation time in seconds after which a call is known to be cancelled. The server retries the lock every
+# 25 ms, so a call that continued would have written within this time.
 LOOK = 0.1
 
-# Longest time for an answer that has nothing to wait for, in seconds.
+# Maximum time for a response that does not wait for anything, in seconds.
 AT_ONCE = 1
 
 
@@ -39,7 +40,7 @@ OVER_HTTP = "http-"
 
 
 class Server:
-    """How a client reaches the server: it starts one each time, or all go to one over HTTP."""
+    """Connects clients to the server: starts one for each client, or shares one over HTTP."""
 
     def __init__(self, session: Session, is_over_http: bool) -> None:
         self.command = session.server
@@ -63,7 +64,7 @@ class Server:
 
 
 class Unexpected(logging.Handler):
-    """Keeps what the SDK says only in its log: answers to nothing, and messages it cannot read."""
+    """Collects errors that the SDK only logs: responses to unknown requests, and invalid messages."""
 
     SIGNS = ("dropping response", "waiter for request", "transport yielded exception")
 
@@ -114,8 +115,6 @@ async def ordinary_steps(client: Client, session: Session, steps: Steps) -> None
 
 
 async def picture_steps(client: Client, session: Session, steps: Steps) -> None:
-    """Nothing where `run.sh` has no pictures to put there."""
-
     async def shown(picture: Picture) -> bytes:
         result = await client.call_tool("ReadImage", {"file_path": str(session.pictures / picture.name)})
         equal([block.type for block in result.content], ["text", "image"])
@@ -123,8 +122,6 @@ async def picture_steps(client: Client, session: Session, steps: Steps) -> None:
         assert isinstance(image, ImageContent), f"{type(image)}"
         return check_picture(picture, image.mime_type, image.data, result.structured_content["sent"])
 
-    if not session.pictures.exists():
-        return
     with steps.step("shows an image, untouched"):
         equal(await shown(UNTOUCHED), (session.pictures / UNTOUCHED.name).read_bytes())
     with steps.step("shows an image that was converted to PNG"):
@@ -145,7 +142,7 @@ async def wrong_steps(client: Client, steps: Steps) -> None:
 
 
 async def cancel_at_first_progress(client: Client) -> list[tuple[float, str | None]]:
-    """Calls a tool that must wait, cancels the call when it says so, and gives what it said."""
+    """Calls a tool that must wait, cancels the call at its first progress, and returns the progress."""
     progress = []
     with anyio.fail_after(PATIENCE), anyio.CancelScope() as scope:
 
@@ -160,7 +157,8 @@ async def cancel_at_first_progress(client: Client) -> list[tuple[float, str | No
 
 
 async def look(client: Client, *parts: str) -> None:
-    """Looks for a while whether the list comes at once, with these parts and no cancelled task."""
+    """Checks for a while that the list responds immediately, with these parts and without the cancelled
+    task."""
     end = time.monotonic() + LOOK
     while (start := time.monotonic()) < end:
         found = await tasks(client, "list")
@@ -179,7 +177,7 @@ async def cancel_steps(client: Client, session: Session, steps: Steps) -> None:
             await look(client, "1 task,", "write the report")
         with steps.step("cancels another call just before the lock is released"):
             await cancel_at_first_progress(client)
-            await tasks(client, "list")  # its answer shows that the cancellation was read
+            await tasks(client, "list")  # its response shows that the cancellation was read
     with steps.step("finds that the cancelled calls stored nothing"):
         contains(await tasks(client, "create", "after the lock"), "#2")
         await look(client, "2 tasks,", "write the report", "after the lock")
@@ -208,7 +206,7 @@ async def converse(era: str, session: Session, steps: Steps) -> None:
         closing = time.monotonic()
     took.append(time.monotonic() - closing)
     with steps.step("ends the server within a second"):
-        # A busy machine may hold up the SDK once; a server that is slow is slow each time.
+        # A busy machine may delay the SDK once; a slow server is slow each time.
         while min(took) >= 1 and len(took) < 5:
             async with Client(server.transport(), mode=mode, read_timeout_seconds=PATIENCE) as client:
                 await client.list_tools()

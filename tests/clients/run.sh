@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Real clients against the real program: tests/clients/run.sh [--set-up] BINARY
+# Runs real clients against the real program: tests/clients/run.sh [--set-up] BINARY
 #
-# Sets up what it needs beside this file, pinned, and only what is missing or has changed. Then
-# each client holds one conversation for each era that it speaks, in folders of its own. A client
-# is a program that is given the era and the session's folder, in which are `server` (starts the
-# program there), `home` and `workspace`; it prints a line that begins with `ok` or `FAIL` a step.
-# With --set-up none is held.
+# Installs pinned packages next to this file, and only those that are missing or have changed. Then each
+# client holds one conversation for each era that it supports, in separate directories. A client is a program
+# whose arguments are the era and the session's directory. That directory contains `server` (which starts the
+# program there), `home` and `workspace`. The client prints a line with `ok` or `FAIL` for each step. With
+# --set-up, no conversation runs.
 set -euo pipefail
 
 set_up_alone=
@@ -19,12 +19,11 @@ if [ $# != 1 ] || [ ! -x "$1" ]; then
 fi
 binary=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
-shared_skills=$here/../../../shared/data/skills
-shared_images=$here/../../../shared/data/images
+data=$here/../data
 
-# Longest time for one conversation, in seconds.
+# Maximum time for one conversation, in seconds.
 patience=60
-# Conversations at one time: most of each is waiting.
+# Number of concurrent conversations, which mostly wait.
 at_once=4
 
 missing() {
@@ -49,7 +48,7 @@ set_up_python() {
 
 make_venv() {
     python3 -m venv --clear "$here/.venv"
-    # All packages are named with their versions, so none is looked for.
+    # All packages are listed with their versions, so pip need not resolve dependencies.
     "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
         --requirement "$here/requirements.txt" ||
         missing "pip could not install $here/requirements.txt; is there a connection to the package index?"
@@ -60,7 +59,7 @@ set_up_rust() {
     rust_clients=$("$here/../bench/quick.sh") || missing "the rmcp client does not build; see above"
 }
 
-# Holds a conversation beside others: beside CLIENT ERA TASKS COMMAND...
+# Runs a conversation concurrently with others: beside CLIENT ERA TASKS COMMAND...
 begun=0
 beside() {
     while [ "$(jobs -rp | wc -l)" -ge $at_once ]; do
@@ -70,18 +69,16 @@ beside() {
     begun=$((begun + 1))
 }
 
-# The folders of one conversation: make_session FOLDER
+# Creates the directories of one conversation: make_session FOLDER
 make_session() {
     local skills=$1/workspace/.scorpiox/skills skill
     mkdir -p "$1/home" "$skills"
     cp -R "$here/skills/." "$skills"
     for skill in executing-plans test-driven-development; do
-        [ ! -d "$shared_skills/$skill" ] || cp -R "$shared_skills/$skill" "$skills"
+        cp -R "$data/skills/$skill" "$skills"
     done
-    if [ -d "$shared_images" ]; then
-        mkdir "$1/workspace/pictures"
-        cp "$shared_images/pngsuite/cdhn2c08.png" "$shared_images/misc/rgb16.bmp" "$1/workspace/pictures"
-    fi
+    mkdir "$1/workspace/pictures"
+    cp "$data/images/pngsuite/cdhn2c08.png" "$data/images/misc/rgb16.bmp" "$1/workspace/pictures"
     {
         echo '#!/usr/bin/env bash'
         printf 'exec env -i STRUCTURED=true HOME=%q PATH=%q SCORPIOX_HOME=%q SCORPIOX_WORKSPACE=%q %q "$@" 2>>%q\n' \
@@ -90,7 +87,7 @@ make_session() {
     chmod +x "$1/server"
 }
 
-# One conversation: converse CLIENT ERA TASKS COMMAND..., where TASKS is how many tasks it leaves.
+# Runs one conversation: converse CLIENT ERA TASKS COMMAND..., where TASKS is the number of tasks it leaves.
 converse() {
     local client=$1 era=$2 tasks=$3 folder=$sessions/$1-$2 status=0
     shift 3
@@ -108,12 +105,12 @@ converse() {
     fi
 }
 
-# A step of the conversation: report ok|FAIL WHAT
+# Reports a step of the conversation: report ok|FAIL WHAT
 report() {
     printf '%-5s %-13s %-22s %s\n' "$1" "$client" "$era" "$2"
 }
 
-# What one server said is stored must be there for the next one.
+# Checks that the next server finds the tasks that a server stored.
 check_stored_tasks() {
     local list
     list=$("$folder/server" call TaskManager '{"action":"list","query":""}' 2>&1 | head -n 1) || true
@@ -123,7 +120,7 @@ check_stored_tasks() {
     esac
 }
 
-# Clients keep or show what a server writes there, so a conversation without trouble leaves it empty.
+# Checks that standard error is empty after a successful conversation, since clients record or display it.
 check_server_errors() {
     local written
     written=$(cat "$sessions"/*/server-errors | sort -u | head -n 5)
@@ -139,8 +136,6 @@ set_up_node "the Inspector"
 once "$here/node_modules" "$(cat "$here/package-lock.json")" npm_ci "$here" --omit=optional
 set_up_rust
 [ -z "$set_up_alone" ] || exit 0
-
-[ -d "$shared_images" ] || echo "skipped: no client shows images, the shared test data is not beside the project"
 
 sessions=$(mktemp -d)
 trap 'rm -rf "$sessions"' EXIT
@@ -171,7 +166,7 @@ check_server_errors
 passed=$(cat "$sessions"/*/steps "$sessions/all.steps" | grep -c '^ok' || true)
 failed=$(cat "$sessions"/*/steps "$sessions/all.steps" | grep -c '^FAIL' || true)
 echo "real clients: $passed passed, $failed failed"
-# Each conversation ends with a look at what it left.
+# Each completed conversation ends with a check of its tasks.
 ended=$(cat "$sessions"/*/steps | grep -c 'leaves its tasks' || true)
 [ "$ended" = $begun ] || { echo "real clients: $ended of $begun conversations came to their end" >&2; exit 1; }
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

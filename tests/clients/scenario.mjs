@@ -1,5 +1,5 @@
-// The conversation that each TypeScript SDK has with the server. What the SDKs name differently
-// is behind the adapter: connect, tools, call, prompts, prompt, errorCode, close, unexpected.
+// Conversation of each TypeScript SDK with the server. An adapter hides the differences between the SDKs:
+// connect, tools, call, prompts, prompt, errorCode, close, unexpected.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -28,14 +28,14 @@ const PLAN_MODE_OFF = { active: false, goal: '', plan_file: '', started_at: null
 const LOCK_DATABASE = fileURLToPath(new URL('lock_database.py', import.meta.url));
 const STOP = 'user pressed stop';
 
-// Longest time for any one answer, in milliseconds.
+// Maximum time for a response, in milliseconds.
 export const PATIENCE = 10_000;
 
-// How long to look, in milliseconds, before it is sure that a call was cancelled. The server
-// tries again to get the lock every 25 ms, so a call that went on would have written by then.
+// Observation time in milliseconds after which a call is known to be cancelled. The server retries the lock
+// every 25 ms, so a call that continued would have written within this time.
 const LOOK = 100;
 
-// Longest time for an answer that has nothing to wait for, in milliseconds.
+// Maximum time for a response that does not wait for anything, in milliseconds.
 const AT_ONCE = 1000;
 
 async function tasks(adapter, action, what = '') {
@@ -101,7 +101,7 @@ async function wrongSteps(adapter, steps) {
   });
 }
 
-// Calls a tool that must wait, cancels the call when it says so, and gives what it said.
+// Calls a tool that must wait, cancels the call at its first progress, and returns the progress.
 async function cancelAtFirstProgress(adapter) {
   const progress = [];
   const stop = new AbortController();
@@ -116,7 +116,7 @@ async function cancelAtFirstProgress(adapter) {
   return progress;
 }
 
-// Looks for a while whether the list comes at once, with these parts and no cancelled task.
+// Checks for a while that the list responds immediately, with these parts and without the cancelled task.
 async function look(adapter, ...parts) {
   const end = performance.now() + LOOK;
   for (let start = performance.now(); start < end; start = performance.now()) {
@@ -137,7 +137,7 @@ async function cancelSteps(adapter, session, steps, revision) {
     await steps.step('is answered at once while the lock is held', () => look(adapter, '1 task,', 'write the report'));
     await steps.step('cancels another call just before the lock is released', async () => {
       await cancelAtFirstProgress(adapter);
-      await tasks(adapter, 'list'); // its answer shows that the cancellation was read
+      await tasks(adapter, 'list'); // its response shows that the cancellation was read
     });
   });
   await steps.step('finds that the cancelled calls stored nothing', async () => {
@@ -166,8 +166,8 @@ async function converse({ adapter, formless, person, revision }, session, steps)
   await formlessSteps(formless, session, steps);
 }
 
-// Runs the program `CLIENT.mjs ERA SESSION_FOLDER`; `adapterFor` gives the adapter of an era, which
-// shows forms if it is given what fills them in, and the revision that must come of it.
+// Runs the program `CLIENT.mjs ERA SESSION_FOLDER`. `adapterFor` returns the adapter of an era and the
+// expected revision. The adapter supports forms if it receives a handler for them.
 export async function main(client, adapterFor) {
   const [era, folder] = process.argv.slice(2);
   const steps = new Steps(client, era);

@@ -1,10 +1,10 @@
-// What the Node programs of these tests share: a session's folder, and steps that are printed.
+// Shared by the Node programs of these tests: the directories of a session, and the printed steps.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// The folders that `run.sh` made for one client, and the command that starts the server in them.
+// Directories that `run.sh` created for one client, and the command that starts the server in them.
 export class Session {
   constructor(folder) {
     this.server = join(folder, 'server');
@@ -14,7 +14,7 @@ export class Session {
   }
 }
 
-// Prints one line a step and counts the failed ones.
+// Prints one line per step and counts the failed ones.
 export class Steps {
   failed = 0;
 

@@ -1,4 +1,4 @@
-"""What the Python programs of these tests share: a session's folder, and steps that are printed."""
+"""Shared by the Python programs of these tests: the directories of a session, and the printed steps."""
 
 import json
 import traceback
@@ -23,14 +23,14 @@ TOOLS = [
     "SetCallback",
 ]
 
-# What AskUserQuestion is given, and what must come of it.
+# Arguments of AskUserQuestion, and the expected results.
 QUESTIONS = json.loads((Path(__file__).parent / "questions.json").read_text(encoding="utf-8"))
 
 PLAN_MODE_OFF = {"active": False, "goal": "", "plan_file": "", "started_at": None}
 
 
 class Session:
-    """The folders that `run.sh` made for one client, and the command that starts the server in them."""
+    """Directories that `run.sh` created for one client, and the command that starts the server in them."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
@@ -41,7 +41,7 @@ class Session:
 
 
 class Steps:
-    """Prints one line a step and counts the failed ones."""
+    """Prints one line per step and counts the failed ones."""
 
     def __init__(self, client: str, era: str) -> None:
         self.prefix = f"{client:<13} {era:<22}"
@@ -60,7 +60,7 @@ class Steps:
 
 
 def reason(error: BaseException) -> str:
-    """The error in one line; of a group, its first member."""
+    """Formats an error in one line; for a group, its first member."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}".replace("\n", " ")

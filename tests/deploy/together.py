@@ -1,4 +1,5 @@
-"""together.py MANIFESTS POLICY: whether manifests name what is there. Writes the policy of their map into POLICY."""
+"""together.py MANIFESTS POLICY: checks the references within the manifests. Writes the policy of their config
+map into POLICY."""
 
 import ipaddress
 import pathlib
@@ -9,15 +10,15 @@ from urllib.parse import urlsplit
 import yaml
 
 APPLICATION = {"app.kubernetes.io/name": "scorpiox-code"}
-# Addresses that the names of the examples stand for: `database`, `logs` and `web` are not opened to each other.
+# Addresses for the names in the examples. `database`, `logs` and `web` have no access to each other.
 NAMES = {"db.example.com": "192.0.2.10", "logs.example.com": "192.0.2.65", "login.example.com": "203.0.113.20"}
 PORTS = {"https": 443, "http": 80, "postgres": 5432, "tls": 6514, "tcp": 601}
-# Ports that every server needs, whatever its policy names: names of hosts, and the public web of WebSearch and ReadDocs.
+# Ports that every server needs regardless of its policy: DNS, and the public web for WebSearch and ReadDocs.
 ALWAYS = {53, 80, 443}
 
 
 def destinations(policy):
-    """Each place outside of the pod that a policy has the server send to: (name, port)."""
+    """Yields each external destination of a policy: (name, port)."""
     policy = tomllib.loads(policy)
     http, audit = policy.get("http", {}), policy.get("audit", {})
     auth, observe = http.get("auth", {}), http.get("observe", {})
@@ -30,7 +31,7 @@ def destinations(policy):
 
 
 def admits(rule, address, port):
-    """Whether a rule of egress admits TCP to an address and a port."""
+    """Returns whether an egress rule admits TCP to an address and a port."""
     address = ipaddress.ip_address(address)
     blocks = [peer["ipBlock"] for peer in rule.get("to", []) if "ipBlock" in peer]
     inside = any(address in ipaddress.ip_network(block["cidr"])
@@ -41,7 +42,7 @@ def admits(rule, address, port):
 
 
 def check_network(policy, egress):
-    """Whether the network policy opens each place that the policy names, and no port beside those."""
+    """Checks that the network policy admits each destination of the policy, and no other port."""
     needed = list(destinations(policy))
     for name, port in needed:
         assert any(admits(rule, NAMES[name], port) for rule in egress), f"nothing opens {name}:{port}, which the policy names"

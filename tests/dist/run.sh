@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What `make dist` made, as those who get it see it: each package for this system is installed as a user would, and the
-# program in it answers a handshake and runs a command. Those for Windows are tried under Wine, if they were made. That
-# nothing was made for this system is an error.
+# Tests the output of `make dist` from a user's point of view: installs each package for this system, and
+# checks that the program in it answers a handshake and runs a command. Packages for Windows are tested under
+# Wine, if they exist. Missing packages for this system are an error.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -14,7 +14,7 @@ case $(uname -m) in
     *) echo "there are no packages for $(uname -m)" >&2; exit 1 ;;
 esac
 checks=0
-# check WHAT COMMAND…: WHAT holds if COMMAND succeeds; nothing of what COMMAND writes is shown if it does.
+# check WHAT COMMAND…: asserts that COMMAND succeeds. The output of COMMAND is shown only on failure.
 check() {
     local what=$1
     shift
@@ -30,7 +30,8 @@ one() {
 }
 is_gone() { [ ! -e "$1" ]; }
 
-# A handshake and a call, in a home of its own: answers TEXT PROGRAM ARGUMENT…, where TEXT is in the call's result.
+# answers TEXT PROGRAM ARGUMENT…: performs a handshake and a call in a separate home, and checks that the
+# result of the call contains TEXT.
 answers() {
     local text=$1 said
     shift
@@ -49,7 +50,7 @@ check "the sums are those of the files" bash -c 'cd "$1" && sha256sum --check SH
 scripts/need.sh minisign minisign
 public=${DIST_PUBLIC_KEY:-$work/key.pub} signed=$dist
 if [ ! -e "$dist/SHA256SUMS.minisig" ]; then
-    # With a key that nobody keeps, beside the packages.
+    # Signs with a temporary key, outside of the packages.
     minisign -G -W -p "$public" -s "$work/key" >/dev/null
     signed=$work/signed
     mkdir "$signed"
@@ -69,13 +70,13 @@ if [ "$(id -u)" = 0 ]; then
     old=$PWD/target/debian-11
     [ -e "$old/usr/bin/bash" ] || debootstrap --variant=minbase bullseye "$old" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
     cp "$program" "$old/usr/local/bin/scorpiox-code"
-    # shellcheck disable=SC2016 # for the shell that is started
+    # shellcheck disable=SC2016 # expanded by the inner shell
     in_old='mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mkdir -p "$0$HOME" && cd / && exec chroot "$0" "$@"'
     check "it answers on Debian 11, and commands run" \
         answers dist-42 unshare --mount bash -c "$in_old" "$old" scorpiox-code
 fi
 folder=$(dirname "$program")
-# shellcheck disable=SC2016 # for the shell that is started
+# shellcheck disable=SC2016 # expanded by the inner shell
 check "bash completes a command" bash --norc -c '
     . "$1"
     function=$(complete -p scorpiox-code | sed "s/.*-F \([^ ]*\).*/\1/")
@@ -83,7 +84,7 @@ check "bash completes a command" bash --norc -c '
     "$function" scorpiox-code pol scorpiox-code
     [ "${COMPREPLY[*]}" = policy ]' _ "$folder/completions/scorpiox-code.bash"
 scripts/need.sh man man-db
-# shellcheck disable=SC2016 # for the shell that is started
+# shellcheck disable=SC2016 # expanded by the inner shell
 check "the manual's pages have no faults" bash -c '
     for page in "$1"/*.1; do
         man --warnings -l "$page" >"$2" 2>"$3" && grep -q NAME "$2" && [ ! -s "$3" ] || { cat "$3"; exit 1; }
@@ -95,7 +96,7 @@ check "the package for Debian is one" dpkg-deb --info "$package"
 dpkg-deb --extract "$package" "$work/deb"
 check "its program answers" answers dist-42 "$work/deb/usr/bin/scorpiox-code"
 if [ "$(id -u)" = 0 ]; then
-    # Beside what is installed: nothing of this machine changes.
+    # Installs into a separate root: nothing on this machine changes.
     mkdir -p "$work/root/var/lib/dpkg"/{info,updates}
     : >"$work/root/var/lib/dpkg/status"
     dpkg=(dpkg "--root=$work/root" --force-depends --force-not-root --force-script-chrootless)
@@ -113,7 +114,7 @@ mkdir "$work/rpm"
 (cd "$work/rpm" && rpm2cpio "$package" | cpio -idm --quiet)
 check "the program of the package for Fedora answers" answers dist-42 "$work/rpm/usr/bin/scorpiox-code"
 
-# The validators of those who read them, at these versions.
+# Official validators of the consumers, at pinned versions.
 bundle=$(one "$dist/scorpiox-code-*-$name.mcpb")
 npm install --silent --no-audit --no-fund --prefix "$work/npm" @anthropic-ai/mcpb@2.1.2 >/dev/null
 mcpb=$work/npm/node_modules/.bin/mcpb
@@ -129,10 +130,10 @@ PYTHON
 )
 mapfile -t words <<<"$started"
 check "the bundle's program answers, as its manifest starts it" answers dist-42 "${words[@]}"
-# shellcheck disable=SC2016 # as a client leaves it
+# shellcheck disable=SC2016 # passed literally, like by a client
 check "and with a field that nobody filled in" answers dist-42 "${words[0]}" --workspace '${user_config.workspace}'
 
-# Claude Code itself, as the tests of agents have it.
+# Claude Code itself, from the tests of agents.
 agents=tests/clients/agents/node_modules/@anthropic-ai
 claude=$PWD/$(compgen -G "$agents/claude-code-$name/claude") || {
     version=$(sed -n 's/.*"@anthropic-ai\/claude-code": "\(.*\)".*/\1/p' tests/clients/agents/package.json)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes each target for FUZZ_SECONDS (60), or only those named: tests/fuzz/run.sh [TARGET…]
+# Fuzzes each target, or only the named ones, for FUZZ_SECONDS (60): tests/fuzz/run.sh [TARGET…]
 #
-# libFuzzer with the stable compiler: coverage is a pass of LLVM, and no sanitizer is needed
-# for code that is safe Rust. Findings and corpora stay in target/fuzz.
+# Uses libFuzzer with the stable compiler: coverage is an LLVM pass, and safe Rust code needs no sanitizer.
+# Findings and corpora are stored in target/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,7 +13,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 root=../../target/fuzz
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
-images=(../../../shared/data/images ../../tools-wasm/read-image/tests/data)
+images=(../data/images ../../tools-wasm/read-image/tests/data)
 
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -34,9 +34,7 @@ for target in "${targets[@]}"; do
     seeds=()
     [ -d "seeds/$target" ] && seeds=("seeds/$target")
     if [ "$target" = read_image ]; then
-        for folder in "${images[@]}"; do
-            [ -d "$folder" ] && seeds+=("$folder")
-        done
+        seeds+=("${images[@]}")
     fi
     log=$root/$target.log
     if "target/$host/release/$target" "$corpus" "${seeds[@]}" -max_total_time="$seconds" -timeout=10 \

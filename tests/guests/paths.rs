@@ -1,5 +1,5 @@
-//! An ordinary program with the standard library, built with `rustc` for wasm32-wasip2: each argument is something to do
-//! with a path.
+//! Command-line program with the standard library, built by `rustc` for wasm32-wasip2. Each argument names an
+//! operation on a path.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-"""What measurements of load stand on: PostgreSQL, servers, haproxy. All of it ends with the process that started it."""
+"""Provides PostgreSQL, servers and haproxy for load tests. All of them end with the process that started
+them."""
 
 import ctypes
 import glob
@@ -18,7 +19,7 @@ PASSWORD = "pass word"
 NEWEST = "2026-07-28"
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
-# How long anything may take to start.
+# Maximum time for a process to start, in seconds.
 PATIENCE = 60
 
 
@@ -29,7 +30,8 @@ def free_port():
 
 
 def dies_with_us():
-    """Run in a child before its program: the kernel kills it when the process that started it has ended."""
+    """Runs in a child before its program: the kernel kills the child when the process that started it
+    exits."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -53,12 +55,12 @@ def token(number):
 
 
 class Bed:
-    """A folder and processes that go when this ends: `with Bed(binary) as bed`."""
+    """Directory and processes that are removed at the end of `with Bed(binary) as bed`."""
 
     def __init__(self, binary):
         self.binary = os.path.abspath(binary)
         self.folder = tempfile.mkdtemp(prefix="scorpiox-load-")
-        # PostgreSQL runs as somebody else there.
+        # PostgreSQL runs as another user, who needs access.
         os.chmod(self.folder, 0o711)
         self.children = []
         self.postgres = None
@@ -69,7 +71,7 @@ class Bed:
         return self
 
     def __exit__(self, *_):
-        # Servers before the database that they use.
+        # Servers stop before the database that they use.
         for child in reversed(self.children):
             self.stop(child)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -82,7 +84,7 @@ class Bed:
     @staticmethod
     def stop(child):
         if child.poll() is None:
-            # PostgreSQL does not wait for its clients then; for the others it is what TERM is.
+            # On SIGINT, PostgreSQL does not wait for its clients. The other programs treat it like SIGTERM.
             child.send_signal(signal.SIGINT)
             try:
                 child.wait(20)
@@ -100,7 +102,7 @@ class Bed:
 
 
 class Postgres:
-    """Debian's PostgreSQL, which keeps on disk what it acknowledged."""
+    """Debian's PostgreSQL with durable commits."""
 
     def __init__(self, bed):
         folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
@@ -139,7 +141,7 @@ class Postgres:
             return False
 
     def sql(self, text, database="postgres"):
-        """What it gives, a line for each row with `|` between columns."""
+        """Returns the output of a query, with one line per row and `|` between columns."""
         ran = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text,
              f"postgres://owner@127.0.0.1:{self.port}/{database}"],
@@ -149,30 +151,30 @@ class Postgres:
         return ran.stdout.strip()
 
     def database(self):
-        """A new one; its name."""
+        """Creates a new database and returns its name."""
         self.made += 1
         name = f"load{self.made}"
         self.sql(f"CREATE DATABASE {name}")
         return name
 
     def pids(self):
-        """The postmaster, and all that it started."""
+        """Returns the IDs of the postmaster and its children."""
         with open(f"/proc/{self.child.pid}/task/{self.child.pid}/children") as file:
             return [self.child.pid, *map(int, file.read().split())]
 
     def memory(self):
-        """What all its processes have in memory, in KiB; what they share counts once."""
+        """Returns the resident memory of all its processes in KiB, counting shared memory once."""
         total = 0
         for pid in self.pids():
             try:
                 total += memory(pid)[1]
             except OSError:
-                pass  # it has ended meanwhile
+                pass  # the process has exited
         return total
 
 
 class Server:
-    """One server, with a home of its own unless it is given one."""
+    """Server with a separate home, unless `home` names a shared one."""
 
     def __init__(self, bed, name, database=None, tokens=1, workspaces=0, connections=16, home=None, power=False,
                  observed=True):
@@ -215,7 +217,7 @@ class Server:
         return "\n".join(lines) + "\n"
 
     def figures(self):
-        """What `/metrics` says, by name with labels."""
+        """Returns the metrics by name with labels."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.watched}/metrics", timeout=20) as answer:
             lines = answer.read().decode().splitlines()
         split = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
@@ -223,7 +225,7 @@ class Server:
 
 
 class Proxy:
-    """haproxy, each request to the next server."""
+    """haproxy with round-robin balancing."""
 
     def __init__(self, bed, servers):
         self.port = free_port()
@@ -240,7 +242,7 @@ class Proxy:
 
 
 def memory(pid):
-    """What a process has in memory, in KiB: all, and its share where pages are shared."""
+    """Returns the memory of a process in KiB: its resident memory and its proportional share."""
     values = {}
     with open(f"/proc/{pid}/smaps_rollup") as file:
         for line in file:
@@ -260,14 +262,14 @@ def descriptors(pid):
 
 
 def processor(pid):
-    """Seconds of processor time that a process and the children that it waited for have used."""
+    """Returns the processor seconds of a process and of its reaped children."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def size(folder):
-    """Bytes of all files below a folder."""
+    """Returns the total size of the files below a directory."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -283,7 +285,7 @@ def params(tool, arguments):
 
 
 def stateless(tool, arguments):
-    """The body and the headers of a call of the revision without a handshake, without the token."""
+    """Returns the body and the headers of a call in the revision without a handshake, excluding the token."""
     meta = {"io.modelcontextprotocol/protocolVersion": NEWEST, "io.modelcontextprotocol/clientCapabilities": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params(tool, arguments) | {"_meta": meta}}
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",

@@ -1,10 +1,10 @@
-//! An open-loop generator of calls: they are due at a fixed rate, whether or not those before them were answered.
+//! Open-loop load generator: calls are due at a fixed rate, regardless of outstanding answers.
 //!
-//! Invariant: the time of a call counts from when it was due. A call that begins late, since all connections are busy or
-//! this program itself got no processor, has that delay in its time. (`oha --latency-correction` counts from when its own
-//! timer woke up, which on a machine that is full hides the delay.)
+//! Invariant: the time of a call starts when the call is due. A call that starts late, because all
+//! connections are busy or this program did not get a processor, includes that delay. (`oha
+//! --latency-correction` starts when its own timer wakes up, which hides the delay on an overloaded machine.)
 //!
-//! It needs nothing but the standard library: `rustc -O generator.rs`.
+//! It depends only on the standard library: `rustc -O generator.rs`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,9 +18,9 @@ const USAGE: &str = "generator HOST:PORT RATE SECONDS CONNECTIONS TOKENS WORKSPA
     calls TOOL so often a second; each connection is of the next token, and in the next of /w/w0/mcp, /w/w1/mcp, …
     (WORKSPACES 0: /mcp); `@` in ARGUMENTS is a number below 100";
 const REVISION: &str = "2026-07-28";
-/// How long an answer may take.
+/// Maximum time for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Where calls begin this late, the rest is not begun at all.
+/// Delay after which a call is skipped.
 const TOO_LATE: Duration = Duration::from_secs(5);
 
 struct Plan {
@@ -37,7 +37,8 @@ struct Plan {
 
 #[derive(Default)]
 struct Found {
-    /// In microseconds, from when each was due; and whether that was within the time of the whole.
+    /// Times in microseconds since each call was due, and the number of calls answered within the time of the
+    /// run.
     times: Vec<u64>,
     in_time: u64,
     errors: BTreeMap<String, u64>,
@@ -89,7 +90,7 @@ impl Client {
     }
 }
 
-/// Status and body of an answer.
+/// Reads the status and the body of an answer.
 fn answer(connection: &mut BufReader<TcpStream>) -> std::io::Result<(u16, Vec<u8>)> {
     let mut line = String::new();
     let mut next = |connection: &mut BufReader<TcpStream>| {
@@ -128,7 +129,7 @@ fn answer(connection: &mut BufReader<TcpStream>) -> std::io::Result<(u16, Vec<u8
     }
 }
 
-/// Takes the next call that is due, again and again.
+/// Executes due calls until all are done.
 fn work(plan: &Plan, client: usize) -> Found {
     let path = match plan.workspaces {
         0 => "/mcp".to_owned(),
@@ -193,7 +194,7 @@ fn main() {
         found.errors.into_iter().for_each(|(error, times)| *all.errors.entry(error).or_default() += times);
     }
     all.times.sort_unstable();
-    // Nearest rank.
+    // Nearest-rank percentile.
     let rank = |share: f64| (share * all.times.len() as f64).ceil() as usize;
     let at = |share: f64| {
         all.times.get(rank(share).saturating_sub(1)).copied().unwrap_or_default() as f64 / 1000.0

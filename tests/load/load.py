@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How many calls a second servers answer, and how soon: load.py BINARY GENERATOR FOLDER [ROW …]
+"""Measures the throughput and the latency of servers: load.py BINARY GENERATOR FOLDER [ROW …]
 
-For each row the knee is looked for, and then 25, 50, 75 and 90 % of it are measured. Writes FOLDER/load.jsonl, a line for each
-measurement, and FOLDER/load.md, the tables. LOAD_PATIENCE is how many seconds to wait for a machine on which nothing is
-compiled, for each measurement: 600."""
+Searches the knee of each row, and then measures 25, 50, 75 and 90 % of it. Writes FOLDER/load.jsonl, with one
+line per measurement, and the tables in FOLDER/load.md. LOAD_PATIENCE (600) is the maximum time in seconds
+that each measurement waits until no compiler runs on the machine."""
 
 import glob
 import json
@@ -20,7 +20,7 @@ CALLS = {
     "write": ("TaskManager", '{"action": "create", "text": "load @"}'),
     "read": ("TaskManager", '{"action": "list"}'),
 }
-# Name: kind of store, servers, workspaces, what is called, whether it survives a loss of power.
+# Name: kind of store, servers, workspaces, call, and whether writes survive a power loss.
 ROWS = {
     **{f"files-{n}-write": ("files", n, 1, "write", False) for n in (1, 2, 4)},
     "files-1-write-power": ("files", 1, 1, "write", True),
@@ -30,15 +30,15 @@ ROWS = {
     **{f"postgres-{n}-read": ("postgres", n, 1, "read", True) for n in (1, 2, 4)},
 }
 SHARES = (0.25, 0.5, 0.75, 0.9)
-# A server runs 64 calls and lets 192 wait; of several tokens each may have half.
+# A server runs 64 calls and queues 192. With several tokens, each may use half of that.
 CONNECTIONS, TOKENS = 128, 4
 LOW_RATE, LOW_SECONDS = 50, 10
 LOOK_SECONDS, MEASURE_SECONDS = 6, 15
-# The knee is the highest rate with these.
+# Limits that define the knee, which is the highest rate that satisfies them.
 MOST_P99, LEAST_ACHIEVED, MOST_ERRORS = 10, 0.99, 0
-# It is known to within this part.
+# Relative precision of the knee.
 STEP = 1.15
-# What compiles keeps processors busy.
+# Compilers, which keep processors busy.
 BUSY = {"rustc", "cargo", "cc1", "cc1plus", "ld", "ld.lld", "rust-lld", "clang", "clippy-driver"}
 QUIET_SECONDS = 10
 REPEATS = 5
@@ -51,12 +51,12 @@ def is_busy():
                 if file.read().strip() in BUSY:
                     return True
         except OSError:
-            pass  # it has ended
+            pass  # the process has exited
     return False
 
 
 class Watch(threading.Thread):
-    """When something was compiled last."""
+    """Tracks the time of the last compiler activity."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -70,7 +70,7 @@ class Watch(threading.Thread):
             time.sleep(0.25)
 
     def wait_for_quiet(self, patience):
-        """Whether nothing has been compiled for ten seconds."""
+        """Returns whether no compiler has run for ten seconds."""
         end = time.monotonic() + patience
         while time.monotonic() - self.last < QUIET_SECONDS:
             if time.monotonic() > end:
@@ -86,21 +86,21 @@ class Row:
         self.store, count, self.workspaces, call, power = ROWS[name]
         self.tool, self.arguments = CALLS[call]
         database = bed.postgres.database() if self.store == "postgres" else None
-        # What is kept in files is shared by servers of one home, of which one address for figures would be too few.
+        # Servers that share files also share a home, and a single metrics address would not suffice for them.
         shares = database is None and count > 1
         start = lambda n, home: Server(bed, f"{name}-{n}", database, TOKENS, self.workspaces, home=home, power=power,
                                        observed=not shares)
         self.servers = [start(0, None)]
         self.servers += [start(n, self.servers[0].home if shares else None) for n in range(1, count)]
         self.proxy = Proxy(bed, self.servers)
-        # A few tasks to list, and all warm.
+        # Creates a few tasks to list, and warms up the servers.
         self.arguments, listed = CALLS["write"][1], self.arguments
         self.ask(5, 1)
         self.arguments = listed
         self.ask(LOW_RATE, 3)
 
     def ask(self, rate, seconds):
-        # More than the time of the calls: the last of them may be late by 30 s.
+        # Longer than the calls take, because the last of them may be 30 s late.
         ran = subprocess.run(
             [self.generator, f"127.0.0.1:{self.proxy.port}", str(rate), str(seconds), str(CONNECTIONS), str(TOKENS),
              str(self.workspaces), self.tool, self.arguments],
@@ -126,7 +126,7 @@ class Row:
             found |= {"row": self.name, "what": what, "seconds": seconds, "is_quiet": quiet, "repeats": repeat}
             found["processor_ms_a_call"] = {
                 part: round(1000 * (after[part] - before[part]) / found["due"], 3) for part in after}
-            # Where it does not become quiet, once more would be no better.
+            # If the machine does not become quiet, a repetition would be no better.
             if quiet or not was_quiet:
                 break
         self.log(found)
@@ -142,7 +142,8 @@ class Row:
         good, bad = LOW_RATE * 2, None
         while bad is None or bad / good > STEP:
             rate = good * 2 if bad is None else round((good * bad) ** 0.5)
-            # What is reached while others compile is reached. What is not is tried again when it is quiet.
+            # A rate that is reached during compilation counts. A rate that is not reached is retried on a
+            # quiet machine.
             if any(self.passes(self.measure("look", rate, LOOK_SECONDS, waits)) for waits in (False, True)):
                 good = rate
             else:
@@ -154,7 +155,7 @@ class Row:
 
 
 def table(path, out):
-    """The tables of all that was measured: of each row the last."""
+    """Formats the tables, with the last measurement of each row."""
     with open(path) as file:
         found = [json.loads(line) for line in file]
     last = {(line["row"], line["what"]): line for line in found}

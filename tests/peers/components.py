@@ -1,6 +1,6 @@
-"""Components of the kinds that others publish as examples, and what a user expects of each.
+"""Components of kinds that third parties publish as examples, with a user's expectations of each.
 
-Those of componentize-py are its own examples, from its source package. The others are written as such examples are.
+Those for componentize-py are its own examples, from its source package. The others imitate such examples.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ WEATHER = (
     + f'\n[secrets]\nWEATHER_KEY = "the key of the service"\n[config]\nsite = "{SITE}"\n'
 )
 HELLO_HASH = hashlib.sha256(HELLO.encode()).hexdigest()
-# Nobody listens there.
+# Address without a listener.
 ELSEWHERE = "http://127.0.0.1:9/hello"
 
 
 def request(what: str, path: str, has: list[str], succeeds: bool = True, **more: object) -> Call:
-    """Of an HTTP service."""
+    """Returns a call of an HTTP service."""
     return Call(what, "request", {"path": path, **more}, has, succeeds)
 
 
@@ -82,7 +82,7 @@ PYTHON = [
             Call("runs statements", "exec", {"statements": "assert sum(range(10)) == 45"}, []),
             Call("says what is wrong", "eval", {"expression": "1 / 0"}, ["ZeroDivisionError"], succeeds=False),
             Call("is stopped", "exec", {"statements": "while True: pass"}, ["processor time"], succeeds=False),
-            # It was built without WASI, of which each call ends it.
+            # The component was built without WASI, so each use of WASI aborts it.
             Call(
                 "has no files", "exec", {"statements": "open('/etc/passwd')"}, ["unreachable", "!root:"], succeeds=False
             ),

@@ -1,4 +1,4 @@
-"""What is asked of a plugin, and what a user expects."""
+"""Calls of a plugin, and a user's expectations of the results."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# How the host's own sentence begins.
+# Start of the host's own sentence about a refusal.
 REFUSED = "This server refused files read"
 REFUSED_WRITE = "This server refused files write"
 REFUSED_WEB = "This server refused web"
 
-# Stands for the host and port of the web server of these tests.
+# Placeholder for the host and port of the local web server.
 SITE = "SITE"
 
 READS = '\n[capabilities.files]\nread = ["workspace"]\nwhy = "reads the files it is asked about"\n'
@@ -25,25 +25,25 @@ class Call:
     what: str
     tool: str
     arguments: dict[str, Any]
-    # Parts that the text has; after `!` one that it has not.
+    # Parts that the text contains; a leading `!` marks a part that it must not contain.
     has: list[str]
     succeeds: bool = True
 
 
 def run(what: str, args: list[str], has: list[str], stdin: str = "", succeeds: bool = True) -> Call:
-    """Of an ordinary program."""
+    """Returns a call of a command-line program."""
     return Call(what, "run", {"args": args, "stdin": stdin}, has, succeeds)
 
 
 @dataclass(frozen=True)
 class Peer:
     name: str
-    # Makes the component, where it is not there, in a folder that is kept from run to run.
+    # Builds the component, unless it exists, in a directory that is reused across runs.
     build: Callable[[Path], Path]
     calls: list[Call] = field(default_factory=list)
-    # Behind what `plugin init` drafts.
+    # Lines appended to the draft of `plugin init`.
     manifest: str = ""
-    # What `plugin inspect` says, beside that it can be added.
+    # Expected output of `plugin inspect`, in addition to the statement that the component can be added.
     inspected: list[str] = field(default_factory=list)
-    # What a person sets.
+    # Secrets that a user sets.
     secrets: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Programs of crates.io, and what a user expects of each."""
+"""Programs from crates.io, with a user's expectations of each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from building import program
 from expect import READS, REFUSED, Peer, run
 
-# Above what a call holds in memory by default, so that it has to be read in pieces.
+# Exceeds the default memory of a call, so the file must be read in pieces.
 BIG_BYTES = 50 << 20
 
 PAGE = '<p class="a">first</p><p>second</p>'
 
 
 def fill(workspace: Path) -> None:
-    """What the programs are asked about."""
+    """Creates the files that the programs process."""
     (workspace / "Grüße.txt").write_text("one\nGrüße an 日本\nthree\n", encoding="utf-8")
     (workspace / "page.html").write_text(PAGE, encoding="utf-8")
     (workspace / "bytes.bin").write_bytes(bytes(range(256)))
@@ -30,7 +30,7 @@ PROGRAMS = [
         "b3sum",
         program("b3sum", "1.8.2", "b3sum.wasm"),
         [
-            # WASI 0.2 has no threads, and b3sum starts a pool of them even for `--num-threads 1`.
+            # WASI 0.2 has no threads, and b3sum starts a thread pool even for `--num-threads 1`.
             run("says that there are no threads", ["Grüße.txt"], ["Not supported"], succeeds=False),
             run("prints its help", ["--help"], ["Usage: b3sum"]),
             run("says that an option is not known", ["--odd"], ["--odd", "Usage"], succeeds=False),
@@ -78,7 +78,7 @@ PROGRAMS = [
         program("sd", "1.0.0", "sd.wasm"),
         [
             run("replaces in standard input", ["Grüße", "日本"], ["日本 an"], stdin="Grüße an\n"),
-            # It maps files into memory, which WASI does not have.
+            # The program maps files into memory, which WASI does not support.
             run("cannot work on files", ["one", "1", "Grüße.txt"], ["platform not supported"], succeeds=False),
             run("says what is wrong with a pattern", ["(", "x"], ["unclosed group"], stdin="a", succeeds=False),
             run("wants arguments", [], ["Usage"], succeeds=False),

@@ -1,4 +1,4 @@
-"""Builds what others wrote, and asks it: run.py BINARY FOLDER [NAME...]
+"""Builds third-party components and checks their behavior: run.py BINARY FOLDER [NAME...]
 
 Prints a line for each expectation: `ok`, or `FAILED` with a reason.
 """
@@ -45,7 +45,7 @@ class Results:
 
 
 def install(peer: Peer, component: Path, place: Place, site: str) -> None:
-    """From a file to a plugin that may run, as a person does it."""
+    """Turns a file into an approved plugin, like a user."""
     inspected = " ".join(place.done("plugin", "inspect", str(component)).split())
     for part in ["scorpiox-code plugin add", *peer.inspected]:
         assert part in inspected, f"{part!r} is not in: {inspected}"

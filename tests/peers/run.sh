@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Programs and components of others, as plugins: tests/peers/run.sh BINARY [NAME...]
+# Runs third-party programs and components as plugins: tests/peers/run.sh BINARY [NAME...]
 #
-# Builds them, with pinned tools and sources of cargo, PyPI and npm, into target/peers, once. Then no network is used.
+# Builds them once, with pinned tools and sources from cargo, PyPI and npm, into target/peers. Afterwards no
+# network is used.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then

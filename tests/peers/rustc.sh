@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# cargo starts it in place of rustc: tests/peers/rustc.sh RUSTC ARGUMENT...
+# Wrapper that cargo runs in place of rustc: tests/peers/rustc.sh RUSTC ARGUMENT...
 #
-# Some crates use names of the standard library that a stable compiler has for WASI preview 1, and calls unstable
-# for 0.2. This lets it compile them for 0.2 as they are.
+# Some crates use names of the standard library that are stable for WASI preview 1 and unstable for 0.2. The
+# wrapper compiles these crates for 0.2 without changes.
 set -euo pipefail
 
 unstable=

@@ -1,4 +1,4 @@
-"""The program over stdio, as an MCP client starts it, in a home and a workspace of its own."""
+"""Runs the program over stdio, as an MCP client does, in a separate home and workspace."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
-# Longest time of a command, in seconds: `plugin add` may compile for 5 minutes.
+# Maximum time of a command, in seconds: `plugin add` may compile for 5 minutes.
 COMMAND_SECONDS = 330
-# Longest time of a session, in seconds: a call ends after 60 by itself.
+# Maximum time of a session, in seconds: a call ends after 60 by itself.
 SESSION_SECONDS = 300
 
-# Components ask a web server on this machine.
+# Components send requests to a local web server.
 POLICY = 'version = 1\n[web]\nallow_private = ["127.0.0.1/32"]\n'
 
 
 class Place:
-    """A home folder and a workspace."""
+    """Home directory and workspace."""
 
     def __init__(self, binary: Path, base: Path) -> None:
         self.binary = binary
@@ -46,13 +46,13 @@ class Place:
         )
 
     def done(self, *words: str, given: str = "") -> str:
-        """What a command prints that has to succeed."""
+        """Returns the output of a command that must succeed."""
         ran = self.run(*words, given=given)
         assert ran.returncode == 0, f"{' '.join(words)}: {ran.stdout}{ran.stderr}"
         return ran.stdout
 
     def install(self, component: Path, name: str, capabilities: str) -> None:
-        """From a file to a plugin that may run: draft, capabilities, hash, approval."""
+        """Turns a file into an approved plugin: draft, capabilities, hash, approval."""
         self.done("plugin", "init", str(component), "--name", name, "--out", name)
         with open(self.workspace / name / "plugin.toml", "a", encoding="utf-8") as manifest:
             manifest.write(capabilities)
@@ -60,7 +60,7 @@ class Place:
 
 
 class Server:
-    """One session."""
+    """Session with a server."""
 
     def __init__(self, place: Place) -> None:
         self._process = subprocess.Popen(
@@ -111,7 +111,7 @@ class Server:
         return [tool["name"] for tool in self._ask("tools/list", {})["tools"]]
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
-        """Whether it succeeded, and the text."""
+        """Returns whether the call succeeded, and the text."""
         result = self._ask("tools/call", {"name": tool, "arguments": arguments})
         text = "".join(part.get("text", "") for part in result["content"])
         return not result.get("isError", False), text

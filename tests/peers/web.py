@@ -1,4 +1,4 @@
-"""A web server on this machine, which components ask."""
+"""Local web server for the components."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# What it wants in the header `x-key` of /weather.
+# Expected value of the header `x-key` at /weather.
 KEY = "a-key-that-nobody-may-see"
-# What is at /hello.
+# Content of /hello.
 HELLO = "hello from the web"
 
 

@@ -1,8 +1,9 @@
-"""Grows the forests that ReadDocs chooses content with: grow.py PAGES BLOCKS WORK [--seeds N] [--write FOLDER]
+"""Trains the forests that select content for ReadDocs: grow.py PAGES BLOCKS WORK [--seeds N] [--write FOLDER]
 
-PAGES has pages as the Web Content eXtraction Benchmark has them, BLOCKS is the program that takes pages apart, WORK is a
-folder for what it says. Without --write, prints the mean F1 of pages that were not seen, in five parts, for each seed. With
-it, grows the forests on all pages and writes them into FOLDER.
+PAGES contains pages in the format of the Web Content eXtraction Benchmark, BLOCKS is the program that splits
+pages into blocks, and WORK is a directory for its output. Without --write, prints the mean F1 of unseen pages
+in a five-fold cross-validation, for each seed. With it, trains the forests on all pages and writes them into
+FOLDER.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ GROWTH = {
     "verbose": -1,
     "deterministic": True,
 }
-# A block in whose words fewer, or more, are wanted counts as not wanted, or as wanted.
+# Margin for clear cases: a block counts as unwanted if its wanted share is below CLEAR, and as wanted if the
+# share exceeds 1 - CLEAR.
 CLEAR = 0.2
-# A page counts by its reference; one with fewer words counts as if it had so many. A block counts by its words up to a
-# number, and a little however short it is.
+# Weights. A page's weight depends on the length of its reference, but at least FEWEST words. A block's weight
+# depends on its length, up to MOST_OF_BLOCK words, plus the constant LEAST.
 FEWEST, MOST_OF_BLOCK, LEAST = 200, 200, 0.02
 LEAF = 0xFFFF
 
 
 class Blocks:
-    """The program that takes pages apart."""
+    """Interface to the program that splits pages into blocks."""
 
     def __init__(self, program: Path, folder: Path, work: Path) -> None:
         self.program, self.folder, self.work = program, folder, work
@@ -63,18 +65,18 @@ class Blocks:
         return [read(self.folder, name, out) for name in names]
 
     def after(self, first: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What is known of the blocks after a first judgement."""
+        """Returns the features of the blocks after a first prediction."""
         out = self._after(first, "second")
         shape = {name: (len(likely), -1) for name, likely in first.items()}
         return {name: np.fromfile(out / f"{name}.f32", dtype=np.float32).reshape(shape[name]) for name in first}
 
     def kept(self, last: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Which blocks are kept after the last judgement."""
+        """Returns the blocks that are kept after the last prediction."""
         out = self._after(last, "kept", "kept")
         return {name: np.fromfile(out / f"{name}.kept", dtype=np.uint8) for name in last}
 
     def _after(self, judged: dict[str, np.ndarray], what: str, *arguments: str) -> Path:
-        """The folder of what the program says after a judgement."""
+        """Runs the program on a prediction and returns the directory of its output."""
         given, out = self.work / f"before-{what}", self.work / what
         for path in [given, out]:
             path.mkdir(exist_ok=True)
@@ -105,7 +107,7 @@ def grow(pages: list[Page], features: dict[str, np.ndarray], seed: int) -> light
 
 
 def split(pages: list[Page], count: int, chance: random.Random) -> list[list[Page]]:
-    """Parts of much the same size and mixture, each site in one of them."""
+    """Splits the pages into parts of similar size and mixture, with each site in one part."""
     sites: dict[str, list[Page]] = defaultdict(list)
     for page in pages:
         sites[page.site].append(page)
@@ -120,7 +122,7 @@ def split(pages: list[Page], count: int, chance: random.Random) -> list[list[Pag
 
 
 def grow_both(pages: list[Page], blocks: Blocks, seed: int) -> tuple[lightgbm.Booster, lightgbm.Booster]:
-    """The second learns from what a first says of pages that it has not seen."""
+    """Trains both forests. The second learns from predictions that a first forest makes for unseen pages."""
     features = {page.name: page.features for page in pages}
     unseen: dict[str, np.ndarray] = {}
     for part in split(pages, INNER_FOLDS, random.Random(seed)):
@@ -169,7 +171,7 @@ def validate(pages: list[Page], blocks: Blocks, seed: int) -> None:
 
 
 def nodes(tree: dict) -> list[tuple[int, int, float]]:
-    """A tree as the program reads it: feature, distance to the right, value."""
+    """Lists the nodes of a tree in the program's format: feature, distance to the right child, value."""
     if "leaf_value" in tree:
         return [(LEAF, 0, tree["leaf_value"])]
     left, right = nodes(tree["left_child"]), nodes(tree["right_child"])
@@ -181,9 +183,9 @@ def write(forest: lightgbm.Booster, path: Path) -> None:
     for tree in forest.dump_model()["tree_info"]:
         listed = nodes(tree["tree_structure"])
         for index, (feature, right, value) in enumerate(listed):
-            # From a leaf it is the distance to the next tree.
+            # For a leaf, the value is the distance to the next tree.
             if feature != LEAF:
-                # Rounded down: what goes right has to go right still.
+                # Rounds down, so that values that go to the right still do.
                 near = np.float32(value)
                 value = near if near <= value else np.nextafter(near, np.float32(-np.inf))
             packed += struct.pack("<HHf", feature, len(listed) - index if feature == LEAF else right, value)

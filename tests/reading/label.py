@@ -1,4 +1,4 @@
-"""What people would read of a page, block by block: each block's text is aligned with the reference text."""
+"""Labels the blocks of a page by aligning each block's text with the reference text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlparse
 import numpy as np
 
 WORD = re.compile(r"\w+")
-# A block of fewer words is not looked for elsewhere: it may stand in any text.
+# Shorter blocks are not searched at other positions, because they may occur in any text.
 SHORT = 4
 
 
@@ -23,14 +23,14 @@ class Page:
     kind: str
     url: str
     reference: list[str]
-    # Of each block its words, what is known of it, and the part of its words that is in the reference.
+    # Words and features of each block, and the share of its words in the reference.
     blocks: list[list[str]]
     features: np.ndarray
     wanted: np.ndarray
 
     @property
     def site(self) -> str:
-        """Pages of one site are never on both sides of a split."""
+        """Site of the page. Pages of one site are never on both sides of a split."""
         return ".".join((urlparse(self.url).hostname or "").split(".")[-2:])
 
     @property
@@ -43,7 +43,7 @@ def words(text: str) -> list[str]:
 
 
 def address(truth: dict) -> str:
-    """The page's URL; a few pages have it beside their text."""
+    """Returns the page's URL, which a few pages store next to their text."""
     return truth.get("url") or truth["ground_truth"].get("url") or ""
 
 
@@ -59,7 +59,8 @@ def read(folder: Path, name: str, taken_apart: Path) -> Page:
 
 
 def align(blocks: list[list[str]], reference: list[str]) -> np.ndarray:
-    """The part of each block's words that is in the reference, in its order; then whole blocks anywhere."""
+    """Returns the share of each block's words in the reference, in order first; then searches complete blocks
+    at any position."""
     owners = [index for index, block in enumerate(blocks) for _ in block]
     matched, used = [0] * len(blocks), [False] * len(reference)
     every = [word for block in blocks for word in block]

@@ -1,18 +1,15 @@
 #!/usr/bin/env bash
-# How well pages are read, beside other extractors: tests/reading/run.sh [validate SEEDS | grow]
+# Measures the extraction quality of pages side by side with other extractors: tests/reading/run.sh [validate
+# SEEDS | grow]
 #
-# Pages with references are read from ../shared/data/wcxb, or from the folder that READING_PAGES names; they are no part of
-# this project. `validate` shows how well forests that are grown on a part of the pages read the others; `grow` grows
-# those of tools-wasm/content anew.
+# Pages with references are read from `wcxb` in $SCORPIOX_DATA; they are not part of this project. `validate`
+# measures forests that are trained on a part of the pages with the other pages. `grow` retrains the forests of
+# tools-wasm/content.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-pages=${READING_PAGES:-$PWD/../shared/data/wcxb}
+pages=$(scripts/suite.sh wcxb)
 work=$PWD/target/reading
-if [ ! -d "$pages/ground-truth" ]; then
-    echo "reading: skipped, there are no pages in $pages" >&2
-    exit 0
-fi
 mkdir -p "$work"
 
 with_python() {

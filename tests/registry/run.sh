@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Plugins in a registry that nobody of this project wrote: tests/registry/run.sh BINARY
+# Tests plugins in third-party registries: tests/registry/run.sh BINARY
 #
-# Debian's docker-registry, unpacked and not installed, on a port of this machine; and oras, which pushes as others do.
+# Uses Debian's docker-registry, unpacked but not installed, on a local port, and oras for pushes by other
+# tools.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -26,7 +27,7 @@ scripts/need.sh minisign minisign
 work=$(mktemp -d)
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
-# serve NAME YAML: starts a registry, and sets `address` to where it is.
+# serve NAME YAML: starts a registry, and sets `address` to its address.
 serve() {
     local port
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -55,7 +56,7 @@ PYTHON
 }
 serve open ""
 registry=$address
-# `me` with the password `a-test-password`, as `htpasswd -B` writes it.
+# `me` with the password `a-test-password`, in the output format of `htpasswd -B`.
 printf '%s\n' 'me:$2b$05$tusgKfitZ7j7q5FQxTLOzOaNcXo.i22cI9cAw2cnd0H6huZ6TMsCu' > "$work/htpasswd"
 serve private "auth: { htpasswd: { realm: test, path: $work/htpasswd } }"
 private=$address
@@ -74,13 +75,14 @@ approve = "signed"
 TOML
 code() { HOME=$work/home SCORPIOX_HOME=$work/home/.scorpiox timeout 120 "$program" "$@"; }
 checks=0
-# check WHAT TEXT COMMAND…: COMMAND succeeds, and says TEXT; with ! before TEXT it fails, and says it.
+# check WHAT TEXT COMMAND…: asserts that COMMAND succeeds and prints TEXT; with ! before TEXT, that it fails
+# and prints TEXT.
 check() {
     local what=$1 text=$2 fails=0 status=0
     shift 2
     [ "${text:0:1}" != '!' ] || fails=1
     "$@" >"$work/said" 2>&1 || status=$?
-    # Rows are broken where they are full.
+    # Long rows are wrapped.
     tr -s '\n ' ' ' <"$work/said" >"$work/row"
     if [ $((status != 0)) = $fails ] &&
         grep -qF -- "${text#!}" "$work/row"; then
@@ -126,7 +128,7 @@ OrasClient(hostname=sys.argv[1], insecure=True).push(
     target=f"{sys.argv[1]}/foreign/kinds:2", files=["foreign.wasm:application/wasm"])
 print("pushed")' "$registry"
 check "and it is added" "foreign is approved" add "oci://$registry/foreign/kinds:2" --name foreign
-# credentials LINES: what the policy says of the registry that asks for a password.
+# credentials LINES: sets the policy for the registry that requires a password.
 cp "$work/home/.scorpiox/policy.toml" "$work/policy.toml"
 credentials() {
     { cat "$work/policy.toml"; printf '[plugins.registries."%s"]\n%s\n' "$private" "$1"; } > "$work/home/.scorpiox/policy.toml"

@@ -1,5 +1,5 @@
-//! Containers, as far as the program is concerned: it is started where the kernel refuses
-//! namespaces, or to tell of changed files.
+//! Simulates containers with seccomp filters: the program starts where the kernel refuses namespaces or file
+//! watching.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -10,22 +10,22 @@ use seccompiler::{
     TargetArch,
 };
 
-/// What a container's filter refuses.
+/// System calls that the container's filter refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// User namespaces, but to bubblewrap, as AppArmor does it. That program asks for them by
-    /// another call, which is how a filter can tell.
+    /// User namespaces for every program except bubblewrap, as AppArmor enforces it. Bubblewrap requests them
+    /// through a different system call, which lets the filter tell the two apart.
     OwnUserNamespaces,
     /// Every kind of namespace.
     AllNamespaces,
-    /// To be told of changed files.
+    /// File watching with inotify.
     Watching,
 }
 
-/// Namespaces, as flags of `clone` and `unshare`, from the kernel's `sched.h`.
+/// Namespace flags of `clone` and `unshare`, from the kernel's `sched.h`.
 const NEW_ANY: [u64; 7] =
     [0x1000_0000, 0x2_0000, 0x400_0000, 0x800_0000, 0x2000_0000, 0x4000_0000, 0x200_0000];
-/// Calls, by their numbers.
+/// System call numbers.
 const CLONE: i64 = if cfg!(target_arch = "x86_64") { 56 } else { 220 };
 const UNSHARE: i64 = if cfg!(target_arch = "x86_64") { 272 } else { 97 };
 const INOTIFY_INIT1: i64 = if cfg!(target_arch = "x86_64") { 294 } else { 26 };
@@ -33,7 +33,7 @@ const CLONE3: i64 = 435;
 const ENOSYS: u32 = 38;
 const EPERM: u32 = 1;
 
-/// Starts the command under filters that refuse it.
+/// Installs the filters for `refused`, which apply when `command` starts.
 pub fn refuse(command: &mut Command, refused: Refused) {
     let filters = match refused {
         Refused::OwnUserNamespaces => no_namespaces(&[UNSHARE]),
@@ -46,11 +46,11 @@ pub fn refuse(command: &mut Command, refused: Refused) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec it only makes system calls with what was made before.
+    // SAFETY: between fork and exec, the closure only makes system calls with filters built before the fork.
     unsafe { command.pre_exec(apply) };
 }
 
-/// Filters for these calls.
+/// Returns filters that refuse namespace flags for these system calls.
 fn no_namespaces(calls: &[i64]) -> Vec<BpfProgram> {
     let rules: Vec<SeccompRule> = NEW_ANY
         .iter()
@@ -61,7 +61,7 @@ fn no_namespaces(calls: &[i64]) -> Vec<BpfProgram> {
         })
         .collect();
     let refuse_flags = filter(calls.iter().map(|call| (*call, rules.clone())).collect(), EPERM);
-    // Its flags are in memory, where a filter cannot look; the C library then uses `clone`.
+    // `clone3` passes its flags in memory, which a filter cannot read. The C library falls back to `clone`.
     let refuse_clone3 = filter([(CLONE3, Vec::new())].into(), ENOSYS);
     vec![refuse_clone3, refuse_flags]
 }

@@ -1,21 +1,21 @@
-//! Conversations kept in files: what goes in, what comes out.
+//! Replays conversations from files: the messages sent to the server and the messages expected back.
 //!
-//! A file in `tests/conversations` has lines of four kinds:
+//! A file in `tests/conversations` has four kinds of lines:
 //!
 //! | line | meaning |
 //! | --- | --- |
-//! | `> …` | sent as it stands |
-//! | `< …` | what comes: JSON, over as many lines as are good to read |
-//! | `! …` | something happens outside, see [`Outside`] |
+//! | `> …` | sent verbatim |
+//! | `< …` | expected message: JSON, over as many lines as are readable |
+//! | `! …` | an external event, see [`Outside`] |
 //! | `# …`, blank | for the reader |
 //!
-//! What comes is read where it stands, so lines that are sent one after the other without
-//! `<` between them go out at once. At the end of the file the input is closed, the rest
-//! of what comes must stand there too, and the server must end well.
+//! Messages are read at the position of their `<` lines, so `>` lines without a `<` between them are sent
+//! back to back. At the end of the file the input is closed. The remaining messages must be listed there too,
+//! and the server must exit successfully.
 //!
-//! Parts that change from run to run stand as `<VERSION>`, `<TIME>`, `<MILLIS>`,
-//! `<DURATION>`, `<WORKSPACE>` and `<HOME>`. With `BLESS=1` what comes is written into the
-//! file, where `< ?` holds the place of a message that is not known yet.
+//! Parts that vary between runs are written as `<VERSION>`, `<TIME>`, `<MILLIS>`, `<DURATION>`, `<WORKSPACE>`
+//! and `<HOME>`. With `BLESS=1`, the received messages are written into the file, and `< ?` stands for a
+//! message that is not known yet.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -28,25 +28,25 @@ use crate::program::{Canonical as _, Program, Started};
 use crate::schema::{Checker, Seen};
 use crate::store::WriteLock;
 
-/// Longest line of a message that is written, in characters, where it can be broken.
+/// Maximum width of a written line in characters, if the message can be broken.
 const WIDTH: usize = 118;
 
-/// Numbers between these are taken for milliseconds since 1970: from 2017 to 2128.
+/// Range of numbers treated as milliseconds since 1970: from 2017 to 2128.
 const MILLIS: std::ops::Range<u64> = 1_500_000_000_000..5_000_000_000_000;
 
-/// A line as it was read.
+/// Parsed line.
 enum Line {
     Note(String),
     Sent(String),
-    /// Messages that stand in one row of lines; `None` where one is not known yet.
+    /// Messages of a run of consecutive lines; `None` for a message that is not known yet.
     Expected(Vec<Option<Value>>),
     Outside(Outside),
 }
 
-/// What happens outside of the server.
+/// External event, outside of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outside {
-    /// Another server begins to write, and does not end.
+    /// Another server starts a write transaction and leaves it open.
     HoldLock,
     ReleaseLock,
     CloseInput,
@@ -58,12 +58,12 @@ const OUTSIDE: [(&str, Outside); 3] = [
     ("the client closes the input", Outside::CloseInput),
 ];
 
-/// The folder of the files.
+/// Returns the directory of the conversation files.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conversations")
 }
 
-/// Runs the conversation of that name with `program`, and gives everything that came.
+/// Runs the named conversation with `program` and returns every message received.
 pub fn run(name: &str, program: &Program) -> Vec<Seen> {
     let path = folder().join(format!("{name}.txt"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -117,7 +117,7 @@ fn parse(text: &str, path: &Path) -> Vec<(usize, Line)> {
     lines
 }
 
-/// The messages in a row of lines.
+/// Parses the messages in a run of lines.
 fn messages(block: &[&str], place: &str) -> Vec<Option<Value>> {
     let mut messages = Vec::new();
     for part in block.split_inclusive(|line| *line == "?") {
@@ -144,7 +144,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Does what a line says; gives the line as it should stand.
+    /// Executes a line and returns it in its canonical form.
     fn line(&mut self, line: Line, place: &str) -> String {
         match line {
             Line::Note(text) => text + "\n",
@@ -183,13 +183,13 @@ impl Run<'_> {
         came
     }
 
-    /// Checks a message, and gives it as it stands in a file.
+    /// Checks a message and returns its representation in a file.
     fn written(&mut self, message: &Value) -> String {
         self.checker.received(message);
         block(&self.volatile.taken_out(message))
     }
 
-    /// Closes the input; what came after the last line.
+    /// Closes the input and returns the messages received after the last line.
     fn end(&mut self) -> String {
         self.lock = None;
         self.server.close_input();
@@ -203,7 +203,7 @@ impl Run<'_> {
     }
 }
 
-/// What differs from run to run.
+/// Values that differ between runs.
 struct Volatile {
     folders: Vec<(String, &'static str)>,
 }
@@ -256,15 +256,15 @@ impl Volatile {
     }
 }
 
-/// A message as lines of a file.
+/// Formats a message as lines of a file.
 fn block(message: &Value) -> String {
     let mut text = String::new();
     write(message, 0, 0, &mut text);
     text.lines().map(|line| format!("< {line}\n")).collect()
 }
 
-/// Writes JSON on one line where it fits, else with a line for each member. `before` is
-/// what stands on the line already.
+/// Writes JSON on one line if it fits, otherwise with one line per member. `before` is the number of
+/// characters already on the line.
 fn write(value: &Value, indent: usize, before: usize, out: &mut String) {
     let short = value.to_string();
     if indent + before + short.chars().count() <= WIDTH {

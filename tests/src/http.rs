@@ -1,4 +1,4 @@
-//! The real program, served over HTTP, and a client that says exactly what a test wants.
+//! Serves the built program over HTTP and provides a client with full control over each request.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,23 +12,23 @@ use crate::Program;
 #[cfg(unix)]
 use crate::program::ends_within;
 
-/// Longest time that any single answer may take before a test fails.
+/// Maximum time to wait for any single response before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a stream may say nothing but that it is still there.
+/// Maximum time that a stream may carry nothing but keep-alive comments.
 const ONLY_COMMENTS: Duration = Duration::from_secs(90);
 const NEWEST: &str = "2026-07-28";
 
-/// A program that serves over HTTP. Killed when dropped.
+/// HTTP server process. Killed when dropped.
 pub struct HttpServer {
     pub child: Child,
     pub address: SocketAddr,
     pub token: String,
-    /// What else it prints.
+    /// Remaining standard output of the process.
     pub output: Option<BufReader<ChildStdout>>,
 }
 
 impl Program {
-    /// Serves over HTTP, on a port; 0 takes a free one.
+    /// Serves over HTTP on a port; 0 picks a free one.
     pub fn serve_http(&self, port: u16) -> HttpServer {
         self.serve_http_at(&format!("127.0.0.1:{port}"))
     }
@@ -36,7 +36,7 @@ impl Program {
     /// Serves over HTTP at an address.
     pub fn serve_http_at(&self, address: &str) -> HttpServer {
         let mut server = HttpServer::spawn(self.command(), address);
-        // There is none where the policy says otherwise who is let in.
+        // The token file is absent if the policy configures access differently.
         let token = std::fs::read_to_string(self.home().join(".scorpiox/http/token")).unwrap_or_default();
         token.trim().clone_into(&mut server.token);
         server
@@ -50,7 +50,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// A request, with the headers that every client sends; a test changes what it is about.
+/// Request with the headers that every client sends. A test changes only the relevant parts.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,
@@ -60,14 +60,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// Sets a header, in the place of what was there.
+    /// Sets a header, replacing an existing one.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self = self.without(name);
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Adds a header to what is there.
+    /// Adds a header, keeping existing ones.
     pub fn and(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -93,7 +93,7 @@ impl Request {
         self
     }
 
-    /// As it goes over the wire.
+    /// Returns the bytes sent over the wire.
     pub fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         for (name, value) in &self.headers {
@@ -109,58 +109,62 @@ impl Request {
     }
 }
 
-/// An answer, or how one begins.
+/// Response, or only its head.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
-    /// Names in lower case.
+    /// Headers by lowercase name.
     pub headers: BTreeMap<String, String>,
     pub body: String,
 }
 
 impl Response {
-    /// The body as JSON.
+    /// Parses the body as JSON. A server sends a late response as the last event of a stream.
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        let is_stream = self.header("content-type") == Some("text/event-stream");
+        let last = || self.body.lines().rev().find_map(|line| line.strip_prefix("data: "));
+        let text = if is_stream { last().unwrap_or_default() } else { &self.body };
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The code of the error that it has.
+    /// Returns the code of the JSON-RPC error in the body.
     pub fn code(&self) -> i64 {
         self.json()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {self:?}"))
     }
 }
 
-/// One connection.
+/// Single client connection.
 pub struct Connection {
     stream: BufReader<TcpStream>,
-    /// What has come of events that were not read yet: a proxy may put several into one chunk, or cut one.
+    /// Received bytes of events that are not parsed yet: a proxy may join several events in one chunk, or
+    /// split one.
     events: Vec<u8>,
 }
 
 impl Connection {
-    /// Sends bytes as they are; whether the server took them.
+    /// Sends raw bytes; `true` if the write succeeded.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.get_mut().write_all(bytes).is_ok()
     }
 
-    /// What comes until the connection ends.
+    /// Reads until the connection ends.
     pub fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         let _ = self.stream.read_to_end(&mut rest);
         String::from_utf8_lossy(&rest).into_owned()
     }
 
-    /// Whether the server closes the connection within some time.
+    /// `true` if the server closes the connection within `time`.
     pub fn is_closed_within(&mut self, time: Duration) -> bool {
         self.stream.get_ref().set_read_timeout(Some(time)).expect("a time");
         self.stream.read_to_end(&mut Vec::new()).is_ok()
     }
 
-    /// The head of an answer.
+    /// Reads the head of a response.
     pub fn head(&mut self) -> Response {
         let status = self.line();
         let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -173,7 +177,7 @@ impl Connection {
         Response { status: status.unwrap_or_default(), headers, body: String::new() }
     }
 
-    /// A whole answer.
+    /// Reads a complete response.
     pub fn response(&mut self) -> Response {
         let mut response = self.head();
         let mut body = Vec::new();
@@ -189,7 +193,8 @@ impl Connection {
         response
     }
 
-    /// The next event of a stream: its id and its data; nothing at its end. Comments are passed by.
+    /// Reads the next event of a stream: its ID and its data, or `None` at the end of the stream. Skips
+    /// comments.
     pub fn event(&mut self) -> Option<(Option<String>, String)> {
         let begun = Instant::now();
         loop {
@@ -200,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// The next event that is a message.
+    /// Reads the next event that is a message.
     pub fn message(&mut self) -> Option<Value> {
         loop {
             let (_, data) = self.event()?;
@@ -210,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// The same, where it comes within this time, and one comment more.
+    /// Reads the next message if it arrives within `time`. A final comment may extend the wait.
     pub fn message_within(&mut self, time: Duration) -> Option<Value> {
         let begun = Instant::now();
         while begun.elapsed() < time {
@@ -222,7 +227,7 @@ impl Connection {
         None
     }
 
-    /// An event, or a comment.
+    /// Reads an event or a comment.
     #[allow(clippy::option_option)]
     fn piece(&mut self) -> Option<Option<(Option<String>, String)>> {
         let end = loop {
@@ -276,7 +281,7 @@ impl HttpServer {
         Self { child, address, token: String::new(), output: Some(output) }
     }
 
-    /// The address where it is watched, which is the next line that it prints.
+    /// Returns the address of the metrics endpoint, which the program prints on its next line.
     pub fn watched_at(&mut self) -> SocketAddr {
         let mut line = String::new();
         self.output.as_mut().expect("a pipe").read_line(&mut line).expect("a line");
@@ -291,12 +296,12 @@ impl HttpServer {
         Connection { stream: BufReader::new(stream), events: Vec::new() }
     }
 
-    /// The same server for who shows another token.
+    /// Returns a view of this server that sends `token` with each request.
     pub fn shown<'a>(&'a self, token: &'a str) -> Shown<'a> {
         Shown { server: self, token }
     }
 
-    /// A POST of a message, as clients of the handshake send it.
+    /// Builds a POST of a message, in the form that clients of the handshake era send.
     pub fn post(&self, message: &Value) -> Request {
         let headers = [
             ("Host", self.address.to_string()),
@@ -312,7 +317,7 @@ impl HttpServer {
         }
     }
 
-    /// A request of the revision without a handshake.
+    /// Builds a request of the revision without a handshake.
     pub fn modern(&self, method: &str, mut params: Value) -> Request {
         params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(NEWEST);
         if params["_meta"]["io.modelcontextprotocol/clientCapabilities"].is_null() {
@@ -327,12 +332,12 @@ impl HttpServer {
         }
     }
 
-    /// Sends a request on a connection of its own, and waits for the answer.
+    /// Sends a request on a new connection and waits for the response.
     pub fn ask(&self, request: &Request) -> Response {
         Self::asked(self.address, request)
     }
 
-    /// The same of any server of HTTP.
+    /// Sends a request to any HTTP server and waits for the response.
     pub fn asked(address: SocketAddr, request: &Request) -> Response {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
@@ -342,7 +347,8 @@ impl HttpServer {
         connection.response()
     }
 
-    /// Sends a request on a connection of its own; all that comes back. An error where the server goes before its end.
+    /// Sends a request on a new connection and returns the raw response. Fails if the server disconnects
+    /// before the end.
     pub fn try_ask(&self, request: &Request) -> io::Result<String> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -352,7 +358,7 @@ impl HttpServer {
         Ok(answer)
     }
 
-    /// Begins a session; its id.
+    /// Starts a session and returns its ID.
     pub fn session(&self, revision: &str, capabilities: Value) -> String {
         let client = json!({ "name": "test", "version": "1" });
         let params =
@@ -367,26 +373,26 @@ impl HttpServer {
         id
     }
 
-    /// A request of a session.
+    /// Builds a request of a session.
     pub fn in_session(&self, session: &str, id: u64, method: &str, params: &Value) -> Request {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.post(&message).with("Mcp-Session-Id", session)
     }
 
-    /// The stream of what a session is told unasked.
+    /// Builds the GET request for the stream of a session's server-initiated messages.
     pub fn listen(&self, session: &str) -> Request {
         let request = self.post(&Value::Null).method("GET").body("").without("Content-Type");
         request.with("Accept", "text/event-stream").with("Mcp-Session-Id", session)
     }
 
-    /// Ends it, as Windows ends what nobody sees.
+    /// Ends the process the way Windows ends processes without a window.
     #[cfg(windows)]
     pub fn end(&mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("ended");
     }
 
-    /// Tells it to end; how long that took.
+    /// Signals the process to stop and returns how long it took to exit.
     #[cfg(unix)]
     pub fn end(&mut self) -> Duration {
         let begun = Instant::now();
@@ -397,7 +403,7 @@ impl HttpServer {
     }
 }
 
-/// What somebody asks who shows a token.
+/// View of a server that shows a token with each request.
 pub struct Shown<'a> {
     server: &'a HttpServer,
     token: &'a str,
@@ -409,12 +415,12 @@ impl Shown<'_> {
         self.server.ask(&request.with("Authorization", &format!("Bearer {}", self.token)))
     }
 
-    /// The answer to a request of the revision without a handshake.
+    /// Sends a request of the revision without a handshake and returns the response.
     pub fn modern(&self, method: &str, params: Value) -> Response {
         self.ask(self.server.modern(method, params))
     }
 
-    /// The text of the result of a call.
+    /// Calls a tool and returns the text of its result.
     pub fn text(&self, tool: &str, arguments: Value) -> String {
         let response = self.modern("tools/call", json!({ "name": tool, "arguments": arguments }));
         let answer = response.json();

@@ -1,5 +1,5 @@
-//! What the tests of the finished program share: starting it, talking to it over pipes,
-//! and checking each message that it sends against the protocol's own schemas.
+//! Shared support for the end-to-end tests: starts the program, exchanges messages over pipes, and validates
+//! each message it sends against the protocol's schemas.
 
 #[cfg(unix)]
 pub mod container;

@@ -1,34 +1,34 @@
-//! The program on a machine whose administrator put a policy there for all users.
+//! Runs the program on a machine whose administrator installed a policy for all users.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::program::Program;
 
-/// Somebody who is nobody else here.
+/// ID of a user that nothing else on the machine uses.
 const USER: u32 = 65534;
 
-/// Puts the policy into `/etc/scorpiox`, for this program alone, and starts it as a user who is not root, after
-/// that user has run a script, whose failures do not count.
+/// Installs the policy in `/etc/scorpiox`, visible to this program alone, and starts the program as a
+/// non-root user. That user first runs `script`; its failures are ignored.
 ///
-/// The other files of `/etc` are the machine's. Where the tests are not root's, they are as the user who runs them
-/// sees them in a namespace, in which that user cannot but be root.
+/// The other files of `/etc` are those of the machine. If the tests do not run as root, the program runs in a
+/// user namespace whose only user is root.
 pub fn managed(program: Program, policy: &str, script: &str) -> Program {
     laid_out(program, &[("policy.toml", policy, 0o644)], script)
 }
 
-/// The same with these files, and their modes.
+/// Like [`managed`], with these files and their modes.
 pub fn laid_out(program: Program, files: &[(&str, &str, u32)], script: &str) -> Program {
     laid_out_for(program, files, script, rustix::process::geteuid().is_root())
 }
 
-/// The same with these files, for a program that root starts.
+/// Like [`laid_out`], for a program that root starts.
 pub fn for_root(program: Program, files: &[(&str, &str, u32)]) -> Program {
     laid_out_for(program, files, "", false)
 }
 
 fn laid_out_for(program: Program, files: &[(&str, &str, u32)], script: &str, becomes_user: bool) -> Program {
-    // Where the program lies may be closed to that user.
+    // The user may lack access to the directory of the original binary.
     let program = program.with_own_binary();
     for (name, text, mode) in files {
         let path = program.put(&format!("etc/scorpiox/{name}"), text);
@@ -44,7 +44,7 @@ fn laid_out_for(program: Program, files: &[(&str, &str, u32)], script: &str, bec
     } else {
         String::new()
     };
-    // What the user's are the user must have.
+    // The user must own the user's own files.
     let own = if becomes_user {
         format!(
             "find '{0}' -mindepth 1 -maxdepth 1 ! -name etc ! -name bin -exec chown -R {USER}:{USER} {{}} +\n\

@@ -1,4 +1,4 @@
-//! The real program, in folders of its own.
+//! Starts the built program in directories of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 #[cfg(unix)]
 use crate::container::{self, Refused};
 
-/// Longest time that any single answer may take before a test fails.
+/// Maximum time to wait for any single response before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The program's file: `SCORPIOX_BINARY`, else the one that `make build` made.
+/// Returns the program's file: `SCORPIOX_BINARY`, or the output of `make build`.
 pub fn binary() -> PathBuf {
     let folder = if cfg!(windows) { "../target/x86_64-pc-windows-gnu/release" } else { "../target/release" };
     let name = format!("scorpiox-code{}", std::env::consts::EXE_SUFFIX);
@@ -26,9 +26,9 @@ pub fn binary() -> PathBuf {
     path.canonical()
 }
 
-/// A path as the program writes it.
+/// Converts a path into the form that the program prints.
 pub trait Canonical {
-    /// Where it is, links followed. On Windows without the prefix of long paths.
+    /// Resolves links. On Windows, strips the prefix of long paths.
     fn canonical(&self) -> PathBuf;
 }
 
@@ -38,11 +38,12 @@ impl Canonical for Path {
     }
 }
 
-/// What a policy says where commands are to run: there is no sandbox for them on Windows, and the user allows that.
+/// Policy lines needed to run commands: Windows has no sandbox, so the user must allow unsandboxed commands.
 pub const ALLOWS_COMMANDS: &str = if cfg!(windows) { "[shell]\nallow_unsandboxed = true\n" } else { "" };
 
-/// Puts the program's file at `path`. Where that has to be a copy, another process makes it: a program cannot be run
-/// while anybody may write it, as a child of another test may that begins meanwhile.
+/// Installs the program's file at `path`. If a copy is needed, another process makes it: a file open for
+/// writing cannot be executed, and a child that another test forks at that moment would inherit the open
+/// descriptor.
 pub fn install(path: &Path) {
     if cfg!(windows) {
         std::fs::copy(binary(), path).expect("a copy");
@@ -52,17 +53,12 @@ pub fn install(path: &Path) {
     }
 }
 
-/// The folder of real inputs, if it is there.
-pub fn shared_data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if !path.exists() {
-        eprintln!("skipped: the shared test data is not beside the project");
-        return None;
-    }
-    path.canonicalize().ok()
+/// Returns the directory of third-party inputs, `tests/data`.
+pub fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }
 
-/// How to start the program: a fresh home and workspace that vanish with this value.
+/// Describes how to start the program. Its fresh home and workspace are removed when this value is dropped.
 pub struct Program {
     folder: TempDir,
     binary: PathBuf,
@@ -70,7 +66,7 @@ pub struct Program {
     arguments: Vec<String>,
     #[cfg(unix)]
     refused: Option<Refused>,
-    /// What is in the place of the system's own folder of programs.
+    /// Directory that replaces the system's directory of programs.
     #[cfg(unix)]
     programs: Option<PathBuf>,
 }
@@ -82,12 +78,12 @@ impl Default for Program {
 }
 
 impl Program {
-    /// One whose results carry data beside their text, by a setting, since tests read that.
+    /// Creates a program whose results carry structured data next to the text, because tests read it.
     pub fn new() -> Self {
         Self::as_shipped().with("STRUCTURED", "true")
     }
 
-    /// One without any setting: what models are sent.
+    /// Creates a program without any settings, as models see it.
     pub fn as_shipped() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         for name in ["home", "workspace"] {
@@ -105,13 +101,13 @@ impl Program {
         }
     }
 
-    /// Sets an environment variable. Nothing else is inherited.
+    /// Sets an environment variable. No other variables are inherited.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Lets commands run, also where there is no sandbox for them.
+    /// Enables commands, even on systems without a sandbox.
     pub fn with_commands(self) -> Self {
         if cfg!(windows) {
             self.put("home/.scorpiox/policy.toml", format!("version = 1\n{ALLOWS_COMMANDS}"));
@@ -125,15 +121,14 @@ impl Program {
         self
     }
 
-    /// Starts it in a container that refuses namespaces.
+    /// Starts the program in a container that refuses the given system calls.
     #[cfg(unix)]
     pub fn refusing(mut self, refused: Refused) -> Self {
         self.refused = Some(refused);
         self
     }
 
-    /// Puts a program where the system has its own, for this program alone; the folder that it is in.
-    /// Only root can do that.
+    /// Installs a script as a system program, visible to this program alone. Requires root.
     #[cfg(unix)]
     pub fn with_system_program(mut self, name: &str, script: &str) -> Self {
         let path = self.put(&format!("system/{name}"), script);
@@ -142,13 +137,13 @@ impl Program {
         self
     }
 
-    /// The folder of those programs.
+    /// Returns the directory of system programs that [`Self::with_system_program`] fills.
     #[cfg(unix)]
     pub fn system_programs(&self) -> PathBuf {
         self.folder.path().join("system")
     }
 
-    /// The user's home folder; the program's own folder is `.scorpiox` below it.
+    /// Returns the user's home directory. The program's own directory is `.scorpiox` below it.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -157,10 +152,10 @@ impl Program {
         self.folder.path().join("workspace")
     }
 
-    /// Writes a file, named from the folder that holds `home` and `workspace`; makes the
-    /// folders on the way.
+    /// Writes a file relative to the parent directory of `home` and `workspace`, and creates missing
+    /// directories.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        // With the separators of the system.
+        // Collecting the components uses the separators of the system.
         let file: PathBuf = self.folder.path().join(path).components().collect();
         let folder = file.parent().expect("a folder");
         std::fs::create_dir_all(folder).expect("folders");
@@ -168,7 +163,7 @@ impl Program {
         file
     }
 
-    /// Starts a program of its own instead, which lies in the folder `bin` beside `home`.
+    /// Starts a separate copy of the program, located in the directory `bin` next to `home`.
     pub fn with_own_binary(mut self) -> Self {
         let own = self.folder.path().join(format!("bin/scorpiox-code{}", std::env::consts::EXE_SUFFIX));
         std::fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
@@ -177,7 +172,7 @@ impl Program {
         self
     }
 
-    /// Starts it from a shell script, which does something first.
+    /// Starts the program from a shell script that runs other commands first.
     #[cfg(unix)]
     pub fn after(mut self, script: &str) -> Self {
         let text = format!("#!/bin/bash\nset -e\n{script}\nexec '{}' \"$@\"\n", self.binary.display());
@@ -187,7 +182,7 @@ impl Program {
         self
     }
 
-    /// The command, to be started in any way.
+    /// Returns the command, not started yet.
     pub fn command(&self) -> Command {
         let mut command = self.bare_command();
         command
@@ -205,7 +200,8 @@ impl Program {
         command
     }
 
-    /// The program, or what puts the test's programs in place before it becomes the program.
+    /// Returns the program, or a shell that mounts the system programs of the test before it executes the
+    /// program.
     #[cfg(unix)]
     fn bare_command(&self) -> Command {
         let Some(programs) = &self.programs else { return Command::new(&self.binary) };
@@ -220,17 +216,17 @@ impl Program {
         Command::new(&self.binary)
     }
 
-    /// Starts it as a server.
+    /// Starts the program as a server.
     pub fn start(&self) -> Started {
         Started::spawn(self.command())
     }
 
-    /// Starts it as a server that keeps its folders.
+    /// Starts the program as a server that keeps its directories alive.
     pub fn serve(self) -> Served {
         Served { server: self.start(), program: self }
     }
 
-    /// Runs a command of it to its end: exit status, standard output, standard error.
+    /// Runs a subcommand to completion and returns its exit status, standard output and standard error.
     pub fn run(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
         let mut command = self.command();
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -240,7 +236,7 @@ impl Program {
     }
 }
 
-/// A server together with its folders, which vanish after it.
+/// Server together with its directories, which are removed when it is dropped.
 pub struct Served {
     server: Started,
     pub program: Program,
@@ -260,7 +256,7 @@ impl std::ops::DerefMut for Served {
     }
 }
 
-/// What came, if anything.
+/// Outcome of waiting for a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
     Message(Value),
@@ -268,18 +264,18 @@ pub enum Next {
     End,
 }
 
-/// A server that runs. Killed when dropped.
+/// Running server process. Killed when dropped.
 pub struct Started {
     pub child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     next_id: u64,
-    /// Every message that came, for checks afterwards.
+    /// All received messages, for later checks.
     pub received: Vec<Value>,
 }
 
-/// Starts a program that may just have been written: another test that begins a process at that moment holds the file
-/// open for as long as it takes to become another program.
+/// Starts a program whose file may have been written just before. A process that another test forks at that
+/// moment inherits the open file until it calls exec, so a start that fails with "text file busy" is retried.
 fn started(command: &mut Command) -> Child {
     let begun = Instant::now();
     loop {
@@ -295,7 +291,7 @@ fn started(command: &mut Command) -> Child {
 }
 
 impl Started {
-    /// Starts a command that is the program, or that becomes it.
+    /// Starts a command that is the program, or that executes it.
     pub fn spawn(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = started(&mut command);
@@ -311,7 +307,7 @@ impl Started {
                 }
             }
         });
-        // Read to the end so that the program never waits for it; shown when a test fails.
+        // Drains standard error so that the program never blocks on it. The text is printed if a test fails.
         thread::spawn(move || {
             let mut text = String::new();
             let _ = errors.read_to_string(&mut text);
@@ -322,7 +318,7 @@ impl Started {
         Self { child, input, lines, next_id: 1, received: Vec::new() }
     }
 
-    /// Sends a message to a program that may have ended already; whether it took it.
+    /// Sends a message to a program that may have exited; `true` if the write succeeded.
     pub fn try_send(&mut self, message: &Value) -> bool {
         let input = self.input.as_mut().expect("the input is open");
         input.write_all(format!("{message}\n").as_bytes()).and_then(|()| input.flush()).is_ok()
@@ -339,8 +335,8 @@ impl Started {
         self.send_raw(format!("{message}\n").as_bytes());
     }
 
-    /// The next message, whatever it is; `None` when the output has ended.
-    #[allow(clippy::should_implement_trait)] // no iterator: it waits, and for no longer than patience lasts
+    /// Returns the next message of any kind; `None` when the output has ended.
+    #[allow(clippy::should_implement_trait)] // not an iterator: it waits, and panics after `PATIENCE`
     pub fn next(&mut self) -> Option<Value> {
         match self.next_within(PATIENCE) {
             Next::Message(message) => Some(message),
@@ -349,7 +345,7 @@ impl Started {
         }
     }
 
-    /// What comes within `time`.
+    /// Returns the outcome of waiting for `time`.
     pub fn next_within(&mut self, time: Duration) -> Next {
         match self.lines.recv_timeout(time) {
             Ok(line) => {
@@ -363,20 +359,19 @@ impl Started {
         }
     }
 
-    /// The next message as it came.
+    /// Returns the next message as raw text.
     pub fn raw_line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).expect("a message")
     }
 
-    /// Takes `count` messages without looking at them.
+    /// Skips `count` messages without inspecting them.
     pub fn skip(&mut self, count: usize) {
         for _ in 0..count {
             self.lines.recv_timeout(PATIENCE).expect("a message");
         }
     }
 
-    /// The next notification of this method; other messages on the way are kept in
-    /// `received`.
+    /// Returns the next notification of this method. Messages that arrive before it are stored in `received`.
     pub fn notification(&mut self, method: &str) -> Value {
         loop {
             let message = self.next().unwrap_or_else(|| panic!("the output ended before {method}"));
@@ -386,7 +381,7 @@ impl Started {
         }
     }
 
-    /// Whether nothing comes for `time`.
+    /// `true` if no message arrives for `time`.
     pub fn is_silent_for(&mut self, time: Duration) -> bool {
         match self.lines.recv_timeout(time) {
             Ok(line) => panic!("unexpected message: {line}"),
@@ -394,7 +389,7 @@ impl Started {
         }
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its ID.
     pub fn request(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -406,7 +401,7 @@ impl Started {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// The answer to the request `id`; other messages on the way are kept in `received`.
+    /// Returns the response to the request `id`. Messages that arrive before it are stored in `received`.
     pub fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next().unwrap_or_else(|| panic!("the output ended before the answer to {id}"));
@@ -416,23 +411,23 @@ impl Started {
         }
     }
 
-    /// A request and its answer.
+    /// Sends a request and returns the response.
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         self.answer(id)
     }
 
-    /// The handshake; gives the result of `initialize`.
+    /// Performs the handshake and returns the result of `initialize`.
     pub fn initialize(&mut self, revision: &str) -> Value {
         self.initialize_with(revision, json!({}))
     }
 
-    /// The handshake of a client with these capabilities.
+    /// Performs the handshake with these client capabilities.
     pub fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
         self.introduce("tests", revision, capabilities)
     }
 
-    /// The handshake of a client that calls itself so.
+    /// Performs the handshake with this client name.
     pub fn introduce(&mut self, name: &str, revision: &str, capabilities: Value) -> Value {
         let client = json!({ "name": name, "version": "1" });
         let params =
@@ -442,40 +437,40 @@ impl Started {
         answer["result"].clone()
     }
 
-    /// Calls a tool in the handshake era and gives the result.
+    /// Calls a tool in the handshake era and returns the result.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         assert!(answer.get("error").is_none(), "{tool} gave a protocol error: {answer}");
         answer["result"].clone()
     }
 
-    /// The text of a call that must succeed.
+    /// Returns the text of a call that must succeed.
     pub fn text(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         result["content"][0]["text"].as_str().expect("text").to_owned()
     }
 
-    /// Ends the input, as a client does that has finished.
+    /// Closes the input, like a client that has finished.
     pub fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Waits for the end of the process: its status, and how long it took.
+    /// Waits for the process to exit and returns its status and the time that took.
     pub fn wait(&mut self) -> (ExitStatus, Duration) {
         let start = Instant::now();
         let status = ends_within(&mut self.child, PATIENCE).expect("the program does not end");
         (status, start.elapsed())
     }
 
-    /// The most memory that it had at once, in KiB, where the system says so.
+    /// Returns the peak memory of the process in KiB, if the system reports it.
     pub fn peak_kib(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         line.trim().trim_end_matches(" kB").parse().ok()
     }
 
-    /// Kills it, as `kill -9` does.
+    /// Kills the process, like `kill -9`.
     pub fn kill(&mut self) {
         self.child.kill().expect("the process is there");
     }
@@ -495,12 +490,12 @@ impl Drop for Started {
     }
 }
 
-/// A text in which rows that were wrapped, since they are wider than a terminal, are one row again.
+/// Joins rows that are wrapped to fit the width of a terminal.
 pub fn unwrapped(text: &str) -> String {
     text.replace("\n        ", " ")
 }
 
-/// Parameters with what every request of the revision without a handshake carries.
+/// Adds the `_meta` members that every request of the revision without a handshake carries.
 pub fn modern(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -508,14 +503,14 @@ pub fn modern(mut params: Value) -> Value {
     params
 }
 
-/// How a child ends, if it does within `time`.
+/// Returns the exit status of a child if it exits within `time`.
 #[cfg(unix)]
 pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
     let pid = Pid::from_child(child);
-    // A descriptor of a process can be read from when the process has ended.
+    // A pidfd becomes readable when the process exits.
     let process = pidfd_open(pid, PidfdFlags::empty()).expect("a child of ours");
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     let time = Timespec::try_from(time).expect("a short time");
@@ -523,7 +518,7 @@ pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     ended.then(|| child.wait().expect("a child of ours"))
 }
 
-/// How a child ends, if it does within `time`.
+/// Returns the exit status of a child if it exits within `time`.
 #[cfg(windows)]
 pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let until = Instant::now() + time;
@@ -541,7 +536,7 @@ fn make_runnable(path: &Path) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("sets");
 }
 
-/// Without these no program of Windows starts.
+/// Returns the variables that every Windows program needs to start.
 fn system_variables() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
     let names = if cfg!(windows) { &["SystemRoot", "SystemDrive", "TEMP", "TMP"][..] } else { &[] };
     names.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))

@@ -1,13 +1,13 @@
-//! Checking messages against the protocol's own JSON Schemas.
+//! Validates messages against the protocol's JSON Schemas.
 
 use std::collections::HashMap;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::program::shared_data;
+use crate::program::data;
 
-/// The definitions of one revision.
+/// Definitions of one protocol revision.
 pub struct Schema {
     document: Value,
     revision: String,
@@ -15,15 +15,15 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The schema of a revision; `None` where the shared data is absent.
-    pub fn of(revision: &str) -> Option<Self> {
-        let file = shared_data()?.join("mcp-schema").join(format!("{revision}.json"));
+    /// Loads the schema of a revision.
+    pub fn of(revision: &str) -> Self {
+        let file = data().join("mcp-schema").join(format!("{revision}.json"));
         let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let document = serde_json::from_str(&text).expect("a JSON Schema");
-        Some(Self { document, revision: revision.to_owned(), validators: HashMap::new() })
+        Self { document, revision: revision.to_owned(), validators: HashMap::new() }
     }
 
-    /// Asserts that `value` is what the schema calls `name`.
+    /// Asserts that `value` matches the definition `name`.
     pub fn check(&mut self, name: &str, value: &Value) {
         let validator = self.validators.entry(name.to_owned()).or_insert_with(|| {
             let key = if self.document.get("$defs").is_some() { "$defs" } else { "definitions" };
@@ -39,8 +39,8 @@ impl Schema {
         assert!(errors.is_empty(), "not a {} of {}: {errors:#?}\n{value:#}", name, self.revision);
     }
 
-    /// Asserts that an answer to `method` is one of the revision: its envelope, and its
-    /// result by the definition for that method.
+    /// Asserts that a response to `method` is valid in this revision: its envelope, and its result against
+    /// the definition for that method.
     pub fn check_answer(&mut self, method: &str, answer: &Value) {
         if answer.get("error").is_some() {
             let name =
@@ -71,7 +71,7 @@ impl Schema {
         self.check(result, &answer["result"]);
     }
 
-    /// Asserts what the revision says about errors of this code, if it does.
+    /// Asserts the revision's rules for errors with this code, if it has any.
     fn check_error(&mut self, answer: &Value) {
         let (name, value) = match answer["error"]["code"].as_i64().expect("an integer") {
             -32700 => ("ParseError", &answer["error"]),
@@ -91,7 +91,7 @@ impl Schema {
         ["$defs", "definitions"].iter().any(|key| self.document[*key].get(name).is_some())
     }
 
-    /// Asserts that a notification is one of the revision.
+    /// Asserts that a notification is valid in this revision.
     pub fn check_notification(&mut self, message: &Value) {
         let name = match message["method"].as_str().expect("a method") {
             "notifications/progress" => "ProgressNotification",
@@ -104,8 +104,8 @@ impl Schema {
     }
 }
 
-/// An error about a message whose id is unknown has a null id, as JSON-RPC 2.0 says in section
-/// 5; the schemas have no word for it.
+/// Replaces a null ID with a string. JSON-RPC 2.0, section 5, requires a null ID in an error about a message
+/// with an unknown ID, but the schemas do not cover that case.
 fn with_some_id(answer: &Value) -> Value {
     let mut answer = answer.clone();
     if answer["id"].is_null() {
@@ -114,37 +114,36 @@ fn with_some_id(answer: &Value) -> Value {
     answer
 }
 
-/// The newest revision with a handshake: what a server speaks before it has negotiated.
+/// Newest revision with a handshake. A server uses it before negotiation.
 const NEWEST_HANDSHAKE: &str = "2025-11-25";
 const MODERN: &str = "2026-07-28";
-/// Methods that belong to the revision without a handshake, whatever the request carries.
+/// Methods that belong to the revision without a handshake, regardless of the request's parameters.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
-/// Checks everything that one server sends, each message under the revision that it
-/// belongs to, and remembers what each was.
+/// Checks each message of a server against its revision, and records the kind of each message.
 #[derive(Default)]
 pub struct Checker {
-    schemas: HashMap<String, Option<Schema>>,
-    /// Negotiated by `initialize`.
+    schemas: HashMap<String, Schema>,
+    /// Revision negotiated by `initialize`.
     session: Option<String>,
-    /// The method and the revision of each request, by its id as JSON text.
+    /// Method and revision of each request, by its ID as JSON text.
     requests: HashMap<String, (String, String)>,
-    /// The revision of the request behind each progress token, as JSON text.
+    /// Revision of the request behind each progress token, as JSON text.
     tokens: HashMap<String, String>,
-    /// What came, in order.
+    /// Received messages in order.
     pub seen: Vec<Seen>,
 }
 
-/// A message that was checked.
+/// Checked message.
 pub struct Seen {
     pub revision: String,
-    /// The method that is answered, or of the notification.
+    /// Method of the answered request or of the notification.
     pub method: String,
     pub message: Value,
 }
 
 impl Checker {
-    /// Notes a line before it is sent.
+    /// Records a line before it is sent.
     pub fn sent(&mut self, line: &str) {
         match serde_json::from_str::<Value>(line) {
             Ok(Value::Array(members)) => members.iter().for_each(|member| self.note(member)),
@@ -167,7 +166,7 @@ impl Checker {
         self.requests.insert(id.to_string(), (method.to_owned(), revision.to_owned()));
     }
 
-    /// Checks a message or a batch that came.
+    /// Checks a received message or batch.
     pub fn received(&mut self, message: &Value) {
         match message {
             Value::Array(members) => {
@@ -192,7 +191,7 @@ impl Checker {
         self.seen.push(Seen { revision, method, message: message.clone() });
     }
 
-    /// The method and the revision of the request that is answered.
+    /// Returns the method and the revision of the request that `answer` belongs to.
     fn asked(&mut self, answer: &Value) -> (String, String) {
         if let Some(version) = answer["result"]["protocolVersion"].as_str() {
             self.session = Some(version.to_owned());
@@ -216,9 +215,6 @@ impl Checker {
     }
 
     fn with_schema(&mut self, revision: &str, check: impl FnOnce(&mut Schema)) {
-        let schema = self.schemas.entry(revision.to_owned()).or_insert_with(|| Schema::of(revision));
-        if let Some(schema) = schema {
-            check(schema);
-        }
+        check(self.schemas.entry(revision.to_owned()).or_insert_with(|| Schema::of(revision)));
     }
 }

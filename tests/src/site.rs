@@ -1,4 +1,4 @@
-//! A web server on this machine, for tests of what fetches pages.
+//! Local web server for tests of tools that fetch pages.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,18 +6,18 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// What was asked for.
+/// Request received by the site.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub method: String,
-    /// With its query.
+    /// Path including the query.
     pub path: String,
-    /// Names in lower case.
+    /// Headers by lowercase name.
     pub headers: BTreeMap<String, String>,
     pub body: String,
 }
 
-/// What is answered.
+/// Response that the site sends.
 #[derive(Debug, Clone)]
 pub struct Answer {
     status: &'static str,
@@ -26,18 +26,18 @@ pub struct Answer {
     then: Then,
 }
 
-/// What comes after the body.
+/// Behavior after the body is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     Close,
-    /// Nothing at all is sent; the other side has to go.
+    /// Sends nothing; the client has to disconnect.
     Silence,
-    /// More of the body, until the other side has gone.
+    /// Sends more of the body until the client disconnects.
     Endless,
 }
 
 impl Answer {
-    /// A page of this type.
+    /// Creates a page of this MIME type.
     pub fn of(mime_type: &str, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("Content-Type".to_owned(), mime_type.to_owned())];
         Self { status: "200 OK", headers, body: body.into(), then: Then::Close }
@@ -65,18 +65,18 @@ impl Answer {
         Self::html("<title>No such page</title><p>There is nothing here.").status("404 Not Found")
     }
 
-    /// An answer that never comes.
+    /// Creates a response that never arrives.
     pub fn silence() -> Self {
         Self { then: Then::Silence, ..Self::html("") }
     }
 
-    /// An answer that never ends.
+    /// Makes the response endless.
     pub fn endless(self) -> Self {
         Self { then: Then::Endless, ..self }
     }
 }
 
-/// A server that answers as a function says.
+/// Server that computes each response with a function.
 pub struct Site {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -94,7 +94,7 @@ impl Site {
                 thread::spawn(move || {
                     let Some(asked) = read(&stream) else { return };
                     all.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
-                    // The other side may have gone.
+                    // The client may have disconnected.
                     let _ = write(&stream, &asked, &answer(&asked));
                 });
             }
@@ -102,17 +102,17 @@ impl Site {
         Self { address, asked }
     }
 
-    /// A whole URL.
+    /// Returns the complete URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// All requests so far.
+    /// Returns all requests received so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often something below a path was asked for.
+    /// Returns the number of requests for paths with this prefix.
     pub fn count(&self, path: &str) -> usize {
         self.asked().iter().filter(|asked| asked.path.starts_with(path)).count()
     }
@@ -143,7 +143,7 @@ fn read(stream: &TcpStream) -> Option<Asked> {
 
 fn write(mut stream: &TcpStream, asked: &Asked, answer: &Answer) -> std::io::Result<()> {
     if answer.then == Then::Silence {
-        // Until the other side has gone.
+        // Waits until the client disconnects.
         return stream.read(&mut [0]).map(drop);
     }
     let mut head = format!("HTTP/1.1 {}\r\nConnection: close\r\n", answer.status);
@@ -159,7 +159,7 @@ fn write(mut stream: &TcpStream, asked: &Asked, answer: &Answer) -> std::io::Res
         stream.write_all(&answer.body)?;
     }
     if answer.then == Then::Endless {
-        // Until the other side has enough.
+        // Sends until the client disconnects.
         loop {
             stream.write_all(&[b'x'; 8192])?;
         }

@@ -1,4 +1,4 @@
-//! The file that keeps a workspace's state, used from outside as another server would.
+//! Accesses the state file of a workspace directly, like a second server would.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::program::Program;
 
-/// The one state file of the program's user.
+/// Returns the only state file of the program's user.
 pub fn state_file(program: &Program) -> PathBuf {
     let folder = program.home().join(".scorpiox/state");
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -16,18 +16,18 @@ pub fn state_file(program: &Program) -> PathBuf {
     files.into_iter().next().expect("one file")
 }
 
-/// Changes the state while no call needs it.
+/// Executes SQL on the state while no call uses it.
 pub fn change(program: &Program, sql: &str) {
     let connection = Connection::open(state_file(program)).expect("the state file");
     connection.execute_batch(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
-/// The write lock of a workspace's state. While a test holds it, every call that writes is
-/// blocked, as by another server that writes for long. Released when dropped.
+/// Write lock of a workspace's state. While a test holds it, every call that writes is blocked, as by another
+/// server with a long transaction. Released when dropped.
 pub struct WriteLock(Connection);
 
 impl WriteLock {
-    /// Takes the lock. A call must have created the file before.
+    /// Acquires the lock. A previous call must have created the file.
     pub fn hold(program: &Program) -> Self {
         let connection = Connection::open(state_file(program)).expect("the state file");
         connection.busy_timeout(std::time::Duration::from_secs(10)).expect("a timeout");
@@ -35,7 +35,7 @@ impl WriteLock {
         Self(connection)
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub fn release(self) {
         self.0.execute_batch("ROLLBACK").expect("the lock was held");
     }

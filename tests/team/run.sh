@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What concerns a team's server, against the real servers that it stands on.
+# Tests a team's server with the real third-party servers that it depends on.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -8,9 +8,9 @@ scripts/need.sh nginx nginx-light
 scripts/need.sh haproxy haproxy
 tests/team/set-up.sh
 tests/clients/run.sh --set-up "$BASH"
-cargo test --quiet --release -p scorpiox-postgres
+cargo test --quiet --release -p scorpiox-store-postgres
 cd tests
 cargo test --quiet --test e2e -- store:: http::replicas http::limits http::observe http::proxies http::busy http::others http::disks http::admin
 
-# As root alone: it makes mounts and containers.
+# Requires root, because it creates mounts and containers.
 ../tests/deploy/run.sh

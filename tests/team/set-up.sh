@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the tests of a team's server use that others made: Prometheus, a collector of OpenTelemetry, a browser.
+# Installs third-party tools for the tests of a team's server: Prometheus, an OpenTelemetry collector, a
+# browser.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -7,7 +8,7 @@ scripts/need.sh prometheus prometheus
 scripts/need.sh faketime faketime
 scripts/need.sh chromium chromium
 scripts/need.sh chromedriver chromium-driver
-# Looks at pages as people do who cannot see them.
+# Checks the accessibility of pages.
 axe=4.10.3 axe_sha256=0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292
 if [ ! -e target/team/axe-$axe.js ]; then
     mkdir -p target/team

@@ -1,4 +1,4 @@
-/* What Rust's standard library asks Windows for random bytes by, and Wine 8 does not have. */
+/* Windows function from which Rust's standard library gets random bytes, missing in Wine 8. */
 #include <windows.h>
 
 BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG count);

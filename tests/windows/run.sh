@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The tests as programs of Windows, under Wine: tests/windows/run.sh FILTER…
+# Runs the tests as Windows programs under Wine: tests/windows/run.sh FILTER…
 #
-# The host's crates in memory, and then the finished program over pipes. What is left out of the tests of the finished
-# program is marked in tests/e2e, with its reason. With FILTER only those of the finished program that it names.
+# Runs the unit tests of the host's crates, and then the end-to-end tests over pipes. Skipped end-to-end tests
+# are marked in tests/e2e with the reason. With FILTER, only the matching end-to-end tests run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -11,8 +11,8 @@ cd "$(dirname "$0")/../.."
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine
 target=x86_64-pc-windows-gnu
 
-# Commands run in Git's bash there, which does not run under Wine. In its place are another shell that reads the same
-# language, and the programs that tests call.
+# On Windows, commands run in Git's bash, which does not work under Wine. Another shell for the same language,
+# and the programs that tests call, replace it.
 git=$WINEPREFIX/drive_c/Program\ Files/Git shells=$PWD/target/windows-shell
 if [ ! -e "$git/bin/bash.exe" ]; then
     cargo install --quiet --locked --target $target --root "$shells" --no-default-features --features minimal brush-shell@0.4.0
@@ -24,9 +24,9 @@ if [ ! -e "$git/bin/bash.exe" ]; then
     done
     cp "$shells/bin/brush.exe" "$git/bin/bash.exe"
 fi
-# Left out are those that are empty on Windows, and those whose tests make links, or look into a sandbox of commands.
-crates=(windows paths home executor text rpc settings transcript plugin terminal store store-conformance audit proxy
-    policy rules operator cell anatomy mcp reflect wasi skills web clients seal http stdio)
+# Omits crates that are empty on Windows, and crates whose tests create links or inspect a command sandbox.
+crates=(audit client-config command-output component-abi component-json egress-proxy exchange executor fs mcp plugin policy
+    sandbox store store-conformance sys terminal text transport-http transport-stdio wasi web workspace-config)
 if [ $# = 0 ]; then
     cargo test --quiet --release --target $target --no-fail-fast "${crates[@]/#/-pscorpiox-}"
 fi

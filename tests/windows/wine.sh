@@ -1,4 +1,4 @@
-# Sourced in the project's folder: Wine with a folder of its own, which `$wine` starts programs in.
+# Sourced in the project's directory. Sets up Wine with a private prefix, and `$wine` to run programs in it.
 
 scripts/need.sh x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
 wine=/usr/lib/wine/wine64

@@ -1,4 +1,4 @@
-// The functions of the world in wit/world.wit, each a tool.
+// Functions of the world in wit/world.wit. Each function is a tool.
 
 export function restyle(name, style) {
   const parts = words(name);
@@ -13,13 +13,14 @@ export function slug(title) {
   return words(plain.join("")).join("-");
 }
 
-// Letters with accents, behind the plain one. The engine has neither `normalize` nor `\p{…}` in regular expressions.
+// Letters with accents, after the plain letter. The engine supports neither `normalize` nor `\p{…}` in
+// regular expressions.
 const ACCENTS = ["aàáâãäåā", "cçćč", "dď", "eèéêëēęě", "gğ", "iìíîïī", "lł", "nñńň", "oòóôõöøőō", "rř", "sśšş", "tť", "uùúûüůűū", "yýÿ", "zźżž"];
 const LIGATURES = [["ß", "ss"], ["æ", "ae"], ["œ", "oe"]];
 const PLAIN = new Map(ACCENTS.flatMap(([plain, ...others]) => others.map((letter) => [letter, plain])).concat(LIGATURES));
 
-// The words of a name, in lower case. A capital begins one where a small letter or a digit stands before it or a small
-// letter behind it: "HTTPServer" has two.
+// Returns the words of a name in lower case. A capital begins a word if it follows a lower-case letter or a
+// digit, or precedes a lower-case letter: "HTTPServer" has two words.
 function words(text) {
   const found = [];
   const characters = [...text];

@@ -19,7 +19,7 @@ def number(cell: str | None) -> float | None:
 
 
 class WitWorld(wit_world.WitWorld):
-    # The schema calls the argument `csv`, which hides the module of that name here.
+    # The schema names the argument `csv`, which shadows the module in this method.
     def summarize(self, csv: str, column: str) -> Summary:
         return summary(csv, column)
 

@@ -1,7 +1,7 @@
-//! The chain: each line has its number, and the hash of the line before it.
+//! Hash chain of the audit log: each line carries a sequence number and the hash of the previous line.
 //!
-//! The hash is SHA-256 of all bytes of a line but its line feed, the line's own link among them, so that
-//! `sha256sum` finds the same. The link is what a line ends with: `,"n":12,"prev":"…"}`.
+//! The hash is the SHA-256 of the complete line, including its own link and excluding the line feed, so
+//! `sha256sum` computes the same value. The link is the end of the line: `,"n":12,"prev":"…"}`.
 
 use std::fmt;
 
@@ -12,24 +12,24 @@ use scorpiox_text::line::push_number;
 const NUMBER: &[u8] = b",\"n\":";
 const PREVIOUS: &[u8] = b",\"prev\":\"";
 const END: &[u8] = b"\"}";
-/// Bytes that a link adds to a line, at most.
+/// Maximum number of bytes that a link adds to a line.
 const MAX_LINK_BYTES: usize = 5 + 20 + 9 + HEX_BYTES + 1;
 const HEX_BYTES: usize = 64;
 
-/// The hash of a line.
+/// SHA-256 hash of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// Stands where there is no line before: the hash of none.
+    /// Previous hash of the first line.
     pub(crate) const NONE: Self = Self([0; 32]);
 
-    /// Of a line without its line feed.
+    /// Hashes a line without its line feed.
     pub fn of(line: &[u8]) -> Self {
         Self(Sha256::digest(line).into())
     }
 
-    /// As it is written, in lower case.
+    /// Parses the lower-case hexadecimal form.
     pub(crate) fn parse(hex: &[u8]) -> Option<Self> {
         let mut bytes = [0; 32];
         if hex.len() != HEX_BYTES {
@@ -41,7 +41,7 @@ impl Hash {
         Some(Self(bytes))
     }
 
-    /// Its bytes.
+    /// Returns the raw bytes.
     pub const fn bytes(self) -> [u8; 32] {
         self.0
     }
@@ -77,17 +77,17 @@ fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// What a line says of its place.
+/// Position of a line in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Its number; the first line has 1.
+    /// Sequence number, starting at 1.
     pub number: u64,
-    /// The hash of the line before it.
+    /// Hash of the previous line.
     pub previous: Hash,
 }
 
 impl Link {
-    /// The link of a line without its line feed; none for lines of before there was a chain, and for torn ones.
+    /// Parses the link of a line without its line feed. Returns `None` for unchained and for torn lines.
     pub fn read(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(END)?;
         let (line, hex) = line.split_at_checked(line.len().checked_sub(HEX_BYTES)?)?;
@@ -100,7 +100,7 @@ impl Link {
     }
 }
 
-/// The newest line.
+/// Newest line of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tip {
     pub number: u64,
@@ -108,16 +108,16 @@ pub(crate) struct Tip {
 }
 
 impl Tip {
-    /// Before the first line.
+    /// State before the first line.
     pub(crate) const START: Self = Self { number: 0, hash: Hash::NONE };
 
-    /// A line in the chain, if it is one.
+    /// Reads number and hash of a chained line. Returns `None` if the line has no link.
     pub(crate) fn read(line: &[u8]) -> Option<Self> {
         Link::read(line).map(|link| Self { number: link.number, hash: Hash::of(line) })
     }
 
-    /// Appends lines, JSON objects with a line feed each, with their links, as long as no more than `room` bytes
-    /// come of it. How many bytes of them were taken.
+    /// Links `lines` (JSON objects, each followed by a line feed) and appends them to `out`, which grows to
+    /// at most `room` bytes. Returns the number of input bytes consumed.
     pub(crate) fn link(&mut self, lines: &[u8], out: &mut Vec<u8>, room: usize) -> usize {
         let mut taken = 0;
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
@@ -141,9 +141,9 @@ impl Tip {
     }
 }
 
-/// Room for so many bytes of lines with their links.
+/// Estimates the buffer size for `lines` with their links.
 pub(crate) fn room(lines: &[u8]) -> usize {
-    // Lines are longer than their links.
+    // Lines average more than 256 bytes.
     lines.len() + MAX_LINK_BYTES * (lines.len() / 256 + 1)
 }
 
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(lines[0], format!("{{\"tool\":\"a\",\"n\":1,\"prev\":\"{}\"}}", "0".repeat(64)));
         assert!(lines[1].starts_with("{\"tool\":\"b\",\"n\":2,\"prev\":\""), "{}", lines[1]);
         assert_eq!(Link::read(lines[1].as_bytes()).unwrap().previous, Hash::of(lines[0].as_bytes()));
-        // As `sha256sum` prints it.
+        // Same digits as `sha256sum` prints.
         assert_eq!(Hash::of(b"abc").to_string()[..8], *"ba7816bf");
         assert_eq!(tip, Tip::read(lines[1].as_bytes()).unwrap());
     }
@@ -182,7 +182,7 @@ mod tests {
             good.replace(",\"n\":7", ",\"n\":"),
             good.replace(":7", ":99999999999999999999"),
             good.to_uppercase(),
-            // Within the arguments, which somebody else chose.
+            // Inside of the arguments, which the caller controls.
             format!("{{\"arguments\":{good}}}"),
             format!("{{\"arguments\":\"{}", good.replace('"', "\\\"")),
         ] {

@@ -1,9 +1,9 @@
-//! Whether the chains of a copy are whole: of one file that an export wrote, or that somebody took from a log server.
+//! Verifies the chains in a copy of the audit log: a file written by an export, or fetched from a log server.
 //!
-//! Lines may have come more than once, in another order, and with what a log server puts before them, and they may
-//! be of several audits: of other users, machines and homes. Which line is the newest is not known here: what was cut
-//! off at the end, or changed in the last line, is not found. Where a chain begins is known: with its first line, or
-//! behind a line that somebody names.
+//! Lines may be duplicated, reordered, and prefixed by a log server. They may come from several audit logs,
+//! that is from several users, machines, and homes. The newest line is unknown here, so truncation at the end
+//! and changes to the last line go undetected. The start of a chain is known: its first line, or the line
+//! after one that the user names.
 
 mod lines;
 mod rows;
@@ -22,7 +22,7 @@ use crate::verify::{Break, Broken, MAX_BREAKS, Place};
 pub use lines::Copies;
 pub use rows::each as each_row;
 
-/// The hash of a line, by which a person names it: as `sha256sum` prints it of the line without its line feed.
+/// Hash by which the user refers to a line: the `sha256sum` of the line without its line feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineHash(Hash);
 
@@ -48,59 +48,59 @@ impl fmt::Display for LineHash {
     }
 }
 
-/// What was found in a copy.
+/// Result of verifying a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Each chain by itself, in the order of its first line in the file.
+    /// Chains found, ordered by their first line in the file.
     pub chains: Vec<Chain>,
-    /// Lines that came again.
+    /// Number of duplicate lines.
     pub again: u64,
-    /// Calls that were refused because the audit took no line of them: they came without a place in the chain.
+    /// Number of refused calls that the audit log could not record. Their lines are not chained.
     pub apart: u64,
-    /// What is no line of an audit.
+    /// Number of rows that are not audit lines.
     pub other: u64,
-    /// Lines that are of no chain.
+    /// Lines that belong to no chain.
     pub added: Breaks,
-    /// Where a chain was to begin, and none does.
+    /// Requested starting points at which no chain begins.
     pub not_found: Vec<LineHash>,
 }
 
-/// One chain of a copy.
+/// Chain found in a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// Whose it is: the user, with the number, and the machine.
+    /// Owner: user, UID, and machine.
     pub owner: String,
-    /// How many lines are there.
+    /// Number of lines.
     pub lines: u64,
-    /// The numbers of the first and the last one.
+    /// Sequence numbers of the first and the last line.
     pub numbers: (u64, u64),
-    /// When the calls of the first and the last one began.
+    /// Start times of the calls in the first and the last line.
     pub times: (String, String),
-    /// How it begins.
+    /// Beginning of the chain.
     pub begins: Begins,
-    /// The last line.
+    /// Hash of the last line.
     pub last: LineHash,
-    /// Where it is broken.
+    /// Breaks of the chain.
     pub breaks: Breaks,
 }
 
-/// How a chain begins.
+/// Beginning of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begins {
-    /// With the first line that was ever written, or anew, which is a break.
+    /// The very first line, or a restart of the chain. A restart is also a break.
     First,
-    /// Behind this line, as somebody said that it may.
+    /// The line after this one, as the user permitted.
     AsSaid(LineHash),
-    /// Behind this line, which is not there. Here.
+    /// The line after this one, which is missing. The place is that of the chain's first line.
     Later(LineHash, Place),
 }
 
-/// Places where something is broken: the first ones, and how many more.
+/// Breaks found: the first `MAX_BREAKS`, and a count of the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaks {
-    /// The first ones.
+    /// First breaks found.
     pub told: Vec<Break>,
-    /// Those that were not kept.
+    /// Number of further breaks.
     pub more: u64,
 }
 
@@ -115,14 +115,14 @@ impl Breaks {
 }
 
 impl Chain {
-    /// Whether all lines from its first one, or from where it may begin, are there as they were written.
+    /// Returns `true` if all lines from the permitted beginning on are present and unchanged.
     pub fn is_whole(&self) -> bool {
         self.breaks.told.is_empty() && !matches!(self.begins, Begins::Later(..))
     }
 }
 
 impl Copied {
-    /// Whether there is something, and all of it is whole.
+    /// Returns `true` if the copy contains at least one chain and is intact.
     pub fn is_whole(&self) -> bool {
         !self.chains.is_empty()
             && self.chains.iter().all(Chain::is_whole)
@@ -131,7 +131,7 @@ impl Copied {
     }
 }
 
-/// Reads all lines of a file. A chain may begin with its first line, or behind one of `from`.
+/// Verifies all lines of a file. A chain may begin with its first line, or after one of the lines in `from`.
 pub fn verify_copy(path: &Path, from: &[LineHash]) -> io::Result<Copied> {
     let mut read =
         Read { name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), ..Read::default() };
@@ -139,12 +139,12 @@ pub fn verify_copy(path: &Path, from: &[LineHash]) -> io::Result<Copied> {
     Ok(read.finish(from))
 }
 
-/// What is kept of a line.
+/// State retained for each line.
 struct Seen {
     link: Link,
     hash: Hash,
     row: u64,
-    /// Which of the owners.
+    /// Index into `Read::owners`.
     owner: usize,
     time: String,
 }
@@ -155,13 +155,13 @@ struct Read {
     found: Copied,
     seen: Vec<Seen>,
     by_hash: HashMap<[u8; 32], usize>,
-    /// Users on machines, each once.
+    /// Distinct users on machines.
     owners: Vec<String>,
 }
 
 impl Read {
     fn line(&mut self, text: &[u8], row: u64) {
-        // What was cut is no record any more.
+        // A truncated line is not a record.
         let Some(record) = std::str::from_utf8(text).ok().and_then(Record::parse) else {
             self.found.other += 1;
             return;
@@ -198,7 +198,7 @@ impl Read {
     }
 }
 
-/// Who wrote a line: who has no name has a number, and older lines have neither.
+/// Formats the author of a line. A user without a name is identified by UID; old lines have neither.
 pub fn owner(record: &Record) -> String {
     let user = match (record.user.as_str(), record.uid) {
         ("", None) => "an unknown user".to_owned(),

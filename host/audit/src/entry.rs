@@ -1,4 +1,4 @@
-//! The line of one call.
+//! Audit line of one call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,33 +10,33 @@ use crate::Uses;
 use crate::time::digits;
 use scorpiox_text::RuleTexts;
 
-/// Longest path of a workspace.
+/// Maximum length of a workspace path.
 const MAX_PATH_BYTES: usize = 4096;
-/// Arguments that are kept whole where they are kept; of longer ones the beginning.
+/// Maximum size of arguments recorded in full; longer ones are truncated.
 const MAX_ARGUMENTS_BYTES: usize = 16 * 1024;
 
-/// A call did not run since no line of it could be written.
+/// Reason of a refusal: the call did not run because its line could not be written.
 pub const NOT_RECORDED: &str = "not-recorded";
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// With a result.
+    /// The call returned a result.
     Ok,
-    /// With an error of the tool's own, or a result that tells of one.
+    /// The tool returned an error, or a result that reports one.
     Error,
-    /// It was told to stop.
+    /// The call was cancelled.
     Cancelled,
-    /// With questions to the person, which the client asks before it calls again.
+    /// The call ended with questions to the user. The client asks them before it calls again.
     InputRequired,
-    /// It did not run: which bound or rule was met, in a word.
+    /// The call did not run. The string names the limit or rule.
     Refused(&'static str),
-    /// It was stopped, or broke: by what, in a word.
+    /// The call was stopped or failed. The string names the cause.
     Fault(&'static str),
 }
 
 impl Outcome {
-    /// Its name in a line.
+    /// Returns the name used in audit lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -56,18 +56,18 @@ impl Outcome {
     }
 }
 
-/// Who calls: the client, as it says itself, and the principal, as the transport found it.
+/// Caller: the client, as it identifies itself, and the principal authenticated by the transport.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientName {
-    /// For people: name and version.
+    /// Display text: name and version.
     pub text: String,
-    /// What tells the principal from all others, where there is one.
+    /// Unique key of the principal, if any.
     pub principal: Option<Arc<str>>,
     json: Vec<u8>,
 }
 
 impl ClientName {
-    /// A name and a version, cleaned and bounded.
+    /// Creates a client name from a sanitized and truncated name and version.
     pub fn new(name: &str, version: &str) -> Self {
         let [name, version] = [name, version].map(|text| clean(text, MAX_NAME_BYTES));
         let mut json = b"{\"name\":".to_vec();
@@ -78,12 +78,12 @@ impl ClientName {
         Self { text: format!("{name} {version}").trim().to_owned(), principal: None, json }
     }
 
-    /// One that does not say who it is.
+    /// Creates the name of a client that does not identify itself.
     pub fn unknown() -> Self {
         Self { json: b"null".to_vec(), ..Self::default() }
     }
 
-    /// The same, used by a principal: its name, who vouches for that, and what tells it from all others.
+    /// Adds the principal: its name, the issuer that vouches for it, and its unique key.
     #[must_use]
     pub fn used_by(mut self, name: &str, issuer: Option<&str>, key: &str) -> Self {
         let name = clean(name, MAX_NAME_BYTES);
@@ -98,7 +98,7 @@ impl ClientName {
         self
     }
 
-    /// The same, with the name that people know the principal by.
+    /// Adds the display name of the principal.
     #[must_use]
     pub fn known_as(mut self, shown: Option<&str>) -> Self {
         if let Some(shown) = shown {
@@ -109,31 +109,31 @@ impl ClientName {
     }
 }
 
-/// What is the same in all lines of a server, written once.
+/// Members that are the same in all lines of a server, serialized once.
 #[derive(Debug, Clone)]
 pub struct Origin {
     json: Vec<u8>,
-    /// The words of its rules.
+    /// Texts of the policy rules.
     rules: Arc<RuleTexts>,
 }
 
-/// Who records, for what.
+/// Server process and what it works for, as recorded in its lines.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorder<'a> {
-    /// The user's name; empty where the system's files do not say.
+    /// User name; empty if the user database has none.
     pub user: &'a str,
-    /// The user's number.
+    /// User ID.
     pub uid: u32,
-    /// The machine's name.
+    /// Host name.
     pub machine: &'a str,
-    /// The folder that the server works for.
+    /// Workspace directory of the server.
     pub workspace: &'a str,
-    /// The hash of the policy in use, or a word where there is none.
+    /// Hash of the policy in use, or a keyword if no policy applies.
     pub policy: &'a str,
 }
 
 impl Origin {
-    /// This process.
+    /// Creates the origin of this process.
     pub fn new(recorder: &Recorder<'_>) -> Self {
         let Recorder { user, uid, machine, workspace, policy } = *recorder;
         let mut json = b"\",\"pid\":".to_vec();
@@ -155,13 +155,13 @@ impl Origin {
         Self { json, rules: Arc::default() }
     }
 
-    /// Returns the same with the texts of the policy, whose rules lines cite.
+    /// Sets the policy texts whose rules are cited in lines.
     #[must_use]
     pub fn citing(self, rules: RuleTexts) -> Self {
         Self { rules: Arc::new(rules), ..self }
     }
 
-    /// Appends the line that tells of lines that were given up.
+    /// Appends a line that reports the number of lost lines.
     pub(crate) fn push_lost(&self, out: &mut Vec<u8>, lost: u64) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&digits(crate::time::now()));
@@ -183,36 +183,36 @@ impl Origin {
     }
 }
 
-/// The component that a line is about.
+/// Component that served the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component<'a> {
-    /// One of the program's own, by the name and the hash that it has in lines.
+    /// Built-in component, with the name and hash used in lines.
     BuiltIn(&'a str),
-    /// A plugin.
+    /// Plugin.
     Plugin(PluginLabel<'a>),
 }
 
-/// A plugin, as lines name it.
+/// Identification of a plugin in audit lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginLabel<'a> {
-    /// Its name on this machine.
+    /// Local name of the plugin.
     pub name: &'a str,
-    /// Its version; empty if it says none, or if that is not known.
+    /// Version; empty if unknown or undeclared.
     pub version: &'a str,
-    /// The hash of all of it, which policies list; empty if that is not known.
+    /// Hash of the plugin's complete contents, as listed in policies; empty if unknown.
     pub hash: &'a str,
-    /// The hash of its component's bytes; empty if that is not known.
+    /// Hash of the component binary; empty if unknown.
     pub component: &'a str,
 }
 
 impl<'a> Component<'a> {
-    /// Returns what a line has as `component`; nothing if that is not known.
+    /// Returns the value of the member `component`, or `None` if unknown.
     pub fn id(self) -> Option<&'a str> {
         let (Self::BuiltIn(id) | Self::Plugin(PluginLabel { component: id, .. })) = self;
         Some(id).filter(|id| !id.is_empty())
     }
 
-    /// Appends the members of a line that tell of it.
+    /// Appends the members that describe the component.
     fn push(component: Option<Self>, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"component\":");
         match component.and_then(Self::id) {
@@ -234,31 +234,31 @@ impl<'a> Component<'a> {
     }
 }
 
-/// One call.
+/// Call to record.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since the Unix epoch.
     pub time: u64,
-    /// The server.
+    /// Server that served the call.
     pub origin: &'a Origin,
-    /// The client, where it said who it is.
+    /// Client, if it identified itself.
     pub client: Option<&'a ClientName>,
-    /// The tool.
+    /// Name of the tool.
     pub tool: &'a str,
-    /// Which component ran; none for tools of the host.
+    /// Component that ran; `None` for tools of the host.
     pub component: Option<Component<'a>>,
-    /// What it touched.
+    /// Resources the call accessed.
     pub uses: &'a Uses,
-    /// How long it took.
+    /// Duration of the call.
     pub duration: Duration,
-    /// How it ended.
+    /// Outcome of the call.
     pub outcome: Outcome,
-    /// The arguments, a JSON object, where the operator wants them.
+    /// Arguments (a JSON object), if the operator enabled recording them.
     pub arguments: Option<&'a str>,
 }
 
 impl Entry<'_> {
-    /// Appends its line.
+    /// Appends the line to `out`.
     pub fn push(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&digits(self.time));
@@ -305,7 +305,7 @@ fn push_arguments(out: &mut Vec<u8>, arguments: &str) {
         out.extend_from_slice(b",\"arguments\":");
         out.extend_from_slice(escaped_json(arguments).as_bytes());
     } else {
-        // What is cut is JSON no more.
+        // Truncated arguments are not valid JSON.
         out.extend_from_slice(b",\"arguments_begin\":");
         push_string(out, &arguments[..arguments.floor_char_boundary(MAX_ARGUMENTS_BYTES)]);
     }

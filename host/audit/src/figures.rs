@@ -1,4 +1,4 @@
-//! Counting what tools do, in memory.
+//! In-memory counters of tool calls.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
@@ -11,40 +11,41 @@ use serde::{Deserialize, Serialize};
 use crate::Outcome;
 use crate::histogram::Histogram;
 
-/// Tools, and principals, that are told apart. Plugins may come and go while a server runs, and so may people.
+/// Maximum number of tools, and of principals, that are counted separately. Plugins and users come and go
+/// while a server runs.
 const MAX_NAMES: usize = 256;
-/// The name of all others.
+/// Name under which all further tools or principals are counted.
 const OTHERS: &str = "(others)";
 
-/// One call, as it is counted.
+/// Call to count.
 #[derive(Debug, Clone, Copy)]
 pub struct Called<'a> {
-    /// The tool.
+    /// Name of the tool.
     pub tool: &'a str,
-    /// Who called over HTTP.
+    /// Principal that called over HTTP.
     pub principal: Option<&'a str>,
-    /// How it ended.
+    /// Outcome of the call.
     pub outcome: Outcome,
-    /// How long it took.
+    /// Duration of the call.
     pub duration: Duration,
-    /// The most memory of its guest, in bytes.
+    /// Peak memory of the guest, in bytes.
     pub memory: u64,
-    /// Something was denied to it, whether it went on or not.
+    /// `true` if a capability denied something, even if the call continued.
     pub is_denied: bool,
-    /// What it took.
+    /// Metered resources the call consumed.
     pub cost: Cost,
 }
 
-/// What calls took, of what there is only so much.
+/// Metered resources consumed by calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Time of processors: of its component, and of its commands.
+    /// CPU time of the component and its commands.
     pub processor: Duration,
-    /// Bytes that the store took of it.
+    /// Bytes written to the store.
     pub stored: u64,
     /// Bytes of requests.
     pub received: u64,
-    /// Bytes of answers.
+    /// Bytes of responses.
     pub sent: u64,
 }
 
@@ -57,16 +58,16 @@ impl AddAssign for Cost {
     }
 }
 
-/// The counts of a server.
+/// Counters of a server.
 #[derive(Debug, Default)]
 pub struct Figures {
     tools: Mutex<HashMap<String, Counts>>,
     principals: Mutex<HashMap<String, Counts>>,
-    /// Refused calls, by the reason: the program's own words, so that there are few.
+    /// Refused calls by reason. Reasons are constants of the program, so there are few.
     refusals: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-/// What was counted of a tool, or of a principal.
+/// Counters of a tool or a principal.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     calls: u64,
@@ -79,55 +80,55 @@ pub struct Counts {
     times: Histogram,
 }
 
-/// What is told of a tool.
+/// Reported figures of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolFigures {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Calls that ended, however.
+    /// Number of finished calls, whatever their outcome.
     pub calls: u64,
-    /// Those that ended with an error or were stopped.
+    /// Number of calls that ended with an error or were stopped.
     pub errors: u64,
-    /// Those that the client, or the end of the server, took back.
+    /// Number of calls cancelled by the client or by the shutdown of the server.
     pub cancelled: u64,
-    /// Those that did not run.
+    /// Number of calls that did not run.
     pub refused: u64,
-    /// Those to which something was denied, whether they went on or not.
+    /// Number of calls in which a capability denied something, even if they continued.
     pub denied: u64,
-    /// Half of those that ran were not slower. Milliseconds, as all times.
+    /// Median duration of the calls that ran, in milliseconds (like all durations here).
     pub p50_ms: f64,
-    /// Nine of ten were not slower.
+    /// 90th percentile.
     pub p90_ms: f64,
-    /// 99 of 100 were not slower.
+    /// 99th percentile.
     pub p99_ms: f64,
-    /// The slowest.
+    /// Longest duration.
     pub max_ms: f64,
-    /// The most memory of a guest, in bytes; 0 for tools of the host.
+    /// Peak memory of a guest, in bytes; 0 for tools of the host.
     pub peak_memory_bytes: u64,
 }
 
-/// What is told of a principal.
+/// Reported figures of a principal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrincipalFigures {
-    /// Its name; with who vouches for that, where two have the same.
+    /// Display name; includes the issuer if two principals have the same name.
     pub principal: String,
-    /// Calls that ended, however.
+    /// Number of finished calls, whatever their outcome.
     pub calls: u64,
-    /// Those that ended with an error or were stopped.
+    /// Number of calls that ended with an error or were stopped.
     pub errors: u64,
-    /// Those that the client, or the end of the server, took back.
+    /// Number of calls cancelled by the client or by the shutdown of the server.
     pub cancelled: u64,
-    /// Those that did not run.
+    /// Number of calls that did not run.
     pub refused: u64,
-    /// Time of processors that its calls took.
+    /// CPU time consumed by the calls.
     pub processor_ms: f64,
-    /// Bytes that the store took of its calls.
+    /// Bytes that the calls wrote to the store.
     pub stored_bytes: u64,
-    /// Bytes of its requests.
+    /// Bytes of requests.
     pub received_bytes: u64,
-    /// Bytes of the answers to them.
+    /// Bytes of responses.
     pub sent_bytes: u64,
 }
 
@@ -140,7 +141,7 @@ impl Figures {
         }
     }
 
-    /// Counts a call of which nothing but its principal is told: it names no tool.
+    /// Counts a call to an unknown tool, for the principal only.
     pub fn add_unknown(&self, called: &Called<'_>) {
         if let Some(principal) = called.principal {
             count(&mut self.principals.lock(), principal, called);
@@ -152,12 +153,12 @@ impl Figures {
         *self.refusals.lock().entry(why).or_default() += 1;
     }
 
-    /// Refused calls, by the reason.
+    /// Returns the refused calls by reason.
     pub fn refusals(&self) -> BTreeMap<&'static str, u64> {
         self.refusals.lock().clone()
     }
 
-    /// All of it, in the order of names.
+    /// Returns the figures of all tools, sorted by name.
     pub fn tools(&self) -> Vec<ToolFigures> {
         let tools = self.tools.lock();
         let mut told: Vec<_> = tools.iter().map(|(tool, counts)| counts.told(tool)).collect();
@@ -166,7 +167,7 @@ impl Figures {
         told
     }
 
-    /// The same for who called over HTTP.
+    /// Returns the figures of all principals that called over HTTP, sorted by name.
     pub fn principals(&self) -> Vec<PrincipalFigures> {
         let principals = self.principals.lock();
         let names = Names::of(principals.keys().map(String::as_str));
@@ -189,24 +190,25 @@ impl Figures {
         told
     }
 
-    /// Counts what a principal took beside what is counted with its calls.
+    /// Adds resources that a principal consumed outside of its counted calls.
     pub fn add_cost(&self, principal: &str, cost: Cost) {
         counts(&mut self.principals.lock(), principal).cost += cost;
     }
 
-    /// All that was counted of tools, by their names.
+    /// Returns the counters of all tools by name.
     pub fn counts_of_tools(&self) -> BTreeMap<String, Counts> {
         self.tools.lock().iter().map(|(tool, counts)| (tool.clone(), counts.clone())).collect()
     }
 
-    /// All that was counted of who called over HTTP, by their names.
+    /// Returns the counters of all principals that called over HTTP by display name.
     pub fn counts_of_principals(&self) -> BTreeMap<String, Counts> {
         let principals = self.principals.lock();
         let names = Names::of(principals.keys().map(String::as_str));
         let mut told = BTreeMap::new();
         for (principal, counts) in &*principals {
             let mut name = names.shown(principal);
-            // Somebody may be called as another is shown: nobody's counts take the place of others.
+            // A principal's name may equal the display name of another; neither may replace the other's
+            // counts.
             while told.contains_key(&name) {
                 name.push('\'');
             }
@@ -222,7 +224,7 @@ fn count(all: &mut HashMap<String, Counts>, name: &str, called: &Called<'_>) {
 
 fn counts<'a>(all: &'a mut HashMap<String, Counts>, name: &str) -> &'a mut Counts {
     let name = if all.len() < MAX_NAMES || all.contains_key(name) { name } else { OTHERS };
-    // Looked up before a name is made for it, since almost always it is there.
+    // Look up first, because the name almost always exists and needs no allocation.
     if !all.contains_key(name) {
         all.insert(name.to_owned(), Counts::default());
     }
@@ -230,34 +232,35 @@ fn counts<'a>(all: &'a mut HashMap<String, Counts>, name: &str) -> &'a mut Count
 }
 
 impl Counts {
-    /// How many calls ended in which way, by the names of the ways.
+    /// Returns the number of calls for each outcome, with the outcome's name.
     pub fn outcomes(&self) -> [(&'static str, u64); 4] {
         let Self { calls, errors, cancelled, refused, .. } = *self;
         let ok = calls - errors - cancelled - refused;
         [("ok", ok), ("error", errors), ("cancelled", cancelled), ("refused", refused)]
     }
 
-    /// Calls to which something was denied.
+    /// Returns the number of calls in which a capability denied something.
     pub fn denied(&self) -> u64 {
         self.denied
     }
 
-    /// What they took.
+    /// Returns the resources consumed.
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The most memory of a guest, in bytes.
+    /// Returns the peak memory of a guest, in bytes.
     pub fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// How long those took together that ran.
+    /// Returns the total duration of the calls that ran.
     pub fn time(&self) -> Duration {
         self.times.sum()
     }
 
-    /// How many of those that ran took no longer than each of these, and longer than the one before it; within 4 %.
+    /// Returns a histogram: for each bound, the number of calls that took at most that long and longer than
+    /// the previous bound. Bounds are accurate to 4 %.
     pub fn within<const N: usize>(&self, bounds: [Duration; N]) -> [u64; N] {
         let mut before = 0;
         bounds.map(|bound| {
@@ -266,7 +269,7 @@ impl Counts {
         })
     }
 
-    /// How many ran.
+    /// Returns the number of calls that ran.
     pub fn run(&self) -> u64 {
         self.calls - self.refused
     }
@@ -306,7 +309,7 @@ impl Counts {
     }
 }
 
-/// In thousandths, as nobody needs more.
+/// Converts to milliseconds, rounded to three decimal places.
 fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -1,7 +1,7 @@
-//! The files of the audit: their names, and opening them so that nobody else can read them.
+//! Names of the audit files, and opening them so that no other user can read them.
 //!
-//! `audit.jsonl` is written to; `audit-TIME.jsonl` were full at that time. Names in the order of their
-//! characters are in the order of their lines.
+//! `audit.jsonl` is the current file. `audit-TIME.jsonl` files are full; TIME is when they filled up. The
+//! lexical order of names is the order of lines.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 pub(crate) use crate::system::{Identity, make_folder};
 use crate::system::{identity, private};
 
-/// The file that is written to.
+/// Current file.
 pub(crate) const CURRENT: &str = "audit.jsonl";
-/// What the newest line is; held while lines are written, and files renamed and removed.
+/// Head of the chain. Its lock is held while lines are written and files are renamed or removed.
 pub(crate) const HEAD: &str = "audit.head";
 const PREFIX: &str = "audit-";
 const SUFFIX: &str = ".jsonl";
 
-/// The name of a file that is full at `millis`: `audit-20261122T020836.123Z.jsonl`.
+/// Returns the name of a file that filled up at `millis`: `audit-20261122T020836.123Z.jsonl`.
 pub(crate) fn full_name(millis: u64) -> String {
     let time: String = crate::time::rfc3339(millis).chars().filter(|c| !"-:".contains(*c)).collect();
     format!("{PREFIX}{time}{SUFFIX}")
 }
 
-/// When a file of that name was full.
+/// Parses the time at which a file with this name filled up.
 pub(crate) fn full_since(name: &str) -> Option<u64> {
     let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     let (day, rest) = (time.get(..8)?, time.get(9..)?);
@@ -33,7 +33,7 @@ pub(crate) fn full_since(name: &str) -> Option<u64> {
     (full_name(millis) == name).then_some(millis)
 }
 
-/// The full files, the oldest first.
+/// Lists the full files, oldest first.
 pub(crate) fn full(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -46,7 +46,7 @@ pub(crate) fn full(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(found)
 }
 
-/// A file of lines that is open.
+/// Open audit file.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub name: String,
@@ -55,9 +55,10 @@ pub(crate) struct Opened {
     pub bytes: u64,
 }
 
-/// All files in the order of their lines; none where there is no folder.
+/// Opens all files in the order of their lines. Returns none if the directory does not exist.
 pub(crate) fn open_all(folder: &Path) -> io::Result<Vec<Opened>> {
-    // Before the others are looked for: renamed meanwhile, it is among them and known by what it is.
+    // Opened before listing the full files: if it is renamed meanwhile, it appears among them with the same
+    // identity.
     let current = (CURRENT.to_owned(), File::open(folder.join(CURRENT)));
     let full = match full(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -81,18 +82,19 @@ pub(crate) fn open_all(folder: &Path) -> io::Result<Vec<Opened>> {
     Ok(found)
 }
 
-/// Opens a file to read and append, and makes it if need be: an ordinary one, by no link, for its owner alone.
+/// Opens a file for reading and appending, or creates it: a regular file, not a link, accessible only to its
+/// owner.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     private(path, OpenOptions::new().read(true).append(true))
 }
 
-/// The same, to write anywhere in it: what is appended to is written at its end alone.
+/// Like [`open_private`], but for writing at any offset; in append mode, writes go to the end only.
 pub(crate) fn open_to_replace(path: &Path) -> io::Result<File> {
     private(path, OpenOptions::new().read(true).write(true))
 }
 
-/// Takes a file that somebody has open away, or a folder of them, as another program would. The name is free at once:
-/// where Windows removes a file, its name stays until it is closed.
+/// Moves an open file, or a directory of open files, out of the way, as another program could. The name is
+/// free immediately, whereas a file deleted on Windows keeps its name until it is closed.
 #[cfg(test)]
 pub(crate) fn take_away(path: &Path) {
     let elsewhere = tempfile::tempdir().unwrap();
@@ -150,7 +152,7 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).unwrap();
         assert!(open_private(&link).is_err() && !target.exists());
         assert!(make_folder(&link).is_err());
-        #[cfg(target_os = "linux")] // macOS makes pipes by another call
+        #[cfg(target_os = "linux")] // macOS creates FIFOs with another call
         {
             let pipe = root.path().join("pipe");
             rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();

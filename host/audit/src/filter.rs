@@ -1,23 +1,23 @@
-//! Which lines somebody wants to see.
+//! Filters for displaying audit lines.
 
 use crate::uses::BUILT_IN;
 use crate::{Record, Use};
 
-/// A name in which `*` stands for anything and `?` for one character, in upper or lower case.
+/// Case-insensitive pattern in which `*` matches any text and `?` any single character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob(Vec<char>);
 
 impl Glob {
-    /// Any text is one.
+    /// Creates a pattern. Every text is valid.
     pub fn new(text: &str) -> Self {
         Self(text.to_lowercase().chars().collect())
     }
 
-    /// Whether a name fits.
+    /// Returns `true` if the name matches.
     pub fn fits(&self, name: &str) -> bool {
         let name: Vec<char> = name.to_lowercase().chars().collect();
         let (mut at, mut reached) = (0, 0);
-        // The last star, and how far the name was when it stood for nothing.
+        // Last star, and the position in the name up to which it has matched.
         let mut star = None;
         while reached < name.len() {
             match self.0.get(at) {
@@ -40,18 +40,18 @@ impl Glob {
     }
 }
 
-/// A component that somebody asks for: by its hash, by its plugin's as `plugin hash` prints it, by the beginning of one, or as lines have
-/// those that are built in.
+/// Component to search for: the hash of the component, the hash of its plugin (as printed by `plugin hash`),
+/// a prefix of either, or the ID of a built-in component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentId(String);
 
-/// Fewest digits of a hash that name a component.
+/// Minimum number of hash digits.
 const LEAST_DIGITS: usize = 8;
-/// The prefix of a hash in policies, and of the plugins in decisions' lines.
+/// Prefix of hashes in policies, and of plugin hashes in lines about decisions.
 const SHA256: &str = "sha256:";
 
 impl ComponentId {
-    /// Reports whether a line is about it: it has the component's hash, and the plugin's.
+    /// Returns `true` if the line contains the hash of the component or of its plugin.
     fn is_of(&self, record: &Record) -> bool {
         let is_it = |text: &str| text.starts_with(&self.0);
         let named = |used: &Use| used.what.rsplit_once(SHA256).is_some_and(|(_, hash)| is_it(hash));
@@ -75,35 +75,35 @@ impl std::str::FromStr for ComponentId {
     }
 }
 
-/// What all lines that are shown have. Nothing is asked of them at first.
+/// Conditions for a line to be shown. The default matches all lines.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: Option<Glob>,
-    /// The client's name.
+    /// Name of the client.
     pub client: Option<Glob>,
-    /// The principal that called over HTTP.
+    /// Principal that called over HTTP.
     pub principal: Option<Glob>,
-    /// The user's name, or number.
+    /// User name or UID.
     pub user: Option<Glob>,
-    /// The rule that decided about something.
+    /// Rule that decided about a use.
     pub rule: Option<String>,
-    /// The words of that rule.
+    /// Text of that rule.
     pub rule_text: Option<Glob>,
-    /// The hash of a component, or the beginning of it.
+    /// Component or plugin.
     pub component: Option<ComponentId>,
-    /// Not before this time, in milliseconds since 1970.
+    /// Earliest start time, in milliseconds since the Unix epoch.
     pub since: Option<u64>,
-    /// The call did not succeed.
+    /// `true` to show only calls that failed.
     pub failed: bool,
-    /// Something was denied.
+    /// `true` to show only calls in which a use was denied.
     pub denied: bool,
-    /// The folder that the server works for.
+    /// Workspace directory of the server.
     pub workspace: Option<String>,
 }
 
 impl Filter {
-    /// Whether a line is shown.
+    /// Returns `true` if the line is shown.
     pub fn wants(&self, record: &Record) -> bool {
         let client = record.client.as_ref().map_or("", |client| &client.name);
         self.tool.as_ref().is_none_or(|tool| tool.fits(&record.tool))

@@ -1,8 +1,8 @@
-//! The chain's head: a small file beside the lines that says which line is the newest, and whose lock is held by
-//! whoever writes.
+//! Head of the chain: a small file next to the lines that describes the newest line. The writer holds its
+//! lock.
 //!
-//! It is written after the lines that it speaks of. So after a writer was killed it may be older than the lines are,
-//! and never newer: a head that is newer means that lines were cut.
+//! The head is written after the lines it describes. If a writer is killed, the head may be older than the
+//! lines, but never newer. A newer head means that lines were truncated.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -18,22 +18,22 @@ use crate::files::{self, HEAD};
 use crate::holder::holder;
 use crate::system::{Identity, Share, identity, identity_at, read_from, try_lock, unlock, write_all_at};
 
-/// The file always has this size, so that it is replaced by one write.
+/// Fixed file size, so that a single write replaces the contents.
 const BYTES: usize = 256;
-/// Longest wait for somebody else who writes. A process that was stopped holds the lock for longer.
+/// Maximum time to wait for another writer. A suspended process can hold the lock longer.
 const LOCK_TIME: Duration = Duration::from_secs(2);
-/// Between two looks, at first and at most.
+/// Initial and maximum delay between lock attempts.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// What it says.
+/// Contents of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// The number of the oldest line that was not rotated away.
+    /// Number of the oldest line not rotated away.
     pub first: u64,
-    /// The newest line.
+    /// Newest line.
     pub tip: Tip,
-    /// The file that the newest line is in, and how large that was with it.
+    /// File (inode) that contains the newest line, and its size including that line.
     pub inode: u64,
     pub bytes: u64,
 }
@@ -63,27 +63,41 @@ impl Head {
         format!("{text:width$}\n", width = BYTES - 1).into_bytes()
     }
 
-    /// The head of a folder's lines, if there is a whole one.
+    /// Reads the head. Returns `None` if it is incomplete or damaged.
     pub(crate) fn read(file: &File) -> io::Result<Option<Self>> {
         let mut text = [0; BYTES];
         let read = read_from(file, &mut text, 0)?;
         Ok(Self::parse(&text[..read]))
     }
 
-    /// Reports whether a file has this head in the very bytes that a server writes, and no others.
+    /// Returns `true` if the file contains exactly the bytes that a server writes for this head.
     pub(crate) fn is_written_so(&self, file: &File) -> io::Result<bool> {
         let mut text = [0; BYTES + 1];
         let read = read_from(file, &mut text, 0)?;
         Ok(text[..read] == *self.text())
     }
 
-    /// Whether nothing was written to this file since.
+    /// Returns `true` if the numbers are those of a head that a server could have written.
+    pub(crate) fn is_possible(&self) -> bool {
+        let Tip { number, hash } = self.tip;
+        let is_first_in_range = self.first.checked_sub(1).is_some_and(|before| before <= number);
+        is_first_in_range && (number > 0 || hash == Hash::NONE)
+    }
+
+    /// Returns the number with which the chain begins anew after this head, because the one before it was
+    /// missing.
+    pub(crate) fn begins_anew(&self) -> Option<u64> {
+        let Tip { number, hash } = self.tip;
+        (number > 0 && hash == Hash::NONE).then(|| number.saturating_add(1))
+    }
+
+    /// Returns `true` if the file is unchanged since the head was written.
     pub(crate) fn is_of(&self, file: Identity, bytes: u64) -> bool {
         (self.inode, self.bytes) == (file.1, bytes)
     }
 }
 
-/// The file of a head, opened by whoever writes first.
+/// Head file, opened on the first write.
 #[derive(Debug)]
 pub(crate) struct HeadFile {
     folder: PathBuf,
@@ -95,7 +109,7 @@ impl HeadFile {
         Self { folder: folder.to_owned(), open: None }
     }
 
-    /// Waits until nobody else writes. Makes the folder and the file if need be.
+    /// Waits for the exclusive lock. Creates the directory and the file if they are missing.
     pub(crate) fn lock(&mut self) -> io::Result<Held> {
         let path = self.folder.join(HEAD);
         let until = Instant::now() + LOCK_TIME;
@@ -106,7 +120,7 @@ impl HeadFile {
             };
             wait_for(&file, Share::Exclusive, until, &path.display().to_string())?;
             let held = Held(Arc::clone(&file));
-            // Whoever took the file away made a lock of it that others do not see.
+            // The path may refer to another file, whose lock other processes use. Then retry.
             let is_there = identity_at(&path).is_ok_and(|there| there == known);
             if is_there {
                 self.open = Some((file, known));
@@ -128,12 +142,12 @@ impl HeadFile {
     }
 }
 
-/// The right to write, until it is dropped.
+/// Lock on the head, released on drop.
 #[derive(Debug)]
 pub(crate) struct Held(Arc<File>);
 
 impl Held {
-    /// The right to read while nobody writes, where that can be had: a folder may be a copy that cannot be written.
+    /// Acquires a shared lock, if possible: a read-only copy of the directory may not support locks.
     pub(crate) fn to_read(file: &File) -> Option<Self> {
         let until = Instant::now() + LOCK_TIME;
         wait_for(file, Share::Shared, until, HEAD).ok()?;
@@ -155,7 +169,7 @@ impl Drop for Held {
     }
 }
 
-/// Waits for a lock on a file, which is called `what` where somebody does not let go of it.
+/// Waits for a lock on a file. `what` names the file in the timeout error.
 pub(crate) fn wait_for(file: &File, share: Share, until: Instant, what: &str) -> io::Result<()> {
     let mut pause = FIRST_PAUSE;
     loop {

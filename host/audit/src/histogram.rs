@@ -1,19 +1,18 @@
-//! Times in the buckets of an HDR histogram: what is read out is within 4 % of what was put in,
-//! however short or long.
+//! HDR histogram of durations. Values read from it are accurate to 4 % at any magnitude.
 
 use std::time::Duration;
 
-/// Longest time that is told from longer ones: 2⁴⁴ ns, almost five hours.
+/// Largest distinguishable duration: 2⁴⁴ ns, almost five hours.
 const MAX_NANOS: u64 = 1 << 44;
 
-/// How often which time was taken. Takes memory up to the longest one, at most 3 KiB.
+/// Histogram of durations. Its memory grows with the longest duration, up to 3 KiB.
 #[derive(Debug, Clone)]
 pub(crate) struct Histogram {
-    /// With one digit a bucket is a sixteenth of a power of two wide.
+    /// One significant digit: each bucket spans a sixteenth of a power of two.
     times: hdrhistogram::Histogram<u32>,
-    /// The longest one, not rounded.
+    /// Longest duration, exact.
     max: Duration,
-    /// All of them together.
+    /// Sum of all durations.
     sum: Duration,
 }
 
@@ -27,7 +26,7 @@ impl Default for Histogram {
 
 impl Histogram {
     pub(crate) fn add(&mut self, time: Duration) {
-        // It grows up to the longest time: nothing is refused.
+        // Cannot fail: the histogram resizes up to the maximum.
         let _ = self.times.record(u64::try_from(time.as_nanos()).unwrap_or(MAX_NANOS).min(MAX_NANOS));
         self.max = self.max.max(time);
         self.sum = self.sum.saturating_add(time);
@@ -41,13 +40,13 @@ impl Histogram {
         self.sum
     }
 
-    /// How many are not longer than this, within 4 %.
+    /// Returns the number of durations up to `time`, accurate to 4 %.
     pub(crate) fn up_to(&self, time: Duration) -> u64 {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(MAX_NANOS).min(MAX_NANOS);
         self.times.count_between(0, nanos)
     }
 
-    /// The time that `percent` of all are not longer than.
+    /// Returns the duration that `percent` of all durations do not exceed.
     pub(crate) fn percentile(&self, percent: u8) -> Duration {
         let nanos = self.times.value_at_percentile(percent.into());
         Duration::from_nanos(self.times.median_equivalent(nanos)).min(self.max)
@@ -84,7 +83,7 @@ mod tests {
         fn a_time_comes_out_within_four_percent(nanos in 0..MAX_NANOS) {
             let mut histogram = Histogram::default();
             histogram.add(Duration::from_nanos(nanos));
-            // What is read out is cut at the longest time, which must not help.
+            // Values read are capped at the maximum; the cap must not hide inaccuracy.
             histogram.add(Duration::MAX);
             let middle = u64::try_from(histogram.percentile(50).as_nanos()).unwrap_or(u64::MAX);
             prop_assert!(middle.abs_diff(nanos) * 25 <= nanos, "{} for {}", middle, nanos);

@@ -1,19 +1,19 @@
-//! What tools did: a line for each call, and the figures of running servers.
+//! Audit log: one line for each tool call, and the figures of running servers.
 //!
-//! Reading order: [`Uses`] is what one call touched, [`Entry`] makes a line of it, [`Spool`] keeps
-//! lines until they are written and [`Log`] writes them, each with the hash of the one before it; [`read`] gives them
-//! back, as far as a [`Filter`] wants, a [`Report`] sums them up, and [`verify()`] finds what was done to them. An
-//! [`Export`] sends what was written to another place, where [`verify_copy`] checks it. [`Figures`] counts in memory,
-//! and a [`StatusFile`] shows the counts to other processes.
+//! Reading order: [`Uses`] collects the resources a call accessed, and [`Entry`] serializes them as a line.
+//! [`Spool`] buffers lines, and [`Log`] writes them to disk, each with the hash of the previous line.
+//! [`read`] reads them back, [`Filter`] selects lines, and [`verify()`] detects manipulation. [`Export`]
+//! copies lines to another destination, where [`verify_copy`] checks the copy. [`Figures`] counts calls in
+//! memory, and [`StatusFile`] publishes the counts to other processes.
 //!
 //! Invariants:
-//! - A line is written whole, by one system call, and by one writer at a time.
-//! - Each line has the next number and the hash of the line before it, whoever wrote that, in whatever file it is.
-//! - Text that others chose has no control characters and is bounded before it gets into a line.
-//! - What is exported is what was written, byte for byte and in its order.
-//! - An argument's value is in a line only where [`Entry::arguments`] has it.
+//! - A line is written completely by one system call, and there is only one writer at a time.
+//! - Each line has the next sequence number and the hash of the previous line, across servers and files.
+//! - Text from untrusted sources is stripped of control characters and truncated before it enters a line.
+//! - Exports contain the lines as written, byte for byte and in order.
+//! - The value of an argument appears in a line only through [`Entry::arguments`].
 //!
-//! When something is recorded, and what the operator wants, is left to the server.
+//! The server decides what to record, according to the operator's policy.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -49,5 +49,5 @@ pub use scorpiox_text::{RuleTexts, principals};
 pub use spool::Spool;
 pub use status_file::{Posted, Server, StatusFile, posted};
 pub use trace::Trace;
-pub use uses::{APPROVAL, BUILT_IN, Uses};
+pub use uses::{APPROVAL, BUILT_IN, UnderPolicy, Uses};
 pub use verify::{Break, Broken, Place, Verified, verify};

@@ -1,10 +1,10 @@
-//! The file on disk, which several servers append to, one at a time: whoever holds the chain's head.
+//! Audit file on disk. Several servers append to it; the holder of the head's lock writes.
 //!
-//! Before each write it is looked whether the name still means the file that is open: another server
-//! may have renamed it because it was full. A server that is killed while it writes leaves a torn line at the end of the
-//! file, and a head that is older than its lines: whoever comes next begins a line of its own, and goes on from the
-//! newest whole line. A head that is newer than the lines stays what it is, so that the gap is seen for as long as
-//! the lines around it are kept.
+//! Before each write, the path is compared with the open file, because another server may have rotated it. A
+//! server killed while writing leaves a torn line at the end of the file and a head older than its lines. The
+//! next writer ends the torn line and continues the chain from the newest complete line. A head that is newer
+//! than the lines stays authoritative, so the gap remains visible as long as the lines around it are
+//! retained.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -16,12 +16,12 @@ use crate::head::{Head, HeadFile, Held};
 use crate::read::MAX_LINE_BYTES;
 use crate::system::{Identity, identity, identity_at, read_exact_at};
 
-/// How much is kept.
+/// Limits of retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// A file of this size is full.
+    /// Size at which a file counts as full.
     pub file_bytes: u64,
-    /// Files that are kept, with the one that is written to.
+    /// Maximum number of files, including the current one.
     pub files: usize,
 }
 
@@ -31,7 +31,7 @@ impl Default for Bounds {
     }
 }
 
-/// Lines that could not be written.
+/// Failure to write lines.
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be written: {error}", .path.display())]
 pub struct LogError {
@@ -40,7 +40,7 @@ pub struct LogError {
     error: io::Error,
 }
 
-/// The file, opened by the first lines.
+/// Audit log writer. The first write opens the file.
 #[derive(Debug)]
 pub struct Log {
     folder: PathBuf,
@@ -50,23 +50,23 @@ pub struct Log {
 }
 
 impl Log {
-    /// The log in this folder.
+    /// Creates a writer for the log in this directory.
     pub fn new(folder: PathBuf, bounds: Bounds) -> Self {
         Self { head: HeadFile::new(&folder), folder, bounds, open: None }
     }
 
-    /// Where it is.
+    /// Returns the directory.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Makes sure that the file is there and can be opened to write, and that nobody keeps others from writing.
+    /// Verifies that the file can be opened for writing and that the lock is available.
     pub fn check(&mut self) -> Result<(), LogError> {
         self.head.lock().and_then(|_lock| self.file().map(drop)).map_err(|error| self.failed(error))
     }
 
-    /// Appends whole lines, JSON objects, and puts their links into them. What was written is taken out, also when
-    /// the rest was not.
+    /// Links complete lines (JSON objects) and appends them. Written lines are removed from `lines`, even if
+    /// writing the rest fails.
     pub fn append(&mut self, lines: &mut Vec<u8>) -> Result<(), LogError> {
         if lines.is_empty() {
             return Ok(());
@@ -80,42 +80,42 @@ impl Log {
         if self.rotate(&mut head, &lock)? {
             is_torn = false;
         }
-        // Nobody else renames it meanwhile.
+        // The lock prevents other servers from renaming the file.
         let file = match &self.open {
             Some((file, _)) => file,
             None => self.file()?.0,
         };
         let mut out = Vec::with_capacity(chain::room(lines) + 1);
         if is_torn {
-            // What is there of that line is none; who reads leaves it out.
+            // Terminates the torn line, which readers skip.
             out.push(b'\n');
         }
         let begin = head.tip;
         head.tip.link(lines, &mut out, usize::MAX);
         let (written, error) = write(file, &out);
         let taken = if error.is_some() {
-            // What was written of a line in part is written again, as a whole.
+            // A partially written line is torn and will be written again completely.
             head.tip = begin;
-            out.truncate(usize::from(is_torn));
+            out.truncate(usize::from(is_torn).min(written));
             head.tip.link(lines, &mut out, written)
         } else {
             lines.len()
         };
         lines.drain(..taken);
-        // A torn line is behind these bytes, so that it is looked for.
+        // Bytes of a torn line lie beyond this size, so the next writer detects it.
         head.bytes += out.len() as u64;
         let told = lock.write(&head);
         error.map_or(told, Err)
     }
 
-    /// Looks, and does no more, as a server that is killed then.
+    /// Prepares a write without writing lines, like a server killed at that point.
     #[cfg(test)]
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let lock = self.head.lock()?;
         self.about(&lock).map(drop)
     }
 
-    /// What the newest line is, and whether the file ends within one.
+    /// Determines the newest line, and whether the file ends with a torn line.
     fn about(&mut self, lock: &Held) -> io::Result<About> {
         let (file, identity) = self.file()?;
         let bytes = file.metadata()?.len();
@@ -129,17 +129,18 @@ impl Log {
             (_, newest) => newest,
         };
         let (first, tip) = match (known, newest) {
-            // Whoever wrote these was killed before the head was written. Of the line that the head speaks of it
-            // knows better than the file.
+            // A writer was killed before it updated the head. For the line that the head describes, the head
+            // is more trustworthy than the file.
             (Some(head), Some(newest)) if newest.number > head.tip.number => (head.first, newest),
             (Some(head), _) => (head.first, head.tip),
-            // The head was taken away, which is to be seen: the chain begins anew.
+            // The head was removed. The chain restarts, which makes the removal visible.
             (None, Some(newest)) => (newest.number + 1, Tip { hash: Hash::NONE, ..newest }),
             (None, None) => (1, Tip::START),
         };
         let head = Head { first, tip, inode: identity.1, bytes };
-        // Before anything else: lines without a head are lines whose head was taken away. Who is killed before the torn
-        // line is ended leaves a head that is of no file, so that the next one looks again.
+        // The head must exist before any line is written: lines without a head mean that it was removed. With
+        // a torn line, the head records size 0, which matches no file. If this server is killed before it
+        // terminates the torn line, the next one checks again.
         lock.write(&Head { bytes: if is_torn { 0 } else { head.bytes }, ..head })?;
         Ok(About { head, is_torn })
     }
@@ -148,14 +149,14 @@ impl Log {
         LogError { path: self.folder.join(CURRENT), error }
     }
 
-    /// The newest line of the files that were full.
+    /// Reads the newest line from the full files.
     fn newest_full(&self) -> io::Result<Option<Tip>> {
         let Some((_, path)) = files::full(&self.folder)?.pop() else { return Ok(None) };
         let file = File::open(path)?;
         Ok(tail(&file, file.metadata()?.len())?.newest)
     }
 
-    /// The file that has the name now.
+    /// Returns the file at the current path, and opens it if necessary.
     fn file(&mut self) -> io::Result<(&File, Identity)> {
         let path = self.folder.join(CURRENT);
         let known = self.open.take();
@@ -168,13 +169,14 @@ impl Log {
         Ok((file, *known))
     }
 
-    /// Renames the file if it is full, and removes the oldest: whether there is a new one.
+    /// Renames the current file if it is full, and removes the oldest files. Returns `true` if a new file was
+    /// started.
     fn rotate(&mut self, head: &mut Head, lock: &Held) -> io::Result<bool> {
         if head.bytes < self.bounds.file_bytes {
             return Ok(false);
         }
         let mut known = files::full(&self.folder)?;
-        // A clock that was set back must not turn the order around.
+        // A clock that was set back must not change the order.
         let newest = known.last().map_or(0, |(since, _)| since + 1);
         let since = crate::time::now().max(newest);
         let full = self.folder.join(files::full_name(since));
@@ -185,7 +187,8 @@ impl Log {
         (head.inode, head.bytes) = (identity.1, file.metadata()?.len());
         let (old, kept) = known.split_at(known.len().saturating_sub(self.bounds.files.saturating_sub(1)));
         if !old.is_empty() {
-            // Told before they go: what is missing of the oldest otherwise was taken away by somebody else.
+            // Update the head before removing files: any other missing oldest line was removed by somebody
+            // else.
             let first =
                 kept.iter().find_map(|(_, path)| File::open(path).and_then(|file| first(&file)).transpose());
             head.first = first.transpose()?.unwrap_or(head.tip.number + 1);
@@ -198,21 +201,21 @@ impl Log {
     }
 }
 
-/// What there is before something is written.
+/// State before a write.
 struct About {
-    /// Of the file as it is.
+    /// Head that matches the file.
     head: Head,
     is_torn: bool,
 }
 
-/// How a file ends.
+/// End of a file.
 pub(crate) struct Tail {
-    /// The newest line of the chain.
+    /// Newest line of the chain.
     pub newest: Option<Tip>,
     is_torn: bool,
 }
 
-/// Reads a file from its end, as far as its newest line.
+/// Reads a file backward until its newest chained line.
 pub(crate) fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
     const PIECE: u64 = 64 * 1024;
     let (mut text, mut begin) = (Vec::new(), bytes);
@@ -223,21 +226,21 @@ pub(crate) fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
         read_exact_at(file, &mut piece, begin)?;
         piece.append(&mut text);
         text = piece;
-        // The first of these lines may have begun before.
+        // The first line of this piece may be incomplete.
         let whole = if begin == 0 {
             0
         } else {
             text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| at + 1)
         };
         let newest = text[whole..].rsplit(|byte| *byte == b'\n').find_map(Tip::read);
-        // What is longer than any line is none.
+        // Data longer than any line contains no line.
         if newest.is_some() || begin == 0 || text.len() as u64 > 2 * MAX_LINE_BYTES {
             return Ok(Tail { newest, is_torn: text.last().is_some_and(|byte| *byte != b'\n') });
         }
     }
 }
 
-/// The number of the first line of the chain in a file.
+/// Reads the number of the first chained line in a file.
 pub(crate) fn first(file: &File) -> io::Result<Option<u64>> {
     let mut file = BufReader::new(file);
     let mut line = Vec::new();
@@ -262,7 +265,8 @@ fn open(folder: &Path, path: &Path) -> io::Result<(File, Identity)> {
     Ok((file, known))
 }
 
-/// Writes all of it, by one system call unless the disk is full: how much, and why no more.
+/// Writes all bytes, with one system call unless the disk is full. Returns the number of bytes written, and
+/// the error if that is not all.
 fn write(mut file: &File, bytes: &[u8]) -> (usize, Option<io::Error>) {
     let mut written = 0;
     while written < bytes.len() {
@@ -288,7 +292,7 @@ mod tests {
         Log::new(folder.to_owned(), Bounds { file_bytes, files })
     }
 
-    /// A line of each word.
+    /// Returns one line for each word.
     fn lines_of(words: &str) -> Vec<u8> {
         words.lines().flat_map(|word| format!("{{\"tool\":\"{word}\"}}\n").into_bytes()).collect()
     }
@@ -299,7 +303,7 @@ mod tests {
         assert!(lines.is_empty());
     }
 
-    /// The words of lines, and torn ones as they are.
+    /// Returns the words of lines; torn lines are returned unchanged.
     fn words(text: &str) -> String {
         let word = |line: &str| match line
             .strip_prefix("{\"tool\":\"")
@@ -400,7 +404,7 @@ mod tests {
         let mut lines = lines_of("one");
         let said = log.append(&mut lines).unwrap_err().to_string();
         let holds = format!("holds {} and does not let go of it", root.path().join(HEAD).display());
-        // Where the file system does not show who, nobody is named.
+        // Some file systems do not reveal the lock holder.
         let who = [format!("process {} (", std::process::id()), "another process".to_owned()];
         assert!(said.contains(&holds) && who.iter().any(|who| said.contains(who)), "{said}");
         assert!(lines == lines_of("one") && log.check().is_err());
@@ -442,7 +446,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut log = log(root.path(), 1000, 3);
         append(&mut log, "one");
-        // As by a server that is killed while it writes.
+        // Simulates a server killed while writing.
         let mut other = files::open_private(&root.path().join(CURRENT)).unwrap();
         other.write_all(b"two\nthr").unwrap();
         append(&mut log, "four");

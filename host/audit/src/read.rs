@@ -1,4 +1,4 @@
-//! Reading lines back, over all files, while they are written.
+//! Reads lines across all files, while servers append to them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -9,62 +9,62 @@ use serde::Deserialize;
 use crate::files::{Opened, open_all};
 use crate::system::Identity;
 
-/// Longest line that is read: more than the longest that is written.
+/// Maximum length of a line to read; longer than any written line.
 pub(crate) const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
-/// A line, as it was written. What is missing is empty: other versions may write other members.
+/// Parsed audit line. Missing members are empty, because other versions write other members.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Record {
-    /// When the call began.
+    /// Start time of the call.
     pub time: String,
-    /// Of which server.
+    /// Process ID of the server.
     pub pid: u32,
-    /// The user's name.
+    /// User name.
     pub user: String,
-    /// The user's number.
+    /// User ID.
     pub uid: Option<u32>,
-    /// The machine's name.
+    /// Host name.
     pub machine: String,
-    /// The hash of the policy.
+    /// Hash of the policy.
     pub policy: String,
-    /// For which folder.
+    /// Workspace directory of the server.
     pub workspace: String,
-    /// Who called.
+    /// Client that called.
     pub client: Option<Client>,
-    /// Who used that client, over HTTP; empty over standard input and output.
+    /// Principal that used the client over HTTP; empty for stdio.
     pub principal: String,
-    /// Who vouches for that; empty where the server does itself.
+    /// Issuer that vouches for the principal; empty if the server itself does.
     pub issuer: String,
-    /// What was called; empty in a line that tells of lost ones.
+    /// Name of the tool; empty in a line that reports lost lines.
     pub tool: String,
-    /// Which component ran.
+    /// Component that ran.
     pub component: Option<String>,
-    /// The plugin, where that component is of one.
+    /// Plugin that contains the component, if any.
     pub plugin: Option<Plugin>,
-    /// What it touched.
+    /// Resources the call accessed.
     pub uses: Vec<Use>,
-    /// Uses that were not kept.
+    /// Number of uses omitted from the line.
     pub more_uses: u64,
-    /// Those of them that were denied.
+    /// Number of denied uses among those omitted.
     pub more_denied: u64,
-    /// How long it took.
+    /// Duration of the call.
     pub duration_ms: f64,
-    /// The most memory of its guest.
+    /// Peak memory of the guest.
     pub memory_bytes: u64,
-    /// The trace that it is part of; empty where its caller said nothing of one.
+    /// Trace ID; empty if the caller sent no trace context.
     pub trace_id: String,
-    /// How it ended.
+    /// Outcome of the call.
     pub outcome: String,
-    /// What stopped it.
+    /// Reason of a refusal or failure.
     pub fault: Option<String>,
-    /// Calls of its principal that were refused for the same reason just after it, and have no lines.
+    /// Number of subsequent calls of the principal refused for the same reason, which have no lines.
     pub more_calls: u64,
-    /// Lines that could not be written before this one.
+    /// Number of lines lost before this one.
     pub lost: u64,
 }
 
-/// Who called, as it said itself.
+/// Client, as it identifies itself.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -73,41 +73,41 @@ pub struct Client {
     pub version: String,
 }
 
-/// The plugin of a component.
+/// Plugin that contains a component.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Plugin {
     pub name: String,
     pub version: String,
-    /// Of all of it, as policies list it; empty if the line does not say it.
+    /// Hash of the plugin's complete contents, as listed in policies; empty if not recorded.
     pub hash: String,
 }
 
-/// What a call touched.
+/// Resource that a call accessed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Use {
-    /// By which capability.
+    /// Capability that decided.
     pub capability: String,
-    /// A host, a folder, a sandbox.
+    /// Host, directory, or sandbox.
     pub what: String,
-    /// Whether it could.
+    /// `true` if access was allowed.
     pub allowed: bool,
-    /// True if its name was hidden, which says nothing of other ways to it.
+    /// `true` if the name was hidden. The object may be reachable in another way.
     pub hidden: bool,
-    /// The reason, or the way in which it was hidden.
+    /// Reason of a denial, or the way in which the name was hidden.
     pub why: String,
-    /// The rule that decided.
+    /// Rule that decided.
     pub rule: String,
-    /// The words of that rule then; empty where it is no line of a policy.
+    /// Text of that rule at the time; empty if the rule is not a policy line.
     pub rule_text: String,
-    /// How often, where more than once.
+    /// Number of occurrences, if more than one.
     pub count: u64,
 }
 
 impl Use {
-    /// Returns the rule as people need it: with its words, since the line may be another one by now.
+    /// Returns the rule with its text, because the line number may refer to a different rule today.
     pub fn cited(&self) -> String {
         match &*self.rule_text {
             "" => self.rule.clone(),
@@ -117,60 +117,60 @@ impl Use {
 }
 
 impl Record {
-    /// A line, if it is whole.
+    /// Parses a line. Returns `None` if it is incomplete.
     pub fn parse(line: &str) -> Option<Self> {
-        // An array would do as a record, too.
+        // Serde would also accept an array.
         let record: Self = line.starts_with('{').then(|| serde_json::from_str(line).ok())??;
         (!record.tool.is_empty() || record.lost > 0).then_some(record)
     }
 
-    /// Whether it is of a call that was refused since no line of it could be written.
+    /// Returns `true` if the call was refused because its line could not be written.
     pub(crate) fn is_unrecorded(&self) -> bool {
         self.outcome == "refused" && self.fault.as_deref() == Some(crate::NOT_RECORDED)
     }
 
-    /// How it ended, and how many calls beside it did, for people.
+    /// Describes the outcome for display, including the number of further calls with the same outcome.
     pub fn ended(&self) -> String {
         let fault = self.fault.iter().map(|fault| format!(": {fault}"));
         let more = Some(self.more_calls).filter(|more| *more > 0).map(|more| format!(" (and {more} more)"));
         std::iter::once(self.outcome.clone()).chain(fault).chain(more).collect()
     }
 
-    /// Uses whose names were hidden.
+    /// Returns the uses whose names were hidden.
     pub fn hidden(&self) -> impl Iterator<Item = &Use> {
         self.uses.iter().filter(|used| used.hidden)
     }
 
-    /// Uses that were denied.
+    /// Returns the denied uses.
     pub fn denied(&self) -> impl Iterator<Item = &Use> {
         self.uses.iter().filter(|used| !used.allowed && !used.hidden)
     }
 }
 
-/// What comes of a line.
+/// Result of reading a line.
 #[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // each lives for a moment
+#[allow(clippy::large_enum_variant)] // short-lived
 pub enum Line {
-    /// It is whole: with its text.
+    /// Complete line, with its text.
     Whole(Record, String),
-    /// It is damaged: a disk was full, or somebody changed it.
+    /// Damaged line: the disk was full, or the file was changed.
     Damaged,
 }
 
-/// Reads all lines, the oldest first, and then those that come.
+/// Reads all lines, oldest first, and then follows new lines.
 #[derive(Debug)]
 pub struct Reader {
     folder: PathBuf,
-    /// What is to be read, the next one last.
+    /// Files to read, in reverse order.
     next: Vec<Opened>,
     now: Option<(BufReader<File>, Identity)>,
     partial: Vec<u8>,
-    /// A line that is too long is being left out.
+    /// `true` while an overlong line is skipped.
     is_skipping: bool,
 }
 
 impl Reader {
-    /// Of the log in this folder; there is nothing to read where none was written.
+    /// Creates a reader for the log in this directory. A missing directory yields no lines.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -181,10 +181,10 @@ impl Reader {
         }
     }
 
-    /// The next line; none when all that is there was read. Asked again it gives what came since.
+    /// Returns the next line, or `None` at the end. Later calls return lines appended since.
     ///
-    /// At the end of a file a line may be half written; it is given when the rest is there.
-    #[allow(clippy::should_implement_trait)] // no iterator: it can go on after its end
+    /// An incomplete line at the end of the current file is returned once it is complete.
+    #[allow(clippy::should_implement_trait)] // not an iterator: continues after `None`
     pub fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let Some((file, known)) = &mut self.now else {
@@ -223,15 +223,15 @@ impl Reader {
         }
     }
 
-    /// At the end of a file: goes on with the one after it, if there is one.
+    /// Continues with the next file at the end of a file. Returns `false` if there is none.
     fn advance(&mut self, known: Identity) -> io::Result<bool> {
         if self.next.is_empty() {
             let mut files = open_all(&self.folder)?;
             match files.iter().position(|file| file.known == known) {
-                // The newest is not at its end: more may come.
+                // The current file may still grow.
                 Some(at) if at + 1 == files.len() => return Ok(false),
                 Some(at) => drop(files.drain(..=at)),
-                // It was removed; what was written since is in others.
+                // The file was removed; continue with the remaining files.
                 None => {}
             }
             self.next = files;
@@ -242,7 +242,7 @@ impl Reader {
     }
 }
 
-/// Nothing for an empty line, which ends a torn one.
+/// Parses a line. Returns `None` for an empty line, which terminates a torn one.
 fn line(bytes: &[u8]) -> Option<Line> {
     if bytes.trim_ascii().is_empty() {
         return None;
@@ -306,7 +306,7 @@ mod tests {
         fs::write(root.path().join(CURRENT), text).unwrap();
         let mut reader = Reader::new(root.path());
         assert_eq!(tools(&mut reader), ["a", "(damaged)", "(damaged)", "(damaged)", "(damaged)", "b"]);
-        // The rest of the last line comes.
+        // The rest of the last line arrives.
         let mut file = File::options().append(true).open(root.path().join(CURRENT)).unwrap();
         io::Write::write_all(&mut file, b"\"}\n").unwrap();
         assert_eq!(tools(&mut reader), ["c"]);

@@ -1,8 +1,8 @@
-//! Lines on their way to the disk.
+//! Buffers lines on their way to disk.
 //!
-//! A call appends its line to memory; somebody else drains them, all at once. Lines that cannot be
-//! written stay, within a bound, and are tried again; beyond the bound they are counted, and the
-//! count becomes a line of its own, so that the file never looks complete when it is not.
+//! A call appends its line in memory, and a writer drains all lines together. Lines that cannot be written
+//! are retained up to a limit and retried. Beyond the limit lines are dropped and counted, and the count
+//! becomes a line, so that the gap in the file is visible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,36 +12,36 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::{Log, LogError, Origin};
 
-/// Bytes that wait before a call has to write them itself.
+/// Buffer size at which a call has to write the lines itself.
 const FULL_BYTES: usize = 256 * 1024;
-/// Bytes that are kept while nothing can be written.
+/// Maximum size of lines retained while writing fails.
 const MAX_KEPT_BYTES: usize = 1024 * 1024;
-/// Between two tries to write where it failed.
+/// Delay between retries after a failure.
 const RETRY_TIME: Duration = Duration::from_secs(1);
 
-/// Lines, and the log that they go to.
+/// Buffered lines and the log they go to.
 #[derive(Debug)]
 pub struct Spool {
-    /// Of the lines that tell of others.
+    /// Origin of the lines that report lost lines.
     origin: Origin,
     lines: Mutex<Vec<u8>>,
     is_filled: AtomicBool,
-    /// Taken before `lines`, so that lines are written in the order they came.
+    /// Locked before `lines`, so that lines are written in order.
     writer: Mutex<Writer>,
 }
 
 #[derive(Debug)]
 struct Writer {
     log: Log,
-    /// Lines that were taken, and not written yet.
+    /// Lines taken from the buffer and not written yet.
     taken: Vec<u8>,
-    /// Lines that were given up.
+    /// Number of dropped lines.
     lost: u64,
     failed: Option<(Arc<LogError>, Instant)>,
 }
 
 impl Spool {
-    /// For this log. Lines that tell of lost ones are of this origin.
+    /// Creates a spool for `log`. Lines that report lost lines have the given origin.
     pub fn new(log: Log, origin: Origin) -> Self {
         let writer = Writer { log, taken: Vec::new(), lost: 0, failed: None };
         Self {
@@ -52,7 +52,7 @@ impl Spool {
         }
     }
 
-    /// Appends lines. Whether so many wait that the caller has to drain them.
+    /// Appends lines. Returns `true` if the caller has to drain the buffer.
     pub fn push(&self, append: impl FnOnce(&mut Vec<u8>)) -> bool {
         let mut lines = lock(&self.lines);
         append(&mut lines);
@@ -60,22 +60,22 @@ impl Spool {
         lines.len() >= FULL_BYTES
     }
 
-    /// Whether there is something to drain.
+    /// Returns `true` if there are lines to drain.
     pub fn is_filled(&self) -> bool {
         self.is_filled.load(Ordering::Acquire)
     }
 
-    /// Writes all lines that wait, unless that failed a moment ago.
+    /// Writes all buffered lines, unless writing failed a moment ago.
     pub fn drain(&self) -> Result<(), Arc<LogError>> {
         self.write(false)
     }
 
-    /// Writes all lines that wait, whatever happened before.
+    /// Writes all buffered lines, even after a recent failure.
     pub fn drain_now(&self) -> Result<(), Arc<LogError>> {
         self.write(true)
     }
 
-    /// Makes sure that a line could be written now: everything before it is, and the file is open.
+    /// Verifies that a line can be written: writes all earlier lines and opens the file.
     pub fn check(&self) -> Result<(), Arc<LogError>> {
         self.drain_now()?;
         lock(&self.writer).log.check().map_err(Arc::new)
@@ -109,7 +109,7 @@ impl Writer {
         let room = MAX_KEPT_BYTES.saturating_sub(self.taken.len()).min(lines.len());
         let fitting = lines[..room].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.taken.extend_from_slice(&lines[..fitting]);
-        #[allow(clippy::naive_bytecount)] // lines are lost when a disk is full, which is slower
+        #[allow(clippy::naive_bytecount)] // only with a full disk, which is slower anyway
         let lost = lines[fitting..].iter().filter(|byte| **byte == b'\n').count();
         self.lost += lost as u64;
         lines.clear();
@@ -146,7 +146,7 @@ mod tests {
         spool.push(|out| out.extend_from_slice(format!("{{\"tool\":\"{text}\"}}\n").as_bytes()))
     }
 
-    /// What lines tell of, in their order.
+    /// Returns the tools of all lines, in order.
     fn tools(folder: &Path) -> Vec<String> {
         let text = fs::read_to_string(folder.join("audit.jsonl")).unwrap();
         text.lines().map(|line| crate::Record::parse(line).unwrap().tool).collect()

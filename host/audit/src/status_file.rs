@@ -1,7 +1,7 @@
-//! Where running servers post their figures, for whoever looks: one file each, in `run/`.
+//! Publishes the figures of running servers to other processes: one file for each server, in `run/`.
 //!
-//! A server holds a lock on a second file for as long as it lives, however it ends; so a file whose
-//! lock nobody holds is what a dead server left, and goes with the next look.
+//! A server locks a second file for its lifetime, and the lock ends with the process in any case. A file
+//! whose lock is free was left by a dead server, and the next survey removes it.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -17,64 +17,64 @@ use crate::system::{Share, try_lock};
 const LOCK: &str = "lock";
 const POSTED: &str = "json";
 const NEW: &str = "new";
-/// The time that a server may take from making a file to locking it, far beyond what it takes.
+/// Maximum time between creating a file and locking it, with a large margin.
 const MAX_NEW_TIME: Duration = Duration::from_mins(1);
-/// Largest file that is read.
+/// Maximum size of a file to read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What a server says of itself.
+/// Published state of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Posted {
-    /// The server.
+    /// Description of the server.
     #[serde(flatten)]
     pub server: Server,
-    /// Its tools, as far as they were called.
+    /// Figures of the tools that were called.
     pub tools: Vec<ToolFigures>,
-    /// Who called over HTTP.
+    /// Figures of the principals that called over HTTP.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub principals: Vec<PrincipalFigures>,
 }
 
-/// A server.
+/// Description of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Server {
-    /// Its process.
+    /// Process ID.
     pub pid: u32,
-    /// The folder that it works for.
+    /// Workspace directory.
     pub workspace: String,
-    /// Who started it, as it says itself.
+    /// Client that started the server, as it identifies itself.
     pub client: String,
-    /// The program's version.
+    /// Program version.
     pub version: String,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since the Unix epoch.
     pub started: u64,
-    /// When this was written.
+    /// Time of publication, in milliseconds since the Unix epoch.
     pub posted: u64,
-    /// The memory that it has resident.
+    /// Resident memory.
     pub rss_bytes: u64,
 }
 
-/// The place of one server.
+/// Status file of one server.
 #[derive(Debug)]
 pub struct StatusFile {
     folder: PathBuf,
     name: String,
-    /// Its lock, once something was posted.
+    /// Locked file, after the first post.
     held: Option<File>,
 }
 
 impl StatusFile {
-    /// A place in this folder. Nothing is made before something is posted.
+    /// Creates a status file in this directory. Nothing is written before the first post.
     pub fn new(folder: PathBuf) -> Self {
-        // Servers in containers that share the folder may have the same number.
+        // Servers in different containers may share the directory and the process ID.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!("{}-{:x}", std::process::id(), since.as_nanos());
         Self { folder, name, held: None }
     }
 
-    /// Posts in place of what was posted before.
+    /// Posts new figures, replacing the previous ones.
     pub fn post(&mut self, posted: &Posted) -> io::Result<()> {
         if self.held.is_none() {
             make_folder(&self.folder)?;
@@ -83,11 +83,11 @@ impl StatusFile {
         }
         let new = self.file(NEW);
         let written = write(&new, &serde_json::to_vec(posted)?);
-        // Somebody may have taken the folder away.
+        // The directory may have been removed.
         written.and_then(|()| fs::rename(&new, self.file(POSTED))).inspect_err(|_| self.held = None)
     }
 
-    /// The lock appears under its name when it is held already: nobody sees it free.
+    /// Locks the file before it gets its final name, so that no process sees it unlocked.
     fn hold(&self) -> io::Result<File> {
         let new = self.file(NEW);
         let lock = open_private(&new)?;
@@ -98,7 +98,7 @@ impl StatusFile {
         Ok(lock)
     }
 
-    /// Takes down what was posted.
+    /// Removes the posted figures.
     pub fn take_down(&mut self) {
         if let Some(held) = self.held.take() {
             let _ = fs::remove_file(self.file(POSTED));
@@ -118,7 +118,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// What running servers posted, the oldest server first. Removes what dead ones left.
+/// Returns the figures of running servers, longest-running first. Removes the files of dead servers.
 pub fn posted(folder: &Path) -> io::Result<Vec<Posted>> {
     let mut found: Vec<Posted> = sweep(folder)?.iter().filter_map(|path| read(path)).collect();
     found.sort_by_key(|posted| (posted.server.started, posted.server.pid));
@@ -131,7 +131,7 @@ fn read(path: &Path) -> Option<Posted> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Removes what dead servers left; the files of the others.
+/// Removes the files of dead servers. Returns the status files of running ones.
 fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -146,8 +146,8 @@ fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
                     let _ = fs::remove_file(path.with_extension(extension));
                 }
             }
-            // Of a server that died before it had its lock. To look whether a young one is free would take the lock from a
-            // server that is about to have it.
+            // Left by a server that died before it had its lock. Young files are not tested, because the test
+            // would briefly take the lock from a starting server.
             Some(NEW) if is_old(&path) && !path.with_extension(LOCK).exists() && is_free(&path) => {
                 let _ = fs::remove_file(&path);
             }
@@ -158,13 +158,13 @@ fn sweep(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(living)
 }
 
-/// Reports whether a file was not written for so long that its server is not at it any more.
+/// Returns `true` if the file is so old that no starting server can be using it.
 fn is_old(path: &Path) -> bool {
     let written = path.metadata().and_then(|about| about.modified());
     written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age > MAX_NEW_TIME))
 }
 
-/// Whether nobody holds a lock.
+/// Returns `true` if no process holds the lock.
 fn is_free(path: &Path) -> bool {
     let lock = File::options().write(true).open(path);
     lock.and_then(|lock| try_lock(&lock, Share::Exclusive)).unwrap_or(false)
@@ -205,7 +205,7 @@ mod tests {
         dead.post(&of(1)).unwrap();
         alive.post(&of(2)).unwrap();
         assert_eq!(posted(root.path()).unwrap().len(), 2);
-        // As when its process ends without a word; and one that came to nothing.
+        // Simulates the death of a process, and a start that failed.
         drop(dead);
         let new = root.path().join("1-x.new");
         fs::write(&new, "").unwrap();

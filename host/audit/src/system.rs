@@ -1,4 +1,4 @@
-//! Files as each system has them: which one something is, whose it is, reading at a place, and locks.
+//! Platform-specific file operations: identity, ownership, positioned I/O, and locks.
 
 #[cfg(unix)]
 pub(crate) use self::unix::{
@@ -12,19 +12,19 @@ pub(crate) use self::windows::{
 use std::fs::File;
 use std::io::{self, ErrorKind};
 
-/// Which file something is, whatever its name.
+/// Identity of a file (device and inode), independent of its name.
 pub(crate) type Identity = (u64, u64);
 
-/// Who else may hold a lock with somebody.
+/// Mode of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// Nobody.
+    /// Exclusive lock.
     Exclusive,
-    /// Others who share it.
+    /// Shared lock.
     Shared,
 }
 
-/// Reads as much as there is from a place on, at most as much as fits.
+/// Reads from offset `at` until the buffer is full or the file ends. Returns the number of bytes read.
 pub(crate) fn read_from(file: &File, text: &mut [u8], at: u64) -> io::Result<usize> {
     let mut read = 0;
     while read < text.len() {
@@ -38,7 +38,7 @@ pub(crate) fn read_from(file: &File, text: &mut [u8], at: u64) -> io::Result<usi
     Ok(read)
 }
 
-/// Fills the text from a place on; an error where there is less.
+/// Fills the buffer from offset `at`. Fails if the file is too short.
 pub(crate) fn read_exact_at(file: &File, text: &mut [u8], at: u64) -> io::Result<()> {
     if read_from(file, text, at)? < text.len() { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }
@@ -57,18 +57,18 @@ mod unix {
 
     use super::{Identity, Share};
 
-    #[allow(clippy::unnecessary_wraps)] // as where the system is asked
+    #[allow(clippy::unnecessary_wraps)] // same signature as on Windows
     pub(crate) fn identity(_: &File, about: &Metadata) -> io::Result<Identity> {
         Ok((about.dev(), about.ino()))
     }
 
-    /// Of what has this name, which is not followed if it is a link.
+    /// Returns the identity of the object at this path, without following a symbolic link.
     pub(crate) fn identity_at(path: &Path) -> io::Result<Identity> {
         let about = path.symlink_metadata()?;
         Ok((about.dev(), about.ino()))
     }
 
-    /// Makes a folder that its owner alone may use, if need be.
+    /// Creates a directory accessible only to its owner, if it is missing.
     pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
         const ALL: u32 = 0o777;
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -82,9 +82,9 @@ mod unix {
         Ok(())
     }
 
-    /// Opens an ordinary file, by no link, for its owner alone; makes it if need be.
+    /// Opens a regular file accessible only to its owner, or creates it. Symbolic links are refused.
     pub(crate) fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-        // A pipe without a reader would be waited for.
+        // Opening a FIFO without a peer would block.
         let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits();
         let flags = i32::try_from(flags).map_err(io::Error::other)?;
         let file = options.create(true).mode(0o600).custom_flags(flags).open(path)?;
@@ -106,7 +106,7 @@ mod unix {
         file.write_all_at(text, at)
     }
 
-    /// Takes a lock without waiting: whether it could be had.
+    /// Tries to acquire a lock without waiting. Returns `true` on success.
     pub(crate) fn try_lock(file: &File, share: Share) -> io::Result<bool> {
         let operation = match share {
             Share::Exclusive => FlockOperation::NonBlockingLockExclusive,
@@ -132,8 +132,8 @@ mod windows {
     use std::os::windows::io::AsHandle as _;
     use std::path::Path;
 
-    use scorpiox_windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT};
-    use scorpiox_windows::{access, file};
+    use scorpiox_sys::windows::file::{FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT};
+    use scorpiox_sys::windows::{access, file};
 
     use super::{Identity, Share};
 
@@ -141,7 +141,7 @@ mod windows {
         file::identity(file.as_handle())
     }
 
-    /// Of what has this name, which is not followed if it is a link.
+    /// Returns the identity of the object at this path, without following a link.
     pub(crate) fn identity_at(path: &Path) -> io::Result<Identity> {
         file::identity(opened(path)?.as_handle())
     }
@@ -151,7 +151,8 @@ mod windows {
         File::options().read(true).custom_flags(flags).open(path)
     }
 
-    /// Makes a folder, if need be. Who may use it says the folder that it is made in, which must be nobody else's.
+    /// Creates a directory if it is missing, with access rights inherited from the parent. Fails if another user
+    /// can change the directory.
     pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         let open = opened(folder)?;
@@ -168,7 +169,7 @@ mod windows {
         }
     }
 
-    /// Opens an ordinary file, by no link, that nobody else can change; makes it if need be.
+    /// Opens a regular file that no other user can change, or creates it. Links are refused.
     pub(crate) fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         let file = options.create(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)?;
         if !file.metadata()?.is_file() {
@@ -195,7 +196,7 @@ mod windows {
         Ok(())
     }
 
-    /// Takes a lock without waiting: whether it could be had.
+    /// Tries to acquire a lock without waiting. Returns `true` on success.
     pub(crate) fn try_lock(file: &File, share: Share) -> io::Result<bool> {
         file::try_lock(file.as_handle(), share == Share::Exclusive)
     }

@@ -1,4 +1,4 @@
-//! Points in time: milliseconds since 1970, and how people write them. Always UTC.
+//! Points in time, as milliseconds since the Unix epoch, and their textual forms. Always UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,21 +7,21 @@ use jiff::civil::{self, Date};
 const EPOCH: Date = civil::date(1970, 1, 1);
 const SECOND: u64 = 1000;
 const DAY: u64 = 86_400 * SECOND;
-/// The last millisecond of the year 9999: later ones have no four digits.
+/// Last millisecond of the year 9999; later years have more than four digits.
 const LAST: u64 = 253_402_300_799_999;
 
-/// Now; 0 for a clock that is set before 1970.
+/// Returns the current time; 0 if the clock is set before 1970.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(LAST)
 }
 
-/// As RFC 3339 has it: `2026-11-22T02:08:36.123Z`.
+/// Formats as RFC 3339: `2026-11-22T02:08:36.123Z`.
 pub fn rfc3339(millis: u64) -> String {
     String::from_utf8_lossy(&digits(millis)).into_owned()
 }
 
-/// The same as bytes, since a line is made for each call.
+/// Formats as RFC 3339 without allocating, because it runs for each call.
 pub(crate) fn digits(millis: u64) -> [u8; 24] {
     let millis = millis.min(LAST);
     let date = EPOCH.saturating_add(Duration::from_millis(millis));
@@ -45,13 +45,13 @@ fn put(place: &mut [u8], mut number: u64) {
     }
 }
 
-/// A day since 1970; none for an earlier one, and for a 31st of February.
+/// Returns the number of days since the Unix epoch, or `None` for an earlier or invalid date.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
     u64::try_from(date.duration_since(EPOCH).as_hours() / 24).ok()
 }
 
-/// A time as people write it: `2026-11-22`, with a time of day after a `T` if need be.
+/// Parses a date such as `2026-11-22`, optionally followed by `T` and a time of day.
 pub fn parse(text: &str) -> Option<u64> {
     let (day, time) = match text.split_once(['T', 't', ' ']) {
         Some((day, time)) => (day, time.strip_suffix(['Z', 'z']).unwrap_or(time)),
@@ -72,7 +72,7 @@ fn of_day(time: &str) -> Option<u64> {
     (hour < 24 && minute < 60 && second < 60).then(|| (hour * 3600 + minute * 60 + second) * SECOND + millis)
 }
 
-/// Since when: a time, or how long ago, such as `90s`, `30m`, `2h`, `7d`.
+/// Parses a start time: a date, or an age such as `90s`, `30m`, `2h`, `7d`.
 pub fn parse_since(text: &str, now: u64) -> Option<u64> {
     let unit = match text.chars().next_back()? {
         's' => SECOND,
@@ -90,7 +90,7 @@ fn number(text: &str, most: usize) -> Option<u64> {
     text.parse().ok().filter(|_| fits)
 }
 
-/// The time that a person means by how long ago it was, or by a day; an error says how it is written.
+/// Parses a start time given by the user. The error explains the syntax.
 pub fn since(text: &str) -> Result<u64, String> {
     parse_since(text, now())
         .ok_or_else(|| "write how long ago (90s, 30m, 2h, 7d), or a day such as 2026-11-22".to_owned())

@@ -1,29 +1,30 @@
-//! The trace that a call is part of, as its caller says: W3C Trace Context, level 1.
+//! Trace context of a call as sent by its caller: W3C Trace Context, level 1.
 
 use getrandom::fill;
 
-/// A trace, and the part of it that the call is.
+/// Trace and span of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trace {
-    /// The whole of what was done for one purpose, by whatever programs.
+    /// Trace ID, shared by all programs that work on a request.
     pub id: [u8; 16],
-    /// What called.
+    /// Span ID of the caller.
     pub parent: Option<[u8; 8]>,
-    /// This call.
+    /// Span ID of this call.
     pub span: [u8; 8],
-    /// Whether the caller keeps what is told of it.
+    /// `true` if the caller records the trace.
     pub is_sampled: bool,
 }
 
-/// Version, trace, parent and flags, with dashes between.
+/// Length of version, trace ID, parent ID, and flags, separated by dashes.
 const BYTES: usize = 55;
 
 impl Trace {
-    /// Reads a `traceparent`; none where it is not one, which the specification wants ignored.
+    /// Parses a `traceparent` header. Returns `None` if it is invalid; the specification says to ignore it
+    /// then.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let version = hex::<1>(bytes.get(..2)?)?[0];
-        // A version to come may have more, after a dash.
+        // A later version may append more fields after a dash.
         let is_long_enough = bytes.len() == BYTES || version > 0 && bytes.get(BYTES) == Some(&b'-');
         if version == 0xff || !is_long_enough || [2, 35, 52].iter().any(|at| bytes[*at] != b'-') {
             return None;
@@ -34,12 +35,12 @@ impl Trace {
         is_one.then(|| Self { id, parent: Some(parent), span: random(), is_sampled: flags & 1 == 1 })
     }
 
-    /// One that begins with this call.
+    /// Starts a new trace with this call.
     pub fn begin() -> Self {
         Self { id: random(), parent: None, span: random(), is_sampled: true }
     }
 
-    /// The trace's id, as it is written.
+    /// Returns the trace ID in hexadecimal.
     pub fn hex_id(&self) -> [u8; 32] {
         let mut text = [0; 32];
         for (two, byte) in text.chunks_exact_mut(2).zip(self.id) {
@@ -53,7 +54,7 @@ fn digit(value: u8) -> u8 {
     b"0123456789abcdef"[usize::from(value)]
 }
 
-/// Lower case alone, as the specification has it.
+/// Accepts only lower case, as the specification requires.
 fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let value = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -70,10 +71,10 @@ fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// An id. All zeros is none, and as likely as any other.
+/// Generates an ID. All zeros is an invalid ID and is replaced.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // Without the system's random numbers no two ids are told apart, and the call is still a call.
+    // Without random numbers, IDs are not unique, but the call can proceed.
     let _ = fill(&mut bytes);
     if bytes == [0; N] {
         bytes[N - 1] = 1;

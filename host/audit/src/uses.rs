@@ -1,4 +1,4 @@
-//! What one call touched, as the capabilities themselves tell it.
+//! Resources accessed by a call, as reported by the capabilities.
 
 use std::fmt::{self, Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,43 +8,51 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_text::line::{clean, push_number, push_string};
 
-use crate::ClientName;
 use crate::trace::Trace;
+use crate::{ClientName, Origin};
 use scorpiox_text::RuleTexts;
 
-/// Different uses of one call that are kept; the rest is counted.
+/// Maximum number of distinct uses of a call to retain; further ones are counted.
 const MAX_USES: usize = 32;
-/// Refusals that are told to who called; the rest is counted.
+/// Maximum number of refusals reported to the caller; further ones are counted.
 const MAX_TOLD: usize = 3;
-/// Longest text of a use, in bytes.
+/// Maximum length of a text, in bytes.
 const MAX_BYTES: usize = 200;
-/// Longest text that is taken over before it is cleaned: others may have chosen it.
+/// Maximum length of untrusted text copied before it is sanitized.
 const MAX_RAW_BYTES: usize = 4 * MAX_BYTES;
 
-/// Told by each capability of what it decides for one call. Clones tell the same.
+/// Collector to which capabilities report their decisions for one call. Clones share the same state.
 ///
-/// What is told must not be an argument's value: a host and its port, but no URL; the folder that a file lies in, but
-/// no file; the sandbox of a command, but no command. Each decision comes with the rule that it follows: a line of
-/// the policy, `built-in` for what the program decides itself, `approval` for what a person approved of a plugin.
+/// Reports must not contain argument values: host and port but no URL, the directory of a file but not the
+/// file, the sandbox of a command but not the command. Each decision cites the rule it follows: a line of the
+/// policy, `built-in` for fixed decisions of the program, or `approval` for permissions that the user granted
+/// to a plugin.
 #[derive(Debug, Clone, Default)]
 pub struct Uses(Arc<Inner>);
+
+/// Policy under which calls run. Its lines cite its rules.
+pub trait UnderPolicy: std::fmt::Debug + Send + Sync {
+    /// Returns the origin of lines under this policy.
+    fn origin(&self) -> &Origin;
+}
 
 #[derive(Debug, Default)]
 struct Inner {
     noted: Mutex<Noted>,
     memory: AtomicU64,
-    /// Of its commands, in microseconds.
+    /// CPU time of the commands, in microseconds.
     processor: AtomicU64,
     stored: AtomicU64,
     client: OnceLock<Arc<ClientName>>,
     trace: OnceLock<Trace>,
+    policy: OnceLock<Arc<dyn UnderPolicy>>,
 }
 
 #[derive(Debug, Default)]
 struct Noted {
     uses: Vec<Use>,
     left_out: u64,
-    /// Of those that were left out, the ones that were denied.
+    /// Number of denied uses among those left out.
     left_out_denied: u64,
 }
 
@@ -52,33 +60,34 @@ struct Noted {
 struct Use {
     capability: &'static str,
     what: String,
-    /// What was asked for by its whole name: only who called is told.
+    /// Full name of the requested object; reported to the caller only.
     asked: Option<String>,
     why: Option<String>,
-    /// It could not be had by its name, and perhaps in another way: neither allowed nor denied.
+    /// `true` if the name was hidden. The object may be reachable in another way, so it is neither allowed
+    /// nor denied.
     is_hidden: bool,
     rule: String,
     count: u64,
 }
 
-/// The program itself decided.
+/// Rule name for fixed decisions of the program.
 pub const BUILT_IN: &str = "built-in";
-/// A person decided, when a plugin was approved.
+/// Rule name for decisions the user made by approving a plugin.
 pub const APPROVAL: &str = "approval";
 
 impl Uses {
-    /// Notes what was allowed: a capability's name, what it was about, and the rule.
+    /// Records an allowed use: capability, object, and rule.
     pub fn allowed(&self, capability: &'static str, what: impl Display, rule: impl Display) {
         self.note(capability, &what, None, None, &rule);
     }
 
-    /// Notes what was denied, and why.
+    /// Records a denied use and the reason.
     pub fn denied(&self, capability: &'static str, what: impl Display, why: &str, rule: impl Display) {
         self.note(capability, &what, None, Some(why), &rule);
     }
 
-    /// Notes what was hidden, and how: it could not be had by its name, and perhaps in another way, so that nobody may
-    /// say that it was denied.
+    /// Records a hidden use and the way it was hidden. The object may be reachable in another way, so it does
+    /// not count as denied.
     pub fn hidden(&self, capability: &'static str, what: impl Display, how: &str, rule: impl Display) {
         self.add(Use {
             capability,
@@ -91,8 +100,8 @@ impl Uses {
         });
     }
 
-    /// The same as [`denied`](Self::denied), with what was asked for by its whole name. Who called is told that, and nobody else: it is an
-    /// argument's value.
+    /// Like [`denied`](Self::denied), with the full name of the requested object. The name is an argument
+    /// value, so it is reported to the caller only.
     pub fn denied_by_name(
         &self,
         capability: &'static str,
@@ -135,7 +144,7 @@ impl Uses {
         }
     }
 
-    /// Notes that a capability was used at all, for those that decide nothing more than whether they are there.
+    /// Records the use of a capability that makes no finer decisions.
     pub fn once(&self, capability: &'static str, rule: &str) {
         let mut noted = self.lock();
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
@@ -153,49 +162,64 @@ impl Uses {
         }
     }
 
-    /// Says who calls, for what goes on after the call.
+    /// Sets the caller, for work that continues after the call.
     pub fn called_by(&self, client: Arc<ClientName>) {
         _ = self.0.client.set(client);
     }
 
-    /// Who called, where that was said.
+    /// Returns the caller, if known.
     pub fn client(&self) -> Option<&Arc<ClientName>> {
         self.0.client.get()
     }
 
-    /// Says which trace it is part of, for what goes on after the call, too.
+    /// Sets the trace, also for work that continues after the call.
     pub fn part_of(&self, trace: Trace) {
         _ = self.0.trace.set(trace);
     }
 
-    /// The trace that it is part of, where that was said.
+    /// Returns the trace, if any.
     pub fn trace(&self) -> Option<&Trace> {
         self.0.trace.get()
     }
 
-    /// Notes processor time that a command took.
+    /// Sets the policy under which the call runs, also for work that continues after the call.
+    pub fn under(&self, policy: Arc<dyn UnderPolicy>) {
+        _ = self.0.policy.set(policy);
+    }
+
+    /// Returns the policy under which the call runs, if it is known.
+    pub fn policy(&self) -> Option<&Arc<dyn UnderPolicy>> {
+        self.0.policy.get()
+    }
+
+    /// Returns the origin of lines under the policy of the call, if it is known.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.0.policy.get().map(|policy| policy.origin())
+    }
+
+    /// Adds CPU time of a command.
     pub fn took_processor(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         self.0.processor.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Processor time that its commands took.
+    /// Returns the CPU time of the commands.
     pub fn processor(&self) -> Duration {
         Duration::from_micros(self.0.processor.load(Ordering::Relaxed))
     }
 
-    /// Notes bytes that the store took.
+    /// Adds bytes written to the store.
     pub fn stored(&self, bytes: usize) {
         self.0.stored.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Bytes that the store took.
+    /// Returns the number of bytes written to the store.
     pub fn stored_bytes(&self) -> u64 {
         self.0.stored.load(Ordering::Relaxed)
     }
 
-    /// Each use that was kept: the capability, what it was about, the rule, why it was denied or how it was hidden, if it
-    /// was, and whether it was hidden.
+    /// Passes each retained use to `tell`: capability, object, rule, the reason of a denial or the way of
+    /// hiding, and whether it was hidden.
     pub fn each(&self, mut tell: impl FnMut(&'static str, &str, &str, Option<&str>, bool)) {
         let noted = self.lock();
         let each = |used: &Use| {
@@ -204,24 +228,24 @@ impl Uses {
         noted.uses.iter().for_each(each);
     }
 
-    /// Whether nothing was noted.
+    /// Returns `true` if nothing is recorded.
     pub fn is_empty(&self) -> bool {
         let noted = self.lock();
         noted.uses.is_empty() && noted.left_out == 0
     }
 
-    /// Whether something was refused.
+    /// Returns `true` if a use was denied.
     pub fn was_denied(&self) -> bool {
         let noted = self.lock();
         noted.left_out_denied > 0 || noted.uses.iter().any(Use::is_denied)
     }
 
-    /// Notes the memory that the guest took at most. A call may run its guest twice.
+    /// Records the peak memory of the guest. A call may run its guest twice.
     pub fn took_memory(&self, bytes: usize) {
         self.0.memory.fetch_max(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Each different use, as a line for people: what, how often, and why it was refused, if so.
+    /// Describes each distinct use for display: object, count, and reason of a denial.
     pub fn lines(&self) -> Vec<String> {
         let line = |used: &Use| {
             let Use { capability, what, why, count, .. } = used;
@@ -233,7 +257,7 @@ impl Uses {
         self.lock().uses.iter().map(line).collect()
     }
 
-    /// What was refused, as sentences for who called: at most a few, and then how many more.
+    /// Describes the denied uses as sentences for the caller: the first few, and the number of further ones.
     pub fn refusals(&self) -> Vec<String> {
         let noted = self.lock();
         let mut refused = noted.uses.iter().filter_map(Use::refusal);
@@ -245,12 +269,12 @@ impl Uses {
         sentences
     }
 
-    /// The most memory that the guest took, in bytes; 0 where there was none.
+    /// Returns the peak memory of the guest, in bytes; 0 if no guest ran.
     pub fn memory(&self) -> u64 {
         self.0.memory.load(Ordering::Relaxed)
     }
 
-    /// Appends the members of a line that tell of them.
+    /// Appends the members of a line that describe the uses.
     pub(crate) fn push(&self, out: &mut Vec<u8>, rules: &RuleTexts) {
         let noted = self.lock();
         if noted.uses.is_empty() {
@@ -291,7 +315,7 @@ impl Use {
         let Self { capability, what, asked, why: Some(why), rule, .. } = self else { return None };
         let what = asked.as_ref().unwrap_or(what);
         let decides = match rule.as_str() {
-            APPROVAL => "what was approved decides that",
+            APPROVAL => "the approval of the plugin does not cover it",
             BUILT_IN => "this server always refuses that",
             _ => {
                 return Some(format!(
@@ -334,7 +358,7 @@ impl Use {
     }
 }
 
-/// What is displayed, cleaned and bounded, without ever having all of it.
+/// Formats a value, sanitized and truncated, without materializing all of it.
 fn shown(what: &dyn Display) -> String {
     struct Bounded(String);
     impl fmt::Write for Bounded {
@@ -345,7 +369,7 @@ fn shown(what: &dyn Display) -> String {
         }
     }
     let mut bounded = Bounded(String::new());
-    // An error is the bound.
+    // The error signals that the limit is reached.
     let _ = write!(bounded, "{what}");
     clean(&bounded.0, MAX_BYTES)
 }
@@ -411,7 +435,7 @@ mod tests {
         assert_eq!(
             uses.refusals(),
             [
-                "This server refused files read /srv: it is not granted (what was approved decides that).",
+                "This server refused files read /srv: it is not granted (the approval of the plugin does not cover it).",
                 "This server refused web example.net:443: `deny` has it (policy.toml line 3 decides that).",
                 "This server refused web 10.0.0.1:80: it is private (this server always refuses that).",
                 "It refused 1 more; the audit has them all.",
@@ -427,7 +451,7 @@ mod tests {
         assert_eq!(
             uses.refusals(),
             [
-                "This server refused files read /srv/b/../a.txt: it is not granted (what was approved decides that)."
+                "This server refused files read /srv/b/../a.txt: it is not granted (the approval of the plugin does not cover it)."
             ]
         );
         let audit = told(&uses);

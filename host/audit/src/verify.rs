@@ -1,7 +1,9 @@
-//! Whether the chain is whole: what was changed, taken away, moved or added, and whether the newest lines are there.
+//! Verifies the chain: finds lines that were changed, removed, moved, or added, and missing newest lines.
 //!
-//! What cannot be found: whoever may write all files of the folder can make the whole chain anew, or end it anywhere
-//! with a head that fits. Against that lines are exported.
+//! Not detectable: a user with write access to all files can rebuild the complete chain, or truncate it and
+//! write a matching head. Exports protect against that.
+
+mod window;
 
 use std::fmt;
 use std::fs::File;
@@ -13,16 +15,17 @@ use crate::export::taken;
 use crate::files::{HEAD, Opened, open_all};
 use crate::head::{Head, Held};
 use crate::read::{MAX_LINE_BYTES, Record};
+use window::Window;
 
-/// Places that are told of; the rest is counted.
+/// Maximum number of breaks to report; further ones are counted.
 pub(crate) const MAX_BREAKS: usize = 20;
 
-/// Where a line is.
+/// Position of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The name of its file.
+    /// Name of the file.
     pub file: String,
-    /// Which line of the file it is, from 1.
+    /// Line number in the file, starting at 1.
     pub row: u64,
 }
 
@@ -32,34 +35,36 @@ impl fmt::Display for Place {
     }
 }
 
-/// How the chain is broken.
+/// Kind of a break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
-    /// This line is not what the line after it, or the head, says.
+    /// The line does not match the hash in the next line or in the head.
     Changed(u64),
-    /// These lines are not there, and others after them are.
+    /// Lines in this range are missing, and later ones exist.
     Missing(u64, u64),
-    /// This line stands behind one with a higher number: it was moved, or copied.
+    /// The line follows a line with a higher number: it was moved or copied.
     Moved(u64),
-    /// Two lines have this number, and are not the same.
+    /// Two different lines have this number.
     Twice(u64),
-    /// A line that has no place in the chain.
+    /// The line is not part of the chain.
     Added,
     /// An empty line, which no server writes.
     Empty,
-    /// The line feed behind this line is not there: it was written with one.
+    /// The line feed that ended this line is missing.
     Unended(u64),
-    /// The chain begins anew with this line: the head had been taken away.
+    /// The chain restarts with this line, because the head was removed.
     BegunAnew(u64),
-    /// These lines, the newest, are not there.
+    /// The newest lines, in this range, are missing.
     Cut(u64, u64),
-    /// These lines, the oldest, are not there, and nothing rotated them away.
+    /// The oldest lines, in this range, are missing, and were not rotated away.
     OldestMissing(u64, u64),
-    /// The head is missing or damaged: whether newest lines are missing is not known.
+    /// The head is missing or damaged. Missing newest lines cannot be detected.
     NoHead,
-    /// The head says what a server would have written in other bytes.
+    /// The head has contents that no server writes, or in a form that no server writes.
     HeadChanged,
-    /// An export had taken a line of this number, and the newest one has a lower number.
+    /// The line with this number, the newest in the head, does not end at this size of its file.
+    Shifted(u64, u64),
+    /// An export has sent a line with this number, which is higher than that of the newest line.
     Exported(u64, String),
 }
 
@@ -87,6 +92,11 @@ impl fmt::Display for Broken {
                 write!(f, "{HEAD} is missing or damaged: newest lines may be missing")
             }
             Self::HeadChanged => write!(f, "{HEAD} was changed: no server writes it so"),
+            Self::Shifted(number, bytes) => write!(
+                f,
+                "{HEAD} has {bytes} bytes for the file up to number {number}, which are not there: bytes \
+                 were added or removed, or {HEAD} was changed"
+            ),
             Self::Exported(number, export) => write!(
                 f,
                 "{export} says that number {number} was exported, and it is not here: newest lines, or the log with \
@@ -96,71 +106,71 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A place where the chain is broken.
+/// Break of the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
-    /// The line where it shows; none for what is about the chain's ends.
+    /// Line where the break shows; `None` for the ends of the chain.
     pub place: Option<Place>,
-    /// How.
+    /// Kind of break.
     pub what: Broken,
 }
 
-/// What was found.
+/// Result of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Lines of the chain.
+    /// Number of lines in the chain.
     pub lines: u64,
-    /// Files that have lines.
+    /// Number of files with lines.
     pub files: u64,
-    /// When the call of the first line began, and that of the last.
+    /// Start times of the calls in the first and the last line.
     pub times: Option<(String, String)>,
-    /// The number of the first line and where it is, where older ones were rotated away.
+    /// Number and position of the first line, if older lines were rotated away.
     pub begins: Option<(u64, Place)>,
-    /// Lines of before there was a chain.
+    /// Number of lines written before chains were introduced.
     pub before: u64,
-    /// Numbers of lines that are there although the head says that they were rotated away.
+    /// Range of lines that exist although they should have been rotated away, according to the head.
     pub unrotated: Option<(u64, u64)>,
-    /// Pieces of lines whose writer was ended while it wrote. No line of the chain is among them.
+    /// Number of fragments left by writers that were killed while writing. They contain no chained lines.
     pub torn: u64,
-    /// The first places where it is broken.
+    /// First breaks found.
     pub breaks: Vec<Break>,
-    /// Places that were not kept.
+    /// Number of further breaks.
     pub more_breaks: u64,
 }
 
 impl Verified {
-    /// Whether nothing is wrong.
+    /// Returns `true` if no breaks were found.
     pub fn is_whole(&self) -> bool {
         self.breaks.is_empty()
     }
 }
 
-/// Reads all lines of the folder. Writes nothing, so that it may be a copy.
+/// Verifies all lines in a directory. Writes nothing, so the directory may be a read-only copy.
 pub fn verify(folder: &Path) -> io::Result<Verified> {
     let Snapshot { head, files, beside } = snapshot(folder)?;
-    let mut check = Check::default();
+    let mut check = Check { window: head.as_ref().map(Window::of), ..Check::default() };
     for Opened { name, file, bytes, .. } in files {
         check.file(&name, file, bytes, head.as_ref())?;
     }
     Ok(check.finish(head.as_ref(), beside))
 }
 
-/// The files of a folder.
+/// Files of an audit directory.
 struct Snapshot {
     head: Option<Head>,
     files: Vec<Opened>,
     beside: Beside,
 }
 
-/// The files there beside the lines and the head.
+/// Information from the other files of the directory.
 struct Beside {
-    /// True if the head has the very bytes that a server writes.
+    /// `true` if the head consists of exactly the bytes that a server writes.
     is_head_as_written: bool,
-    /// The number of the line that an export is behind, with the file that says so.
+    /// Highest exported line number, and the position file that records it.
     exported: Option<(u64, String)>,
 }
 
-/// The head, and all files as they were at the same moment.
+/// Opens the head and all files in a consistent state.
 fn snapshot(folder: &Path) -> io::Result<Snapshot> {
     let head = match File::open(folder.join(HEAD)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -179,15 +189,19 @@ fn snapshot(folder: &Path) -> io::Result<Snapshot> {
 #[derive(Default)]
 struct Check {
     found: Verified,
-    /// The line before, with its place.
+    /// Previous line and its position.
     last: Option<(Tip, Place)>,
-    /// Numbers that were seen: from, to.
+    /// Ranges of line numbers seen.
     seen: Vec<(u64, u64)>,
-    /// Numbers that were not where they should be: from, to, and where that shows.
+    /// Ranges of line numbers missing at their position, and where the gap shows.
     gaps: Vec<(u64, u64, Place)>,
-    /// The line that the head speaks of.
+    /// Line described by the head.
     at_head: Option<(Hash, Place)>,
-    /// The text of the first line, and of the last.
+    /// Sizes that the head may have recorded.
+    window: Option<Window>,
+    /// First lines without a link in front of the chain.
+    in_front: Vec<Place>,
+    /// Text of the first and of the last line.
     ends: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -195,16 +209,19 @@ impl Check {
     fn file(&mut self, name: &str, file: File, bytes: u64, head: Option<&Head>) -> io::Result<()> {
         let mut rows = BufReader::new(file.take(bytes));
         let (mut line, mut row, mut has_lines) = (Vec::new(), 0, false);
+        let mut to = 0;
         loop {
             line.clear();
             if rows.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
                 break;
             }
             row += 1;
+            let from = to;
+            to += line.len() as u64;
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
             if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
-                // Longer than any line.
-                rows.skip_until(b'\n')?;
+                // Longer than any audit line.
+                to += rows.skip_until(b'\n')? as u64;
             }
             let place = || Place { file: name.to_owned(), row };
             if text.trim_ascii().is_empty() {
@@ -212,9 +229,11 @@ impl Check {
                 continue;
             }
             has_lines = true;
-            self.line(text, place, head);
-            // The head is written when the line feeds of the lines before it are.
-            let number = self.last.as_ref().filter(|(_, at)| at.row == row).map(|(tip, _)| tip.number);
+            let number = self.line(text, place, head);
+            if let Some(window) = &mut self.window {
+                window.row(number, from, to);
+            }
+            // The head is written after the line feeds of all lines it covers.
             let is_told = |number: &u64| head.is_some_and(|head| head.tip.number >= *number);
             if let Some(number) = number.filter(|number| line.last() != Some(&b'\n') && is_told(number)) {
                 self.broken(Some(place()), Broken::Unended(number));
@@ -224,8 +243,12 @@ impl Check {
         Ok(())
     }
 
-    fn line(&mut self, text: &[u8], place: impl Fn() -> Place, head: Option<&Head>) {
-        let Some(link) = Link::read(text) else { return self.unlinked(text, place) };
+    /// Takes a line. Returns its number if it is one of the chain.
+    fn line(&mut self, text: &[u8], place: impl Fn() -> Place, head: Option<&Head>) -> Option<u64> {
+        let Some(link) = Link::read(text) else {
+            self.unlinked(text, place);
+            return None;
+        };
         let tip = Tip { number: link.number, hash: Hash::of(text) };
         match self.last.take() {
             None if link.number > 1 && link.previous != Hash::NONE => {
@@ -251,6 +274,7 @@ impl Check {
             None => self.ends = Some((text.to_vec(), text.to_vec())),
         }
         self.last = Some((tip, place()));
+        Some(link.number)
     }
 
     fn follow(&mut self, link: Link, last: &Tip, at: Place, place: &impl Fn() -> Place) {
@@ -266,11 +290,16 @@ impl Check {
         }
     }
 
-    /// A line without a link: of before the chain, torn, or added.
+    /// Handles a line without a link: it predates the chain, is torn, or was added.
     fn unlinked(&mut self, text: &[u8], place: impl Fn() -> Place) {
         let is_record = std::str::from_utf8(text).ok().and_then(Record::parse).is_some();
         match (is_record, &self.last) {
-            (true, None) => self.found.before += 1,
+            (true, None) => {
+                self.found.before += 1;
+                if self.in_front.len() < MAX_BREAKS {
+                    self.in_front.push(place());
+                }
+            }
             (false, _) if is_piece(text) => self.found.torn += 1,
             _ => self.broken(Some(place()), Broken::Added),
         }
@@ -287,38 +316,60 @@ impl Check {
     fn finish(mut self, head: Option<&Head>, beside: Beside) -> Verified {
         self.seen.sort_unstable();
         for (from, to, place) in std::mem::take(&mut self.gaps) {
-            // What is elsewhere was moved, which is told of there.
+            // Lines found elsewhere were moved, and are reported there.
             for (from, to) in without(from, to, &self.seen) {
                 self.broken(Some(place.clone()), Broken::Missing(from, to));
             }
         }
+        self.check_front(head);
         self.check_ends(head);
         let newest = self.seen.iter().map(|run| run.1).max().unwrap_or(0);
         let newest = head.map_or(newest, |head| newest.max(head.tip.number));
-        if !beside.is_head_as_written {
+        if !beside.is_head_as_written || head.is_some_and(|head| !head.is_possible()) {
             self.broken(None, Broken::HeadChanged);
         }
         if let Some((number, export)) = beside.exported.filter(|(number, _)| *number > newest) {
             self.broken(None, Broken::Exported(number, export));
+        }
+        // Any other break may have moved the lines.
+        let is_shifted = self.found.is_whole() && self.window.take().is_some_and(|window| !window.fits());
+        if let Some(head) = head.filter(|_| is_shifted) {
+            self.broken(None, Broken::Shifted(head.tip.number, head.bytes));
         }
         let time = |line: &[u8]| Record::parse(std::str::from_utf8(line).ok()?).map(|record| record.time);
         self.found.times = self.ends.and_then(|(first, last)| Some((time(&first)?, time(&last)?)));
         self.found
     }
 
+    /// Reports the lines without a link in front of the chain, unless they may be older than the chain. Older
+    /// lines go before number 1 does.
+    fn check_front(&mut self, head: Option<&Head>) {
+        let first = self.seen.first().map(|run| run.0).or(head.map(|head| head.first));
+        if first.is_none_or(|first| first <= 1) {
+            return;
+        }
+        let count = std::mem::take(&mut self.found.before);
+        let places = std::mem::take(&mut self.in_front);
+        self.found.more_breaks += count - places.len() as u64;
+        for place in places {
+            self.broken(Some(place), Broken::Added);
+        }
+    }
+
     fn check_ends(&mut self, head: Option<&Head>) {
         let (first, last) = (self.seen.first().map(|run| run.0), self.seen.iter().map(|run| run.1).max());
         let Some(head) = head else {
-            // Where there is no chain yet there is no head.
+            // A directory without chained lines has no head.
             if first.is_some() {
                 self.broken(None, Broken::NoHead);
             }
             return;
         };
-        // A server that is killed while it rotates leaves such lines, too.
+        // A server killed during rotation leaves such lines.
         self.found.unrotated = first.filter(|first| *first < head.first).map(|first| (first, head.first - 1));
-        if let Some(first) = first.filter(|first| *first > head.first) {
-            self.broken(None, Broken::OldestMissing(head.first, first - 1));
+        let oldest = head.first.max(1);
+        if let Some(first) = first.filter(|first| *first > oldest) {
+            self.broken(None, Broken::OldestMissing(oldest, first - 1));
         }
         let last = last.unwrap_or(head.first.saturating_sub(1));
         if last < head.tip.number {
@@ -327,16 +378,23 @@ impl Check {
         let newest = self.at_head.take().filter(|(hash, _)| *hash != head.tip.hash);
         if let Some((_, place)) = newest {
             let number = head.tip.number;
-            // The line after it has said so already, where there is one.
+            // If the line has a successor, the successor has already revealed the change.
             let is_told = self.found.breaks.iter().any(|told| told.what == Broken::Changed(number));
             if !is_told && head.tip.hash != Hash::NONE {
                 self.broken(Some(place), Broken::Changed(number));
             }
         }
+        // A server that finds no head, and is killed before it writes a line, leaves such a head.
+        if let Some(anew) = head.begins_anew() {
+            let is_told = self.found.breaks.iter().any(|told| told.what == Broken::BegunAnew(anew));
+            if !is_told {
+                self.broken(None, Broken::BegunAnew(anew));
+            }
+        }
     }
 }
 
-/// The farthest line that an export had taken.
+/// Returns the highest line number recorded by an export.
 fn positions(folder: &Path) -> Option<(u64, String)> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -344,7 +402,7 @@ fn positions(folder: &Path) -> Option<(u64, String)> {
     read.max_by_key(|(number, _)| *number)
 }
 
-/// What is left of some numbers without those that were seen, which are sorted.
+/// Subtracts the ranges in `seen`, which are sorted, from `from..=to`.
 fn without(from: u64, to: u64, seen: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let (mut left, mut next) = (Vec::new(), Some(from));
     for (begin, end) in seen {
@@ -361,10 +419,10 @@ fn without(from: u64, to: u64, seen: &[(u64, u64)]) -> Vec<(u64, u64)> {
     left
 }
 
-/// What each line begins with.
+/// Beginning of every audit line.
 const BEGIN: &[u8] = b"{\"time\":\"";
 
-/// Whether a text can be the beginning of a line, and is no whole one.
+/// Returns `true` if the text may be the beginning of a line and is not a complete one.
 fn is_piece(text: &[u8]) -> bool {
     let begins = text.starts_with(BEGIN) || !text.is_empty() && BEGIN.starts_with(text);
     begins && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err()

@@ -1,73 +1,73 @@
-//! What a person approved of a component that others ship.
+//! Permissions that the user approved for a plugin component.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_paths as paths;
+use scorpiox_fs as paths;
 use scorpiox_policy::HostRule;
 
-/// What a component was approved for.
+/// Permissions approved for a component.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // rights, each by itself
+#[allow(clippy::struct_excessive_bools)] // independent permissions
 pub struct Approved {
-    /// Folders.
+    /// Accessible folders.
     pub folders: Vec<Folder>,
-    /// Names of variables of the server's environment.
+    /// Names of environment variables of the server that the component may read.
     pub env: Vec<String>,
-    /// Hosts that requests may go to.
+    /// Hosts that requests may be sent to.
     pub hosts: Option<Arc<[HostRule]>>,
-    /// Whether it may keep data of its own.
+    /// `true` if the component may store data.
     pub store: bool,
-    /// What its manifest sets, for `wasi:config`.
+    /// Values from the manifest, for `wasi:config`.
     pub config: BTreeMap<String, String>,
-    /// Whether the clock goes.
+    /// `true` if the component may read the time. Otherwise, its clock stands still.
     pub clock: bool,
-    /// Whether random numbers are random.
+    /// `true` if the component gets real random numbers.
     pub random: bool,
-    /// The profile that commands run under.
+    /// Profile for commands.
     pub profile: Option<String>,
-    /// What may be asked of the client's model.
+    /// Budget for requests to the client's model.
     pub sampling: Option<Budget>,
-    /// Whether the person may be given forms to fill in.
+    /// `true` if the component may show forms to the user.
     pub forms: bool,
-    /// Whether the client may be asked which folders it works on.
+    /// `true` if the component may ask the client for its roots.
     pub roots: bool,
-    /// What its author calls it, where it is installed under another name: the policy's rules for either hold.
+    /// Author's name of a plugin that is installed under another name. The policy's rules for either name
+    /// apply.
     pub authors_name: Option<String>,
 }
 
-/// What may be asked of the client's model in a call.
+/// Budget of a call for requests to the client's model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Questions.
+    /// Maximum number of requests.
     pub calls: u32,
-    /// Tokens of all answers.
+    /// Maximum total number of tokens in all answers.
     pub tokens: u32,
 }
 
 /// A folder with everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Which.
+    /// Location of the folder.
     pub path: FolderPath,
-    /// Whether it may be written.
+    /// `true` if the folder may be written.
     pub write: bool,
 }
 
-/// Where a folder is.
+/// Location of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FolderPath {
-    /// The one that the server works on.
+    /// The workspace.
     Workspace,
-    /// Where the path led that was approved, without links.
+    /// The approved path, with symbolic links resolved.
     At(PathBuf),
 }
 
 impl FolderPath {
-    /// On this machine, where it is a folder that is reached through no link: its path, and the
-    /// folder itself.
+    /// Opens the folder without following links. Returns its path on this machine and the open folder.
     pub fn open(&self, workspace: &Path) -> io::Result<(PathBuf, paths::Folder)> {
         let path = match self {
             Self::Workspace => workspace,
@@ -78,7 +78,7 @@ impl FolderPath {
 }
 
 impl Approved {
-    /// The folders that are there, and whether each may be written.
+    /// Returns the folders that exist, each with `true` if it may be written.
     pub fn present(&self, workspace: &Path) -> Vec<(PathBuf, bool)> {
         let open = |folder: &Folder| Some((folder.path.open(workspace).ok()?.0, folder.write));
         self.folders.iter().filter_map(open).collect()

@@ -1,7 +1,7 @@
-//! Which capabilities there are: the one place that knows all of them.
+//! List of all capabilities: the only module that knows all of them.
 //!
-//! Invariant: a component gets the capabilities its registration lists and no others. They are put into its
-//! linker one by one; a component that imports more than it was granted cannot be instantiated.
+//! Invariant: a component gets only the capabilities that its registration lists. They are added to its
+//! linker individually; a component that imports more than it was granted cannot be instantiated.
 
 use scorpiox_store::LazyTransaction;
 use wasmtime::component::Linker;
@@ -9,31 +9,31 @@ use wasmtime::component::Linker;
 use super::setup::{Grantee, Setup};
 use super::view::{CallCtx, HasCtx, Provided, View};
 
-/// Makes the list of capabilities, the contexts of a call, and a view of each.
+/// Generates the list of capabilities, the contexts of a call, and a view of each.
 macro_rules! assembly {
     ($($(#[$about:meta])* $variant:ident: $field:ident as $context:ty,)+) => {
-        /// A right that a component is given by being linked with it.
+        /// A permission that a component gets when it is linked with the capability's interface.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Capability {
             $($(#[$about])* $variant,)+
         }
 
         impl Capability {
-            /// Its name, which is its WIT interface's.
+            /// Returns the name of the capability, which is also the name of its WIT interface.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => <$context as Provided>::NAME,)+
                 }
             }
 
-            /// What it allows, for people: it follows "may".
+            /// Describes the permission for users; the text follows "may".
             pub fn describe(self) -> &'static str {
                 match self {
                     $(Self::$variant => <$context as Provided>::MAY,)+
                 }
             }
 
-            /// Puts it into a linker.
+            /// Adds the capability to a linker.
             pub fn add_to_linker<T: HasContexts>(self, linker: &mut Linker<T>) -> wasmtime::Result<()> {
                 match self {
                     $(Self::$variant => <$context as Provided>::add_to_linker(linker),)+
@@ -41,16 +41,16 @@ macro_rules! assembly {
             }
         }
 
-        /// The contexts of all capabilities, for one call. Which of them a guest can reach is decided by
-        /// what is linked to it.
+        /// Contexts of all capabilities, for one call. The linked interfaces determine which of them a guest
+        /// can reach.
         pub struct Contexts {
-            /// The call.
+            /// State of the call.
             pub call: CallCtx,
             $($(#[$about])* pub $field: $context,)+
         }
 
         impl Contexts {
-            /// Those of a call that begins now.
+            /// Creates the contexts of a new call.
             pub fn new(setup: &Setup, grantee: &Grantee<'_>, transaction: LazyTransaction) -> Self {
                 Self {
                     call: CallCtx::new(setup, grantee, transaction),
@@ -68,49 +68,53 @@ macro_rules! assembly {
     };
 }
 
-/// The state of a store that holds the contexts.
+/// State of a store that contains the contexts.
 pub trait HasContexts: 'static {
-    /// Them.
+    /// Returns the contexts.
     fn contexts(&mut self) -> &mut Contexts;
 }
 
 assembly! {
-    /// Contents of results beside what is returned.
+    /// Contents of a result in addition to the returned value.
     Attachments: attachments as super::attachments::AttachmentsCtx,
-    /// Its own data in the workspace's store.
+    /// The component's data in the workspace's store.
     Store: store as super::store::StoreCtx,
     /// The time of day.
     Clock: clock as super::clock::ClockCtx,
-    /// Questions to the person.
+    /// Questions to the user.
     Ask: ask as super::ask::AskCtx,
-    /// How long results may be, and what the client calls tools.
+    /// The maximum length of results, and the client's names for tools.
     Bounds: bounds as super::bounds::BoundsCtx,
-    /// Questions to the client's model.
+    /// Requests to the client's model.
     Sampling: sampling as super::sampling::SamplingCtx,
-    /// What the operator set about search engines.
+    /// The operator's settings for search engines.
     Engines: engines as super::engines::EnginesCtx,
-    /// Files of the workspace and of granted folders, to read.
+    /// Read access to files of the workspace and of granted folders.
     Files: files as super::files::FilesCtx,
-    /// Requests to the client, as far as they were approved.
+    /// Approved requests to the client.
     Inputs: inputs as super::inputs::InputsCtx,
     /// Lines in the operator's log.
     Log: log as super::log::LogCtx,
-    /// What the client is told meanwhile.
+    /// Notifications to the client during a call.
     Notices: notices as super::notices::NoticesCtx,
-    /// Telling how far a call is.
+    /// Progress of a call.
     Progress: progress as super::progress::ProgressCtx,
     /// Commands, under the profile that the policy grants.
     Shell: shell as super::shell::ShellCtx,
-    /// The skill folders' files, to read.
+    /// Read access to the files of skill folders.
     Skills: skills as super::skills::SkillsCtx,
     /// Timers, and messages that reach the client later.
     Timer: timer as super::timer::TimerCtx,
-    /// Pages, as far as the policy allows.
+    /// Web pages, as far as the policy allows.
     Web: web as super::web::WebCtx,
 }
 
 impl Capability {
-    /// What no component can do without a capability, and which gives it.
+    /// Capabilities that cannot reach the user's data. A summary omits them.
+    pub const MINOR: [Self; 6] =
+        [Self::Attachments, Self::Clock, Self::Bounds, Self::Log, Self::Notices, Self::Progress];
+
+    /// Powers that a component has only through a capability, with the capabilities that grant them.
     pub const POWERS: [(&str, &[Self]); 3] = [
         ("open files", &[Self::Files, Self::Skills]),
         ("start programs", &[Self::Shell]),

@@ -1,4 +1,4 @@
-//! Contents of a result beside what the component returns.
+//! Contents of a result in addition to the component's return value.
 
 use super::contents::{self, RichContent};
 use super::setup::{Grantee, Setup};
@@ -6,7 +6,7 @@ use super::view::{HasCtx, Provided, View, Viewed};
 use wasmtime::component::Linker;
 use wit::Host;
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -18,16 +18,16 @@ mod wit {
     pub use scorpiox::tool::{attachments::*, contents};
 }
 
-/// The types of contents, for all that give some.
+/// Types of contents, for all interfaces that return contents.
 pub use wit::contents as wit_contents;
 
-/// What was attached.
+/// Contents attached by a call.
 pub struct AttachmentsCtx {
-    /// In order.
+    /// The contents, in order.
     pub attached: Vec<RichContent>,
-    /// Their bytes.
+    /// Total size of the contents in bytes.
     pub bytes: usize,
-    /// Most of these.
+    /// Maximum total size in bytes.
     most: usize,
 }
 

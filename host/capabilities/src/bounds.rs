@@ -1,4 +1,4 @@
-//! Knowing how much of a result the client's model is shown, and what the client calls tools.
+//! Provides the maximum length of a result that the client's model sees, and the client's names for tools.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::view::{HasCtx, Provided, View, Viewed};
 use wasmtime::component::Linker;
 use wit::Host;
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -18,12 +18,12 @@ mod wit {
     pub use scorpiox::tool::bounds::*;
 }
 
-/// What is known of the client.
+/// Known properties of the client.
 #[derive(Debug)]
 pub struct BoundsCtx {
-    /// Most characters that the text of the result may have.
+    /// Maximum number of characters in the text of the result.
     room: usize,
-    /// Stands before the names of tools, where the client needs that.
+    /// Prefix of tool names, if the client needs it.
     prefix: Option<Arc<str>>,
 }
 

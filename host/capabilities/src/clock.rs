@@ -7,13 +7,13 @@ use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::Host;
 
-/// Milliseconds since 1970; 0 for a clock that is set before.
+/// Returns the milliseconds since 1970, or 0 for a clock that is set to an earlier time.
 pub fn now_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -24,10 +24,10 @@ mod wit {
     pub use scorpiox::tool::clock::*;
 }
 
-/// The clock that all go by who share the workspace.
+/// The clock shared by all users of the workspace.
 #[derive(Debug)]
 pub struct ClockCtx {
-    /// How many milliseconds it is ahead of this machine's.
+    /// Offset from this machine's clock in milliseconds; positive if the shared clock is ahead.
     ahead: i64,
 }
 

@@ -1,17 +1,17 @@
-//! Contents that components give, and whether clients can be given them.
+//! Contents produced by components, and the check whether clients can receive them.
 
 use scorpiox_plugin::ImageType;
 
 pub use super::attachments::wit_contents::{Body, Media, ResourceContents, RichContent};
 
-/// Longest address.
+/// Maximum length of a URI in characters.
 pub const MAX_URI_CHARS: usize = 2048;
-/// Longest media type.
+/// Maximum length of a media type in characters.
 const MAX_MEDIA_TYPE_CHARS: usize = 127;
-/// Most bytes at the beginning of what is no image that an error repeats.
+/// Maximum number of leading bytes of an invalid image that an error shows.
 const SHOWN_BYTES: usize = 8;
 
-/// How many bytes a content has.
+/// Returns the size of a content in bytes.
 pub fn bytes(content: &RichContent) -> usize {
     match content {
         RichContent::Text(text) => text.len(),
@@ -20,7 +20,7 @@ pub fn bytes(content: &RichContent) -> usize {
     }
 }
 
-/// How many bytes the contents of a resource have.
+/// Returns the size of a resource's contents in bytes.
 pub fn resource_bytes(resource: &ResourceContents) -> usize {
     let body = match &resource.body {
         Body::Text(text) => text.len(),
@@ -29,7 +29,7 @@ pub fn resource_bytes(resource: &ResourceContents) -> usize {
     body + resource.uri.len() + resource.mime_type.as_ref().map_or(0, String::len)
 }
 
-/// Whether clients can be given it; says why not.
+/// Checks that clients can receive a content; fails with the reason.
 pub fn check(content: &RichContent) -> Result<(), String> {
     match content {
         RichContent::Text(_) => Ok(()),
@@ -45,7 +45,7 @@ pub fn check(content: &RichContent) -> Result<(), String> {
     }
 }
 
-/// The same, of the contents of a resource.
+/// Checks that clients can receive the contents of a resource; fails with the reason.
 pub fn check_resource(resource: &ResourceContents) -> Result<(), String> {
     check_uri(&resource.uri)?;
     match &resource.mime_type {
@@ -54,7 +54,7 @@ pub fn check_resource(resource: &ResourceContents) -> Result<(), String> {
     }
 }
 
-/// Clients show images to models, which take these kinds.
+/// Checks that an image has one of the types that models accept.
 fn check_image(media: &Media) -> Result<(), String> {
     let kinds = [ImageType::Png, ImageType::Jpeg, ImageType::Gif, ImageType::Webp];
     let Some(kind) = kinds.into_iter().find(|kind| kind.name() == media.mime_type) else {
@@ -68,7 +68,7 @@ fn check_image(media: &Media) -> Result<(), String> {
     Err(format!("{} bytes are no {}; they begin with: {}", media.data.len(), kind.name(), begin.join(" ")))
 }
 
-/// Whether it is an address with a scheme that looks like what it is.
+/// Checks that a URI has a scheme, does not exceed the maximum length, and contains no deceptive characters.
 pub fn check_uri(uri: &str) -> Result<(), String> {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
     let mut letters = scheme.bytes();
@@ -86,7 +86,7 @@ pub fn check_uri(uri: &str) -> Result<(), String> {
     }
 }
 
-/// Whether it is a media type, such as `text/plain; charset=utf-8`.
+/// Returns `true` if the text is a media type, such as `text/plain; charset=utf-8`.
 pub fn is_media_type(text: &str) -> bool {
     let is_token = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
@@ -97,7 +97,7 @@ pub fn is_media_type(text: &str) -> bool {
     names_both && is_printed && text.len() <= MAX_MEDIA_TYPE_CHARS
 }
 
-/// The beginning of what an error repeats.
+/// Returns the beginning of a text, for errors.
 fn shown(text: &str) -> String {
     let begin: String = text.chars().take(60).collect();
     format!("{:?}", begin.escape_debug().to_string())

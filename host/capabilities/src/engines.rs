@@ -1,4 +1,4 @@
-//! What the operator set about search engines.
+//! The operator's settings for search engines.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::web::Web;
 use wasmtime::component::Linker;
 use wit::{Host, Settings};
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -19,14 +19,14 @@ mod wit {
     pub use scorpiox::tool::search_engines::*;
 }
 
-/// Where the policy is.
+/// Source of the policy.
 pub struct EnginesCtx {
     web: Arc<Web>,
 }
 
 impl Provided for EnginesCtx {
     const NAME: &'static str = "search-engines";
-    const MAY: &'static str = "know which search engines the operator set up, with their keys";
+    const MAY: &'static str = "use the search engines that the operator set up, with their keys";
 
     fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
         Self { web: Arc::clone(&setup.web) }
@@ -40,7 +40,7 @@ impl Provided for EnginesCtx {
 impl Host for View<'_, EnginesCtx> {
     fn all(&mut self) -> wasmtime::Result<Vec<Settings>> {
         self.call.use_of("search-engines");
-        // A policy that cannot be read also lets nothing be fetched, which is said there.
+        // With an unreadable policy, fetching fails too, and that error reports the reason.
         let Ok(policy) = self.ctx.web.policy() else { return Ok(Vec::new()) };
         let settings = policy.search.engines.iter().map(|(name, engine)| Settings {
             name: name.clone(),

@@ -1,15 +1,15 @@
-//! What may be done in folders that were granted to a component.
+//! Checks access to paths in folders that were granted to a component.
 
 use std::path::{Path, PathBuf};
 
-use scorpiox_operator::{Operator, is_own};
 use scorpiox_policy::{FileDenial, Places, has_protected_name, is_name};
+use scorpiox_workspace_config::{Operator, is_own};
 
-/// Where files are not files: reading and writing there acts on processes and devices.
+/// Directories whose entries are not ordinary files: access affects processes and devices.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Whether something may be done at a path, absolute and without links, in one of the folders, each of
-/// which may be written or only read.
+/// Checks access to a path in one of the granted folders, each of which is writable or read-only. The path
+/// must be absolute and without links. Returns the folder that grants the access.
 pub fn decide(
     operator: &Operator,
     places: &Places,
@@ -38,20 +38,21 @@ pub fn decide(
     Ok(root.clone())
 }
 
-/// What git, editors, shells and the desktop read to start programs: at any depth, since what is a
-/// folder's content today is somebody's project tomorrow. Letter case is of no help on some disks.
+/// Returns `true` for files that git, editors, shells and the desktop read to start programs. The depth does
+/// not matter, since a subfolder may later be opened as a project. Neither does letter case, since some file
+/// systems ignore it.
 fn starts_programs(path: &Path, root: &Path, places: &Places) -> bool {
-    // The opened project is one wherever it lies.
+    // The workspace is a project, regardless of its location.
     let inside = path.strip_prefix(&places.workspace).unwrap_or(path);
     let last = inside.file_name().unwrap_or_default();
-    // Nobody but git makes one, and a folder with one is a repository.
+    // Only git creates a file `HEAD`, and a folder with such a file is a repository.
     let is_head = is_name(last, "HEAD");
     let in_git = inside.components().any(|part| is_name(part.as_os_str(), ".git"));
     is_head || in_git || has_protected_name(inside) || is_hidden_at_home(path, root, places)
 }
 
-/// Hidden files and folders of the person's home, where programs keep what they start with: written
-/// only where the folder that was granted is one of those.
+/// Returns `true` for hidden files and folders in the user's home, where programs store their startup
+/// configuration. They may be written only if the granted folder is itself hidden.
 fn is_hidden_at_home(path: &Path, root: &Path, places: &Places) -> bool {
     let Some(home) = &places.home else { return false };
     let hidden = |path: &Path| {

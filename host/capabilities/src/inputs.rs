@@ -1,9 +1,9 @@
-//! Requests to the client: for a form that the person fills in, for its model, for its roots.
+//! Requests to the client: for a form that the user fills in, for its model, and for its roots.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use scorpiox_ask::{Fields, Filled};
+use scorpiox_questions::{Fields, Filled};
 use serde_json::Value;
 use wasmtime::component::Linker;
 
@@ -15,21 +15,21 @@ use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::{Error, FormAnswer, Host, InputAnswer, InputRequest};
 
-/// Most requests of a call, over all rounds.
+/// Maximum number of requests of a call, over all rounds.
 const MAX_REQUESTS: usize = 16;
-/// Longest key.
+/// Maximum length of a key in characters.
 const MAX_KEY_CHARS: usize = 64;
 
-/// Why there is no answer: for the guest to handle, or the end of its run.
+/// Reason why there is no answer.
 #[derive(Debug)]
 pub enum InputFailure {
-    /// The guest gets this.
+    /// Error for the guest to handle.
     Guest(Error),
-    /// The run ends; the call is made again with the answers.
+    /// Ends the run; the client repeats the call with the answers.
     Later,
 }
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -41,7 +41,7 @@ mod wit {
     pub use scorpiox::tool::inputs::*;
 }
 
-/// Who is asked, and for what that happened already.
+/// Recipient of requests, and the requests that the call has already made.
 pub struct InputsCtx {
     counterpart: Option<Arc<dyn Counterpart>>,
     keys: Vec<String>,
@@ -124,7 +124,7 @@ impl View<'_, InputsCtx> {
         self.ctx.counterpart.as_ref().map(|counterpart| counterpart.abilities()).unwrap_or_default()
     }
 
-    /// A key that no other request of the call has.
+    /// Checks that a key is valid and not used by another request of the call.
     fn key(&mut self, key: String) -> Result<String, Error> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if key.is_empty() || key.len() > MAX_KEY_CHARS || !key.chars().all(is_plain) {
@@ -142,7 +142,7 @@ impl View<'_, InputsCtx> {
         Ok(key)
     }
 
-    /// A request that was approved.
+    /// Validates a request and checks that it was approved.
     fn request(&mut self, request: InputRequest) -> Result<ClientRequest, Error> {
         let approved = self.call.approved.clone().unwrap_or_default();
         let denied = |what: &str| {
@@ -165,14 +165,14 @@ impl View<'_, InputsCtx> {
     fn form(&self, form: &wit::Form) -> Result<ClientRequest, Error> {
         let fields = Fields::parse(&form.schema).map_err(|error| Error::Invalid(error.to_string()))?;
         let length = form.message.chars().count();
-        let most = scorpiox_ask::fields::MAX_MESSAGE_CHARS;
+        let most = scorpiox_questions::fields::MAX_MESSAGE_CHARS;
         if length > most {
             return Err(Error::Invalid(format!("the message has {length} characters; the limit is {most}")));
         }
         let shown: String =
             form.message.chars().filter(|c| scorpiox_text::is_shown(*c) || *c == '\n').collect();
         let plugin = self.call.name.strip_prefix("plugin/").unwrap_or(&self.call.name);
-        // The person has to know that it is not the client who asks.
+        // The user must know that the plugin asks, and not the client.
         Ok(ClientRequest::Form { message: format!("The plugin {plugin} asks: {shown}"), fields })
     }
 
@@ -194,7 +194,7 @@ impl View<'_, InputsCtx> {
         }
         let most = max_tokens.clamp(1, left);
         used.calls += 1;
-        // What is asked for counts: the answer may come with another run.
+        // The requested maximum counts, because the answer may arrive in another run.
         used.tokens += most;
         Ok(ClientRequest::Model(sampling::parameters(system, &prompt, most)))
     }

@@ -1,8 +1,8 @@
-//! What a guest may be given, one file or folder each: its context, the implementation of its WIT
-//! interface, its errors, and nothing else.
+//! Capabilities that a guest can be granted. Each has its own file or directory, which contains its context,
+//! the implementation of its WIT interface, and its errors.
 //!
-//! Reading order: [`view`] is the shape that all of them have, [`setup`] what a call brings along,
-//! [`assembly`] puts them together.
+//! Reading order: [`view`] defines the structure that all of them share, [`setup`] the inputs of a call, and
+//! [`assembly`] combines them.
 
 pub mod approved;
 pub mod ask;

@@ -7,25 +7,25 @@ use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::{Host, Level};
 
-/// Longest line, in bytes.
+/// Maximum length of a line in bytes.
 const MAX_LINE_BYTES: usize = 3072;
 
-/// Most lines of one call.
+/// Maximum number of lines of one call.
 const MAX_LINES: u32 = 100;
 
-/// Whether a character ends a line somewhere, or acts on a terminal.
+/// Returns `true` if a character is a line break or a control character of a terminal.
 fn breaks(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// What a guest wrote, as a line of the log.
+/// Converts a guest's text to one line of the log.
 pub fn one_line(text: &str) -> String {
     let begin = text.char_indices().take_while(|(at, _)| *at < MAX_LINE_BYTES);
     let line: String = begin.map(|(_, c)| if breaks(c) { ' ' } else { c }).collect();
     readable(&line).into_owned()
 }
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -36,7 +36,7 @@ mod wit {
     pub use scorpiox::tool::log::*;
 }
 
-/// What a call wrote so far.
+/// Number of lines that the call has written.
 #[derive(Debug, Default)]
 pub struct LogCtx {
     lines: u32,
@@ -62,7 +62,7 @@ impl Host for View<'_, LogCtx> {
             return Ok(());
         }
         let line = one_line(&message);
-        // In front, where no length of the text can push it out of the line.
+        // The tool's name comes first, so that a long text cannot displace it.
         let tool = &*self.call.name;
         match level {
             Level::Debug => tracing::debug!(target: "guest", "{tool}: {line}"),

@@ -1,4 +1,4 @@
-//! What a client is told while a call runs: messages for its log, and that lists and resources have changed.
+//! Notifications to the client during a call: log messages, and changes of lists and resources.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use wit::{Host, Lists};
 
 pub use wit::Severity;
 
-/// Most messages of a call, and most resources that one says have changed.
+/// Maximum number of log messages, and of resource updates, in one call.
 const MAX_MESSAGES: u32 = 100;
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -26,19 +26,19 @@ mod wit {
     pub use scorpiox::tool::notices::*;
 }
 
-/// A list of this server's that clients may want to know of.
+/// A list of this server that clients can watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
-    /// Of tools.
+    /// The list of tools.
     Tools,
-    /// Of prompts.
+    /// The list of prompts.
     Prompts,
-    /// Of resources.
+    /// The list of resources.
     Resources,
 }
 
 impl List {
-    /// The notification that it has changed.
+    /// Returns the notification for a change of the list.
     pub fn notification(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -48,7 +48,7 @@ impl List {
     }
 }
 
-/// Who is told, and what was said already.
+/// Recipient of notifications, and those already sent.
 pub struct NoticesCtx {
     counterpart: Option<Arc<dyn Counterpart>>,
     messages: u32,

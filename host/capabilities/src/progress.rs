@@ -1,4 +1,4 @@
-//! Telling the person who waits how far a call is.
+//! Reports the progress of a call to the waiting user.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::view::{HasCtx, Provided, View, Viewed};
 use wasmtime::component::Linker;
 use wit::Host;
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -18,14 +18,14 @@ mod wit {
     pub use scorpiox::tool::progress::*;
 }
 
-/// Who is told.
+/// Recipient of progress reports.
 pub struct ProgressCtx {
     tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Provided for ProgressCtx {
     const NAME: &'static str = "progress";
-    const MAY: &'static str = "tell how far it is";
+    const MAY: &'static str = "report progress";
 
     fn new(setup: &Setup, _: &Grantee<'_>) -> Self {
         Self { tell: Arc::clone(&setup.on_progress) }

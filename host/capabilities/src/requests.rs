@@ -1,28 +1,28 @@
-//! What a component may request of the client, and what comes back: in one place, whoever carries it.
+//! Requests that a component can make to the client, and their answers, independent of the transport.
 
-use scorpiox_ask::{Fields, Filled};
+use scorpiox_questions::{Fields, Filled};
 use serde_json::Value;
 
-/// Most roots that are taken.
+/// Maximum number of accepted roots.
 const MAX_ROOTS: usize = 100;
-/// Longest address or name of a root, in bytes.
+/// Maximum length of a root's URI or name, in bytes.
 const MAX_ROOT_BYTES: usize = 4096;
-/// Longest answer of a model, in bytes.
+/// Maximum length of a model's answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// Kinds of requests that a client takes.
+/// Kinds of requests that a client supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// It shows forms to the person.
+    /// `true` if the client can show forms to the user.
     pub forms: bool,
-    /// It lets its model be asked.
+    /// `true` if the client gives access to its model.
     pub model: bool,
-    /// It says which folders it works on.
+    /// `true` if the client can list its roots.
     pub roots: bool,
 }
 
 impl Abilities {
-    /// Those of these that the others do not have.
+    /// Returns those of these abilities that `others` does not contain.
     #[must_use]
     pub fn without(self, others: Self) -> Self {
         Self {
@@ -32,69 +32,69 @@ impl Abilities {
         }
     }
 
-    /// What the protocol calls them.
+    /// Returns the names of the abilities in the protocol.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let all = [(self.forms, "elicitation"), (self.model, "sampling"), (self.roots, "roots")];
         all.into_iter().filter_map(|(is_one, name)| is_one.then_some(name))
     }
 }
 
-/// Ends a run that needs what the client cannot do.
+/// Ends a run that needs an ability which the client lacks.
 #[derive(Debug, thiserror::Error)]
 #[error("the client lacks what the tool needs: {}", .0.names().collect::<Vec<_>>().join(", "))]
 pub struct Lacks(pub Abilities);
 
-/// One request, checked.
+/// A validated request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientRequest {
-    /// The person is to fill in a form.
+    /// Form for the user to fill in.
     Form {
-        /// Who asks, and what.
+        /// Message with the requester and the question.
         message: String,
-        /// The form.
+        /// Fields of the form.
         fields: Fields,
     },
-    /// The model is to answer: the parameters of `sampling/createMessage`.
+    /// Request to the model: the parameters of `sampling/createMessage`.
     Model(Value),
-    /// The client is to say which folders it works on.
+    /// Request for the client's roots.
     Roots,
 }
 
-/// An answer to a request, checked.
+/// A validated answer to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// What the person did with the form.
+    /// Outcome of the form.
     Form(Filled),
-    /// What the model said.
+    /// Answer of the model.
     Model(String),
-    /// The folders.
+    /// Roots of the client.
     Roots(Vec<Root>),
 }
 
 /// A folder that the client works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// Its address.
+    /// URI of the folder.
     pub uri: String,
-    /// A name for people.
+    /// Display name of the folder.
     pub name: Option<String>,
 }
 
-/// Why requests have no answers.
+/// Reason why requests have no answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unmet {
-    /// The client answers once the call has ended, and calls again.
+    /// The client answers after the end of the call, and repeats it.
     Later,
-    /// The call is to stop.
+    /// The call was cancelled.
     Cancelled,
-    /// The client does not do that.
+    /// The client does not support the request.
     Unavailable(String),
-    /// The client refused, or said what is no answer.
+    /// The client refused, or sent an invalid answer.
     Refused(String),
 }
 
 impl ClientRequest {
-    /// What a client has to be able to do for it.
+    /// Returns the abilities that a client needs for the request.
     pub fn needs(&self) -> Abilities {
         match self {
             Self::Form { .. } => Abilities { forms: true, ..Abilities::default() },
@@ -103,7 +103,7 @@ impl ClientRequest {
         }
     }
 
-    /// Reads what a client says; says why it is no answer to this request.
+    /// Parses a client's answer; fails with the reason if it does not answer this request.
     pub fn read(&self, answer: &Value) -> Result<Answer, String> {
         match self {
             Self::Form { fields, .. } => {
@@ -115,7 +115,7 @@ impl ClientRequest {
     }
 }
 
-/// The text of a model's answer, which is one piece of content or a list of them.
+/// Returns the text of a model's answer, which consists of one content block or a list of them.
 pub(super) fn model_text(answer: &Value) -> Result<String, String> {
     let pieces = match &answer["content"] {
         Value::Array(pieces) => pieces.as_slice(),

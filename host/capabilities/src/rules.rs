@@ -1,15 +1,15 @@
-//! Which rule decided about a use, as a line of the audit names it.
+//! Finds the rule that decided about a use, as an audit record names it.
 //!
-//! The policy's own decisions are asked again for their sources: a decision itself is made elsewhere, and is not
-//! changed by what is found here.
+//! These functions repeat the policy's decisions to find their sources. The decisions themselves are made
+//! elsewhere and do not depend on the results.
 
 use std::path::{Path, PathBuf};
 
 use scorpiox_audit::{APPROVAL, BUILT_IN};
 use scorpiox_policy::{DenySet, FilesPolicy, HostRule, Places, WebPolicy, WebVerdict, covers};
 
-/// The rule for a file: the one that closes it, or the one that opens its folder. `granted` are folders that were
-/// opened beside those of the policy.
+/// Returns the rule for a file: either the rule that denies it, or the rule that allows its folder. `granted`
+/// are folders that are allowed in addition to those of the policy.
 pub fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], places: &Places) -> String {
     if let Some(outer) = &policy.outer
         && outer.check(path, places).is_err()
@@ -34,8 +34,8 @@ pub fn of_file(policy: &FilesPolicy, path: &Path, granted: &[PathBuf], places: &
     rule.map_or(&policy.read_origin, |(_, source)| source).to_string()
 }
 
-/// The rule for a host: `only` narrows what the policy allows. What the name alone does not decide is decided by
-/// its addresses.
+/// Returns the rule for a host. `only` restricts what the policy allows. If the name alone is not decisive,
+/// the host's addresses are.
 pub fn of_host(
     policy: &WebPolicy,
     only: Option<&[HostRule]>,
@@ -53,8 +53,8 @@ pub fn of_host(
     }
 }
 
-/// The rule that a denial of the policy names, in parentheses. What quotes a host that is none is the program's own
-/// word, whatever the host looks like.
+/// Extracts the rule that a denial of the policy names in parentheses. A denial that begins with a quoted
+/// invalid host comes from the program itself, regardless of the text in quotes.
 fn named(why: &str) -> Option<&str> {
     if why.starts_with('"') {
         return None;
@@ -107,7 +107,7 @@ mod tests {
         let by_address = "x (10.0.0.1) is denied by \"10.0.0.0/8\" in `deny` of [web] (policy.toml line 7)";
         assert_eq!(rule("good.example", Err(by_address)), "policy.toml line 7");
         assert_eq!(rule("good.example", Err("is an address (of a private network)")), BUILT_IN);
-        // A host that looks like a rule.
+        // A host name that looks like a rule.
         assert_eq!(rule("x (policy.toml line 9)", Err("whatever")), BUILT_IN);
         assert_eq!(of_host(&web, Some(&[]), ("good.example", 443), Err("x")), APPROVAL);
         let managed = "x is denied by \"x\" in `deny` of [web] (/etc/scorpiox/policy.toml line 12)";

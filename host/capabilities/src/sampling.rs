@@ -1,4 +1,4 @@
-//! The client's model, within the budget of a grant.
+//! Requests to the client's model, within the budget of a grant.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,16 +13,16 @@ use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::{Error, Host, Request};
 
-/// Longest prompt, in bytes.
+/// Maximum length of a prompt in bytes.
 pub(super) const MAX_PROMPT_BYTES: usize = 256 * 1024;
-/// Characters that are a token at least, to count what a client does not.
+/// Characters per token, to estimate the tokens that a client does not count.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// Why there is no answer, for the guest.
+/// Reason why there is no answer, for the guest.
 #[derive(Debug)]
 pub struct SamplingFailure(Error);
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -34,7 +34,7 @@ mod wit {
     pub use scorpiox::tool::sampling::*;
 }
 
-/// Whose model is asked, and what it was asked already.
+/// Client whose model answers, and the part of the budget that is used.
 pub struct SamplingCtx {
     counterpart: Option<Arc<dyn Counterpart>>,
     used: Budget,
@@ -75,7 +75,7 @@ impl Host for View<'_, SamplingCtx> {
         }
         let most = request.max_tokens.clamp(1, left);
         self.ctx.used.calls += 1;
-        // What is asked for counts until it is known how much it was.
+        // The requested maximum counts until the actual number is known.
         self.ctx.used.tokens += most;
         let begun = Instant::now();
         let answer = counterpart.sample(parameters(request.system, &request.prompt, most));
@@ -98,7 +98,7 @@ impl Host for View<'_, SamplingCtx> {
     }
 }
 
-/// The parameters of `sampling/createMessage`.
+/// Returns the parameters of `sampling/createMessage`.
 pub(super) fn parameters(system: Option<String>, prompt: &str, most: u32) -> Value {
     let mut parameters = json!({
         "messages": [{"role": "user", "content": {"type": "text", "text": prompt}}],

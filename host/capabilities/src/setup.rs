@@ -1,4 +1,4 @@
-//! What a call is set up with, by who wants it made.
+//! Inputs of a call, provided by the caller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use scorpiox_audit::Uses;
 use scorpiox_executor::{AsyncRuntime, Cancel};
-use scorpiox_operator::SkillFolders;
 use scorpiox_store::{LazyTransaction, Mode, Store};
+use scorpiox_workspace_config::SkillFolders;
 
 use super::approved::Approved;
 use super::ask::Counterpart;
@@ -15,56 +15,56 @@ use super::files::Files;
 use super::web::Web;
 use scorpiox_shell::Shell;
 
-/// What a call is set up with.
+/// Inputs of a call.
 #[derive(Clone)]
 pub struct Setup {
-    /// The workspace's state.
+    /// State of the workspace.
     pub store: Arc<dyn Store>,
-    /// Where skills are.
+    /// Folders that contain skills.
     pub skills: Arc<SkillFolders>,
-    /// Whose resources of plugins the call may use, and nobody else's; none where it is of no client.
+    /// Session whose retained plugin resources the call may use; `None` for a call without a client.
     pub session: Option<SessionId>,
-    /// Who asks for a skill.
+    /// Caller that requests a skill.
     pub asked_by: Caller,
-    /// Where commands run, for components that may.
+    /// Runner of commands, for components with that permission.
     pub shell: Arc<Shell>,
-    /// Whether commands must change nothing at the moment.
+    /// `true` while commands must not change anything.
     pub read_only: bool,
-    /// Looks after what a call waits for.
+    /// Runtime for the call's asynchronous work.
     pub asynchronous: Arc<AsyncRuntime>,
-    /// Stops the call.
+    /// Cancellation flag of the call.
     pub cancel: Cancel,
-    /// Pages, for components that may fetch them.
+    /// Web pages, for components that may fetch them.
     pub web: Arc<Web>,
     /// Files, for components that may read them.
     pub files: Arc<Files>,
-    /// The person and the model, for components that may ask them.
+    /// The user and the model, for components that may ask them.
     pub counterpart: Option<Arc<dyn Counterpart>>,
-    /// Most characters that the text of its result may have.
+    /// Maximum number of characters in the text of the result.
     pub room: usize,
-    /// Stands before the names of tools, where the client needs that.
+    /// Prefix of tool names, if the client needs it.
     pub prefix: Option<Arc<str>>,
-    /// Told of what the call touches.
+    /// Record of the accesses of the call.
     pub uses: Uses,
-    /// Told how far the call is.
+    /// Callback for progress reports.
     pub on_progress: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Told when the call has to wait for another server's writing.
+    /// Callback that runs when the call has to wait for another server's write.
     pub on_wait: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Setup {
-    /// A transaction of the workspace's store, begun when it is first needed.
+    /// Returns a transaction of the workspace's store, which begins on its first use.
     pub fn transaction(&self, mode: Mode) -> LazyTransaction {
         LazyTransaction::new(Arc::clone(&self.store), mode, self.cancel.clone(), Arc::clone(&self.on_wait))
     }
 }
 
-/// A client's session.
+/// ID of a client's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionId(u64);
 
 impl SessionId {
-    /// That of a session that begins.
+    /// Returns the ID of a new session.
     #[must_use]
     pub fn unique() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -72,26 +72,26 @@ impl SessionId {
     }
 }
 
-/// Who asks for a skill: some are for one of them alone.
+/// Caller that requests a skill. Some skills are reserved for one kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// A model, by a tool.
+    /// A model, through a tool.
     Model,
-    /// A person, who picked the skill in a list.
+    /// A user, who picked the skill in a list.
     Person,
 }
 
-/// The component that capabilities are provided to.
+/// The component that receives the capabilities.
 #[derive(Clone, Copy)]
 pub struct Grantee<'a> {
-    /// Its name.
+    /// Name of the component.
     pub name: &'a Arc<str>,
-    /// What was approved of it, if others ship it.
+    /// Approved permissions of a plugin component.
     pub approved: Option<&'a Arc<Approved>>,
-    /// Most that it may store, in bytes.
+    /// Maximum size of the component's stored data, in bytes.
     pub store_bytes: u64,
-    /// Most that a call may give, in bytes.
+    /// Maximum size of a call's result, in bytes.
     pub output_bytes: usize,
-    /// How long it may wait for commands, if others ship it.
+    /// Maximum time that a plugin component may wait for commands.
     pub waiting: Option<Duration>,
 }

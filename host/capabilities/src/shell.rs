@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use scorpiox_cell::{Ended, Outcome, Status as Ending};
 use scorpiox_executor::Cancel;
+use scorpiox_sandbox::{Ended, Outcome, Status as Ending};
 use wasmtime::component::Linker;
 
 use super::setup::{Grantee, Setup};
@@ -12,10 +12,10 @@ use super::view::{HasCtx, Provided, View, Viewed};
 use scorpiox_shell::{As, Listed, Owner, Request, Shell, ShellError, TaskEnd, TaskState};
 use wit::{Completed, Error, Host, Piece, Status, Task};
 
-/// Bytes of output that a component is given at once.
+/// Maximum size of the output that one read returns, in bytes.
 const SHOWN_BYTES: usize = 30 * 1024;
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -27,12 +27,12 @@ mod wit {
     pub use scorpiox::tool::shell::*;
 }
 
-/// What one call knows of the shell.
+/// State of the shell in one call.
 pub struct ShellCtx {
     shell: Arc<Shell>,
-    /// Commands must change nothing.
+    /// `true` if commands must not change anything.
     read_only: bool,
-    /// Stops what runs.
+    /// Cancellation flag of running commands.
     cancel: Cancel,
 }
 
@@ -49,7 +49,7 @@ impl Provided for ShellCtx {
     }
 }
 
-/// Why a call of the shell did not succeed.
+/// Reason why a call of the shell failed.
 #[derive(Debug)]
 pub struct ShellFailure(Error);
 
@@ -114,7 +114,7 @@ impl Host for View<'_, ShellCtx> {
 
     fn start(&mut self, command: String) -> Result<Task, ShellFailure> {
         if self.call.approved.is_some() {
-            // Nobody would end it when the approval ends, or a plan begins.
+            // A background task would survive the end of the approval or the start of a plan.
             let why = "plugins run commands to their end; use run".to_owned();
             return Err(ShellFailure(Error::Denied(why)));
         }

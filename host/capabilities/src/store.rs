@@ -1,4 +1,4 @@
-//! A tool's own data in the workspace's store.
+//! A tool's data in the workspace's store.
 
 use scorpiox_store::{self as store, StoreError};
 
@@ -8,7 +8,7 @@ use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::{Entry, Error, Host, Order};
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -20,14 +20,14 @@ mod wit {
     pub use scorpiox::tool::store::*;
 }
 
-/// What a component may keep.
+/// Storage limit of a component.
 pub struct StoreCtx {
-    /// In bytes.
+    /// Maximum size in bytes.
     quota: u64,
 }
 
 impl StoreCtx {
-    /// What the component may keep, in bytes.
+    /// Returns the maximum size of the component's data in bytes.
     pub fn quota(&self) -> u64 {
         self.quota
     }
@@ -46,12 +46,12 @@ impl Provided for StoreCtx {
     }
 }
 
-/// Why a store call did not succeed: for the guest to handle, or the end of its run.
+/// Reason why a store call failed.
 #[derive(Debug)]
 pub enum StoreFailure {
-    /// The guest gets this.
+    /// Error for the guest to handle.
     Guest(Error),
-    /// The run ends; see [`StoreError::Conflict`] and [`StoreError::Cancelled`].
+    /// Ends the run; see [`StoreError::Conflict`] and [`StoreError::Cancelled`].
     Trap(StoreError),
 }
 

@@ -7,18 +7,18 @@ use super::setup::{Grantee, Setup};
 use super::view::{HasCtx, Provided, View, Viewed};
 use wit::{Error, Host, Message};
 
-/// Most messages that `undelivered` gives.
+/// Maximum number of messages that `undelivered` returns.
 const MAX_MESSAGES: u32 = 100;
 
-/// Timers that a tool has in a workspace.
+/// Maximum number of timers of a tool in a workspace.
 const MAX_TIMERS: u32 = 64;
 
-/// Why a timer call did not succeed: for the guest to handle, or the end of its run.
+/// Reason why a timer call failed.
 #[derive(Debug)]
 pub enum TimerFailure {
-    /// The guest gets this.
+    /// Error for the guest to handle.
     Guest(Error),
-    /// The run ends; see [`StoreError::Conflict`] and [`StoreError::Cancelled`].
+    /// Ends the run; see [`StoreError::Conflict`] and [`StoreError::Cancelled`].
     Trap(StoreError),
 }
 
@@ -31,7 +31,7 @@ impl From<StoreError> for TimerFailure {
     }
 }
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -43,10 +43,10 @@ mod wit {
     pub use scorpiox::tool::timer::*;
 }
 
-/// What a call did with its timers.
+/// Changes that a call made to its timers.
 #[derive(Debug, Default)]
 pub struct TimerCtx {
-    /// Whether some were armed or disarmed, so that the clock has to look again.
+    /// `true` if timers were armed or disarmed, so that the scheduler must read them again.
     pub changed: bool,
 }
 

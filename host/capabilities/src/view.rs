@@ -1,9 +1,10 @@
-//! How a capability reaches its part of a call, in the shape of wasmtime's own: a *context* holds what the
-//! capability needs for one call, a *view* borrows it while the guest calls in, and `add_to_linker` takes
-//! any state of a store that gives such views.
+//! Access of a capability to its part of a call. The structure follows wasmtime: a *context* contains the
+//! capability's state for one call, a *view* borrows it while the guest calls the host, and `add_to_linker`
+//! accepts any store state that provides such views.
 //!
-//! A capability's module has a type that is [`Provided`], and implements the host's trait of its WIT interface
-//! for the [`View`] of that type. It knows nothing of other capabilities, nor of who assembles them.
+//! A capability's module has a type that implements [`Provided`], and implements the host trait of its WIT
+//! interface for the [`View`] of that type. It does not know other capabilities, nor the code that assembles
+//! them.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -16,24 +17,24 @@ use wasmtime::component::{HasData, Linker};
 use super::approved::Approved;
 use super::setup::{Grantee, Setup};
 
-/// A call, and what all capabilities have to know of it.
+/// Properties of a call that all capabilities need.
 pub struct CallCtx {
-    /// Whose data and timers these are: the component's name.
+    /// Name of the component, which owns the data and timers.
     pub name: Arc<str>,
-    /// For components of others.
+    /// Approved permissions of a plugin component.
     pub approved: Option<Arc<Approved>>,
-    /// Told of what the capabilities decide.
+    /// Record of the capabilities' decisions.
     pub uses: Uses,
-    /// How long the person and the model took for answers.
+    /// Time that the user and the model took for answers.
     pub asked_for: Duration,
-    /// Until when a component of others may wait for commands, without [`Self::asked_for`].
+    /// Deadline until which a plugin component may wait for commands, excluding [`Self::asked_for`].
     pub deadline: Option<Instant>,
-    /// What the call stores, and its timers: commits with the result.
+    /// Transaction for the call's data and timers; it is committed with the result.
     pub transaction: LazyTransaction,
 }
 
 impl CallCtx {
-    /// A call that begins now.
+    /// Creates the state of a new call.
     pub(super) fn new(setup: &Setup, grantee: &Grantee<'_>, transaction: LazyTransaction) -> Self {
         Self {
             name: Arc::clone(grantee.name),
@@ -45,43 +46,44 @@ impl CallCtx {
         }
     }
 
-    /// Notes that a capability was used, which the program gives its own components and a person others.
+    /// Records the use of a capability. The program grants it to built-in components, and the user to
+    /// plugins.
     pub fn use_of(&self, capability: &'static str) {
         self.uses.once(capability, if self.approved.is_some() { APPROVAL } else { BUILT_IN });
     }
 }
 
-/// A capability's context, and the call, while the guest calls in.
+/// A capability's context and the call, borrowed while the guest calls the host.
 pub struct View<'a, C> {
-    /// What the capability needs for this call.
+    /// Context of the capability.
     pub ctx: &'a mut C,
-    /// The call.
+    /// State of the call.
     pub call: &'a mut CallCtx,
 }
 
-/// The state of a store that gives a capability its view.
+/// State of a store that provides a view to a capability.
 pub trait HasCtx<C>: 'static {
-    /// The view.
+    /// Returns the view.
     fn view(&mut self) -> View<'_, C>;
 }
 
-/// For `add_to_linker` of generated bindings: what is borrowed is a [`View`].
+/// Marker for `add_to_linker` of generated bindings, which then borrow a [`View`].
 pub(super) struct Viewed<C>(PhantomData<C>);
 
 impl<C: 'static> HasData for Viewed<C> {
     type Data<'a> = View<'a, C>;
 }
 
-/// The context of a capability.
+/// Context of a capability.
 pub trait Provided: Sized + 'static {
-    /// The name of the capability, which is its WIT interface's.
+    /// Name of the capability, which is also the name of its WIT interface.
     const NAME: &'static str;
-    /// What it allows, for people: it follows "may".
+    /// Description of the permission for users; it follows "may".
     const MAY: &'static str;
 
-    /// The context of a call that begins now.
+    /// Creates the context of a new call.
     fn new(setup: &Setup, grantee: &Grantee<'_>) -> Self;
 
-    /// Puts the interface into a linker. A component that is not linked with it cannot use it.
+    /// Adds the interface to a linker. A component that is not linked with the interface cannot use it.
     fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! The build step between the guests and the host.
+//! Build step between the guests and the host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use anyhow::{Context, Result, bail};
 
 struct Arguments {
     out: PathBuf,
-    /// The system that the native code is for.
+    /// Target of the native code.
     target: String,
     guests: Vec<(String, PathBuf)>,
 }
 
-/// Prepares all guests.
+/// Processes all guests.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<()> {
     let arguments = parse(words)?;
     fs::create_dir_all(&arguments.out)?;

@@ -1,7 +1,8 @@
-//! Doc comments of WIT.
+//! Extracts doc comments from WIT.
 //!
-//! The texts of a folder of WIT go in, since a worker opens no files: of each package the names and texts of its
-//! files, the folder's own package first. Out come the comments of the functions that its worlds export.
+//! The input are the texts of a WIT directory, because a worker cannot open files: the names and texts of
+//! each package's files, starting with the directory's own package. The output are the comments of the
+//! functions that its worlds export.
 
 use std::path::Path;
 
@@ -10,10 +11,10 @@ use wit_parser::{Resolve, SourceMap, UnresolvedPackageGroup, WorldItem};
 
 /// Files of a package: their names and texts.
 type Package = Vec<(String, String)>;
-/// The interface, if the function is in one; the function; its comment.
+/// Interface of the function, if it belongs to one; name of the function; its comment.
 type Comment = (Option<String>, String, String);
 
-/// Comments of packages, both as JSON.
+/// Extracts the comments of packages; both input and output are JSON.
 pub(crate) fn run(packages: &[u8]) -> Result<Vec<u8>> {
     let packages: Vec<Package> = serde_json::from_slice(packages)?;
     Ok(serde_json::to_vec(&comments(packages)?)?)

@@ -1,24 +1,25 @@
-//! Components as native code.
+//! Compiles components to native code.
 //!
-//! The code is for the oldest processor that the project supports, not for the one at hand: the same for the same
-//! component, wherever it was made.
+//! The code targets the oldest supported processor instead of the current one, so that a component's code is
+//! the same regardless of the machine that compiled it.
 
-use scorpiox_engine::concurrent_config;
+use scorpiox_component_abi::engine::concurrent_config;
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 use wasmtime::{Config, Engine};
 
-/// What x86-64-v2 has beyond the first processors of its kind: everything since 2009. Without it
-/// vector instructions are slower than none.
+/// Features of x86-64-v2 beyond the x86-64 baseline, available in all processors since 2009. Without them,
+/// vector instructions are slower than scalar ones.
 const X86_64_V2: [&str; 5] = ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"];
 
-/// The native code of a component, for a system.
+/// Compiles a component to native code for a target.
 pub(crate) fn compile(component: &[u8], target: &str) -> wasmtime::Result<Vec<u8>> {
-    let base = if is_concurrent(component) { concurrent_config() } else { scorpiox_engine::config() };
+    let base =
+        if is_concurrent(component) { concurrent_config() } else { scorpiox_component_abi::engine::config() };
     Engine::new(&config(base, target)?)?.precompile_component(component)
 }
 
-/// Whether a component waits by itself: it has something asynchronous, or imports WASI 0.3. What cannot be read is the
-/// compiler's to refuse.
+/// Returns `true` if a component has asynchronous functions or imports WASI 0.3. Invalid components are left
+/// to the compiler, which rejects them.
 fn is_concurrent(component: &[u8]) -> bool {
     let mut validator = Validator::new_with_features(WasmFeatures::all() - WasmFeatures::CM_ASYNC);
     for payload in Parser::new(0).parse_all(component) {
@@ -28,7 +29,7 @@ fn is_concurrent(component: &[u8]) -> bool {
         {
             return true;
         }
-        // Functions are passed over.
+        // This skips function bodies.
         if validator.payload(&payload).is_err() {
             return true;
         }
@@ -42,11 +43,10 @@ fn is_wasi_0_3(import: &str) -> bool {
 
 fn config(mut config: Config, target: &str) -> wasmtime::Result<Config> {
     config.target(target)?;
-    config.native_unwind_info(scorpiox_engine::unwinds(target));
+    config.native_unwind_info(scorpiox_component_abi::engine::unwinds(target));
     if target.starts_with("x86_64") {
         for feature in X86_64_V2 {
-            // SAFETY: code that needs a feature is refused where it is loaded on a processor
-            // without it.
+            // SAFETY: loading code that requires a feature fails on a processor without it.
             #[allow(unsafe_code)]
             unsafe {
                 config.cranelift_flag_enable(feature);

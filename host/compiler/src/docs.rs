@@ -1,19 +1,21 @@
-//! The section `package-docs`: doc comments of WIT, which some tools leave in what they make.
+//! Parses the section `package-docs`: doc comments of WIT, which some tools embed in components.
 //!
-//! It is a byte that names the version, then JSON. Both versions that there are say of functions the same, as a text or
-//! as an object with it. What is written otherwise is passed over: a component without comments works as well.
+//! It consists of a version byte followed by JSON. Both known versions describe functions in the same way, as
+//! a text or as an object with the text. Unknown content is ignored, because components also work without
+//! comments.
 
-use scorpiox_anatomy::Comment;
+use scorpiox_component_abi::anatomy::Comment;
 use serde_json::{Map, Value};
 
-/// What the section is called.
+/// Name of the section.
 pub(crate) const SECTION: &str = "package-docs";
-/// The newest version that is read.
+/// Latest supported version.
 const VERSION: u8 = 1;
-/// Most comments: as many as a plugin has tools, for each of a few worlds.
+/// Maximum number of comments: the maximum number of a plugin's tools, for each of several worlds.
 const MAX_COMMENTS: usize = 1000;
 
-/// The comments of functions that worlds export, and of those in interfaces. An interface has its short name.
+/// Returns the comments of functions that worlds export, and of those in interfaces. Interfaces have their
+/// short names.
 pub(crate) fn read(section: &[u8]) -> Vec<Comment> {
     let Some((version, json)) = section.split_first() else { return Vec::new() };
     let parsed = (*version <= VERSION).then(|| serde_json::from_slice::<Value>(json).ok()).flatten();

@@ -1,45 +1,48 @@
-//! Core modules as components.
+//! Converts core modules to components.
 //!
-//! Rust's `wasm32-unknown-unknown` gives a core module. Its types are in it, where wit-bindgen put
-//! them: nothing else is needed to make a component of it, so that authors need no tool for that.
-//! A module for WASI preview 1 is joined with an adapter, which imports WASI 0.2 and gives it preview 1. The adapter tells
-//! nobody with which code a program ends; [`coded`] does.
+//! Rust's `wasm32-unknown-unknown` produces a core module. wit-bindgen embeds its component types, which
+//! suffice for the conversion, so that authors need no additional tool. A module for WASI preview 1 is
+//! combined with an adapter, which implements preview 1 through WASI 0.2. The adapter drops a program's exit
+//! code; [`coded`] preserves it.
 
 use std::ops::Range;
 
 use anyhow::Context as _;
-use scorpiox_anatomy::Module;
+use scorpiox_component_abi::anatomy::Module;
 use wasi_preview1_component_adapter_provider as adapter;
 use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// What modules for WASI preview 1 import from.
+/// Module name of the imports of WASI preview 1.
 pub(crate) const PREVIEW_ONE: &str = adapter::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
 
-/// A core module that no component can be made of.
+/// Reason why a core module cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotEncodable {
-    /// Nobody put the types in.
+    /// The module does not contain its component types.
     #[error(
         "it is a core module, not a component, and does not say what its types are; build it with wit-bindgen's \
          `generate!`, or make a component of it with `wasm-tools component new`"
     )]
     NoTypes,
-    /// A library for preview 1 that nobody put the types into.
+    /// The module is a library for preview 1 without component types.
     #[error(
         "it is a core module for WASI preview 1 that is no program (it has no `_start`) and does not say what its types \
          are; build it as a program, or with wit-bindgen's `generate!`"
     )]
     Reactor,
-    /// It is damaged, or what it says of its types is not what it has.
+    /// The module is damaged, or its declared types do not match its content.
     #[error("it is a core module, and no component can be made of it: {0}")]
     Broken(String),
 }
 
-/// The component of a core module that anybody made.
+/// Converts an untrusted core module to a component.
 pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
-    let broken = |error: anyhow::Error| NotEncodable::Broken(format!("{error:#}"));
+    // Reduces the multi-line errors of the libraries to one line.
+    let one_line =
+        |error: &anyhow::Error| format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
+    let broken = |error: anyhow::Error| NotEncodable::Broken(one_line(&error));
     let about = crate::inspect::inspect(module).map_err(broken)?.module.unwrap_or_default();
     match about {
         Module { is_preview_one: true, is_command: true, .. } => {
@@ -54,25 +57,26 @@ pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
     }
 }
 
-/// The component of a core module that was built for WASI preview 1.
+/// Converts a core module for WASI preview 1 to a component.
 fn adapted(module: &[u8], adapter: &[u8]) -> anyhow::Result<Vec<u8>> {
     let coded = coded(module)?;
     let module = coded.as_deref().unwrap_or(module);
     ComponentEncoder::default().validate(true).module(module)?.adapter(PREVIEW_ONE, adapter)?.encode()
 }
 
-/// What ends a program for preview 1, which gets its code.
+/// Function of preview 1 that ends a program with an exit code.
 const PROC_EXIT: &str = "proc_exit";
-/// The same of WASI 0.2: both are a function of one number.
+/// Equivalent function of WASI 0.2. Both take a single integer.
 const EXIT_WITH_CODE: &str = "exit-with-code";
-/// The interface that it is in, as the adapter has it: two versions in one component would be odd.
+/// Interface of `exit-with-code`, in the adapter's version to avoid two versions in one component.
 const EXIT: &str = "wasi:cli/exit@0.2.12";
 const EXIT_WIT: &str = "package wasi:cli@0.2.12;
     interface exit { exit: func(status: result); exit-with-code: func(status-code: u8); }
     world coded { import exit; }";
 
-/// A module that ends through WASI 0.2, with its code; none of one that does not end itself in the usual way. The
-/// adapter makes of each code but 0 that the program failed. As everywhere else, the last eight bits count.
+/// Returns a module that exits through WASI 0.2 with its exit code; `None` if it does not import `proc_exit`.
+/// The adapter would reduce each nonzero code to a failure. As on other systems, only the low eight bits
+/// count.
 fn coded(module: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(mut coded) = renamed(module)? else { return Ok(None) };
     let mut resolve = Resolve::default();
@@ -82,7 +86,7 @@ fn coded(module: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(Some(coded))
 }
 
-/// The module with another name for `proc_exit`, if it imports that.
+/// Replaces the import of `proc_exit`; returns `None` if the module does not import it.
 fn renamed(module: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
     let mut whole = Vec::with_capacity(module.len());
     let mut was_there = false;
@@ -106,7 +110,7 @@ fn renamed(module: &[u8]) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(was_there.then_some(whole))
 }
 
-/// The same of the imports alone, which begin at `start`.
+/// Replaces the import of `proc_exit` in the import section, which begins at offset `start`.
 fn renamed_in(
     section: &[u8],
     start: u64,
@@ -118,7 +122,7 @@ fn renamed_in(
         let (at, import) = import?;
         let at = usize::try_from(at - start)?;
         let is_it = (import.module, import.name) == (PREVIEW_ONE, PROC_EXIT);
-        // Names that were shortened in some way stand elsewhere.
+        // Compact encodings store the names at other offsets.
         if is_it && section[at..].starts_with(&old) {
             return Ok(Some([&section[..at], &new, &section[at + old.len()..]].concat()));
         }
@@ -131,12 +135,12 @@ fn part<'a>(module: &'a [u8], range: &Range<u64>) -> anyhow::Result<&'a [u8]> {
     module.get(range).context("it ends too early")
 }
 
-/// A string as a module has it.
+/// Encodes a string for a module.
 fn string(text: &str) -> Vec<u8> {
     [&number(text.len()), text.as_bytes()].concat()
 }
 
-/// A number as a module has it: LEB128.
+/// Encodes a number for a module, as LEB128.
 fn number(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -150,7 +154,7 @@ fn number(mut number: usize) -> Vec<u8> {
     }
 }
 
-/// The component of a core module.
+/// Converts a core module with component types to a component.
 pub(crate) fn component(module: &[u8]) -> anyhow::Result<Vec<u8>> {
     ComponentEncoder::default().validate(true).module(module)?.encode()
 }
@@ -171,6 +175,10 @@ mod tests {
         let typed = r#"(module (@custom "component-type:x" "nothing"))"#;
         assert!(matches!(refused(typed), NotEncodable::Broken(_)));
         assert!(matches!(encode(b"\0asm\x01\0\0\0\xff"), Err(NotEncodable::Broken(_))));
+        let unknown =
+            r#"(module (import "wasi_snapshot_preview1" "no_such_call" (func)) (func (export "_start")))"#;
+        let why = refused(unknown).to_string();
+        assert!(why.contains("no component can be made of it") && !why.contains('\n'), "{why}");
     }
 
     #[test]

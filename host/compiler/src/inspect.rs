@@ -1,13 +1,13 @@
-//! What a file is made of, read without compiling any of it.
+//! Reads the structure of a file without compiling it.
 //!
-//! Function bodies are passed over: whether they are valid is the compiler's to say. Everything else is validated, so
-//! that types can be followed.
+//! Function bodies are skipped, and the compiler validates them later. Everything else is validated, so that
+//! types can be resolved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use anyhow::{Context as _, Result, ensure};
-use scorpiox_anatomy::{Anatomy, Export, FUNCTION, INSTANCE, Module};
-use wasmparser::component_types::ComponentEntityType;
+use scorpiox_component_abi::anatomy::{Anatomy, Export, FUNCTION, INSTANCE, Module};
+use wasmparser::component_types::{ComponentEntityType, ResourceId};
 use wasmparser::types::{Types, TypesRef};
 use wasmparser::{
     ComponentTypeRef, Encoding, ExternalKind, KnownCustom, Parser, Payload, TypeBounds, ValidPayload,
@@ -15,34 +15,34 @@ use wasmparser::{
 };
 
 use crate::docs;
-use crate::signature::Signatures;
+use crate::signature::{self, Signatures};
 
-/// Most imports, and most exports. All of WASI has fewer than a hundred interfaces; a component that has more of either
-/// is refused, since nobody can look through them.
+/// Maximum number of imports, and of exports. All of WASI has fewer than a hundred interfaces; a component
+/// above the limit is rejected, since no user can review it.
 const MAX_ITEMS: usize = 4096;
-/// Most functions that are told of, over all exports: a plugin has at most 64 tools.
+/// Maximum number of reported functions, over all exports. A plugin has at most 64 tools.
 const MAX_FUNCTIONS: usize = 4096;
-/// Most of what made it is told of, and most characters of each.
+/// Maximum number of reported producers, and of characters in each.
 const MAX_PRODUCERS: usize = 16;
 const MAX_PRODUCER_CHARS: usize = 80;
 
-/// The anatomy of a file, as JSON.
+/// Returns the structure of a file as JSON.
 pub(crate) fn run(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec(&inspect(bytes)?)?)
 }
 
-/// What is read on the way through a file.
+/// State of reading a file.
 #[derive(Default)]
 struct Reading {
     anatomy: Anatomy,
     imports: Vec<String>,
-    /// Imports that only give a type its name: nobody has to provide them.
+    /// Imports that only name a type and need not be provided.
     named_types: Vec<String>,
     exports: Vec<String>,
     producers: BTreeSet<String>,
 }
 
-/// The anatomy of a file.
+/// Returns the structure of a file.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<Anatomy> {
     let mut validator = Validator::new_with_features(WasmFeatures::all());
     let mut reading = Reading::default();
@@ -65,7 +65,8 @@ pub(crate) fn inspect(bytes: &[u8]) -> Result<Anatomy> {
 }
 
 impl Reading {
-    /// Takes what a part says. Only the outermost module or component has imports and exports of the file.
+    /// Processes a part of the file. Only the outermost module or component has the file's imports and
+    /// exports.
     fn take(&mut self, payload: &Payload<'_>, is_outermost: bool) -> Result<()> {
         match payload {
             Payload::Version { encoding: Encoding::Module, .. } => {
@@ -153,10 +154,11 @@ impl Reading {
     }
 
     fn finish(mut self, types: TypesRef<'_>) -> Result<Anatomy> {
-        self.anatomy.producers = self.producers.into_iter().collect();
+        self.anatomy.producers = std::mem::take(&mut self.producers).into_iter().collect();
         if self.anatomy.module.is_none() {
             let named: Vec<_> = self.named_types.iter().chain(&self.imports).cloned().collect();
             let mut signatures = Signatures::new(types, &named, &self.exports);
+            self.part_types(types);
             let mut left = MAX_FUNCTIONS;
             for name in &self.exports {
                 let item = types.component_item_for_export(name).context("an export has no type")?;
@@ -165,6 +167,36 @@ impl Reading {
         }
         Ok(Anatomy { imports: self.imports, ..self.anatomy })
     }
+
+    /// Separates the interfaces that contain only types from the other imports.
+    fn part_types(&mut self, types: TypesRef<'_>) {
+        let mut resources = HashSet::new();
+        let has_types_alone = |name: &String| {
+            let item = types.component_item_for_import(name);
+            item.is_some_and(|item| has_types_alone(types, &item.ty, &mut resources))
+        };
+        (self.anatomy.types, self.imports) =
+            std::mem::take(&mut self.imports).into_iter().partition(has_types_alone);
+    }
+}
+
+/// Reports whether an import is an interface with only types. A resource must be provided by the first
+/// interface that contains it; the others use it.
+fn has_types_alone(
+    types: TypesRef<'_>,
+    ty: &ComponentEntityType,
+    resources: &mut HashSet<ResourceId>,
+) -> bool {
+    if let Some(id) = signature::resource(ty) {
+        resources.insert(id);
+    }
+    let ComponentEntityType::Instance(id) = ty else { return false };
+    let mut is_alone = true;
+    for item in types[*id].exports.values() {
+        let is_new = signature::resource(&item.ty).is_some_and(|id| resources.insert(id));
+        is_alone &= matches!(item.ty, ComponentEntityType::Type { .. }) && !is_new;
+    }
+    is_alone
 }
 
 fn export(
@@ -204,7 +236,7 @@ fn export(
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_anatomy::Function;
+    use scorpiox_component_abi::anatomy::Function;
 
     use super::*;
 
@@ -229,7 +261,7 @@ mod tests {
                     (canon lift (core func $i "f") (memory (core memory $i "m")) (realloc (core func $i "realloc")) ))
                 (export "go" (func $f)))"#,
         );
-        assert_eq!(found.imports, ["a:b/types@1.0.0"]);
+        assert_eq!((found.imports.len(), &*found.types), (0, &["a:b/types@1.0.0".to_owned()][..]));
         assert_eq!((found.modules, found.data_bytes > 4, found.code_bytes > 0), (1, true, true), "{found:?}");
         let functions: Vec<_> = found.functions().collect();
         let expected = Function {
@@ -255,6 +287,23 @@ mod tests {
         assert_eq!(found.imports, ["thing"]);
         let (_, function) = found.functions().next().expect("a function");
         assert_eq!(function.wit, "func(of: unit)");
+    }
+
+    #[test]
+    fn an_interface_has_types_alone_without_functions_and_without_resources_of_its_own() {
+        let found = anatomy(
+            r#"(component
+                (import "a:b/types" (instance (type $r (record (field "x" u8))) (export "point" (type (eq $r)))))
+                (import "a:b/nothing" (instance))
+                (import "a:b/mixed" (instance (type $e (enum "a")) (export "e" (type (eq $e)))
+                    (export "f" (func))))
+                (import "a:b/owner" (instance $owner (export "thing" (type (sub resource)))))
+                (alias export $owner "thing" (type $thing))
+                (import "a:b/user" (instance (alias outer 1 $thing (type $t)) (export "thing" (type (eq $t)))))
+                (import "f" (func)))"#,
+        );
+        assert_eq!(found.imports, ["a:b/mixed", "a:b/owner", "f"]);
+        assert_eq!(found.types, ["a:b/types", "a:b/nothing", "a:b/user"]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The only program of this project that compiles WebAssembly.
 //!
-//! While the project is built, `scorpiox-compiler --out FOLDER NAME=GUEST.wasm …` makes of each core wasm guest a
-//! component (`NAME.component.wasm`) and its native code (`NAME.cwasm`). Files that would not change are not
-//! written, so that nothing is rebuilt for them.
+//! At build time, `scorpiox-compiler --out FOLDER NAME=GUEST.wasm …` converts each core wasm guest to a
+//! component (`NAME.component.wasm`) and compiles it to native code (`NAME.cwasm`). Unchanged files are not
+//! rewritten, to avoid rebuilds.
 //!
-//! The server carries this program as bytes, and starts it as a worker for what strangers ship: [`worker`]. So no
-//! other program of the project has a compiler, or a parser of WIT, in its memory.
+//! The server embeds this program, and starts it as a worker for untrusted components: see [`worker`].
+//! Therefore no other program of the project contains a compiler or a WIT parser.
 
 mod build;
 mod comments;

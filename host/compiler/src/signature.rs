@@ -1,8 +1,8 @@
-//! Types of functions as WIT, with the names that interfaces give them.
+//! Formats function types as WIT, with the type names of their interfaces.
 
 use std::collections::{HashMap, HashSet};
 
-use scorpiox_anatomy::Function;
+use scorpiox_component_abi::anatomy::Function;
 use wasmparser::PrimitiveValType;
 use wasmparser::component_types::{
     ComponentAnyTypeId, ComponentDefinedType as Defined, ComponentDefinedTypeId, ComponentEntityType,
@@ -10,21 +10,21 @@ use wasmparser::component_types::{
 };
 use wasmparser::types::TypesRef;
 
-/// Longest text of a type. Types can be written in few bytes that would fill any memory when they are written out.
+/// Maximum length of a type's text. A short declaration can expand to a text that exceeds any memory.
 const MAX_CHARS: usize = 1000;
-/// Deepest nesting that is written out.
+/// Maximum nesting depth in the text.
 const MAX_DEPTH: u32 = 64;
 
-/// What is known of the types in a component.
+/// Known types of a component.
 pub(crate) struct Signatures<'a> {
     types: TypesRef<'a>,
-    /// What interfaces call their types.
+    /// Names of types in their interfaces.
     names: HashMap<ComponentAnyTypeId, String>,
-    /// Resources that come from outside.
+    /// Imported resources.
     imported: HashSet<ResourceId>,
 }
 
-/// A text that grows up to a bound.
+/// A text that grows up to a limit.
 struct Text<'s, 'a> {
     signatures: &'s Signatures<'a>,
     written: String,
@@ -32,7 +32,7 @@ struct Text<'s, 'a> {
 }
 
 impl<'a> Signatures<'a> {
-    /// Of a component with these imports and exports.
+    /// Collects the types of a component with these imports and exports.
     pub(crate) fn new(types: TypesRef<'a>, imports: &[String], exports: &[String]) -> Self {
         let mut names = HashMap::new();
         let mut imported_resources = HashSet::new();
@@ -60,8 +60,8 @@ impl<'a> Signatures<'a> {
         Self { types, names, imported: imported_resources }
     }
 
-    /// What lets go of a resource, which this program adds to those of the component itself. Whether there can be a
-    /// handle of it is not known here.
+    /// Returns the drop function of a resource that the component defines, which the host adds. It is
+    /// returned even if no function returns handles of the resource.
     pub(crate) fn drop_of(&self, name: &str, ty: &ComponentEntityType) -> Option<Function> {
         resource(ty).filter(|id| !self.imported.contains(id)).map(|_| Function {
             name: format!("[drop]{name}"),
@@ -70,7 +70,7 @@ impl<'a> Signatures<'a> {
         })
     }
 
-    /// A function of this name and type.
+    /// Returns a function with this name and type.
     pub(crate) fn function(&mut self, name: &str, id: ComponentFuncTypeId) -> Function {
         let ty = &self.types[id];
         let mut text = Text { signatures: self, written: String::new(), depth: 0 };
@@ -94,7 +94,8 @@ impl<'a> Signatures<'a> {
         Function { name: name.to_owned(), wit, unfit: unfit.map(str::to_owned) }
     }
 
-    /// What is left of a result to look at: bytes that come as a stream are taken to its end.
+    /// Returns the parts of a result type to check. Streams of bytes are omitted, because the host reads them
+    /// to their end.
     fn streamed<'t>(&'t self, ty: &'t ComponentValType) -> Vec<&'t ComponentValType> {
         let defined = |ty: &ComponentValType| match ty {
             ComponentValType::Type(id) => Some(&self.types[*id]),
@@ -109,7 +110,7 @@ impl<'a> Signatures<'a> {
         }
     }
 
-    /// What in a type no JSON can carry.
+    /// Returns the part of a type that JSON cannot represent.
     fn unfit(
         &self,
         ty: &ComponentValType,
@@ -149,7 +150,7 @@ impl<'a> Signatures<'a> {
     }
 }
 
-/// The resource that a type is.
+/// Returns the resource of a type, if it is one.
 pub(crate) fn resource(ty: &ComponentEntityType) -> Option<ResourceId> {
     match ty {
         ComponentEntityType::Type { created: ComponentAnyTypeId::Resource(id), .. } => Some(id.resource()),

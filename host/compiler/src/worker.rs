@@ -1,17 +1,17 @@
-//! The program as a worker: one task on strangers' bytes, with no rights at all. The server's side is
-//! `scorpiox-compile`.
+//! Runs the program as a worker: one task on untrusted bytes, without any permissions. `scorpiox-compile` is
+//! the server's side.
 
 use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use scorpiox_worker::{Entered, enter};
+use scorpiox_sandbox::confine::{Entered, enter};
 use sha2::{Digest as _, Sha256};
 
-/// Most threads. More make compiling quicker, and each takes memory.
+/// Maximum number of threads. More threads compile faster, but each needs memory.
 const MAX_THREADS: usize = 4;
 
-/// Does a task, if this process was started as a worker; otherwise nothing.
+/// Performs a task if this process was started as a worker; otherwise returns `None`.
 pub(crate) fn main() -> Option<ExitCode> {
     Some(match enter(start_threads)? {
         Ok(mut entered) => match work(&mut entered) {
@@ -25,11 +25,11 @@ pub(crate) fn main() -> Option<ExitCode> {
     })
 }
 
-/// Afterwards no thread can be started.
+/// Starts the threads; no more can be started afterwards.
 fn start_threads() -> io::Result<()> {
     let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(io::Error::other)?;
-    // Each has done what a thread does first.
+    // Ensures that each thread has completed its initialization.
     rayon::broadcast(|_| ());
     Ok(())
 }
@@ -40,7 +40,7 @@ fn work(entered: &mut Entered) -> anyhow::Result<()> {
     match entered.task.as_str() {
         "compile" => {
             let code = crate::compile::compile(&input, env!("TARGET"))?;
-            // So that the server sees of what it is, and that it is whole.
+            // The hashes let the server check that the code is complete and belongs to the component.
             entered.output.write_all(&Sha256::digest(&input))?;
             entered.output.write_all(&Sha256::digest(&code))?;
             entered.output.write_all(&code)?;

@@ -1,4 +1,4 @@
-//! Asks a component for its tools, while it may do nothing.
+//! Reads the tool definitions of a component without giving it any access.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -10,10 +10,10 @@ use wasmtime::component::types::{ComponentItem, Type};
 use wasmtime::component::{Component, ComponentExportIndex, Linker, Val};
 use wasmtime::{Engine, Store, StoreLimitsBuilder};
 
-/// What a component exports to be a tool of this project's own kind.
+/// Interface that a component exports to provide tools of this project's own kind.
 pub const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
 
-/// The lists that a component may have beside its tools: what each is called, the interface, and the function.
+/// Lists that a component can provide: the name, the interface, and the function.
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools", TOOL_INTERFACE, "list-tools"),
     ("prompts", "scorpiox:tool/prompts@0.1.0", "list-prompts"),
@@ -21,21 +21,21 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("templates", "scorpiox:tool/resources@0.1.0", "list-templates"),
 ];
 
-/// How long a component may take to say what its tools are.
+/// Maximum time for a component to list its tools.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// How much memory it may use for that, in bytes.
+/// Maximum memory for listing tools, in bytes.
 pub const MEMORY_BYTES: usize = 64 * 1024 * 1024;
-/// How much it may say, in bytes, as the host holds it.
+/// Maximum size of the lists in the host's memory, in bytes.
 const SAID_BYTES: usize = 8 * 1024 * 1024;
 
-/// The tools as JSON. What a component looks for while it lists them, it does not find:
-/// each capability it uses gives an empty list.
+/// Returns the tools as JSON. While a component lists its tools, its environment appears empty: each
+/// capability returns an empty list.
 pub fn read(engine: &Engine, component: &Component) -> Result<Value> {
     let mut lists = read_lists(engine, component)?;
     lists.remove("tools").context("the component exports no tools")
 }
 
-/// All lists of a component by their names, in the same way: `tools`, `prompts`, `resources`, `templates`.
+/// Returns all lists of a component by name: `tools`, `prompts`, `resources`, `templates`.
 pub fn read_lists(engine: &Engine, component: &Component) -> Result<Map<String, Value>> {
     let lists = lists(component)?;
     let mut linker = Linker::new(engine);
@@ -57,8 +57,8 @@ pub fn read_lists(engine: &Engine, component: &Component) -> Result<Map<String, 
     Ok(read)
 }
 
-/// The same for a component whose other imports are linked already, by functions that may wait. The
-/// caller bounds the time.
+/// Returns all lists of a component whose other imports are already linked with functions that may suspend.
+/// The caller limits the time.
 pub async fn read_lists_waiting<T: Send + 'static>(
     component: &Component,
     linker: &Linker<T>,
@@ -78,7 +78,7 @@ pub async fn read_lists_waiting<T: Send + 'static>(
     Ok(read)
 }
 
-/// The lists that a component has.
+/// Returns the lists that a component exports.
 fn lists(component: &Component) -> Result<Vec<(&'static str, ComponentExportIndex)>> {
     let mut found = Vec::new();
     for (name, interface, function) in LISTS {
@@ -93,11 +93,11 @@ fn lists(component: &Component) -> Result<Vec<(&'static str, ComponentExportInde
     Ok(found)
 }
 
-/// Ends what runs on an engine when it takes too long.
+/// Stops the guests on an engine after [`PATIENCE`], unless it is dropped before.
 pub struct Watch(#[allow(dead_code, reason = "its end is what counts")] Sender<()>);
 
 impl Watch {
-    /// From now on.
+    /// Starts the timeout.
     pub fn start(engine: &Engine) -> Self {
         let (sender, ended): (_, Receiver<()>) = channel();
         let engine = engine.clone();
@@ -110,7 +110,7 @@ impl Watch {
     }
 }
 
-/// Links some imports of a component, by name, with functions that find nothing.
+/// Links the imports selected by `which` with functions that return empty results.
 pub fn link_empty<T: 'static>(
     linker: &mut Linker<T>,
     component: &Component,
@@ -140,8 +140,7 @@ pub fn link_empty<T: 'static>(
     Ok(())
 }
 
-/// A value of the definition's types as JSON; schemas, which are JSON text, are put in
-/// as what they are.
+/// Converts a definition to JSON. Schemas, which are JSON texts, become JSON values.
 fn plain(value: Val) -> Result<Value> {
     Ok(match value {
         Val::Bool(flag) => json!(flag),

@@ -1,6 +1,6 @@
-//! Build step: `scorpiox-definitions FOLDER NAME …` asks each component `NAME.cwasm` of a folder for its tools
-//! (`NAME.tools.json`), so that the running host need not start a component to list them. Files that would not
-//! change are not written.
+//! Build step: `scorpiox-definitions FOLDER NAME …` reads the tools of each component `NAME.cwasm` in a
+//! directory and writes them to `NAME.tools.json`, so that the host can list them without starting a
+//! component. Unchanged files are not rewritten.
 
 use std::path::Path;
 use std::{env, fs};
@@ -14,7 +14,7 @@ use wasmtime::component::Component;
 fn main() -> Result<()> {
     let mut words = env::args().skip(1);
     let folder = words.next().context("the folder is missing")?;
-    let engine = Engine::new(&scorpiox_engine::config())?;
+    let engine = Engine::new(&scorpiox_component_abi::engine::config())?;
     for name in words {
         describe(&engine, Path::new(&folder), &name).with_context(|| format!("component {name}"))?;
     }
@@ -23,7 +23,7 @@ fn main() -> Result<()> {
 
 fn describe(engine: &Engine, folder: &Path, name: &str) -> Result<()> {
     let code = fs::read(folder.join(format!("{name}.cwasm")))?;
-    // SAFETY: `deserialize` trusts its input like a shared library. The build made this file a moment ago.
+    // SAFETY: `deserialize` trusts its input like a shared library. The build created this file a moment ago.
     #[allow(unsafe_code)]
     let component = unsafe { Component::deserialize(engine, code) }?;
     let tools = tools(engine, &component)?.to_string();
@@ -34,7 +34,7 @@ fn describe(engine: &Engine, folder: &Path, name: &str) -> Result<()> {
     fs::write(&path, tools).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The definitions of its tools. Functions without the interface have none: their types say all.
+/// Returns the tool definitions. Functions without the interface have none: their types are sufficient.
 fn tools(engine: &Engine, component: &Component) -> Result<Value> {
     if component.get_export_index(None, TOOL_INTERFACE).is_none() {
         return Ok(Value::Array(Vec::new()));

@@ -1,14 +1,14 @@
-//! Requests that are not answered yet.
+//! Requests in flight.
 //!
-//! Invariant: exactly one answer to each request, and none to a request that the client
-//! cancelled. A [`Ticket`] is the right to answer; finishing it says whether to.
+//! Invariant: each request gets exactly one answer, and a request that the client cancelled gets none. A
+//! [`Ticket`] is the permission to answer; finishing it tells whether the answer must be sent.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_rpc::Id;
+use scorpiox_mcp::jsonrpc::Id;
 
 use scorpiox_executor::{Cancel, Reason};
 
@@ -19,33 +19,34 @@ pub struct InFlight(Mutex<Calls>);
 #[derive(Debug, Default)]
 struct Calls {
     by_id: HashMap<String, Call>,
-    /// The client is gone, or the server ends: what begins now is to stop at once.
+    /// Reason to stop, once the client has disconnected or the server shuts down. New requests are cancelled
+    /// immediately.
     stopping: Option<Reason>,
 }
 
 #[derive(Debug)]
 struct Call {
     cancel: Cancel,
-    /// When it is to end, done or not.
+    /// Deadline of the request.
     until: Option<Instant>,
-    /// Nothing works on it: it is open until something happens.
+    /// `true` if the request stays open without being processed, such as a subscription.
     stays_open: bool,
 }
 
-/// The right to answer one request.
+/// Permission to answer one request.
 #[derive(Debug)]
 pub struct Ticket {
     key: String,
-    /// Set when it must stop.
+    /// Cancellation flag of the request.
     pub cancel: Cancel,
-    /// When it came.
+    /// Time of arrival.
     pub since: Instant,
-    /// Whether it is to be answered, once that is decided.
+    /// `true` if the request must be answered. Empty until that is decided.
     answered: OnceLock<bool>,
 }
 
 impl InFlight {
-    /// Registers a request; `None` when one with this id is not answered yet.
+    /// Registers a request. Returns `None` if a request with the same ID is in flight.
     pub fn begin(&self, id: &Id<'_>) -> Option<Ticket> {
         let key = key(id);
         let cancel = Cancel::default();
@@ -60,8 +61,8 @@ impl InFlight {
         Some(Ticket { key, cancel, since: Instant::now(), answered: OnceLock::new() })
     }
 
-    /// Takes the request out; whether it is to be answered. Decided once: a cancel that comes
-    /// later changes nothing.
+    /// Removes the request, and returns `true` if it must be answered. The decision is final: a later cancel
+    /// has no effect.
     pub fn finish(&self, ticket: &Ticket) -> bool {
         *ticket.answered.get_or_init(|| {
             self.lock().by_id.remove(&ticket.key);
@@ -69,7 +70,7 @@ impl InFlight {
         })
     }
 
-    /// Cancels a request, if it is in flight.
+    /// Cancels a request. Returns `true` if it is in flight.
     pub fn cancel(&self, id: &Id<'_>) -> bool {
         let calls = self.lock();
         let found = calls.by_id.get(&key(id));
@@ -79,26 +80,26 @@ impl InFlight {
         found.is_some()
     }
 
-    /// Nothing works on a request any more, which stays open.
+    /// Marks a request as open but not being processed.
     pub fn keep_open(&self, ticket: &Ticket) {
         if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
             call.stays_open = true;
         }
     }
 
-    /// Whether nothing is worked on.
+    /// Returns `true` if no request is being processed.
     pub fn is_idle(&self) -> bool {
         self.lock().by_id.values().all(|call| call.stays_open)
     }
 
-    /// Bounds how long a request is worked on; see [`Self::end_overdue`].
+    /// Sets the deadline of a request; see [`Self::end_overdue`].
     pub fn bound(&self, ticket: &Ticket, until: Instant) {
         if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
             call.until = Some(until);
         }
     }
 
-    /// Ends what was worked on for too long. It is answered.
+    /// Cancels requests past their deadline. They are still answered.
     pub fn end_overdue(&self) {
         let calls = self.lock();
         let overdue = |call: &&Call| call.until.is_some_and(|until| until <= Instant::now());
@@ -107,17 +108,18 @@ impl InFlight {
         }
     }
 
-    /// Cancels everything: the client is gone. What it sent may not be registered yet, and is cancelled when it is.
+    /// Cancels all requests, because the client has disconnected. Requests registered later are cancelled,
+    /// too.
     pub fn abandon_all(&self) {
         self.stop(Reason::Client);
     }
 
-    /// Whether every request is answered.
+    /// Returns `true` if every request is answered.
     pub fn is_empty(&self) -> bool {
         self.lock().by_id.is_empty()
     }
 
-    /// Stops everything: the server ends.
+    /// Stops all requests, because the server shuts down.
     pub fn stop_all(&self) {
         self.stop(Reason::Shutdown);
     }
@@ -134,8 +136,8 @@ impl InFlight {
     }
 }
 
-/// The same for every way to write an id. A string starts with a quote, a number never
-/// does, so they cannot meet.
+/// Normalizes an ID, so that all of its spellings are equal. A string starts with a quote and a number never
+/// does, so they cannot collide.
 fn key(id: &Id<'_>) -> String {
     let json = id.as_json();
     if !json.contains('\\') {

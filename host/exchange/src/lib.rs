@@ -1,9 +1,10 @@
-//! What goes to and fro for a request before it is answered.
+//! Messages exchanged for a request before it is answered.
 //!
-//! Reading order: [`reply`] is where messages for a client go, [`inflight`] keeps the promise of exactly one answer,
-//! [`progress`] says how far a request is, [`outgoing`] are requests to the client in the revisions that have such, and
-//! [`rounds`] takes their place in the newest, with marks that [`request_state`] makes. [`watched`] are resources that a
-//! client subscribed to. [`news`] is what many clients are told alike.
+//! Reading order: [`reply`] is the channel for messages to a client, [`inflight`] guarantees exactly one
+//! answer per request, and [`progress`] reports progress. [`outgoing`] makes requests to the client, in
+//! revisions that support them. [`rounds`] replaces such requests in the newest revision, with state tokens
+//! from [`request_state`]. [`watched`] has the resources that a client subscribed to. [`news`] has
+//! notifications that many clients receive. [`seal`] authenticates tokens that clients store and return.
 
 pub mod inflight;
 pub mod news;
@@ -12,6 +13,7 @@ pub mod progress;
 pub mod reply;
 pub mod request_state;
 pub mod rounds;
+pub mod seal;
 pub mod watched;
 
 pub use inflight::Ticket;

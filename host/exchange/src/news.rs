@@ -1,15 +1,15 @@
-//! What many clients are told alike. Each line is made once, when the first of them takes it.
+//! Notifications that many clients receive. Each line is serialized once, on first use.
 
 use std::cell::OnceCell;
 
 use bytes::Bytes;
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
 use serde_json::json;
 
-/// The notification that a resource has changed.
+/// Notification that a resource has changed.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
-/// The message of a callback.
+/// A callback message.
 pub struct CallbackNews<'a> {
     timer: u32,
     fired_at: u64,
@@ -19,13 +19,13 @@ pub struct CallbackNews<'a> {
 }
 
 impl<'a> CallbackNews<'a> {
-    /// The timer that fired, when it did in milliseconds since 1970, and what it says.
+    /// Creates the message of a timer that fired at `fired_at`, in milliseconds since 1970.
     #[must_use]
     pub fn new(timer: u32, fired_at: u64, text: &'a str) -> Self {
         Self { timer, fired_at, text, for_channel: OnceCell::new(), for_log: OnceCell::new() }
     }
 
-    /// For a client that shows what comes over a channel.
+    /// Returns the notification for clients that show channel messages.
     pub fn for_channel(&self) -> &Bytes {
         self.for_channel.get_or_init(|| {
             let params = json!({ "content": self.text, "meta": { "callback_id": self.timer.to_string() } });
@@ -33,7 +33,7 @@ impl<'a> CallbackNews<'a> {
         })
     }
 
-    /// For a client's log.
+    /// Returns the notification for a client's log.
     pub fn for_log(&self) -> &Bytes {
         self.for_log.get_or_init(|| {
             let data = json!({ "callback_id": self.timer, "fired_at": self.fired_at, "message": self.text });
@@ -43,21 +43,21 @@ impl<'a> CallbackNews<'a> {
     }
 }
 
-/// A resource that has changed.
+/// A changed resource.
 pub struct ResourceNews<'a> {
-    /// Its address.
+    /// URI of the resource.
     pub uri: &'a str,
     line: OnceCell<Bytes>,
 }
 
 impl<'a> ResourceNews<'a> {
-    /// The change of a resource.
+    /// Creates the change of a resource.
     #[must_use]
     pub fn new(uri: &'a str) -> Self {
         Self { uri, line: OnceCell::new() }
     }
 
-    /// For those who subscribed to it.
+    /// Returns the notification for subscribers.
     pub fn line(&self) -> &Bytes {
         self.line.get_or_init(|| reply::notification(RESOURCE_UPDATED, &json!({ "uri": self.uri })).into())
     }

@@ -1,4 +1,4 @@
-//! Requests of this server to the client, in the revisions that have such.
+//! Requests of this server to the client, in revisions that support them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_rpc::{Id, reply};
+use scorpiox_mcp::jsonrpc::{Id, reply};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -16,20 +16,20 @@ use scorpiox_executor::Cancel;
 
 use crate::reply::Reply;
 
-/// How often who waits is told that it goes on.
+/// Interval between progress reports while a request is pending.
 const NEWS_TIME: Duration = Duration::from_secs(15);
-/// Longest text of a client's error that is repeated, in characters.
+/// Maximum length of a repeated client error in characters.
 const MAX_ERROR_CHARS: usize = 300;
 
-/// Random bytes of an id.
+/// Number of random bytes in a request ID.
 const ID_BYTES: usize = 16;
-/// What ids of requests begin with, as those do not that a client's own counter gives.
+/// Prefix of all request IDs. The IDs of a client's own counter never start with it.
 const MARK: &str = "scorpiox-";
-/// The same with what tells this process: an answer to another one, which asked the same client before or beside it, is never
-/// taken for one to this.
+/// Request ID prefix of this process. It prevents this process from accepting an answer to another process
+/// that asked the same client.
 static PREFIX: LazyLock<String> = LazyLock::new(|| format!("{MARK}{:x}-", RandomState::new().hash_one(())));
 
-/// Whether a request with that id may be another process' of this program.
+/// Returns `true` if a request with that ID may belong to another process of this program.
 pub fn may_be_asked_elsewhere(id: &Id<'_>) -> bool {
     let id = id.as_json().strip_prefix('"').unwrap_or_default();
     id.starts_with(MARK) && !id.starts_with(&**PREFIX)
@@ -41,20 +41,21 @@ pub struct Outgoing {
     waiting: Mutex<HashMap<String, Sender<Answer>>>,
 }
 
-/// What the client answered; none where nobody wants an answer any more.
+/// Answer of the client; `None` if the caller does not want an answer anymore.
 type Answer = Option<Result<Value, String>>;
 
-/// Why the client's answer is of no use.
+/// Reason why there is no usable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unanswered {
-    /// The call that asks is to stop.
+    /// The requesting call was cancelled.
     Cancelled,
-    /// The client refused, or said what is no answer.
+    /// The client refused, or its answer is invalid.
     Failed(String),
 }
 
 impl Outgoing {
-    /// Asks the client, and waits as long as it takes; `news` is told now and then that it does.
+    /// Sends a request to the client and waits indefinitely for the answer. Calls `news` periodically while
+    /// waiting.
     pub fn ask(
         &self,
         to: &Reply,
@@ -63,20 +64,20 @@ impl Outgoing {
         cancel: &Cancel,
         news: &dyn Fn(),
     ) -> Result<Value, Unanswered> {
-        // Nobody who has seen one can tell the next one.
-        let secret = scorpiox_seal::secret().map_err(Unanswered::Failed)?;
+        // Random IDs are unpredictable, even to an observer of earlier ones.
+        let secret = crate::seal::secret().map_err(Unanswered::Failed)?;
         let id = secret[..ID_BYTES].iter().fold(PREFIX.clone(), |id, byte| format!("{id}{byte:02x}"));
         let (answers, answer) = mpsc::channel();
         self.lock().insert(id.clone(), answers.clone());
         to.send(&reply::request(&id, method, params));
-        // Whichever comes first: the answer, or that nobody wants it.
+        // Receives the answer or the cancellation, whichever comes first.
         let _watch = cancel.watch(move || drop(answers.send(None)));
         while !cancel.is_set() {
             match answer.recv_timeout(NEWS_TIME) {
                 Ok(Some(answer)) => return answer.map_err(Unanswered::Failed),
                 Ok(None) => {}
                 Err(RecvTimeoutError::Timeout) => news(),
-                // Not while the sender is watching.
+                // Cannot happen while the watch holds a sender.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -87,7 +88,7 @@ impl Outgoing {
         Err(Unanswered::Cancelled)
     }
 
-    /// Takes the client's answer to a request; whether somebody waited for it.
+    /// Delivers the client's answer to a request. Returns `true` if the request was pending.
     pub fn answered(&self, id: Option<&Id<'_>>, outcome: Result<&RawValue, &RawValue>) -> bool {
         let id = id.and_then(|id| serde_json::from_str::<String>(id.as_json()).ok());
         let Some(answers) = id.and_then(|id| self.lock().remove(&id)) else { return false };
@@ -95,7 +96,7 @@ impl Outgoing {
             Ok(result) => serde_json::from_str(result.get()).map_err(|error| error.to_string()),
             Err(error) => Err(error_text(error)),
         };
-        // Who asked may have gone away meanwhile.
+        // The requesting call may have ended in the meantime.
         let _ = answers.send(Some(answer));
         true
     }

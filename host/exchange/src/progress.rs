@@ -1,20 +1,20 @@
-//! Telling the client how far a request is.
+//! Progress notifications of a request.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::reply::Reply;
 use scorpiox_mcp::Revision;
 
-/// Longest message, in characters.
+/// Maximum length of a message in characters.
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// Progress of one request. Silent when the client did not ask for it, and after the
-/// request was answered.
+/// Progress of one request. Sends nothing if the client did not ask for it, or after the request was
+/// answered.
 #[derive(Clone)]
 pub struct Progress(Option<Arc<Reporter>>);
 
@@ -22,7 +22,7 @@ struct Reporter {
     reply: Reply,
     token: Box<RawValue>,
     with_message: bool,
-    /// How many were sent, which rises by one each; `None` after the answer.
+    /// Number of notifications sent, which is also the progress value; `None` after the answer.
     sent: Mutex<Option<u64>>,
 }
 
@@ -36,7 +36,7 @@ struct Params<'a> {
 }
 
 impl Progress {
-    /// Progress of a request that asked with `token`, or of one that did not ask.
+    /// Creates the progress of a request with an optional progress token.
     pub fn new(reply: &Reply, revision: Revision, token: Option<&RawValue>) -> Self {
         Self(token.map(|token| {
             Arc::new(Reporter {
@@ -48,12 +48,12 @@ impl Progress {
         }))
     }
 
-    /// Whether the client asked.
+    /// Returns `true` if the client asked for progress.
     pub fn is_wanted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Says what goes on.
+    /// Sends a progress message.
     pub fn report(&self, message: &str) {
         let Some(reporter) = &self.0 else { return };
         let mut sent = reporter.sent.lock();
@@ -65,11 +65,11 @@ impl Progress {
             progress: *count,
             message: reporter.with_message.then_some(message),
         };
-        // Sent under the lock: the answer cannot overtake it.
+        // Sent under the lock, so that the answer cannot overtake it.
         reporter.reply.send(&reply::notification("notifications/progress", &params));
     }
 
-    /// The request is about to be answered; nothing may follow.
+    /// Stops all further notifications, because the request is about to be answered.
     pub fn end(&self) {
         if let Some(reporter) = &self.0 {
             *reporter.sent.lock() = None;
@@ -80,7 +80,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scorpiox_rpc::{Output, memory};
+    use scorpiox_mcp::jsonrpc::{Output, memory};
     use std::io::Read;
 
     #[test]

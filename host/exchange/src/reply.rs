@@ -1,47 +1,49 @@
-//! Where what a client is told goes. A transport makes it; the server does not know which one.
+//! The channel for messages to a client. A transport implements it; the server does not depend on a specific
+//! transport.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use scorpiox_access::AccessDenial;
 use scorpiox_audit::Trace;
-use scorpiox_rpc::Output;
+use scorpiox_mcp::jsonrpc::Output;
+use scorpiox_policy::access::AccessDenial;
 
-/// Takes whole JSON-RPC messages for one client, each a line with its line feed, and keeps their order.
+/// Sends complete JSON-RPC messages to one client, in order. Each message is a line with its line feed.
 pub trait Channel: Send + Sync {
-    /// Sends a message now, with all that waited.
+    /// Sends a message immediately, together with all pending ones.
     fn send(&self, line: &[u8]);
-    /// Sends a message that goes to others, too: what keeps it for later need not copy it.
+    /// Sends a message that is shared with other clients. An implementation that queues it need not copy it.
     fn send_shared(&self, line: &Bytes) {
         self.send(line);
     }
-    /// Sends a message soon: before the transport waits for anything.
+    /// Sends a message before the transport waits for input.
     fn send_later(&self, line: &[u8]);
-    /// The answer that follows refuses a call that its principal may not make: a transport may have a status for that.
+    /// Announces that the next answer denies a call to its principal, so that a transport can set a matching
+    /// status.
     fn denies(&self, _denial: AccessDenial) {}
-    /// The answer that follows refuses a call that a limit leaves no room for: when to try again.
+    /// Announces that the next answer refuses a call because of a limit, and when to retry.
     fn exceeds(&self, _retry_after: Duration) {}
-    /// Says how far the decision is whether the request is served at all: a transport may have a status for that.
+    /// Reports the admission state of the request, so that a transport can set a matching status.
     fn admission(&self, _admission: Admission) {}
-    /// The trace that the request is part of, where the transport was told of one.
+    /// Returns the trace of the request, if the transport knows it.
     fn trace(&self) -> Option<Trace> {
         None
     }
 }
 
-/// The state of the decision about whether a request is served at all, whoever sends it.
+/// Admission state of a request: the decision whether it is served at all, for any sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// It is waited for.
+    /// The decision is pending.
     Pending,
     /// The request is served.
     Granted,
-    /// This server serves no request now: nothing of it ran, and another server may serve it.
+    /// This server currently serves no requests. Nothing ran, and another server may serve the request.
     Refused,
 }
 
-/// The channel of one request's answer and of what is said before it, or of what a session is told unasked.
+/// Channel for the messages of one request, or for the unsolicited messages of a session.
 pub type Reply = Arc<dyn Channel>;
 
 impl Channel for Output {

@@ -1,55 +1,55 @@
-//! `requestState`: marks by which this server knows again what it gave a client, and when, with the answers of earlier
-//! rounds.
+//! `requestState`: sealed tokens that a client returns to this server, with their creation time and the
+//! answers of earlier rounds.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use scorpiox_seal::Seal;
+use crate::seal::Seal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A client that asks a person longer than this has to begin anew.
+/// Maximum age of a token. A client that takes longer to ask its user has to start over.
 const MAX_AGE: Duration = Duration::from_hours(24);
-/// Most bytes of the answers that a client carries for this server.
+/// Maximum size of the answers in a token, in bytes.
 const MAX_ANSWERS_BYTES: usize = 64 * 1024;
-/// Bytes of the time at the beginning.
+/// Size of the leading timestamp in bytes.
 const TIME_BYTES: usize = 16;
 
-/// What a mark is of: a method or the name of a tool, and what it was called with.
+/// The call that a token belongs to: a method or tool, and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// Who calls, where that is known.
+    /// Key of the calling principal, if known.
     pub principal: String,
-    /// The method, or the tool.
+    /// Name of the method or tool.
     pub name: String,
-    /// As they came.
+    /// The raw arguments.
     pub arguments: String,
 }
 
 /// An answer of an earlier round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// As the client gave it.
+    /// The client's answer.
     #[serde(rename = "a")]
     pub answer: Value,
-    /// How long it took, in milliseconds; none where the client was not asked.
+    /// Time to the answer in milliseconds; `None` if the client was not asked.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }
 
-/// Answers of earlier rounds, by what was asked for.
+/// Answers of earlier rounds, by request key.
 pub type Answers = BTreeMap<String, Known>;
 
-/// A mark that was opened.
+/// An opened token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
-    /// How long ago it was made.
+    /// Age of the token.
     pub age: Duration,
-    /// The answers that it holds.
+    /// Answers in the token.
     pub answers: Answers,
 }
 
-/// Whether a client can carry these answers.
+/// Checks that the answers fit into a token.
 pub fn can_carry(answers: &Answers) -> Result<(), String> {
     let size = serde_json::to_vec(answers).map_or(usize::MAX, |json| json.len());
     if size <= MAX_ANSWERS_BYTES {
@@ -58,7 +58,7 @@ pub fn can_carry(answers: &Answers) -> Result<(), String> {
     Err(format!("the answers so far have {size} bytes; the limit is {MAX_ANSWERS_BYTES}"))
 }
 
-/// The mark of a call, made now.
+/// Creates the token of a call.
 pub fn mark(seal: &Seal, subject: &Subject, answers: &Answers) -> Option<String> {
     let mut content = since_epoch(SystemTime::now()).as_millis().to_be_bytes().to_vec();
     if !answers.is_empty() {
@@ -67,7 +67,7 @@ pub fn mark(seal: &Seal, subject: &Subject, answers: &Answers) -> Option<String>
     seal.seal(&content, &bound(subject))
 }
 
-/// What this very mark holds, if it was made for this call, and not too long ago.
+/// Opens a token, if it belongs to this call and has not expired.
 pub fn open(seal: &Seal, mark: &str, subject: &Subject) -> Option<Opened> {
     let content = seal.open(mark, &bound(subject))?;
     let (made, answers) = content.split_first_chunk::<TIME_BYTES>()?;
@@ -80,7 +80,7 @@ pub fn open(seal: &Seal, mark: &str, subject: &Subject) -> Option<Opened> {
     (age <= MAX_AGE).then_some(Opened { age, answers })
 }
 
-/// What a mark is bound to.
+/// Returns the strings that a token is bound to.
 fn bound(subject: &Subject) -> [&str; 3] {
     [&subject.principal, &subject.name, &subject.arguments]
 }

@@ -1,43 +1,43 @@
-//! The rounds of a call in the revision without requests of the server: what came along when the client called again,
-//! and what it is to ask before the next time.
+//! Rounds of a call, in the revision without server requests: the answers that came with the repeated call,
+//! and the requests for the next round.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::seal::Seal;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_mcp::{Params, Revision, RpcError};
-use scorpiox_seal::Seal;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::request_state::{self, Answers, Known, Subject};
 
-/// Who is asked by a request without a mark: whether answers count that came with none.
+/// Handling of answers that come without a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmarked {
-    /// They are answers to what nobody asked.
+    /// Rejects them, because the server did not ask for them.
     Refused,
-    /// A plugin's requests have keys by which the client may know them beforehand.
+    /// Accepts them, because a client may know the keys of a plugin's requests in advance.
     Taken,
 }
 
-/// One call's.
+/// Rounds of one call.
 #[derive(Debug)]
 pub struct Rounds {
     subject: Subject,
-    /// How long ago the mark was made that came along; none where none came.
+    /// Age of the token that came with the call; `None` without a token.
     age: Option<Duration>,
-    /// Answers that were used in earlier rounds, and in this one.
+    /// Answers used in earlier rounds and in this one.
     known: Answers,
     /// Answers that came with this round.
     given: Map<String, Value>,
-    /// What the client is to be asked, by key: requests as JSON.
+    /// Requests to the client by key, as JSON.
     asked: BTreeMap<String, Box<RawValue>>,
 }
 
 impl Rounds {
-    /// What came along with a call.
+    /// Parses the token and the answers of a call.
     pub fn read(
         params: &Params<'_>,
         seal: &Seal,
@@ -72,7 +72,7 @@ impl Rounds {
         Ok(Self { subject, age, known, given, asked: BTreeMap::new() })
     }
 
-    /// The answer to a request, if there is one that can be used, and how long it took.
+    /// Returns the answer to a request and the time it took, if there is a valid one.
     pub fn answer<T>(
         &mut self,
         key: &str,
@@ -90,17 +90,17 @@ impl Rounds {
         Some((answer, self.age))
     }
 
-    /// Whether the client can carry what was answered so far.
+    /// Checks that the answers so far fit into a token.
     pub fn can_go_on(&self) -> Result<(), String> {
         request_state::can_carry(&self.known)
     }
 
-    /// Lets the client be asked before the next round.
+    /// Adds a request for the next round.
     pub fn ask(&mut self, key: &str, request: Box<RawValue>) {
         self.asked.insert(key.to_owned(), request);
     }
 
-    /// The result that has the client call again, if something is to be asked.
+    /// Returns the result that makes the client call again, if there are requests for it.
     pub fn required(
         &self,
         revision: Revision,
@@ -119,7 +119,7 @@ impl Rounds {
     }
 }
 
-/// What the client is to bring along.
+/// Requests that the client must answer in the next round.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputRequired<'a> {

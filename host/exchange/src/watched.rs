@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use parking_lot::Mutex;
 
-/// Most at once.
+/// Maximum number of subscribed resources.
 const MAX_WATCHED: usize = 256;
 
-/// Their addresses.
+/// URIs of the subscribed resources.
 #[derive(Debug, Default)]
 pub struct Watched(Mutex<BTreeSet<String>>);
 
 impl Watched {
-    /// Adds one; says why if there are too many.
+    /// Adds a URI. Fails if there are too many.
     pub fn add(&self, uri: String) -> Result<(), String> {
         let mut watched = self.0.lock();
         if watched.len() >= MAX_WATCHED && !watched.contains(&uri) {
@@ -22,12 +22,12 @@ impl Watched {
         Ok(())
     }
 
-    /// Takes one away.
+    /// Removes a URI.
     pub fn remove(&self, uri: &str) {
         self.0.lock().remove(uri);
     }
 
-    /// Whether it is one of them.
+    /// Returns `true` if a URI is subscribed.
     pub fn contains(&self, uri: &str) -> bool {
         self.0.lock().contains(uri)
     }

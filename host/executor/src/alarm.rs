@@ -1,4 +1,4 @@
-//! A thread that does what is due, and sleeps until there is more.
+//! A thread that runs due callbacks and sleeps in between.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, OnceLock};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::threads;
 
-/// The thread that does what is due. It starts when somebody wants it to.
+/// Timer thread for due callbacks. It starts on demand.
 pub struct Alarm {
-    /// Fires what is due, and says how long to sleep then; nothing where there is no more to do.
+    /// Runs the due callbacks and returns the time until the next one, or `None` if there are no more.
     fire: Box<dyn Fn() -> Option<Duration> + Send + Sync>,
     signal: Mutex<Signal>,
     changed: Condvar,
@@ -22,7 +22,7 @@ struct Signal {
 }
 
 impl Alarm {
-    /// One that fires like this.
+    /// Creates an alarm that calls `fire`.
     pub fn new(fire: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             fire: Box::new(fire),
@@ -32,7 +32,7 @@ impl Alarm {
         })
     }
 
-    /// Starts the thread, once.
+    /// Starts the thread, if it is not running.
     pub fn start(self: &Arc<Self>) {
         self.started.get_or_init(|| {
             let alarm = Arc::clone(self);
@@ -42,14 +42,14 @@ impl Alarm {
         });
     }
 
-    /// Something may be due sooner than it was.
+    /// Wakes the thread because a callback may be due earlier than planned.
     pub fn wake(self: &Arc<Self>) {
         self.start();
         self.signal.lock().look = true;
         self.changed.notify_all();
     }
 
-    /// Ends the thread.
+    /// Stops the thread.
     pub fn stop(&self) {
         self.signal.lock().stop = true;
         self.changed.notify_all();
@@ -63,7 +63,8 @@ impl Alarm {
         }
     }
 
-    /// Sleeps until there is something to look at; false when the server ends.
+    /// Sleeps until the time has passed or the thread is woken. Returns `false` if the server is shutting
+    /// down.
     fn sleep(&self, time: Duration) -> bool {
         let mut signal = self.signal.lock();
         self.changed.wait_while_for(&mut signal, |signal| !signal.look && !signal.stop, time);

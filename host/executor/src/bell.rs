@@ -1,11 +1,11 @@
-//! What wakes a call that waits for descriptors.
+//! Wakes a call that waits for descriptors.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use parking_lot::Mutex;
 
-/// A pipe that nobody writes to: it can be read, to its end, once it is closed for writing.
+/// A pipe without data. It becomes readable, at end of file, once the write end is closed.
 #[derive(Debug)]
 pub(crate) struct Bell {
     rung: PipeReader,

@@ -1,4 +1,4 @@
-//! Telling a running call to stop.
+//! Cancellation of running calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -7,18 +7,20 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// Why a call must stop.
+/// Reason for a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The client cancelled the request.
     Client,
-    /// The server ends.
+    /// The server is shutting down.
     Shutdown,
-    /// The client has to be answered.
+    /// The deadline for the response has passed.
     Overdue,
+    /// The policy was changed, and may no longer allow what the call can use.
+    PolicyChanged,
 }
 
-/// A flag that one call checks and anybody may set; it stays set.
+/// Cancellation flag that a call checks and any thread may set. It is never reset.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<Flag>);
 
@@ -30,7 +32,7 @@ struct Flag {
     bell: std::sync::OnceLock<Option<crate::bell::Bell>>,
 }
 
-/// Who is woken when the flag is set.
+/// Callbacks for when the flag is set.
 #[derive(Default)]
 struct Watchers {
     last: u64,
@@ -45,7 +47,7 @@ impl std::fmt::Debug for Watchers {
     }
 }
 
-/// Somebody who is woken for as long as this is held.
+/// Registration of a callback, which lasts until it is dropped.
 #[derive(Debug)]
 pub struct Watch<'a> {
     flag: &'a Flag,
@@ -53,7 +55,7 @@ pub struct Watch<'a> {
 }
 
 impl Cancel {
-    /// Asks the call to stop. The first reason stays.
+    /// Cancels the call. The first reason is retained.
     pub fn set(&self, reason: Reason) {
         let reason = reason as u8 + 1;
         let _ = self.0.reason.compare_exchange(0, reason, Ordering::SeqCst, Ordering::SeqCst);
@@ -61,29 +63,30 @@ impl Cancel {
         if let Some(Some(bell)) = self.0.bell.get() {
             bell.ring();
         }
-        // Outside of the lock: who is woken may look, and stop watching.
+        // The callbacks run outside of the lock, because they may check the flag or drop their watch.
         let waiting = self.0.watchers().waiting.clone();
         for (_, wake) in waiting {
             wake();
         }
     }
 
-    /// Why to stop, if so.
+    /// Returns the reason for the cancellation, if any.
     pub fn reason(&self) -> Option<Reason> {
         match self.0.reason.load(Ordering::Acquire) {
             0 => None,
             1 => Some(Reason::Client),
             2 => Some(Reason::Shutdown),
-            _ => Some(Reason::Overdue),
+            3 => Some(Reason::Overdue),
+            _ => Some(Reason::PolicyChanged),
         }
     }
 
-    /// Whether to stop.
+    /// Returns `true` if the call is cancelled.
     pub fn is_set(&self) -> bool {
         self.reason().is_some()
     }
 
-    /// Calls `wake` when the flag is set, by whatever thread sets it, and now if it is set already.
+    /// Calls `wake` on the thread that sets the flag, or immediately if the flag is already set.
     pub fn watch(&self, wake: impl Fn() + Send + Sync + 'static) -> Watch<'_> {
         let wake: Wake = Arc::new(wake);
         let mut watchers = self.0.watchers();
@@ -97,7 +100,7 @@ impl Cancel {
         Watch { flag: &self.0, number }
     }
 
-    /// Sleeps for a time, or until the flag is set; whether it is.
+    /// Sleeps until the time has passed or the flag is set. Returns `true` if the flag is set.
     pub fn wait(&self, time: Duration) -> bool {
         let until = Instant::now().checked_add(time);
         let sleeper = thread::current();
@@ -112,19 +115,19 @@ impl Cancel {
         true
     }
 
-    /// A descriptor that can be read once the flag is set. None where the process has no
-    /// descriptor left; the flag has to be looked at now and then.
+    /// Returns a descriptor that is readable once the flag is set. Returns `None` if the process has no free
+    /// descriptor, in which case the caller must poll the flag.
     #[cfg(unix)]
     pub fn bell(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         let bell = self.0.bell.get_or_init(|| crate::bell::Bell::new().ok()).as_ref()?;
-        // Set between the call's beginning and now: nobody rang.
+        // If the flag was set before the pipe existed, nothing has signaled the pipe yet.
         if self.is_set() {
             bell.ring();
         }
         Some(bell.rung())
     }
 
-    /// There is none here: the flag has to be looked at now and then.
+    /// Returns `None`: on Windows, the caller must poll the flag.
     #[cfg(windows)]
     pub fn bell(&self) -> Option<std::os::windows::io::BorrowedHandle<'_>> {
         None

@@ -1,7 +1,7 @@
-//! Who runs what: threads, the async runtime, and how a call is told to stop.
+//! Threads, the async runtime, and the cancellation of calls.
 //!
-//! Invariants: nothing is started before it is needed; a call that is told to stop stays told. What runs, and
-//! what it means that it cannot be started, is the business of those who ask.
+//! Invariants: nothing starts before it is needed, and a cancelled call stays cancelled. Callers decide what
+//! runs, and how to treat a thread that cannot start.
 
 pub mod alarm;
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! A thread that looks whether something has changed: now and then, and when it is told to.
+//! A thread that checks for changes, periodically and on demand.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// The thread that looks. It starts when it is first needed.
+/// Handle of the checking thread, which starts on first use.
 #[derive(Debug, Default)]
 pub struct Lookout(Mutex<Bell>);
 
@@ -15,12 +15,12 @@ enum Bell {
     #[default]
     Unmade,
     Made(SyncSender<()>),
-    /// The server ends, or there can be no thread.
+    /// The server is shutting down, or the thread cannot start.
     Gone,
 }
 
 impl Lookout {
-    /// Lets the thread look; starts it where that `is_wanted`. One that cannot be started is an error once.
+    /// Wakes the thread, or starts it if `is_wanted` returns `true`. A failed start is reported only once.
     pub fn wake(
         &self,
         is_wanted: impl FnOnce() -> bool,
@@ -28,10 +28,10 @@ impl Lookout {
     ) -> io::Result<()> {
         let mut bell = self.0.lock();
         match &mut *bell {
-            // Rung already and not heard yet, it is heard all the same.
+            // A full channel already contains a signal that the thread will receive.
             Bell::Made(ringer) => drop(ringer.try_send(())),
             Bell::Unmade if is_wanted() => {
-                // It is not tried again.
+                // A failed start is not retried.
                 *bell = Bell::Gone;
                 *bell = Bell::Made(start()?);
             }
@@ -40,27 +40,27 @@ impl Lookout {
         Ok(())
     }
 
-    /// Ends the thread.
+    /// Stops the thread.
     pub fn stop(&self) {
         *self.0.lock() = Bell::Gone;
     }
 }
 
-/// Why a wait ended.
+/// Reason for the end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
-    /// The bell rang, or the time is over.
+    /// The thread was woken, or the time has passed.
     Look,
-    /// Whoever rings the bell has dropped it.
+    /// The sender was dropped.
     End,
 }
 
-/// A bell, and who rings it.
+/// Creates the channel that wakes the thread.
 pub fn bell() -> (SyncSender<()>, Receiver<()>) {
     sync_channel(1)
 }
 
-/// Waits for a time, or until the bell rings.
+/// Waits until the time has passed or a signal arrives.
 pub fn wait(bell: &Receiver<()>, time: Duration) -> Woken {
     match bell.recv_timeout(time) {
         Ok(()) | Err(RecvTimeoutError::Timeout) => Woken::Look,

@@ -1,15 +1,15 @@
-//! The one async runtime of the program.
+//! The async runtime of the process.
 
 use std::sync::OnceLock;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Looks after requests, timers and connections. Its thread starts with the first of them.
+/// Runtime for requests, timers and connections. Its thread starts with the first use.
 #[derive(Default)]
 pub struct AsyncRuntime(OnceLock<Result<Runtime, String>>);
 
 impl AsyncRuntime {
-    /// What tasks are given to; an error where its thread cannot be started.
+    /// Returns the handle for spawning tasks, or an error if the thread cannot start.
     pub fn handle(&self) -> Result<&Handle, String> {
         let started = self.0.get_or_init(|| {
             let runtime =

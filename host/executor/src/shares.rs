@@ -1,10 +1,10 @@
-//! How many of something there are, and how many are each one's who has some.
+//! Counts how many items of a limited resource each owner holds.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A number of things that those who want them share.
+/// A limited resource shared by several owners.
 pub struct Shares<K> {
     of: HashMap<K, usize>,
     taken: usize,
@@ -13,17 +13,17 @@ pub struct Shares<K> {
 }
 
 impl<K: Eq + Hash> Shares<K> {
-    /// So many in all, of which nobody has more than `most`.
+    /// Creates a resource of `all` items, of which an owner can hold at most `most`.
     pub fn new(all: usize, most: usize) -> Self {
         Self { of: HashMap::new(), taken: 0, all, most }
     }
 
-    /// Whether all are taken.
+    /// Returns `true` if all items are taken.
     pub fn is_full(&self) -> bool {
         self.taken >= self.all
     }
 
-    /// Whether somebody has as many as one may have.
+    /// Returns `true` if the owner holds the maximum number of items.
     pub fn has_most<Q: Eq + Hash + ?Sized>(&self, who: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -31,7 +31,7 @@ impl<K: Eq + Hash> Shares<K> {
         self.of.get(who).is_some_and(|count| *count >= self.most)
     }
 
-    /// Takes one for somebody; whether there is one.
+    /// Takes an item for an owner. Returns `false` if a limit is reached.
     pub fn take(&mut self, who: K) -> bool {
         let is_free = !self.is_full() && !self.has_most(&who);
         if is_free {
@@ -41,7 +41,7 @@ impl<K: Eq + Hash> Shares<K> {
         is_free
     }
 
-    /// Gives one back that somebody took.
+    /// Returns an item that the owner took.
     pub fn give_back<Q: Eq + Hash + ?Sized>(&mut self, who: &Q)
     where
         K: Borrow<Q>,

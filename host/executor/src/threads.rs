@@ -1,13 +1,13 @@
-//! Threads that have a name, and what they do while they wait.
+//! Named threads, and blocking waits.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The stack of a thread that calls little, in bytes.
+/// Stack size in bytes of a thread with shallow calls.
 const SMALL_STACK: usize = 256 * 1024;
 
-/// Starts a thread; fails where the process may have no more of them.
+/// Starts a named thread. Fails if the process cannot create more threads.
 pub fn start<T: Send + 'static>(
     name: impl Into<String>,
     body: impl FnOnce() -> T + Send + 'static,
@@ -15,7 +15,7 @@ pub fn start<T: Send + 'static>(
     Builder::new().name(name.into()).spawn(body)
 }
 
-/// The same with a small stack, for one that calls little.
+/// Like [`start`], but with a small stack for shallow calls.
 pub fn start_small<T: Send + 'static>(
     name: impl Into<String>,
     body: impl FnOnce() -> T + Send + 'static,
@@ -23,21 +23,21 @@ pub fn start_small<T: Send + 'static>(
     Builder::new().name(name.into()).stack_size(SMALL_STACK).spawn(body)
 }
 
-/// Waits for something that takes its time. A thread of an async runtime gives its other tasks to another one meanwhile:
-/// among them may be what is waited for, or what ends the wait.
+/// Runs a blocking wait. On a runtime thread, other tasks move to another thread first, because the wait may
+/// depend on them.
 pub fn wait<T>(waiting: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(waiting)
 }
 
-/// Processor time that this thread has used.
+/// Returns the processor time used by this thread.
 #[cfg(unix)]
 pub fn time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// Processor time that this thread has used.
+/// Returns the processor time used by this thread.
 #[cfg(windows)]
 pub fn time() -> Duration {
-    scorpiox_windows::thread::time().unwrap_or_default()
+    scorpiox_sys::windows::thread::time().unwrap_or_default()
 }

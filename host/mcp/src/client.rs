@@ -1,7 +1,7 @@
-//! What is known of clients by the name that they give themselves: what of a result reaches their
-//! model. All that differs by client, in one table.
+//! Known client behavior, by the name that a client reports: which part of a result reaches the model. All
+//! differences between clients are in one table.
 //!
-//! It only decides how results are written, never what may be done: a name proves nothing.
+//! The table only affects the rendering of results, never permissions, because a name proves nothing.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ use serde_json::value::RawValue;
 
 use super::params::Text;
 
-/// Most characters of a result for a client that nothing is known of: what the usual ones show whole.
+/// Maximum result length for unknown clients in characters, which common clients show completely.
 pub const RESULT_CHARS: usize = 20_000;
 
-/// What a client does with results.
+/// Result handling of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientTraits {
     /// `clientInfo.name`.
     name: &'static str,
-    /// Most characters of a result that reach its model whole.
+    /// Maximum length of a result that reaches the model completely, in characters.
     pub result_chars: usize,
-    /// The same of a tool whose size it lets the server say.
+    /// Maximum length for a tool whose result size the server declares, in characters.
     pub sized_chars: usize,
-    /// Most characters of a text as JSON, where the client cuts that.
+    /// Maximum length of a text as JSON in characters, if the client truncates that.
     pub json_chars: Option<usize>,
-    /// Its model sees images. Others get their base64 as text, which helps nobody.
+    /// `true` if the model sees images. Other clients show the model base64 text instead.
     pub shows_images: bool,
-    /// Where a result has data, its model sees that and no text.
+    /// `true` if the model sees only the data of a result that has data, and no text.
     pub shows_data_alone: bool,
-    /// It puts no name of the server before those of tools, and has own ones with the same names.
+    /// Prefix for tool names, if the client adds no server name and has built-in tools with the same names.
     pub prefix: Option<&'static str>,
-    /// It may show messages of a channel to its model.
+    /// `true` if the client may show channel messages to its model.
     pub has_channel: bool,
 }
 
@@ -45,8 +45,8 @@ const OTHER: ClientTraits = ClientTraits {
     has_channel: false,
 };
 
-/// Clients that differ from others, as measured: Claude Code 2.1.330, Codex 0.169.0, Continue 1.5.47,
-/// Cline 3.0.65.
+/// Clients with known differences, as measured: Claude Code 2.1.330, Codex 0.169.0, Continue 1.5.47, Cline
+/// 3.0.65.
 static TABLE: [ClientTraits; 4] = [
     ClientTraits {
         name: "claude-code",
@@ -57,8 +57,8 @@ static TABLE: [ClientTraits; 4] = [
     },
     ClientTraits { name: "codex-mcp-client", shows_data_alone: true, ..OTHER },
     ClientTraits { name: "continue-cli-client", shows_images: false, prefix: Some("scorpiox_"), ..OTHER },
-    // It keeps 8,000 characters of a result as JSON, in which line feeds and quotes are two. Some of them are
-    // what stands around the text.
+    // Cline keeps 8,000 characters of a result as JSON, where line feeds and quotes count as two. Part of
+    // these are the JSON around the text.
     ClientTraits {
         name: "@cline/core",
         result_chars: 7_000,
@@ -72,12 +72,12 @@ static TABLE: [ClientTraits; 4] = [
 static UNKNOWN: ClientTraits = OTHER;
 
 impl ClientTraits {
-    /// What is known of the client that calls itself so.
+    /// Returns the traits of the client with this name.
     pub fn named(name: &str) -> &'static Self {
         TABLE.iter().find(|client| client.name == name).unwrap_or(&UNKNOWN)
     }
 
-    /// The same of a `clientInfo`, if it is usable.
+    /// Returns the traits of the client with this `clientInfo`, if it is valid.
     pub fn introduced(info: Option<&RawValue>) -> &'static Self {
         #[derive(Deserialize)]
         struct Info<'a> {
@@ -88,7 +88,7 @@ impl ClientTraits {
         info.map_or(&UNKNOWN, |Info { name: Text(name) }| Self::named(&name))
     }
 
-    /// A client that nothing is known of.
+    /// Returns the traits of an unknown client.
     pub fn unknown() -> &'static Self {
         &UNKNOWN
     }
@@ -100,13 +100,13 @@ impl Default for &'static ClientTraits {
     }
 }
 
-/// A tool's name as a client is told, with a prefix where it has one.
+/// Returns a tool's name for a client, with the client's prefix if it has one.
 pub fn prefixed<'a>(prefix: Option<&str>, name: &'a str) -> Cow<'a, str> {
     prefix.map_or(Cow::Borrowed(name), |prefix| Cow::Owned(format!("{prefix}{name}")))
 }
 
-/// A text of ours in which these tools are called what a client with this prefix calls them. Not for what
-/// has words of others in it: a tool's name is a word like any other there.
+/// Replaces tool names in a built-in text with the names for a client with this prefix. Not for external
+/// text, where a tool's name may be an ordinary word.
 pub fn with_prefix<'a>(prefix: &str, text: &str, tools: impl IntoIterator<Item = &'a str>) -> String {
     tools.into_iter().fold(text.to_owned(), |text, tool| {
         let mut renamed = String::with_capacity(text.len());

@@ -1,10 +1,10 @@
-//! Content of a result, as every revision has it.
+//! Content of a result, in the format of all revisions.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// A piece of content.
+/// A content item.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Content<'a> {
@@ -15,33 +15,33 @@ pub enum Content<'a> {
     },
     /// An image.
     Image {
-        /// Base64.
+        /// Data in base64.
         data: String,
-        /// For example `image/png`.
+        /// MIME type, for example `image/png`.
         #[serde(rename = "mimeType")]
         mime_type: Cow<'a, str>,
     },
-    /// A sound, since 2025-03-26.
+    /// Audio, since 2025-03-26.
     Audio {
-        /// Base64.
+        /// Data in base64.
         data: String,
-        /// For example `audio/wav`.
+        /// MIME type, for example `audio/wav`.
         #[serde(rename = "mimeType")]
         mime_type: Cow<'a, str>,
     },
-    /// What is at an address.
+    /// An embedded resource.
     Resource {
-        /// It.
+        /// The resource.
         resource: Embedded<'a>,
     },
 }
 
-/// What is at an address, as text or as bytes.
+/// An embedded resource, as text or as bytes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-#[allow(missing_docs)] // their members are alike
+#[allow(missing_docs)] // both variants have similar members
 pub enum Embedded<'a> {
-    /// A document.
+    /// A text resource.
     #[serde(rename_all = "camelCase")]
     Text {
         uri: Cow<'a, str>,
@@ -49,7 +49,7 @@ pub enum Embedded<'a> {
         mime_type: Option<Cow<'a, str>>,
         text: Cow<'a, str>,
     },
-    /// Anything else, in base64.
+    /// A binary resource, in base64.
     #[serde(rename_all = "camelCase")]
     Blob {
         uri: Cow<'a, str>,
@@ -60,7 +60,7 @@ pub enum Embedded<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Text.
+    /// Creates a text item.
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text { text: text.into() }
     }

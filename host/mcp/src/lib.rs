@@ -1,9 +1,10 @@
-//! The Model Context Protocol's shapes: what differs by revision, what requests carry
-//! beside their parameters, and what results look like. Knows no tool.
+//! Data types of the Model Context Protocol: differences between revisions, request parameters and metadata,
+//! and results. Independent of any tool. [`jsonrpc`] has the messages below the protocol.
 
 pub mod client;
 pub mod content;
 pub mod error;
+pub mod jsonrpc;
 pub mod params;
 pub mod result;
 pub mod revision;

@@ -1,8 +1,8 @@
-//! Parameters of a request, read member by member and borrowed from the line.
+//! Parameters of a request, parsed member by member and borrowed from the line.
 
 use std::borrow::Cow;
 
-use scorpiox_rpc::Members;
+use crate::jsonrpc::Members;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,12 +15,12 @@ const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const TRACE_PARENT: &str = "traceparent";
 
-/// The parameters of a request, or an object in them.
+/// The parameters of a request, or a nested object.
 #[derive(Debug, Default)]
 pub struct Params<'a>(Members<'a>);
 
 impl<'a> Params<'a> {
-    /// The parameters of a request; absent ones are empty.
+    /// Creates the parameters of a request. Absent parameters are empty.
     pub fn new(members: Option<Members<'a>>) -> Result<Self, RpcError> {
         let members = members.unwrap_or_default();
         match members.flaw() {
@@ -29,26 +29,26 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A member as raw JSON.
+    /// Returns a member as raw JSON.
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
         self.0.get(name)
     }
 
-    /// A member of some type.
+    /// Parses an optional member. `null` counts as absent, as it does for other servers.
     pub fn optional<T: Deserialize<'a>>(&self, name: &str, expected: &str) -> Result<Option<T>, RpcError> {
-        let Some(raw) = self.raw(name) else { return Ok(None) };
+        let Some(raw) = self.raw(name).filter(|raw| raw.get() != "null") else { return Ok(None) };
         serde_json::from_str(raw.get()).map(Some).map_err(|_| {
             RpcError::invalid_params(format!("{name} must be {expected}, but is {}", shown(raw)))
         })
     }
 
-    /// A member that must be there.
+    /// Parses a required member.
     pub fn required<T: Deserialize<'a>>(&self, name: &str, expected: &str) -> Result<T, RpcError> {
         self.optional(name, expected)?
             .ok_or_else(|| RpcError::invalid_params(format!("{name} is missing; it must be {expected}")))
     }
 
-    /// A member that is an object, as its members.
+    /// Returns a member that is an object.
     pub fn object(&self, name: &str) -> Result<Option<Params<'a>>, RpcError> {
         let Some(members) = self.optional::<Members<'a>>(name, "an object")? else { return Ok(None) };
         match members.flaw() {
@@ -57,8 +57,8 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A member that is an object, as raw JSON. A text that is the JSON of an object counts as that object, as models
-    /// often write it.
+    /// Returns a member that is an object, as raw JSON. A string that contains the JSON of an object also
+    /// counts, because models often send that.
     pub fn raw_object(&self, name: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
         match self.raw(name).map(RawValue::get) {
             Some(object) if object.starts_with('{') => Ok(Some(Cow::Borrowed(object))),
@@ -74,7 +74,7 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Returns the object that a string of JSON is the text of.
+/// Returns the object whose JSON text is in a JSON string.
 fn object_in(string: &str) -> Option<String> {
     let text: String = serde_json::from_str(string).ok()?;
     let value: Box<RawValue> = serde_json::from_str(&text).ok()?;
@@ -85,7 +85,7 @@ fn shown(raw: &RawValue) -> String {
     raw.get().chars().take(60).collect()
 }
 
-/// Severity of a log message, as the protocol names it (RFC 5424).
+/// Severity of a log message, as named by the protocol (RFC 5424).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -100,39 +100,38 @@ pub enum LogLevel {
     Emergency,
 }
 
-/// What a request carries in `_meta`.
+/// Contents of a request's `_meta`.
 #[derive(Debug, Default)]
 pub struct RequestMeta<'a> {
-    /// Names the request in progress notifications; raw, to be echoed.
+    /// Token that identifies the request in progress notifications, as raw JSON to be echoed.
     pub progress_token: Option<&'a RawValue>,
-    /// The revision that the client speaks, in revisions without a handshake.
+    /// Revision of the client, in revisions without a handshake.
     pub protocol_version: Option<Cow<'a, str>>,
-    /// What the client can do, in revisions without a handshake.
+    /// Capabilities of the client, in revisions without a handshake.
     pub client_capabilities: Option<Params<'a>>,
-    /// Who the client is, in revisions without a handshake; raw, since one that cannot be used is no error.
+    /// Client info, in revisions without a handshake. Raw, because an invalid one is not an error.
     pub client_info: Option<&'a RawValue>,
-    /// From which level on the client wants log messages of this request.
+    /// Minimum level of log messages that the client wants for this request.
     pub log_level: Option<LogLevel>,
-    /// The trace that the request is part of, as W3C Trace Context writes it; raw, since one that cannot be used is no
-    /// error.
+    /// Trace of the request in the W3C Trace Context format. Raw, because an invalid one is not an error.
     pub trace_parent: Option<&'a RawValue>,
 }
 
 impl RequestMeta<'_> {
-    /// The text of the trace that the request is part of.
+    /// Returns the text of the request's trace parent.
     pub fn trace_parent(&self) -> Option<&str> {
-        // It has nothing that JSON would write otherwise.
+        // A valid trace parent has no characters that JSON escapes.
         self.trace_parent?.get().strip_prefix('"')?.strip_suffix('"')
     }
 }
 
 impl<'a> RequestMeta<'a> {
-    /// Reads `_meta`.
+    /// Parses `_meta`.
     pub fn parse(params: &Params<'a>) -> Result<Self, RpcError> {
         let Some(meta) = params.object(META)? else { return Ok(Self::default()) };
-        let progress_token = meta.raw("progressToken");
+        let progress_token = meta.raw("progressToken").filter(|token| token.get() != "null");
         if let Some(token) = progress_token
-            && scorpiox_rpc::Id::from_json(token.get()).is_err()
+            && crate::jsonrpc::Id::from_json(token.get()).is_err()
         {
             return Err(RpcError::invalid_params("progressToken must be a string or an integer"));
         }
@@ -146,16 +145,16 @@ impl<'a> RequestMeta<'a> {
         })
     }
 
-    /// Whether the request belongs to the era without a handshake.
+    /// Returns `true` if the request belongs to the revisions without a handshake.
     pub fn is_modern(&self) -> bool {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
     }
 
-    /// Names of the two members that a modern request must have.
+    /// Names of the two required members of a request without a handshake.
     pub const REQUIRED: [&'static str; 2] = [PROTOCOL_VERSION, CLIENT_CAPABILITIES];
 }
 
-/// A string that borrows where it can.
+/// A string that borrows if possible.
 #[derive(Debug, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -203,6 +202,17 @@ mod tests {
         assert!(params("[]").is_err());
         let nested = params(r#"{"_meta":{"a":1,"a":2}}"#).expect("params");
         assert!(nested.object("_meta").is_err());
+    }
+
+    #[test]
+    fn null_counts_as_absent() {
+        let params = params(r#"{"_meta":null,"capabilities":null,"name":null}"#).expect("params");
+        assert!(RequestMeta::parse(&params).is_ok_and(|meta| !meta.is_modern()));
+        assert!(params.object("capabilities").is_ok_and(|object| object.is_none()));
+        let missing = params.required::<Text<'_>>("name", "a string").expect_err("missing");
+        assert!(missing.message().contains("name is missing; it must be a string"), "{missing:?}");
+        let token = super::tests::params(r#"{"_meta":{"progressToken":null}}"#).expect("params");
+        assert!(RequestMeta::parse(&token).is_ok_and(|meta| meta.progress_token.is_none()));
     }
 
     #[test]

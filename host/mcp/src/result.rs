@@ -1,11 +1,10 @@
-//! What surrounds every result: nothing in the older revisions, its type and sender in
-//! the newest.
+//! The envelope of results: empty in older revisions; type and server in the newest.
 
 use serde::Serialize;
 
 use super::Revision;
 
-/// Who the server is.
+/// Identity of the server.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Implementation {
     name: &'static str,
@@ -17,7 +16,7 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// This server, as far as the revision can say.
+    /// Returns this server's identity, with the members that the revision has.
     pub fn of(revision: Revision) -> Self {
         let features = revision.features();
         Self {
@@ -39,20 +38,20 @@ struct ResultMeta {
     account: Option<Account>,
 }
 
-/// What a call took, for a person who tries a tool.
+/// Account of a call, for a user who tries a tool.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
-    /// What kind of error it ended with.
+    /// Kind of the error that ended the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'static str>,
-    /// Most bytes that the tool had for itself at a time.
+    /// Peak memory of the tool in bytes.
     pub memory: u64,
-    /// What it touched, and what it was refused: a line each.
+    /// Accesses and refusals, one per line.
     pub touched: Vec<String>,
 }
 
-/// The members that surround a result.
+/// Members of a result's envelope.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {
@@ -67,7 +66,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Of a result that is complete.
+    /// Creates the envelope of a complete result.
     pub fn complete(revision: Revision) -> Self {
         if !revision.features().result_envelope {
             return Self::default();
@@ -79,13 +78,13 @@ impl Envelope {
         }
     }
 
-    /// Of a result that says what the client has to bring along when it calls again.
+    /// Creates the envelope of a result that requires input from the client before it calls again.
     pub fn input_required(revision: Revision) -> Self {
         Self { result_type: Some("input_required"), ..Self::complete(revision) }
     }
 
-    /// Of a result that the client may keep for a while. It can depend on the user's and
-    /// the workspace's files, so it is never shared with others.
+    /// Creates the envelope of a result that the client may cache. Results can depend on the files of the
+    /// user and the workspace, so the cache scope is always private.
     pub fn cacheable(revision: Revision, ttl_ms: u64) -> Self {
         let complete = Self::complete(revision);
         match complete.result_type {
@@ -95,7 +94,7 @@ impl Envelope {
     }
 }
 
-/// A result with what surrounds it.
+/// A result with its envelope.
 #[derive(Debug, Serialize)]
 pub struct Enveloped<T> {
     #[serde(flatten)]
@@ -105,12 +104,12 @@ pub struct Enveloped<T> {
 }
 
 impl<T: Serialize> Enveloped<T> {
-    /// `body` as a complete result.
+    /// Creates a complete result.
     pub fn complete(revision: Revision, body: T) -> Self {
         Self { envelope: Envelope::complete(revision), body }
     }
 
-    /// `body` as a complete result, with an account of the call if the client is to have one.
+    /// Creates a complete result with an optional account of the call.
     pub fn accounted(revision: Revision, account: Option<Account>, body: T) -> Self {
         let mut envelope = Envelope::complete(revision);
         if account.is_some() {
@@ -119,12 +118,12 @@ impl<T: Serialize> Enveloped<T> {
         Self { envelope, body }
     }
 
-    /// `body` as what the client has to bring along when it calls again.
+    /// Creates a result that requires input from the client before it calls again.
     pub fn input_required(revision: Revision, body: T) -> Self {
         Self { envelope: Envelope::input_required(revision), body }
     }
 
-    /// `body` as a result that may be kept for `ttl_ms`.
+    /// Creates a result that the client may cache for `ttl_ms`.
     pub fn cacheable(revision: Revision, ttl_ms: u64, body: T) -> Self {
         Self { envelope: Envelope::cacheable(revision, ttl_ms), body }
     }

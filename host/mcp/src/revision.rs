@@ -1,51 +1,55 @@
-//! The protocol's revisions, and all that differs between them, in one table.
+//! Protocol revisions, with all of their differences in one table.
 
-/// A published revision of the protocol, in the order of publication.
+/// A published protocol revision, ordered by publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
-    /// The first.
+    /// First revision.
     V2024_11_05,
-    /// Annotations, audio, batches.
+    /// Adds annotations, audio and batches.
     V2025_03_26,
-    /// Structured results, elicitation, titles.
+    /// Adds structured results, elicitation and titles. Removes batches.
     V2025_06_18,
-    /// Icons, descriptions; the last with a handshake.
+    /// Adds icons and descriptions. Last revision with a handshake.
     V2025_11_25,
-    /// Without a handshake: each request says what its client speaks.
+    /// Has no handshake: each request states the client's revision.
     V2026_07_28,
 }
 
-/// What a revision has.
+/// Features of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // a row of a table of yes and no
+#[allow(clippy::struct_excessive_bools)] // independent features
 pub struct Features {
-    /// Its name on the wire.
+    /// Name in the protocol.
     pub name: &'static str,
-    /// A session begins with `initialize`.
+    /// `true` if a session starts with `initialize`.
     pub handshake: bool,
-    /// Several messages may come in one array.
+    /// `true` if a line may contain an array of messages.
     pub batches: bool,
-    /// Tools have annotations.
+    /// `true` if tools have annotations.
     pub annotations: bool,
-    /// Contents can be sounds.
+    /// `true` if content can be audio.
     pub audio: bool,
-    /// Progress has a message.
+    /// `true` if progress notifications have a message.
     pub progress_message: bool,
-    /// Tools, prompts and implementations have titles, and tools may have `_meta`.
+    /// `true` if tools, prompts and implementations have titles, and tools may have `_meta`.
     pub titles: bool,
-    /// Tools have output schemas, and results structured content.
+    /// `true` if tools have output schemas, and results structured content.
     pub structured: bool,
-    /// An implementation has a description.
+    /// `true` if an implementation has a description.
     pub descriptions: bool,
-    /// Results say their type and who sent them; lists say how long they hold.
+    /// `true` if results have a type and server info, and lists a time to live.
     pub result_envelope: bool,
-    /// Clients show forms to the person.
+    /// `true` if clients can show forms to the user.
     pub elicitation: bool,
-    /// A form says that it is one: there are other ways, too.
+    /// `true` if a form declares its mode, because there are other modes.
     pub form_mode: bool,
-    /// Notifications may come outside of a request.
+    /// `true` if forms can offer titled choices, and several of them.
+    pub form_choices: bool,
+    /// `true` if a server may end a stream of events that its client then resumes.
+    pub ends_streams: bool,
+    /// `true` if notifications may be sent outside of a request.
     pub unsolicited: bool,
-    /// Capabilities have extensions.
+    /// `true` if capabilities have extensions.
     pub extensions: bool,
 }
 
@@ -62,6 +66,8 @@ const FIRST: Features = Features {
     result_envelope: false,
     elicitation: false,
     form_mode: false,
+    form_choices: false,
+    ends_streams: false,
     unsolicited: true,
     extensions: false,
 };
@@ -84,7 +90,14 @@ const TABLE: [(Revision, Features); 5] = {
         elicitation: true,
         ..r2025_03_26
     };
-    let r2025_11_25 = Features { name: "2025-11-25", descriptions: true, form_mode: true, ..r2025_06_18 };
+    let r2025_11_25 = Features {
+        name: "2025-11-25",
+        descriptions: true,
+        form_mode: true,
+        form_choices: true,
+        ends_streams: true,
+        ..r2025_06_18
+    };
     let r2026_07_28 = Features {
         name: "2026-07-28",
         handshake: false,
@@ -103,25 +116,25 @@ const TABLE: [(Revision, Features); 5] = {
 };
 
 impl Revision {
-    /// The newest that is negotiated by a handshake.
+    /// Newest revision with a handshake.
     pub const NEWEST_HANDSHAKE: Self = Self::V2025_11_25;
 
-    /// All of them, oldest first.
+    /// Returns all revisions, oldest first.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|(revision, _)| *revision)
     }
 
-    /// The revision of that name.
+    /// Returns the revision of that name.
     pub fn named(name: &str) -> Option<Self> {
         TABLE.iter().find(|(_, features)| features.name == name).map(|(revision, _)| *revision)
     }
 
-    /// What it has.
+    /// Returns the features of the revision.
     pub fn features(self) -> &'static Features {
         &TABLE[self as usize].1
     }
 
-    /// Its name on the wire.
+    /// Returns the revision's name in the protocol.
     pub fn name(self) -> &'static str {
         self.features().name
     }
@@ -143,6 +156,8 @@ mod tests {
     fn only_one_revision_has_batches_and_only_one_has_no_handshake() {
         let batches: Vec<_> = Revision::all().filter(|r| r.features().batches).collect();
         assert_eq!(batches, [Revision::V2025_03_26]);
+        let choices: Vec<_> = Revision::all().filter(|revision| revision.features().form_choices).collect();
+        assert_eq!(choices, [Revision::V2025_11_25, Revision::V2026_07_28]);
         let without: Vec<_> = Revision::all().filter(|r| !r.features().handshake).collect();
         assert_eq!(without, [Revision::V2026_07_28]);
     }

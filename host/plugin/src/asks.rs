@@ -1,69 +1,69 @@
-//! What a plugin wants to touch, and why. Approved, the same is what it may touch.
+//! Capabilities that a plugin requests, with the reason for each. Once approved, the same type is the grant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// The folder that the server works on, as `plugin.toml` names it.
+/// Name of the server's workspace directory in `plugin.toml`.
 pub const WORKSPACE: &str = "workspace";
 
-/// Everything a plugin can ask for; what is absent it does not get.
+/// All capabilities that a plugin can request. An absent capability is not granted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Asks {
-    /// Its own data in each workspace.
+    /// Persistent data of the plugin, separate for each workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<PlainAsk>,
-    /// The time.
+    /// Access to the clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<PlainAsk>,
-    /// Random numbers that nobody can foretell.
+    /// Cryptographically secure random numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub random: Option<PlainAsk>,
-    /// Questions to the person.
+    /// Questions to the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<PlainAsk>,
-    /// Folders.
+    /// Access to directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesAsk>,
-    /// Variables of the environment.
+    /// Access to environment variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<EnvAsk>,
-    /// Hosts of the web.
+    /// HTTP requests to hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebAsk>,
-    /// Commands.
+    /// Execution of shell commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<ShellAsk>,
-    /// The client's model.
+    /// Sampling: requests to the client's model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingAsk>,
-    /// Forms that the person fills in.
+    /// Elicitation: forms that the user fills in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forms: Option<PlainAsk>,
-    /// The folders that the client works on.
+    /// Roots: the directories that the client works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<PlainAsk>,
 }
 
-/// Something without details.
+/// A capability without parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlainAsk {
-    /// What for, for the person who decides.
+    /// Reason, shown to the user who decides.
     pub why: String,
 }
 
-/// Folders: `workspace`, absolute paths, or paths that begin with `~/`.
+/// Directories: `workspace`, absolute paths, or paths that begin with `~/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilesAsk {
-    /// What for.
+    /// Reason, shown to the user who decides.
     pub why: String,
-    /// To read.
+    /// Directories to read.
     #[serde(default)]
     pub read: Vec<String>,
-    /// To read and write.
+    /// Directories to read and write.
     #[serde(default)]
     pub write: Vec<String>,
 }
@@ -72,21 +72,21 @@ pub struct FilesAsk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnvAsk {
-    /// What for.
+    /// Reason, shown to the user who decides.
     pub why: String,
-    /// Their names.
+    /// Names of the variables.
     pub names: Vec<String>,
 }
 
-/// Hosts: `example.com`, `*.example.com`, either with `:port`.
+/// Hosts: `example.com` or `*.example.com`, either with an optional `:port`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebAsk {
-    /// What for.
+    /// Reason, shown to the user who decides.
     pub why: String,
-    /// Which.
+    /// Allowed hosts.
     pub hosts: Vec<String>,
-    /// What the host adds to requests: by host and header, the value with `${KEY}` for secrets.
+    /// Headers that the host adds to requests, by host and header name. Values refer to secrets as `${KEY}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -95,31 +95,31 @@ pub struct WebAsk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShellAsk {
-    /// What for.
+    /// Reason, shown to the user who decides.
     pub why: String,
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
 }
 
-/// Questions to the client's model.
+/// Sampling requests to the client's model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SamplingAsk {
-    /// What for.
+    /// Reason, shown to the user who decides.
     pub why: String,
-    /// Most questions in a call of the tool.
+    /// Maximum number of sampling requests in a tool call.
     pub calls: u32,
-    /// Most tokens of all answers in a call of the tool.
+    /// Maximum number of tokens of all answers in a tool call.
     pub tokens: u32,
 }
 
-/// What a call may use. The largest values are those that any component can get.
+/// Resource limits of a call. The upper bounds are the same for every component.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Processor time, 1 to 60 seconds.
     pub cpu_seconds: u32,
-    /// Waiting for what is outside, 1 to 600 seconds.
+    /// Time spent waiting for external operations, 1 to 600 seconds.
     pub wait_seconds: u32,
     /// Memory, 1 to 256 MiB.
     pub memory_mib: u32,
@@ -127,7 +127,7 @@ pub struct Limits {
     pub output_kib: u32,
     /// Stored data in each workspace, 1 to 4096 MiB.
     pub store_mib: u32,
-    /// Calls at the same time, 1 to 16.
+    /// Number of concurrent calls, 1 to 16.
     pub calls: u32,
 }
 
@@ -138,7 +138,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The first limit that is out of range: its name, its value and the largest one.
+    /// Returns the first limit that is out of range: its name, its value, and the maximum.
     pub(crate) fn out_of_range(&self) -> Option<(&'static str, u32, u32)> {
         let all = [
             ("cpu_seconds", self.cpu_seconds, 60),
@@ -153,14 +153,14 @@ impl Limits {
 }
 
 impl Asks {
-    /// The folders that are asked for, each once, but for the workspace: that is another one for each
-    /// server.
+    /// Returns the requested directories without duplicates. The workspace is excluded, since it differs
+    /// between servers.
     pub fn fixed_folders(&self) -> BTreeSet<&str> {
         let all = self.files.iter().flat_map(|files| files.read.iter().chain(&files.write));
         all.map(String::as_str).filter(|folder| *folder != WORKSPACE).collect()
     }
 
-    /// Each thing that is asked for.
+    /// Returns the requested capabilities, each with its details.
     pub fn lines(&self) -> Vec<Ask<'_>> {
         let Self { store, clock, random, ask, files, env, web, shell, sampling, forms, roots } = self;
         let plain = [
@@ -193,14 +193,14 @@ impl Asks {
     }
 }
 
-/// One thing that is asked for.
+/// A requested capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask<'a> {
-    /// As in `plugin.toml`.
+    /// Name of the capability in `plugin.toml`.
     pub name: &'static str,
-    /// What of it: by kind, each value by itself.
+    /// Parameters by kind, each with its list of values.
     pub details: Vec<(&'static str, Vec<String>)>,
-    /// What for.
+    /// Reason, shown to the user who decides.
     pub why: &'a str,
 }
 

@@ -1,11 +1,11 @@
-//! What was decided about plugins: one file, written whole.
+//! Approvals and denials of plugins, stored in a single file that is always replaced as a whole.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use scorpiox_home::private;
+use scorpiox_fs::home::private;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -17,7 +17,7 @@ use crate::origin::Origin;
 use crate::plugin_folder::{owned, read_file};
 
 const VERSION: u32 = 1;
-/// Largest file: some thousand plugins.
+/// Maximum size of the file, enough for some thousand plugins.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// All decisions.
@@ -26,24 +26,25 @@ pub struct Decisions {
     records: BTreeMap<PluginName, Record>,
 }
 
-/// What was decided about a plugin.
+/// A decision about a plugin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// When, in seconds since 1970.
+    /// Time of the decision, in seconds since 1970.
     pub decided_at: u64,
-    /// What.
+    /// The decision itself.
     pub decision: Decision,
 }
 
 impl Record {
-    /// Whether it was approved with the names that it gives itself.
+    /// Returns `true` if the plugin was approved to use its tool and prompt names without its own name as a
+    /// prefix.
     pub fn has_plain_names(&self) -> bool {
         matches!(&self.decision, Decision::Approved(approval) if approval.plain_names)
     }
 }
 
-/// Whether a plugin may run.
+/// Decision about running a plugin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -52,50 +53,51 @@ pub enum Decision {
     Denied,
 }
 
-/// Folders as `plugin.toml` names them, and where each led when it was approved.
+/// Directories as named in `plugin.toml`, mapped to the path that each resolved to when it was approved.
 pub type Pins = BTreeMap<String, PathBuf>;
 
-/// What a plugin was approved for, and of which files.
+/// An approval: the granted capabilities, and the fingerprints of the files that it covers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
-    /// Of `plugin.toml`.
+    /// Fingerprint of `plugin.toml`.
     pub manifest: Fingerprint,
-    /// Of the component.
+    /// Fingerprint of the component.
     pub component: Fingerprint,
-    /// Of `tools` and `offers`.
+    /// Fingerprint of `tools` and `offers`.
     pub definitions: Fingerprint,
-    /// Of the two files before they were read, where they were old enough to rely on that.
+    /// Stamps of both files, taken before they were read. `None` if the files were too recent for reliable
+    /// stamps.
     pub stamps: Option<Stamps>,
-    /// What it may touch.
+    /// Granted capabilities.
     pub capabilities: Asks,
-    /// Where the folders in it led, without links.
+    /// Resolved paths of the granted directories, without links.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub folders: Pins,
-    /// What a call of it may use.
+    /// Resource limits of a call.
     pub limits: Limits,
-    /// Who signed it, as minisign writes that: whether that counts is decided again whenever it is used.
+    /// Signature in minisign format. Each use of the plugin checks again whether its signer is trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// Where it came from.
+    /// Source of the plugin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The key of the signer who vouched for it when it was approved.
+    /// Key of the signer that vouched for the plugin at approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// The definitions of its tools, as clients are told.
+    /// Tool definitions as sent to clients.
     pub tools: Box<RawValue>,
-    /// Its prompts and resources, as clients are told; none where it has tools alone.
+    /// Prompts and resources as sent to clients. `None` if the plugin has only tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers: Option<Box<RawValue>>,
-    /// Its tools and prompts have the names that it gives them, without its own before them, and its resources
-    /// addresses of any scheme.
+    /// `true` if tools and prompts keep the names that the plugin gives them, without its own name as a
+    /// prefix, and its resources may have URIs of any scheme.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain_names: bool,
 }
 
 impl Approval {
-    /// Returns the hashes by which people name it, where the home folder is `home`.
+    /// Returns the hashes that identify the plugin to users. `home` is the user's home directory.
     pub fn hashes(&self, home: Option<&Path>) -> Hashes {
         let plugin = PluginHash::of(&self.manifest, &self.component, &self.definitions);
         Hashes {
@@ -106,30 +108,30 @@ impl Approval {
         }
     }
 
-    /// Whether its definitions are those that were approved.
+    /// Returns `true` if the stored definitions match the approved fingerprint.
     pub(crate) fn has_its_definitions(&self) -> bool {
         let offers = self.offers.as_deref().map(RawValue::get);
         Fingerprint::of_definitions(self.tools.get(), offers) == self.definitions
     }
 }
 
-/// Decisions that cannot be read or kept. No plugin runs then.
+/// Decisions that cannot be read or stored. No plugin runs in this case.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionsError {
-    /// The file system refused.
+    /// An error of the file system.
     #[error("{path}: {error}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
-    /// Not what this program writes, or not only this person can have written it.
+    /// The content is invalid, or other users could have written the file.
     #[error("{path} cannot be used: {why}; correct it, or remove it and approve the plugins again")]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         why: String,
     },
 }
@@ -142,7 +144,7 @@ struct Stored {
 }
 
 impl Decisions {
-    /// The decisions in a program's own folder. None were made where there is no file.
+    /// Reads the decisions in the program's directory. Returns no decisions if the file does not exist.
     pub fn read(own_home: &Path) -> Result<Self, DecisionsError> {
         let path = file(own_home);
         let about = match path.symlink_metadata() {
@@ -151,7 +153,7 @@ impl Decisions {
             Err(error) => return Err(DecisionsError::Io { path, error }),
         };
         let damaged = |why: String| DecisionsError::Damaged { path: path.clone(), why };
-        // Whoever writes it, or the folder around it, decides what runs.
+        // Write access to this file or its directory is enough to decide which plugins run.
         owned(&path, &about, "it").map_err(damaged)?;
         if let Ok(folder) = own_home.metadata() {
             owned(own_home, &folder, "the folder around it").map_err(damaged)?;
@@ -162,7 +164,7 @@ impl Decisions {
         Ok(Self { records })
     }
 
-    /// Changes the decisions, while nobody else does.
+    /// Changes the decisions under an exclusive lock.
     pub fn change(own_home: &Path, change: impl FnOnce(&mut Self)) -> Result<(), DecisionsError> {
         let failed = |path: &Path, error: io::Error| DecisionsError::Io { path: path.to_owned(), error };
         fs::create_dir_all(own_home).map_err(|error| failed(own_home, error))?;
@@ -189,27 +191,27 @@ impl Decisions {
         private::sync_folder(own_home)
     }
 
-    /// What was decided about a plugin.
+    /// Returns the decision about a plugin.
     pub fn get(&self, name: &PluginName) -> Option<&Record> {
         self.records.get(name)
     }
 
-    /// All decisions.
+    /// Iterates over all decisions.
     pub fn iter(&self) -> impl Iterator<Item = (&PluginName, &Record)> {
         self.records.iter()
     }
 
-    /// Decides.
+    /// Stores a decision.
     pub fn set(&mut self, name: PluginName, record: Record) {
         self.records.insert(name, record);
     }
 
-    /// Forgets; whether there was anything to forget.
+    /// Removes a decision. Returns `true` if there was one.
     pub fn remove(&mut self, name: &PluginName) -> bool {
         self.records.remove(name).is_some()
     }
 
-    /// Where the file is, to see whether it changed.
+    /// Returns the path of the file, for detecting changes to it.
     pub fn path(own_home: &Path) -> PathBuf {
         file(own_home)
     }
@@ -224,7 +226,7 @@ fn parse(text: &[u8]) -> Result<BTreeMap<PluginName, Record>, String> {
     match serde_json::from_slice::<Stored>(text) {
         Ok(stored) if stored.version == VERSION => Ok(stored.plugins),
         Ok(stored) => Err(other(stored.version)),
-        // Another version may have what this one does not know.
+        // A different version may contain fields that this version does not know.
         Err(error) => Err(match serde_json::from_slice(text) {
             Ok(Versioned { version }) if version != VERSION => other(version),
             _ => error.to_string(),
@@ -236,7 +238,7 @@ fn file(own_home: &Path) -> PathBuf {
     own_home.join("plugins.json")
 }
 
-/// Opens a file that nobody else may read.
+/// Opens a file that only its owner can read.
 fn open(path: &Path) -> io::Result<File> {
     private::options().create(true).truncate(false).write(true).open(path)
 }

@@ -1,4 +1,4 @@
-//! What a new version of a plugin asks for, beside what was approved of it.
+//! Compares a new version of a plugin with the approved version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,11 @@ use serde_json::Value;
 use crate::asks::{Ask, Limits};
 use crate::manifest::Manifest;
 
-/// A plugin's manifest and the definitions of its tools.
+/// A plugin's manifest and its tool definitions.
 pub type Version<'a> = (&'a Manifest, &'a [Value]);
 
-/// Members of a tool's definition that are words, or what it takes and gives: a signer vouches for those.
+/// Members of a tool definition that contain text or a schema. A trusted signer can vouch for changes to
+/// them.
 const WORDS: [(&str, &str); 4] = [
     ("title", "its title"),
     ("description", "its description"),
@@ -18,56 +19,58 @@ const WORDS: [(&str, &str); 4] = [
     ("output_schema", "its result"),
 ];
 
-/// What differs between two versions, line by line.
+/// List of differences between two versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
     lines: Vec<Line>,
 }
 
-/// One thing that differs.
+/// A single difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How.
+    /// Kind of the difference.
     pub kind: Kind,
-    /// What, for people.
+    /// Description for users.
     pub text: String,
 }
 
-/// How something differs.
+/// Kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The new version asks for more: a person decides about that.
+    /// The new version requests more; the user must decide.
     More,
-    /// It asks for less.
+    /// The new version requests less.
     Less,
-    /// It says something else, and asks for no more.
+    /// The new version differs in text or a schema, but requests nothing more.
     Words,
 }
 
 impl Difference {
-    /// What the new version has that the approved one has not, and the other way around.
+    /// Compares two versions in both directions. Differences in capabilities come last.
     pub fn between(old: Version<'_>, new: Version<'_>) -> Self {
         let mut difference = Self::default();
-        difference.rights(old.0, new.0);
-        difference.limits(&old.0.limits, &new.0.limits);
-        difference.secrets(old.0, new.0);
-        difference.settings(old.0, new.0);
         difference.tools(old.1, new.1);
+        difference.settings(old.0, new.0);
+        difference.secrets(old.0, new.0);
+        difference.limits(&old.0.limits, &new.0.limits);
+        difference.rights(old.0, new.0);
         difference
     }
 
-    /// All of it.
+    /// Returns all differences.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// Whether the new version asks for something that was not approved.
+    /// Returns `true` if the new version requests anything that is not approved.
     pub fn asks_more(&self) -> bool {
         self.lines.iter().any(|line| line.kind == Kind::More)
     }
 
-    /// What is offered beside tools, each with its whole definition by the name that people see.
+    /// Compares prompts and resources, given as complete definitions by displayed name. Their differences are
+    /// inserted before the existing ones.
     pub fn add_offers(&mut self, old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) {
+        let known = std::mem::take(&mut self.lines);
         for (name, definition) in new {
             match old.get(name) {
                 None => self.push(Kind::More, name),
@@ -80,6 +83,7 @@ impl Difference {
         for name in old.keys().filter(|name| !new.contains_key(*name)) {
             self.push(Kind::Less, name);
         }
+        self.lines.extend(known);
     }
 
     fn push(&mut self, kind: Kind, text: impl Into<String>) {
@@ -91,7 +95,10 @@ impl Difference {
         for ask in &asks {
             let before = had.iter().find(|other| other.name == ask.name);
             let Some(before) = before else {
-                self.push(Kind::More, ask.name);
+                // If the capability has details, their lines contain its name.
+                if ask.details.is_empty() {
+                    self.push(Kind::More, ask.name);
+                }
                 self.details(Kind::More, ask, None);
                 continue;
             };
@@ -106,7 +113,8 @@ impl Difference {
         }
     }
 
-    /// What one asks for that the other does not. A number that changed is both.
+    /// Lists the values that `ask` has and `other` lacks. A changed number thus appears both as `More` and as
+    /// `Less`.
     fn details(&mut self, kind: Kind, ask: &Ask<'_>, other: Option<&Ask<'_>>) {
         for (what, values) in &ask.details {
             let others = other.and_then(|other| other.details.iter().find(|(name, _)| name == what));
@@ -170,7 +178,7 @@ impl Difference {
                 self.push(Kind::More, format!("tool {name}"));
                 continue;
             };
-            // Clients ask the person by these, or do not.
+            // Hints determine whether clients ask the user for confirmation.
             if before["hints"] != tool["hints"] {
                 self.push(Kind::More, format!("tool {name}: what it says it may change"));
             }
@@ -211,10 +219,9 @@ mod tests {
         assert!(lines(web, web).is_empty());
         assert_eq!(lines(web, &wider), [(Kind::More, "web, hosts: *.example.com".to_owned())]);
         assert_eq!(lines(&wider, web), [(Kind::Less, "web, hosts: *.example.com".to_owned())]);
-        assert_eq!(
-            lines("", web),
-            [(Kind::More, "web".to_owned()), (Kind::More, "web, hosts: a.example.com".to_owned())]
-        );
+        assert_eq!(lines("", web), [(Kind::More, "web, hosts: a.example.com".to_owned())]);
+        let clock = "[capabilities.clock]\nwhy = \"x\"\n";
+        assert_eq!(lines("", clock), [(Kind::More, "clock".to_owned())]);
         assert_eq!(lines(web, ""), [(Kind::Less, "web".to_owned())]);
         assert_eq!(lines(web, &web.replace("\"x\"", "\"y\"")), [(Kind::Words, "web, because: y".to_owned())]);
         let shell = "[capabilities.shell]\nwhy = \"x\"\nprofile = \"readonly\"\n";
@@ -240,6 +247,19 @@ mod tests {
                 .iter()
                 .any(|(kind, text)| *kind == Kind::More && text.contains("b.example.com"))
         );
+    }
+
+    #[test]
+    fn rights_stand_behind_all_that_differs() {
+        let more =
+            "[limits]\ncpu_seconds = 9\n[secrets]\nKEY = \"of x\"\n[capabilities.clock]\nwhy = \"x\"\n";
+        let (old, new) = (manifest(""), manifest(more));
+        let mut difference = Difference::between((&old, &[]), (&new, &[json!({ "name": "t" })]));
+        difference.add_offers(&BTreeMap::new(), &[("prompt a".to_owned(), json!("x"))].into());
+        let lines: Vec<_> = difference.lines().iter().map(|line| line.text.as_str()).collect();
+        let expected =
+            ["prompt a", "tool t", "secret KEY: of x", "limit cpu_seconds: 5 before, 9 now", "clock"];
+        assert_eq!(lines, expected);
     }
 
     #[test]

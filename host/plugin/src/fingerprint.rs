@@ -1,29 +1,29 @@
-//! What a file is, and whether it is still that.
+//! Fingerprints and stamps, which identify files and detect changes to them.
 
 use std::fmt;
 use std::io::{self, Read};
 
-use scorpiox_paths::Stamp;
+use scorpiox_fs::Stamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of some bytes, written in hexadecimal.
+/// SHA-256 digest in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(String);
 
-/// Bytes of a SHA-256.
+/// Size of a SHA-256 digest in bytes.
 const BYTES: usize = 32;
-/// What is read at once of something long.
+/// Size of the buffer for hashing a stream.
 const PIECE_BYTES: usize = 64 * 1024;
 
 impl Fingerprint {
-    /// Of these bytes.
+    /// Returns the fingerprint of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self::written(&Sha256::digest(bytes))
     }
 
-    /// Of the definitions of a plugin's tools, and of what it offers beside them, if it does.
+    /// Returns the fingerprint of a plugin's tool definitions and, if present, of its prompts and resources.
     pub fn of_definitions(tools: &str, offers: Option<&str>) -> Self {
         match offers {
             None => Self::of(tools.as_bytes()),
@@ -31,7 +31,7 @@ impl Fingerprint {
         }
     }
 
-    /// Of all that is read, which is never in memory at once.
+    /// Returns the fingerprint of a stream, which is read in pieces and never held in memory as a whole.
     pub fn of_all(mut bytes: impl Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();
         let mut piece = vec![0; PIECE_BYTES];
@@ -49,12 +49,12 @@ impl Fingerprint {
         Self(scorpiox_text::hex(digest))
     }
 
-    /// One that was found elsewhere, if it is one: 64 digits in small letters.
+    /// Parses an existing digest. Returns `None` unless it consists of 64 lowercase hexadecimal digits.
     pub fn from_digest(digits: &str) -> Option<Self> {
         scorpiox_text::is_hex(digits, BYTES).then(|| Self(digits.to_owned()))
     }
 
-    /// As text.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// Of a plugin's files, in the order manifest, component.
+/// Stamps of a plugin's files: manifest, component.
 pub type Stamps = (Option<Stamp>, Stamp);
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The hashes by which people name a plugin, each a type of its own: a [`Fingerprint`] is that of a file's bytes.
+//! Hashes that identify a plugin to users. Each has its own type; a [`Fingerprint`] is the hash of a file's
+//! bytes.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -7,25 +8,25 @@ use std::path::Path;
 use crate::decisions::Pins;
 use crate::fingerprint::Fingerprint;
 
-/// The hash of a whole plugin: of its manifest, its component and its definitions, the same on each machine. Policies
-/// list it, and lines of the audit have it.
+/// Hash of a complete plugin: its manifest, component and definitions. It is the same on every machine.
+/// Policies list it, and audit records contain it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PluginHash(Fingerprint);
 
-/// The hash of what a person approves: the plugin, where links lead on this machine, and whether its names are plain.
+/// Hash of an approval: the plugin, the targets of links on this machine, and the use of unprefixed names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ApprovalHash(Fingerprint);
 
-/// All hashes that somebody can have seen of one plugin.
+/// All hashes under which users can know a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hashes {
-    /// Of all of it.
+    /// Hash of the complete plugin.
     pub plugin: PluginHash,
-    /// Of its component's bytes.
+    /// Hash of the component's bytes.
     pub component: Fingerprint,
-    /// Of the approval.
+    /// Hash of the approval.
     pub approval: ApprovalHash,
-    /// Of the file that it came in, if it came in one.
+    /// Hash of the package file, if the plugin came in one.
     pub file: Option<Fingerprint>,
 }
 
@@ -36,19 +37,19 @@ impl PluginHash {
         Self(Fingerprint::of(parts.join(" ").as_bytes()))
     }
 
-    /// Returns its 64 digits.
+    /// Returns the 64 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 }
 
 impl ApprovalHash {
-    /// Hashes what is approved together. A folder that links lead away from its name is part of it; where folders are
-    /// otherwise is another thing on each machine.
+    /// Hashes everything that an approval covers. A directory's path is included only if links make it differ
+    /// from its name, because plain paths (such as the home directory) differ between machines.
     pub fn of(plugin: &PluginHash, folders: &Pins, home: Option<&Path>, plain_names: bool) -> Self {
         let mut elsewhere = String::new();
         for (folder, place) in led_elsewhere(folders, home) {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(elsewhere, " {folder:?} {}", place.display());
         }
         if plain_names {
@@ -60,20 +61,21 @@ impl ApprovalHash {
         Self(Fingerprint::of(format!("{plugin}{elsewhere}").as_bytes()))
     }
 
-    /// Returns its 64 digits.
+    /// Returns the 64 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 }
 
 impl Hashes {
-    /// Returns those beside the plugin's own, without their names; an empty text stands for none.
+    /// Returns the hashes other than the plugin's: component, approval and file. An empty string stands for
+    /// no file.
     pub fn others(&self) -> [&str; 3] {
         let file = self.file.as_ref().map_or("", Fingerprint::as_str);
         [self.component.as_str(), self.approval.as_str(), file]
     }
 
-    /// Says which of them these digits are; nothing if they are none.
+    /// Returns the kind of hash that `digits` is, or `None` if it is none of them.
     pub fn kind(&self, digits: &str) -> Option<&'static str> {
         let [component, approval, file] = self.others();
         match digits {
@@ -86,7 +88,7 @@ impl Hashes {
     }
 }
 
-/// Lists folders that are not where they are named, since links lead there.
+/// Lists directories whose resolved path differs from their name because of links.
 pub fn led_elsewhere<'a>(
     folders: &'a Pins,
     home: Option<&'a Path>,

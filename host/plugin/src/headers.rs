@@ -1,4 +1,4 @@
-//! Headers that the host adds to a plugin's requests, with secrets that the plugin itself never sees.
+//! HTTP headers that the host adds to a plugin's requests. The plugin never sees the secrets in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,13 @@ use crate::asks::WebAsk;
 use crate::manifest::{ManifestError, wrong};
 use crate::secrets::{SecretName, Secrets};
 
-/// Most hosts with headers, and most headers of a host: a person looks at each.
+/// Maximum number of hosts with headers, and of headers per host. The user reviews each of them.
 const MAX_HEADERS: usize = 8;
-/// Longest name of a header, and longest text around the secrets of its value.
+/// Maximum length of a header name. The next constant limits the template of a header value.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_TEMPLATE_CHARS: usize = 500;
 
-/// What says how a message is framed and where it goes: the host's business alone.
+/// Headers for message framing and routing, which only the host may set.
 const OWN: [&str; 12] = [
     "connection",
     "content-length",
@@ -28,7 +28,7 @@ const OWN: [&str; 12] = [
     "http2-settings",
 ];
 
-/// The value of a header, such as `Bearer ${KEY}`.
+/// Template of a header value, such as `Bearer ${KEY}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(Vec<Part>);
 
@@ -39,7 +39,7 @@ enum Part {
 }
 
 impl Template {
-    /// Reads one; says what is wrong.
+    /// Parses a template. The error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -61,7 +61,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// The secrets in it.
+    /// Returns the names of the secrets in the template.
     pub fn secrets(&self) -> impl Iterator<Item = &SecretName> {
         self.0.iter().filter_map(|part| match part {
             Part::Secret(name) => Some(name),
@@ -69,7 +69,8 @@ impl Template {
         })
     }
 
-    /// The value, where all secrets in it are set and fit into a header.
+    /// Returns the header value, or `None` if a secret is not set or contains characters that a header cannot
+    /// have.
     pub fn fill(&self, secrets: &Secrets) -> Option<String> {
         let part = |part: &Part| match part {
             Part::Text(text) => Some(text.clone()),
@@ -81,27 +82,27 @@ impl Template {
     }
 }
 
-/// Whether a secret can be a part of a header.
+/// Returns `true` if the secret can be part of a header.
 pub(crate) fn fits_header(value: &str) -> bool {
     value.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 impl WebAsk {
-    /// All headers: host, name, and the value as it is written.
+    /// Iterates over all headers: host, name, and unparsed template.
     pub fn templates(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.headers.iter().flat_map(|(host, headers)| {
             headers.iter().map(move |(name, text)| (host.as_str(), name.as_str(), text.as_str()))
         })
     }
 
-    /// The secrets in them: those go into requests alone.
+    /// Returns the secrets used in headers. They are sent in requests and are not visible to the plugin.
     pub fn secrets(&self) -> BTreeSet<SecretName> {
         let templates = self.templates().filter_map(|(_, _, text)| Template::parse(text).ok());
         templates.flat_map(|template| template.secrets().cloned().collect::<Vec<_>>()).collect()
     }
 }
 
-/// Whether the headers that a manifest asks for can be added. Hosts are looked at by whoever grants them.
+/// Checks the headers in a manifest. The hosts are checked when the capability is granted.
 pub(crate) fn check(web: &WebAsk, secrets: &BTreeMap<SecretName, String>) -> Result<(), ManifestError> {
     let most = format!("the limit is {MAX_HEADERS}");
     if web.headers.len() > MAX_HEADERS {

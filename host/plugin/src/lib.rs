@@ -1,16 +1,17 @@
-//! Plugins on disk: what they ask for, what a person approved, and whether they are still that.
+//! Plugins on disk: their manifests, the user's decisions about them, and detection of changes.
 //!
-//! Reading order: [`Manifest`] is a plugin's own word, [`Asks`] what it wants to touch; [`PluginFolder`]
-//! finds plugins in the program's own folder; [`Decisions`] keeps what was decided about them;
-//! [`Status`] joins the two; [`Secrets`] are what a person gave a plugin beside that.
+//! Reading order: [`Manifest`] is the plugin's own description, and [`Asks`] the capabilities that it
+//! requests. [`PluginFolder`] finds plugins in the program's directory, [`Decisions`] stores the approvals
+//! and denials, and [`Status`] combines the two. [`Secrets`] holds values that the user sets for a plugin.
+//! [`package`] packs and unpacks plugins.
 //!
 //! Invariants:
-//! - What was approved is stored whole, with the fingerprints of the files it was approved for.
-//!   A plugin gets what the ledger says, never what its manifest says now.
-//! - A folder that was approved is the one that its path led to then. What leads elsewhere now, or
-//!   through a link, is not it.
-//! - A file that changed disables its plugin; nothing enables it but a decision.
-//! - Nothing here runs or compiles a component.
+//! - An approval is stored completely, with the fingerprints of the files that it covers. A plugin gets the
+//!   capabilities in the stored approval, never those in its current manifest.
+//! - The approval of a directory applies to the path that it resolved to at that time. A directory that
+//!   resolves to another path, or is reached through a link, is not covered.
+//! - A changed file disables its plugin. Only a new decision enables it again.
+//! - This crate never runs or compiles a component.
 
 mod asks;
 mod decisions;
@@ -21,6 +22,7 @@ mod headers;
 mod manifest;
 mod name;
 mod origin;
+pub mod package;
 mod plugin_folder;
 mod secrets;
 mod status;

@@ -1,4 +1,4 @@
-//! `plugin.toml`: a plugin's own word about itself.
+//! The manifest, `plugin.toml`: a plugin's description of itself.
 
 use std::collections::BTreeMap;
 
@@ -7,62 +7,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::asks::{Asks, Limits};
 use crate::headers;
-use crate::name::{MAX_TOOL_NAME_CHARS, PluginName, is_tool_name};
+use crate::name::{PluginName, has_letters_of_a_tool};
 use crate::secrets::{SecretName, SecretValue, SecretValueError};
 use crate::tool_note::ToolNote;
 
-/// Largest manifest, in bytes.
+/// Maximum size of a manifest, in bytes.
 pub const MAX_MANIFEST_BYTES: usize = 64 * 1024;
 const MAX_VERSION_CHARS: usize = 40;
 const MAX_TEXT_CHARS: usize = 2000;
-/// Longest reason for a capability.
+/// Maximum length of the reason for a capability.
 const MAX_WHY_CHARS: usize = 500;
-/// Longest path, host, profile or name of a variable.
+/// Maximum length of a path, host, profile or variable name.
 const MAX_VALUE_CHARS: usize = 500;
-/// Most values of `config`.
+/// Maximum number of values in `config`.
 const MAX_CONFIG: usize = 64;
-/// Most secrets: a person sets each.
+/// Maximum number of secrets. The user sets each of them.
 const MAX_SECRETS: usize = 16;
-/// As long as a tool's description may be.
+/// Maximum length of a comment, equal to that of a tool description.
 const MAX_COMMENT_CHARS: usize = 4096;
-/// Most folders to read, to write, hosts, or variables: a person looks at each.
+/// Maximum number of readable directories, writable directories, hosts or variables. The user reviews each of
+/// them.
 const MAX_LIST: usize = 32;
-/// Most functions in `select`: no plugin has more tools.
+/// Maximum number of functions in `select`. No plugin has more tools.
 const MAX_SELECTED: usize = 64;
 
-/// What `plugin.toml` says.
+/// Content of `plugin.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// What its tools' names begin with.
+    /// Name of the plugin, and prefix of its tools' names.
     pub name: PluginName,
-    /// The author's own count.
+    /// Version, in any scheme of the author's choice.
     #[serde(default)]
     pub version: String,
-    /// What it is for.
+    /// Purpose of the plugin.
     #[serde(default)]
     pub description: String,
-    /// The component's file, beside this one.
+    /// Name of the component's file, in the same directory as `plugin.toml`.
     pub component: String,
-    /// The functions that become tools, if not all do.
+    /// Functions that become tools. `None` selects all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<Vec<String>>,
-    /// What it wants to touch.
+    /// Requested capabilities.
     #[serde(default)]
     pub capabilities: Asks,
-    /// What a call of it may use.
+    /// Resource limits of a call.
     #[serde(default)]
     pub limits: Limits,
-    /// Values that it is given as `wasi:config`.
+    /// Values that the plugin reads through `wasi:config`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,
-    /// Values that a person sets, with what each is for.
+    /// Secrets that the user sets, with the purpose of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<SecretName, String>,
-    /// What is to be said of its functions.
+    /// Notes about functions, by function name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolNote>,
-    /// What its types' comments say of its functions, put here when it is installed.
+    /// Documentation of functions, taken from the comments in the component's WIT types at installation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub comments: BTreeMap<String, String>,
 }
@@ -70,23 +71,23 @@ pub struct Manifest {
 /// A manifest that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// No TOML, or a key or a value that does not belong there; says where.
+    /// Invalid TOML, or an unexpected key or value. The message contains the position.
     #[error("plugin.toml cannot be used: {0}")]
     Toml(String),
-    /// A value that does not fit.
+    /// An invalid value.
     #[error("plugin.toml: {what}; {fix}")]
     Value {
-        /// What is wrong, with the value.
+        /// The problem, including the value.
         what: String,
-        /// What to write instead.
+        /// Suggested correction.
         fix: String,
     },
 }
 
-/// What is wrong and where, with the key that was probably meant.
+/// Describes an error with its position, and suggests the key that was probably meant.
 fn explained(error: &toml::de::Error) -> String {
     let said = error.to_string();
-    // The library names the keys only in its text: the unknown one first, then those that fit.
+    // The library names the keys only in its message: first the unknown key, then the expected ones.
     let named: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
     let (Some((unknown, known)), true) = (named.split_first(), error.message().starts_with("unknown field"))
     else {
@@ -103,7 +104,7 @@ pub(crate) fn wrong(what: impl Into<String>, fix: impl Into<String>) -> Manifest
 }
 
 impl Manifest {
-    /// Reads a manifest, whole or not at all.
+    /// Parses and checks a manifest.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         if text.len() > MAX_MANIFEST_BYTES {
             let what = format!("it has {} bytes", text.len());
@@ -114,7 +115,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The text of a manifest with these comments, unless it has some.
+    /// Adds comments to the text of a manifest, unless it already has some.
     pub fn with_comments(text: &str, comments: &BTreeMap<String, String>) -> Result<String, ManifestError> {
         if comments.is_empty() || !Self::parse(text)?.comments.is_empty() {
             return Ok(text.to_owned());
@@ -125,7 +126,7 @@ impl Manifest {
         Self::parse(&text).map(|_| text)
     }
 
-    /// The text of a manifest, with another name in the place of its own.
+    /// Replaces the name in the text of a manifest.
     pub fn with_name(text: &str, name: &PluginName) -> Result<String, ManifestError> {
         #[derive(Deserialize)]
         struct Named {
@@ -134,7 +135,7 @@ impl Manifest {
         Self::parse(text)?;
         let named: Named = toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
         let mut text = text.to_owned();
-        // A name needs no escapes.
+        // A valid name needs no escaping.
         text.replace_range(named.name.span(), &format!("\"{name}\""));
         let is_it = Self::parse(&text)?.name == *name;
         if is_it {
@@ -189,10 +190,10 @@ impl Manifest {
             single(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
             let description = note.description.as_deref().unwrap_or_default();
             plain(&format!("tools.{name}.description"), description, MAX_TEXT_CHARS)?;
-            if let Some(rename) = note.rename.as_deref().filter(|rename| !is_tool_name(rename)) {
-                let fix = format!(
-                    "write 1 to {MAX_TOOL_NAME_CHARS} letters, digits, hyphens, underscores and dots"
-                );
+            let fits =
+                |rename: &&str| has_letters_of_a_tool(rename) && rename.len() <= self.name.room_for_tool();
+            if let Some(rename) = note.rename.as_deref().filter(|rename| !fits(rename)) {
+                let fix = self.name.tool_name_rule();
                 return Err(wrong(format!("tools.{name}.rename is {rename:?}"), fix));
             }
             if self.select.iter().flatten().any(|selected| selected == name) && note.skip {
@@ -218,7 +219,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// What a secret is for, if there is one of that name.
+    /// Returns the purpose of a secret, or an error if the manifest does not declare it.
     pub fn secret(&self, name: &SecretName) -> Result<&str, SecretValueError> {
         self.secrets.get(name).map(String::as_str).ok_or_else(|| {
             let known: Vec<_> = self.secrets.keys().map(SecretName::as_str).collect();
@@ -227,7 +228,7 @@ impl Manifest {
         })
     }
 
-    /// The value of a secret, if it can be what it is for.
+    /// Converts `bytes` to the value of a secret, checking that the value fits its use.
     pub fn secret_value(&self, name: &SecretName, bytes: Vec<u8>) -> Result<SecretValue, SecretValueError> {
         self.secret(name)?;
         let value = String::from_utf8(bytes).map_err(|_| SecretValueError::NoUtf8)?;
@@ -307,7 +308,7 @@ impl Manifest {
     }
 }
 
-/// The same for what stands on one line: a second one would look like another request.
+/// Checks a text that must be a single line: a second line could look like another request.
 fn single(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
     if text.contains('\n') {
         return Err(wrong(format!("{name} is {text:?}"), "write it on one line"));
@@ -315,7 +316,7 @@ fn single(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
     plain(name, text, most)
 }
 
-/// Refuses what a terminal would act on, or what hides something: people decide by these texts.
+/// Rejects characters that control the terminal or hide text. Users base their decisions on these texts.
 fn plain(name: &str, text: &str, most: usize) -> Result<(), ManifestError> {
     let count = text.chars().count();
     if count > most {
@@ -450,14 +451,14 @@ read_only = true
         let manifest = Manifest::parse(&text).expect("a manifest");
         assert_eq!(manifest.tools["one"].rename.as_deref(), Some("first"));
         assert!(manifest.tools["three"].skip && manifest.select.expect("a list").len() == 2);
-        let long = "x".repeat(40);
+        let long = "x".repeat(63);
         for (line, expected) in [
             ("select = []", "select has 0 names; name 1 to 64 functions"),
             ("select = [\"a\", \"a\"]", "select has \"a\" twice"),
             ("select = [\"a\"]\n[tools.a]\nskip = true", "select has \"a\", and tools.a.skip leaves it out"),
-            ("[tools.a]\nrename = \"a b\"", "tools.a.rename is \"a b\"; write 1 to 39 letters"),
+            ("[tools.a]\nrename = \"a b\"", "tools.a.rename is \"a b\"; a name has 1 to 62 letters"),
             ("[tools.a]\nrename = \"\"", "tools.a.rename is \"\""),
-            (&format!("[tools.a]\nrename = \"{long}\""), "write 1 to 39 letters"),
+            (&format!("[tools.a]\nrename = \"{long}\""), "so that a.NAME has at most 64"),
             ("[tools.a]\nimage = \"image/bmp\"", "expected one of `image/png`"),
         ] {
             let error = error(&with(line));

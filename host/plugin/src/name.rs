@@ -1,25 +1,25 @@
-//! Names of plugins, which are the first part of their tools' names.
+//! Plugin names, which prefix the names of their tools.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Longest name: with a tool's name behind it, it fits the 64 characters that clients take.
+/// Maximum length of a plugin name. With a tool name appended, it fits the 64 characters that clients accept.
 const MAX_CHARS: usize = 24;
 
-/// Longest whole name of a tool that clients take.
+/// Maximum length of a complete tool name that clients accept.
 const MAX_WHOLE_CHARS: usize = 64;
 
-/// Longest name of a tool that fits beside any plugin's. Beside a short one a longer name fits: see
-/// [`PluginName::room_for_tool`].
+/// Maximum length of a tool name that fits with any plugin name. A short plugin name leaves room for more:
+/// see [`PluginName::room_for_tool`].
 pub const MAX_TOOL_NAME_CHARS: usize = MAX_WHOLE_CHARS - MAX_CHARS - 1;
 
-/// Whether this can be the name of a tool within its plugin: all clients take it, and people read it as it is.
+/// Returns `true` if `name` can be a tool name in any plugin: all clients accept it, and people can read it.
 pub fn is_tool_name(name: &str) -> bool {
     name.len() <= MAX_TOOL_NAME_CHARS && has_letters_of_a_tool(name)
 }
 
-/// Whether a name has the letters of a tool's, however long it is.
+/// Returns `true` if `name` consists of characters allowed in a tool name, regardless of its length.
 pub fn has_letters_of_a_tool(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && name.chars().all(fits)
@@ -30,7 +30,7 @@ pub fn has_letters_of_a_tool(name: &str) -> bool {
 #[serde(try_from = "String", into = "String")]
 pub struct PluginName(String);
 
-/// A name that cannot be one.
+/// A string that is not a valid plugin name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a plugin name; write 1 to {MAX_CHARS} lowercase letters, digits and hyphens, beginning with a letter"
@@ -38,12 +38,21 @@ pub struct PluginName(String);
 pub struct NameError(String);
 
 impl PluginName {
-    /// The name as text.
+    /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Most characters of the name of a tool, so that clients take both together.
+    /// Describes the valid tool names for this plugin.
+    pub fn tool_name_rule(&self) -> String {
+        format!(
+            "a name has 1 to {} letters, digits, hyphens, underscores and dots, so that {self}.NAME has at most \
+             {MAX_WHOLE_CHARS}",
+            self.room_for_tool()
+        )
+    }
+
+    /// Returns the maximum length of a tool name, so that clients accept it together with the plugin name.
     pub fn room_for_tool(&self) -> usize {
         MAX_WHOLE_CHARS - 1 - self.0.len()
     }

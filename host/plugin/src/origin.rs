@@ -1,4 +1,4 @@
-//! Where an installed plugin came from.
+//! Source of an installed plugin.
 
 use std::io;
 
@@ -8,37 +8,37 @@ use crate::fingerprint::Fingerprint;
 use crate::name::PluginName;
 use crate::plugin_folder::{Installed, read_file};
 
-/// What the file about it is called, beside `plugin.toml`.
+/// Name of the file that records the source, next to `plugin.toml`.
 pub const ORIGIN: &str = "origin.json";
 
-/// Largest such file: an address, a signature and some hashes.
+/// Maximum size of this file, which holds an address, a signature and some hashes.
 const MAX_BYTES: u64 = 16 * 1024;
 
-/// Where a plugin came from, and what it was there.
+/// Source of a plugin, and its identity there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// Its author's name for it.
+    /// Name that the author gave the plugin.
     pub name: PluginName,
-    /// Its version; empty if it says none.
+    /// Version. Empty if the manifest has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// A path or an address.
+    /// Path or URL.
     pub address: String,
-    /// The SHA-256 of the file that it was, if it was one.
+    /// SHA-256 of the package file, if the plugin came in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<Fingerprint>,
-    /// The signature of that file, as minisign writes it.
+    /// Signature of that file, in minisign format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// Of the `plugin.toml` that was installed from it.
+    /// Fingerprint of the installed `plugin.toml`.
     pub manifest: Fingerprint,
-    /// Of the component.
+    /// Fingerprint of the component.
     pub component: Fingerprint,
 }
 
 impl Origin {
-    /// What is known of an installed plugin; nothing if its files are others by now.
+    /// Reads the source of an installed plugin. Returns `None` if its files have changed since.
     pub(crate) fn read(installed: &Installed, component: &Fingerprint) -> io::Result<Option<Self>> {
         let is_of = |origin: &Self| {
             origin.manifest == installed.manifest_fingerprint && origin.component == *component
@@ -46,7 +46,7 @@ impl Origin {
         Ok(Self::read_any(installed)?.filter(is_of))
     }
 
-    /// What is written there, of whatever files it is.
+    /// Reads the source, without comparing it to the installed files.
     pub(crate) fn read_any(installed: &Installed) -> io::Result<Option<Self>> {
         match read_file(&installed.component.with_file_name(ORIGIN), MAX_BYTES) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
@@ -55,12 +55,12 @@ impl Origin {
         }
     }
 
-    /// Its text in that file.
+    /// Serializes the source for its file.
     pub fn text(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Its author's name, where it is installed under another one.
+    /// Returns the author's name for the plugin, if it differs from the installed name.
     pub fn other_name(&self, installed: &PluginName) -> Option<&str> {
         (self.name != *installed).then(|| self.name.as_str())
     }

@@ -1,67 +1,67 @@
-//! Plugins that lie in the program's own folder: `plugins/NAME/plugin.toml`, or `plugins/NAME.wasm`.
+//! Plugins in the program's directory: `plugins/NAME/plugin.toml` or `plugins/NAME.wasm`.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use scorpiox_home::private;
-use scorpiox_paths::{FINE_STEP, Stamp};
+use scorpiox_fs::home::private;
+use scorpiox_fs::{FINE_STEP, Stamp};
 
 use crate::fingerprint::{Fingerprint, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::name::PluginName;
 use crate::origin::Origin;
 
-/// Largest component. One that brings a Python interpreter has about 40 MB.
+/// Maximum size of a component. A component with a Python interpreter has about 40 MB.
 pub const MAX_COMPONENT_BYTES: u64 = 128 * 1024 * 1024;
 
-/// What a plugin's manifest is called.
+/// File name of a plugin's manifest.
 pub const MANIFEST: &str = "plugin.toml";
 
-/// What the signature of a plugin's hash is called.
+/// File name of the signature of a plugin's hash.
 pub const SIGNATURE: &str = "plugin.hash.minisig";
 
-/// Largest signature: four lines, with comments.
+/// Maximum size of a signature: four lines, including comments.
 const MAX_SIGNATURE_BYTES: u64 = 4096;
 
-/// The folder of all plugins.
+/// The directory that contains all plugins.
 #[derive(Debug, Clone)]
 pub struct PluginFolder {
     own_home: PathBuf,
     folder: PathBuf,
 }
 
-/// A plugin as it lies there.
+/// An installed plugin.
 #[derive(Debug, Clone)]
 pub struct Installed {
-    /// What its folder or file is called, which is the plugin's name.
+    /// Name of the plugin, equal to the name of its directory or file.
     pub name: PluginName,
-    /// What it says of itself.
+    /// Parsed manifest.
     pub manifest: Manifest,
-    /// Of `plugin.toml`; of nothing for a component without one.
+    /// Fingerprint of `plugin.toml`, or of empty content for a component without a manifest.
     pub manifest_fingerprint: Fingerprint,
-    /// The component's file.
+    /// Path of the component.
     pub component: PathBuf,
-    /// Of its files, before they were read.
+    /// Stamps of the files, taken before they were read.
     stamps: Stamps,
-    /// When the first of them was taken.
+    /// Time before the first stamp was taken.
     found_at: SystemTime,
 }
 
 impl PluginFolder {
-    /// The one of a program's own folder.
+    /// Returns the plugin directory in the program's directory.
     pub fn new(own_home: &Path) -> Self {
         Self { own_home: own_home.to_owned(), folder: own_home.join("plugins") }
     }
 
-    /// The program's own folder.
+    /// Returns the program's directory.
     pub fn own_home(&self) -> &Path {
         &self.own_home
     }
 
-    /// Waits until nobody else adds, approves or removes a plugin. Held for as long as the file is,
-    /// which is never while a person is asked.
+    /// Waits for an exclusive lock on adding, approving and removing plugins. The lock lasts as long as the
+    /// returned file. It must not be held while waiting for the user's answer.
     pub fn lock(&self) -> io::Result<File> {
         private::folder(&self.folder)?;
         let path = self.folder.join(".lock");
@@ -70,17 +70,17 @@ impl PluginFolder {
         Ok(lock)
     }
 
-    /// Where a plugin's folder is, or is to be.
+    /// Returns the path of a plugin's directory, even if it does not exist yet.
     pub fn folder_of(&self, name: &PluginName) -> PathBuf {
         self.folder.join(name.as_str())
     }
 
-    /// Where the files of a plugin may be.
+    /// Returns the possible locations of a plugin.
     pub fn paths_of(&self, name: &PluginName) -> [PathBuf; 2] {
         [self.folder_of(name), self.folder.join(format!("{name}.wasm"))]
     }
 
-    /// All that lies there, in the order of names: the plugins, and what is none, with the reason.
+    /// Lists the directory in alphabetical order: plugins, and entries that are not plugins, with the reason.
     pub fn scan(&self) -> Vec<Result<Installed, (String, String)>> {
         let mut names: Vec<String> = match fs::read_dir(&self.folder) {
             Ok(entries) => {
@@ -93,7 +93,7 @@ impl PluginFolder {
         names.into_iter().map(|entry| self.entry(&entry).map_err(|why| (entry, why))).collect()
     }
 
-    /// One plugin.
+    /// Finds a plugin by name.
     pub fn find(&self, name: &PluginName) -> Result<Installed, String> {
         let folder = self.folder_of(name);
         if folder.symlink_metadata().is_ok() {
@@ -102,8 +102,8 @@ impl PluginFolder {
         self.entry(&format!("{name}.wasm"))
     }
 
-    /// The same; waits a moment for files that were written just now, whose stamps say nothing yet.
-    /// What is approved with its stamps need not be read whole by every server that starts.
+    /// Like [`find`](Self::find), but waits briefly if the files are so recent that their stamps are not
+    /// reliable. An approval with reliable stamps spares every starting server the reading of the component.
     pub fn find_settled(&self, name: &PluginName) -> Result<Installed, String> {
         let found = self.find(name)?;
         if found.settled_stamps().is_some() {
@@ -113,7 +113,7 @@ impl PluginFolder {
         self.find(name)
     }
 
-    /// Whether a plugin's files are certainly those that were found, and nobody else can change them.
+    /// Returns `true` only if the plugin's files are certainly unchanged, and no other user can change them.
     pub fn is_unchanged(&self, plugin: &Installed) -> bool {
         let is_ours = match plugin.stamps.0 {
             Some(_) => self.place(plugin.name.as_str()).is_ok(),
@@ -122,9 +122,9 @@ impl PluginFolder {
         is_ours && plugin.is_unchanged()
     }
 
-    /// Where an entry is, if it is this person's alone.
+    /// Returns the path of an entry if only the user can change it.
     fn place(&self, entry: &str) -> Result<(PathBuf, Metadata), String> {
-        // Whoever can write there can put one plugin in the place of another.
+        // Write access to the directory is enough to replace one plugin by another.
         let all = self.folder.metadata().map_err(|error| absent(&error))?;
         owned(&self.folder, &all, "the folder of plugins")?;
         let path = self.folder.join(entry);
@@ -145,14 +145,14 @@ impl PluginFolder {
 }
 
 impl Installed {
-    /// The stamps of its files before they were read, if a later change of these would show.
+    /// Returns the stamps taken before the files were read, if a later change is certain to alter them.
     pub fn settled_stamps(&self) -> Option<&Stamps> {
         let (manifest, component) = &self.stamps;
         let settled = |stamp: &Stamp| stamp.is_settled(self.found_at);
         (settled(component) && manifest.as_ref().is_none_or(settled)).then_some(&self.stamps)
     }
 
-    /// Whether its files had these stamps.
+    /// Returns `true` if the files have the stamps `noted`.
     pub fn has_stamps(&self, noted: Option<&Stamps>) -> bool {
         noted == Some(&self.stamps)
     }
@@ -170,7 +170,7 @@ impl Installed {
         Ok((manifest, of(&self.component)?))
     }
 
-    /// The signature of its hash, if there is one beside its manifest.
+    /// Reads the signature of the plugin's hash, if there is one next to the manifest.
     pub fn read_signature(&self) -> io::Result<Option<String>> {
         if self.stamps.0.is_none() {
             return Ok(None);
@@ -178,30 +178,31 @@ impl Installed {
         read_signature(&self.component.with_file_name(SIGNATURE))
     }
 
-    /// Where it came from, if that is known and its files are still those.
+    /// Reads the source of the plugin, if it is known and the files are unchanged.
     pub fn read_origin(&self, component: &Fingerprint) -> io::Result<Option<Origin>> {
         if self.stamps.0.is_none() { Ok(None) } else { Origin::read(self, component) }
     }
 
-    /// Its author's name for it, if that is known, whatever its files are by now: for looking for other versions.
+    /// Returns the author's name for the plugin, if known, even if the files have changed. Used to find other
+    /// versions.
     pub fn author_name(&self) -> Option<PluginName> {
         self.stamps.0.as_ref()?;
         Origin::read_any(self).ok()?.map(|origin| origin.name)
     }
 
-    /// Where it came from, whatever its files are by now.
+    /// Returns the path or URL that the plugin came from, even if the files have changed.
     pub fn address(&self) -> Option<String> {
         self.stamps.0.as_ref()?;
         Origin::read_any(self).ok()?.map(|origin| origin.address)
     }
 
-    /// The component's bytes.
+    /// Reads the component.
     pub fn read_component(&self) -> io::Result<Vec<u8>> {
         read_file(&self.component, MAX_COMPONENT_BYTES)
     }
 }
 
-/// Others must not be able to change what runs in this person's name.
+/// Returns an error if other users can change the file, because it runs on the user's behalf.
 pub(crate) fn owned(path: &Path, about: &Metadata, name: &str) -> Result<(), String> {
     if about.is_symlink() {
         return Err(format!("{name} is a symbolic link; put the files themselves there"));
@@ -209,20 +210,20 @@ pub(crate) fn owned(path: &Path, about: &Metadata, name: &str) -> Result<(), Str
     foreign(path, about, name).map_or(Ok(()), Err)
 }
 
-/// Why others can change a file or a folder. The system is asked for a path where it says more of that.
+/// Explains why others can change a file or directory. The access rights are queried by path.
 #[cfg(windows)]
 fn foreign(path: &Path, _: &Metadata, name: &str) -> Option<String> {
-    match scorpiox_paths::others_can_change_at(path) {
+    match scorpiox_fs::others_can_change_at(path) {
         Ok(why) => why.map(|why| format!("{name} can be changed by others: {why}")),
         Err(error) => Some(format!("it is not known who can change {name}: {error}")),
     }
 }
 
-/// Why others can change a file or a folder.
+/// Explains why others can change a file or directory.
 #[cfg(unix)]
 fn foreign(_: &Path, about: &Metadata, name: &str) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
-    let own = scorpiox_paths::account_id();
+    let own = scorpiox_fs::account_id();
     if about.uid() != own && about.uid() != 0 {
         return Some(format!("{name} belongs to user {}, not to you", about.uid()));
     }
@@ -269,7 +270,7 @@ fn installed_folder(entry: &str, folder: &Path, found_at: SystemTime) -> Result<
     Ok(Installed { name, manifest, manifest_fingerprint: fingerprint, component, stamps, found_at })
 }
 
-/// The same of a plugin as a whole.
+/// Describes the error for a plugin that is missing or not accessible.
 fn absent(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -279,7 +280,7 @@ fn absent(error: &io::Error) -> String {
     }
 }
 
-/// What a person can do about a file that is not there, or cannot be looked at.
+/// Describes the error for a file that is missing or not accessible, with advice to the user.
 fn missing(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("its {name} is not there; add the plugin again"),
@@ -287,7 +288,7 @@ fn missing(name: &str, error: &io::Error) -> String {
     }
 }
 
-/// A signature, if there is one.
+/// Reads a signature. Returns `None` if the file does not exist.
 pub fn read_signature(path: &Path) -> io::Result<Option<String>> {
     match read_file(path, MAX_SIGNATURE_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| io::Error::other("is no UTF-8")),
@@ -296,7 +297,7 @@ pub fn read_signature(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// A regular file, not through a link, up to a size.
+/// Reads a regular file of at most `most` bytes, without following a link.
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = private::open_unfollowed(path)?;
     let about = file.metadata()?;

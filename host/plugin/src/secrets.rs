@@ -1,6 +1,6 @@
-//! Secrets of plugins: values that a person sets, in one file for each plugin, which only its owner reads.
+//! Secrets of plugins: values that the user sets, in one file per plugin that only its owner can read.
 //!
-//! Invariant: no value is shown, neither by an error nor by [`fmt::Debug`].
+//! Invariant: no value is ever displayed, neither by an error nor by [`fmt::Debug`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,25 +8,25 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use scorpiox_home::private;
+use scorpiox_fs::home::private;
 use serde::{Deserialize, Serialize};
 
 use crate::name::PluginName;
 
-/// Longest value, in bytes: a private key in PEM has some thousand.
+/// Maximum size of a value in bytes. A private key in PEM format has several thousand.
 pub const MAX_SECRET_BYTES: usize = 8 * 1024;
-/// Longest name, in bytes.
+/// Maximum length of a name in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// Largest file: as many values as a manifest names, escaped.
+/// Maximum size of the file: the maximum number of values in a manifest, escaped.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const VERSION: u32 = 1;
 
-/// What a secret is called.
+/// Name of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SecretName(String);
 
-/// A name that no secret has.
+/// A string that is not a valid name of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not the name of a secret; write 1 to 64 letters, digits and _, beginning with a letter or _"
@@ -53,7 +53,7 @@ impl From<SecretName> for String {
 }
 
 impl SecretName {
-    /// As text.
+    /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +65,7 @@ impl fmt::Display for SecretName {
     }
 }
 
-/// A value.
+/// Value of a secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretValue(String);
@@ -76,7 +76,7 @@ impl fmt::Debug for SecretValue {
     }
 }
 
-/// A value that cannot be kept.
+/// A value that cannot be stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum SecretValueError {
@@ -110,32 +110,32 @@ impl TryFrom<String> for SecretValue {
 }
 
 impl SecretValue {
-    /// The value itself, for what needs it.
+    /// Returns the value, for code that must use it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// Secrets that cannot be read or kept.
+/// Secrets that cannot be read or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
-    /// The file system refused, or others can read or write the file.
+    /// An error of the file system, or a file that others can read or write.
     #[error("the secrets in {path} cannot be used: {error}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
-    /// Not what this program writes. Nothing of it is repeated.
+    /// Invalid content. The message contains none of it.
     #[error("the secrets in {path} cannot be read; remove the file, and set them again")]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// The secrets of one plugin.
+/// Secrets of a plugin.
 #[derive(Debug, Default)]
 pub struct Secrets(BTreeMap<SecretName, SecretValue>);
 
@@ -147,7 +147,7 @@ struct Stored {
 }
 
 impl Secrets {
-    /// Those that are set. None are where there is no file.
+    /// Reads the secrets of a plugin. Returns none if the file does not exist.
     pub fn read(own_home: &Path, plugin: &PluginName) -> Result<Self, SecretsError> {
         let path = file(own_home, plugin);
         let text = match read_private(&path) {
@@ -161,8 +161,8 @@ impl Secrets {
         }
     }
 
-    /// Changes them. Whoever calls this keeps others from doing the same meanwhile, with
-    /// [`PluginFolder::lock`](crate::PluginFolder::lock).
+    /// Changes the secrets of a plugin. The caller must hold
+    /// [`PluginFolder::lock`](crate::PluginFolder::lock) to prevent concurrent changes.
     pub fn change(
         own_home: &Path,
         plugin: &PluginName,
@@ -184,7 +184,7 @@ impl Secrets {
         written.map_err(failed)
     }
 
-    /// Deletes all of them; whether there were any.
+    /// Deletes all secrets of a plugin. Returns `true` if there were any.
     pub fn forget(own_home: &Path, plugin: &PluginName) -> Result<bool, SecretsError> {
         let path = file(own_home, plugin);
         match fs::remove_file(&path) {
@@ -194,22 +194,22 @@ impl Secrets {
         }
     }
 
-    /// One value, if it is set.
+    /// Returns the value of a secret, if it is set.
     pub fn get(&self, name: &SecretName) -> Option<&SecretValue> {
         self.0.get(name)
     }
 
-    /// The names of those that are set.
+    /// Iterates over the names of the secrets that are set.
     pub fn names(&self) -> impl Iterator<Item = &SecretName> {
         self.0.keys()
     }
 
-    /// Sets one.
+    /// Sets a secret.
     pub fn set(&mut self, name: SecretName, value: SecretValue) {
         self.0.insert(name, value);
     }
 
-    /// Takes one out; whether it was set.
+    /// Removes a secret. Returns `true` if it was set.
     pub fn remove(&mut self, name: &SecretName) -> bool {
         self.0.remove(name).is_some()
     }
@@ -219,7 +219,7 @@ fn file(own_home: &Path, plugin: &PluginName) -> PathBuf {
     own_home.join("secrets").join(format!("{plugin}.json"))
 }
 
-/// A file that nobody else can have written, and that nobody else can read.
+/// Reads a file that only its owner can read or write.
 fn read_private(path: &Path) -> io::Result<Vec<u8>> {
     let file = private::open(path)?;
     #[cfg(unix)]

@@ -1,23 +1,23 @@
-//! Whether a plugin may run.
+//! Status of a plugin: whether it may run.
 
 use crate::decisions::{Approval, Decision, Record};
 use crate::fingerprint::Fingerprint;
 use crate::plugin_folder::Installed;
 
-/// Where a plugin stands.
+/// Status of a plugin.
 #[derive(Debug, Clone, Copy)]
 pub enum Status<'a> {
-    /// Nobody decided yet.
+    /// There is no decision yet.
     Waiting,
-    /// It runs, as it was approved.
+    /// The plugin runs with this approval.
     Approved(&'a Approval),
-    /// It does not run.
+    /// The plugin does not run.
     Denied,
-    /// It does not run until somebody decides again.
+    /// The plugin does not run until the user decides again.
     Changed(Change),
 }
 
-/// What is no longer what was approved.
+/// A change that invalidates an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum Change {
@@ -32,7 +32,7 @@ pub enum Change {
 }
 
 impl<'a> Status<'a> {
-    /// Of a plugin, with what was decided about it.
+    /// Returns the status of a plugin with the given decision.
     pub fn of(plugin: &Installed, record: Option<&'a Record>) -> Self {
         let approval = match record.map(|record| &record.decision) {
             None => return Self::Waiting,
@@ -45,13 +45,14 @@ impl<'a> Status<'a> {
         }
     }
 
-    /// Whether a plugin is still what was approved. Reads the component only where its stamp is
-    /// not the one that was noted.
+    /// Checks that a plugin still matches its approval. Reads the component only if its stamps differ from
+    /// the recorded ones.
     pub fn of_approved(plugin: &Installed, approval: &Approval) -> Result<(), Change> {
         if plugin.manifest_fingerprint != approval.manifest {
             return Err(Change::Manifest);
         }
-        // What was approved is what these files ask for, whatever else is written beside it.
+        // The approval covers the capabilities that these files request; the stored approval must agree with
+        // them.
         let asks = &plugin.manifest;
         if asks.capabilities != approval.capabilities || asks.limits != approval.limits {
             return Err(Change::Manifest);
@@ -139,7 +140,7 @@ mod tests {
         assert!(matches!(Status::of(&plugin, Some(&record)), Status::Approved(_)));
         let denied = Record { decided_at: 0, decision: Decision::Denied };
         assert!(matches!(Status::of(&plugin, Some(&denied)), Status::Denied));
-        // Another file with the same content is the same plugin.
+        // A different file with the same content is the same plugin.
         fs::write(folder.join("b"), "one").expect("writes");
         fs::rename(folder.join("b"), folder.join("a.wasm")).expect("renames");
         assert!(matches!(Status::of(&plugin, Some(&record)), Status::Approved(_)));

@@ -1,35 +1,35 @@
-//! What an author says of one function.
+//! The author's notes about a function.
 
 use serde::{Deserialize, Serialize};
 
-/// What a component's types cannot say about a function.
+/// Properties of a function that the component's types cannot express.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[allow(clippy::struct_excessive_bools)] // keys of a file
+#[allow(clippy::struct_excessive_bools)] // these are keys of a file
 pub struct ToolNote {
-    /// A name for people.
+    /// Title for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does, for the model.
+    /// Description for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The name that clients see, in place of the function's.
+    /// Tool name that clients see instead of the function's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rename: Option<String>,
-    /// The function is to be no tool.
+    /// `true` if the function does not become a tool.
     pub skip: bool,
-    /// The bytes that it gives are such an image.
+    /// Media type, if the function returns an image as bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageType>,
-    /// Changes nothing.
+    /// `true` if the tool changes nothing.
     pub read_only: bool,
-    /// May destroy something that exists.
+    /// `true` if the tool may destroy existing data.
     pub destructive: bool,
-    /// Calling it twice is the same as once.
+    /// `true` if calling the tool twice has the same effect as calling it once.
     pub idempotent: bool,
 }
 
-/// An image that clients show to their model.
+/// Image format that clients can show to their model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum ImageType {
@@ -44,7 +44,7 @@ pub enum ImageType {
 }
 
 impl ImageType {
-    /// Its media type.
+    /// Returns the media type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -54,7 +54,7 @@ impl ImageType {
         }
     }
 
-    /// Whether bytes begin as those of such an image do.
+    /// Returns `true` if `bytes` begin with the signature of this image format.
     pub fn begins(self, bytes: &[u8]) -> bool {
         match self {
             Self::Png => bytes.starts_with(b"\x89PNG\r\n\x1a\n"),

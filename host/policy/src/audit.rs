@@ -1,25 +1,25 @@
-//! `[audit]`: what is recorded of calls.
+//! `[audit]`: recording of tool calls.
 
-use scorpiox_rules::{Export, Source, Sourced};
+use crate::rule::{Export, Source, Sourced};
 
-/// What is recorded of calls, and how much of it is kept.
+/// Content, retention and export of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditPolicy {
-    /// Whether there is a line for each call.
+    /// `true` if every call is recorded.
     pub enabled: Sourced<bool>,
-    /// Whether lines have the arguments' values.
+    /// `true` if records contain the values of arguments.
     pub arguments: Sourced<bool>,
-    /// Whether a call is refused when its line cannot be written.
+    /// `true` if a call is refused when its record cannot be written.
     pub required: Sourced<bool>,
-    /// The size, in bytes, at which a file is full.
+    /// Size at which a log file is rotated, in bytes.
     pub max_file_size: Sourced<u64>,
-    /// Files that are kept.
+    /// Maximum number of retained log files.
     pub max_files: Sourced<usize>,
-    /// Where else each line goes.
+    /// Additional destinations of each record.
     pub export: Vec<Sourced<Export>>,
-    /// Where that list stands.
+    /// Source of the `export` list.
     pub export_origin: Source,
-    /// A file with the authorities that log servers are to be known by, in place of the system's.
+    /// File with the certificate authorities for log servers; `None` uses the system's.
     pub export_ca: Option<Sourced<String>>,
 }
 

@@ -1,16 +1,16 @@
-//! The profiles that are there without a file.
+//! Built-in profiles.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use scorpiox_rules::{DenyRule, PathRule, Place, Source, Sourced, Tier};
+use crate::rule::{DenyRule, PathRule, Place, Source, Sourced, Tier};
 
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 use crate::shell::ShellPolicy;
 
 const GIB: u64 = 1 << 30;
 
-/// One built-in profile, as data.
+/// Data of a built-in profile.
 struct Builtin {
     name: &'static str,
     read: &'static [Place],
@@ -20,7 +20,7 @@ struct Builtin {
 
 enum Mode {
     Off,
-    /// The hosts that the operator lists: a host that takes packages is a way out for data.
+    /// Only hosts that the operator lists: any host that accepts packages could be used to exfiltrate data.
     Listed,
     Open,
 }
@@ -78,9 +78,9 @@ fn profile(data: &Builtin) -> Profile {
     }
 }
 
-/// Files that are full of secrets.
+/// Returns the deny rules for files that usually contain secrets.
 pub(crate) fn denied() -> Vec<DenyRule> {
-    // The data above is valid: a test says so, since an entry that is not is left out.
+    // An invalid glob would be dropped silently; a test checks that all of `DENIED` is valid.
     DENIED.iter().filter_map(|glob| DenyRule::parse(glob, Source::Builtin).ok()).collect()
 }
 

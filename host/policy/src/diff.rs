@@ -1,21 +1,22 @@
-//! What differs between two policies, key by key.
+//! Differences between two policies, key by key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::rule::Places;
 use crate::{Policy, render};
 
-/// A value: of a list its entries, in no order.
+/// A value; lists are compared without regard to order.
 #[derive(Debug, PartialEq, Eq)]
 enum Value {
     Plain(String),
     List(BTreeSet<String>),
 }
 
-/// Keys with their values, by the header that they stand under.
+/// Returns the values of a rendered policy by section header and key.
 fn keys(page: &str) -> BTreeMap<(String, String), Value> {
     let mut header = String::new();
     let mut keys = BTreeMap::new();
-    // Who gave a value is no difference.
+    // The source comment is not part of the comparison.
     let mut lines =
         page.lines().map(|line| line.rsplit_once(" # ").map_or(line, |(line, _)| line).trim_end());
     while let Some(line) = lines.next() {
@@ -23,7 +24,7 @@ fn keys(page: &str) -> BTreeMap<(String, String), Value> {
             line.clone_into(&mut header);
         } else if let Some((key, value)) = line.split_once(" = ") {
             let entries = if value == "[" {
-                // A list whose entries have several sources has a line for each.
+                // A list whose entries have several sources is rendered with one line per entry.
                 Some(lines.by_ref().take_while(|line| *line != "]").collect::<Vec<_>>().join(" "))
             } else {
                 value.strip_prefix('[').and_then(|list| list.strip_suffix(']')).map(str::to_owned)
@@ -36,7 +37,7 @@ fn keys(page: &str) -> BTreeMap<(String, String), Value> {
     keys
 }
 
-/// The entries of a list, each a string as TOML quotes it.
+/// Splits a list into its entries, each a quoted TOML string.
 fn split(list: &str) -> BTreeSet<String> {
     let mut entries = BTreeSet::new();
     let (mut entry, mut is_inside, mut is_escaped) = (String::new(), false, false);
@@ -54,7 +55,7 @@ fn split(list: &str) -> BTreeSet<String> {
     entries
 }
 
-/// Which values differ between two policies, key by key; empty where none does.
+/// Returns the values that differ between two policies, key by key. Empty if there are none.
 pub fn differences(before: &Policy, after: &Policy) -> String {
     let (before, after) = (keys(&render(before)), keys(&render(after)));
     let mut text = String::new();
@@ -80,7 +81,21 @@ pub fn differences(before: &Policy, after: &Policy) -> String {
     text
 }
 
-/// What is gone of a key, and what is new.
+/// Returns the headers of the sections whose values differ between two policies, such as `[web]`.
+pub fn changed_sections(before: &Policy, after: &Policy) -> BTreeSet<String> {
+    let (before, after) = (keys(&render(before)), keys(&render(after)));
+    let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    all.into_iter().filter(|at| before.get(at) != after.get(at)).map(|(header, _)| header.clone()).collect()
+}
+
+impl Policy {
+    /// Returns the headers of the sections in which `after` may forbid something that this policy allows.
+    pub fn lost_sections(&self, after: &Self, places: &Places) -> BTreeSet<String> {
+        changed_sections(self, &self.narrowed_by(after, places))
+    }
+}
+
+/// Returns the removed and the added values of a key.
 fn changed(key: &str, old: Option<&Value>, new: Option<&Value>) -> Vec<String> {
     if let (Some(Value::List(old)), Some(Value::List(new))) = (old, new) {
         let gone = old.difference(new).map(|entry| format!("- {key}: {entry}"));
@@ -126,5 +141,61 @@ mod tests {
             hosts.iter().rev().cloned().collect::<Vec<_>>().join(",\n")
         ));
         assert_eq!(differences(&one, &again), "", "in another order it is the same");
+    }
+
+    fn policy(text: &str) -> Policy {
+        Policy::parse(&format!("version = 1\n{text}"), Path::new("p")).expect("it works")
+    }
+
+    fn loses(before: &str, after: &str) -> bool {
+        let places =
+            Places::standard("/work".into(), Some("/home/ann".into()), Path::new("/home/ann/.scorpiox"));
+        !policy(before).lost_sections(&policy(after), &places).is_empty()
+    }
+
+    #[test]
+    fn a_policy_that_adds_something_loses_nothing() {
+        for (before, after) in [
+            ("", ""),
+            ("", "[tools]\nallow = [\"*\"]\n"),
+            ("[tools]\ndeny = [\"Bash\"]\n", ""),
+            ("[web]\nenabled = false\n", "[web]\nenabled = true\n"),
+            (
+                "[web]\nallow = [\"a.example.com\"]\n",
+                "# text\n[web]\nallow = [\"b.example.com\", \"a.example.com\"]\n",
+            ),
+            (
+                "[shell.profile.default.network]\nmode = \"off\"\n",
+                "[shell.profile.default.network]\nmode = \"allowlist\"\nhosts = [\"a.example.com\"]\n",
+            ),
+            (
+                "[shell.profile.default]\ndeny = [\"**/a.key\", \"**/b.key\"]\n",
+                "[shell.profile.default]\ndeny = [\"**/b.key\"]\n",
+            ),
+        ] {
+            assert!(!loses(before, after), "{before:?} to {after:?}");
+        }
+    }
+
+    #[test]
+    fn a_policy_that_takes_something_away_loses_it() {
+        for (before, after) in [
+            ("", "[tools]\ndeny = [\"Bash\"]\n"),
+            ("", "[tools]\nallow = [\"TaskManager\"]\n"),
+            ("", "[web]\nenabled = false\n"),
+            ("[web]\nallow = [\"a.example.com\"]\n", "[web]\nallow = [\"b.example.com\"]\n"),
+            ("", "[files]\ndeny = [\"**/x\"]\n"),
+            ("", "[plugins]\ndeny = [\"x\"]\n"),
+            ("", "[shell]\nmax_timeout_ms = 1000\ndefault_timeout_ms = 1000\n"),
+            ("", "[shell.profile.default]\ndeny = [\"**/b.key\"]\n"),
+            ("", "[shell.profile.default]\nwrite = [\"@tmp\"]\n"),
+            (
+                "[shell.profile.default.network]\nmode = \"allowlist\"\nhosts = [\"a.example.com\"]\n",
+                "[shell.profile.default.network]\nmode = \"off\"\n",
+            ),
+            ("[access.a]\nallow = [\"*\"]\n", "[access.a]\nallow = [\"*\"]\ndeny = [\"Bash\"]\n"),
+        ] {
+            assert!(loses(before, after), "{before:?} to {after:?}");
+        }
     }
 }

@@ -1,37 +1,37 @@
-//! `[files]`: which files tools may read, beside the workspace.
+//! `[files]`: files outside the workspace that tools may read.
 
 use std::path::{Path, PathBuf};
 
-use scorpiox_rules::{DenyRule, DenySet, File, PathRule, Place, Places, Source};
+use crate::rule::{DenyRule, DenySet, File, PathRule, Place, Places, Source};
 
-/// What tools that read files may read.
+/// Rules for tools that read files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilesPolicy {
-    /// Folders and files with everything below them.
+    /// Readable files and folders, each folder with everything below it.
     pub read: Vec<PathRule>,
-    /// Where `read` stands.
+    /// Source of the `read` list.
     pub read_origin: Source,
-    /// What is not read wherever it is.
+    /// Globs that are denied wherever they match.
     pub deny: Vec<DenyRule>,
-    /// Where `deny` stands.
+    /// Source of the `deny` list.
     pub deny_origin: Source,
-    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    /// Managed policy that this one narrows. It is checked first, so that its refusals cite its own line.
     pub outer: Option<Box<FilesPolicy>>,
-    /// What is closed would be opened here.
+    /// Policy file to edit to allow a denied file.
     pub file: File,
 }
 
-/// A file that is not read: a sentence that names what decides.
+/// Reason why a file may not be read, as a sentence that names the deciding rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path} is {rule}", path = .path.display())]
 pub struct FileDenial {
     path: PathBuf,
-    /// What decides, without the path.
+    /// Deciding rule, without the path.
     pub rule: String,
 }
 
 impl FileDenial {
-    /// Of a path; what decides is said as "denied by …", without the path.
+    /// Creates a denial. `rule` has the form "denied by …" and does not contain the path.
     pub fn new(path: &Path, rule: String) -> Self {
         Self { path: path.to_owned(), rule }
     }
@@ -49,8 +49,8 @@ impl FilesPolicy {
         }
     }
 
-    /// The folder that a path may be read in: the innermost that the policy names. The path is
-    /// absolute and passes through no link. Globs without a beginning hold in each folder.
+    /// Returns the folder that makes a path readable: the innermost folder listed in `read`. The path has to
+    /// be absolute and free of symbolic links. Relative globs of `deny` apply in each folder.
     pub fn check(&self, path: &Path, places: &Places) -> Result<PathBuf, FileDenial> {
         if let Some(outer) = &self.outer {
             outer.check(path, places)?;
@@ -70,7 +70,7 @@ impl FilesPolicy {
         })
     }
 
-    /// Whether a path stays closed; `granted` are folders that were opened beside those of `read`.
+    /// Checks a path against `deny`. `granted` lists folders that were opened in addition to those of `read`.
     pub fn check_denied(&self, path: &Path, granted: &[PathBuf], places: &Places) -> Result<(), FileDenial> {
         let own = self.folders(places).chain([places.workspace.clone()]);
         let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();

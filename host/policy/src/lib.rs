@@ -1,26 +1,29 @@
-//! The operator's policy.toml: what each tool may touch.
+//! Parses, combines and explains the operator's policy.toml, which limits each tool.
 //!
-//! Reading order: `layers` reads the two files there can be (`managed` says which text can be trusted to be the
-//! machine's, `load` which to be the person's), `parse` turns it into the types of `shell`,
-//! `profile`, `files`, `web`, `tools` and `plugins` over the defaults of `builtin`; `why` explains a
-//! decision about a path, `narrow` intersects two profiles, `meet` two policies, `render` shows everything, `diff` what
-//! differs.
-//! What a single rule is about, and who wrote it, is in `scorpiox-rules`.
+//! Reading order: `layers` reads the managed file and the user's file. `managed` and `load` check that each
+//! file is trustworthy. `parse` turns the text into the types of `shell`, `profile`, `files`, `web`, `tools`
+//! and `plugins`, starting from the defaults in `builtin`. `why` explains the decision for a path, `narrow`
+//! intersects two profiles, and `meet` intersects two policies. `render` prints a policy, and `diff` prints
+//! the differences between two.
+//! Single rules and their sources are defined in [`rule`], the syntax of a document in [`document`], and the
+//! rules for HTTP clients in [`access`].
 //!
 //! Invariants:
-//! - The file is taken whole or not at all, and every part of it is understood.
-//! - Everything in use knows the line it comes from.
-//! - Nothing here reads more than the two files, and nothing looks at the environment.
-//! - A person's own file narrows what holds for all users of the machine, and never widens it.
-//!   Links are not followed: paths that are asked about are resolved already.
+//! - A file is accepted entirely or rejected; unknown keys are errors.
+//! - Every rule and value in use knows the line it comes from.
+//! - This crate reads only the two policy files, and never the environment.
+//! - The user's file narrows the managed policy and never widens it.
+//! - Symbolic links are not followed: callers resolve a path before they query it.
 //!
-//! Enforcement is left to the sandbox and the proxy.
+//! The sandbox and the proxy enforce the policy.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod access;
 mod audit;
 mod builtin;
 mod diff;
+pub mod document;
 mod files;
 mod layers;
 mod load;
@@ -31,6 +34,7 @@ mod parse;
 mod plugins;
 mod profile;
 mod render;
+pub mod rule;
 mod rules;
 mod search;
 mod seen;
@@ -44,13 +48,20 @@ mod workspaces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use scorpiox_access::{AccessPolicy, HttpPolicy, LimitsPolicy, ServedWorkspace};
-use scorpiox_rules::Layer;
+use crate::access::{AccessPolicy, HttpPolicy, LimitsPolicy, ServedWorkspace};
+use crate::rule::Layer;
 
+pub use crate::document::Problem;
+pub use crate::rule::{
+    Begun, Denial, DeniedBelow, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule,
+    HostRules, Invalid, LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED_IN_GIT,
+    PathRule, Place, Places, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name, is_name,
+    is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
+};
 pub use audit::AuditPolicy;
-pub use diff::differences;
+pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
-pub use layers::{Files, Loaded};
+pub use layers::{Files, Loaded, Stamps};
 pub use load::quoted;
 pub use managed::kept_from_others;
 pub use parse::Idle;
@@ -61,13 +72,6 @@ pub use plugins::{
 pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
 pub use render::render;
 pub use rules::{Refusal, Rules};
-pub use scorpiox_document::Problem;
-pub use scorpiox_rules::{
-    Begun, Denial, DeniedBelow, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule,
-    HostRules, Invalid, LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED_IN_GIT,
-    PathRule, Place, Places, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name, is_name,
-    is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
-};
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
@@ -77,45 +81,45 @@ pub use web::{Redirects, WebDenial, WebPattern, WebPolicy, WebRule, WebVerdict};
 pub use why::Verdict;
 pub use workspaces::WorkspacesPolicy;
 
-/// Largest file that is read, in bytes.
+/// Maximum size of a policy file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// All that the operator decided, over the built-in defaults.
+/// The complete policy: the operator's decisions on top of the built-in defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// `[shell]`: commands.
+    /// `[shell]`: rules for commands.
     pub shell: ShellPolicy,
-    /// `[web]`: pages.
+    /// `[web]`: rules for fetching web pages.
     pub web: WebPolicy,
-    /// `[files]`: files that tools read.
+    /// `[files]`: files that tools may read.
     pub files: FilesPolicy,
     /// `[search]`: search engines.
     pub search: SearchPolicy,
-    /// `[tools]`: which tools may be called.
+    /// `[tools]`: tools that may be called.
     pub tools: ToolsPolicy,
-    /// `[plugins]`: which plugins may be installed and run.
+    /// `[plugins]`: plugins that may be installed and run.
     pub plugins: PluginsPolicy,
-    /// `[workspaces]`: which folders may be worked on.
+    /// `[workspaces]`: folders that may be opened as a workspace.
     pub workspaces: WorkspacesPolicy,
-    /// `[audit]`: what is recorded of calls.
+    /// `[audit]`: recording of tool calls.
     pub audit: AuditPolicy,
-    /// `[store]`: where what tools keep is.
+    /// `[store]`: storage backend for tool data.
     pub store: StorePolicy,
-    /// `[http]`: how the server may be reached over HTTP.
+    /// `[http]`: access to the server over HTTP.
     pub http: HttpPolicy,
-    /// `[access.NAME]`: which tools a principal may call.
+    /// `[access.NAME]`: tools that a principal may call.
     pub access: AccessPolicy,
-    /// `[limits.NAME]`: how much a principal may have.
+    /// `[limits.NAME]`: resource limits of a principal.
     pub limits: LimitsPolicy,
-    /// `[workspace.NAME]`: folders that are served over HTTP, by name.
+    /// `[workspace.NAME]`: folders served over HTTP, by name.
     pub served: BTreeMap<String, ServedWorkspace>,
-    /// `[grant."NAME"]`: what single components are narrowed to, by name (`plugin/NAME` for a plugin).
+    /// `[grant."NAME"]`: restrictions on single components, by name (`plugin/NAME` for a plugin).
     pub grants: BTreeMap<String, Grant>,
 }
 
 impl Policy {
-    /// The policy when there is no file.
+    /// Returns the policy that applies without any policy file.
     pub fn builtin() -> Self {
         Self {
             shell: builtin::shell(),
@@ -135,24 +139,25 @@ impl Policy {
         }
     }
 
-    /// Reads the text of a file; `path` is for messages only.
+    /// Parses the text of a policy file; `path` appears only in messages.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
         parse::policy(text, path, Layer::Own, Self::builtin())
     }
 
-    /// All mistakes of a text, for a person who mends it; none where it can be used.
+    /// Returns all mistakes in a text, so that the user can fix them together. Empty if the text is valid.
     pub fn mistakes(text: &str, path: &Path) -> Vec<Problem> {
         parse::mistakes(text, path, Layer::Own, &Self::builtin())
     }
 
-    /// The text of one file that may hold a policy, under the same conditions as [`Policy::load`].
+    /// Returns the text of a policy file, under the same conditions as [`Policy::load`].
     pub fn text(path: &Path) -> Result<Option<String>, Problem> {
         load::text(path)
     }
 
-    /// Reads one file; an absent one gives [`Policy::builtin`]. A file that cannot be read,
-    /// is larger than [`MAX_FILE_BYTES`], or that others than its owner (the process's
-    /// user, or root) can write is a [`Problem`].
+    /// Loads a policy file; an absent file gives [`Policy::builtin`].
+    ///
+    /// Fails if the file cannot be read or is larger than [`MAX_FILE_BYTES`]. Also fails if the file is
+    /// writable by users other than its owner, or if the owner is neither root nor the user of this process.
     pub fn load(path: &Path) -> Result<Self, Problem> {
         load::text(path)?.map_or_else(|| Ok(Self::builtin()), |text| Self::parse(&text, path))
     }

@@ -1,22 +1,22 @@
-//! The text of the file, from a file that only the operator can have written.
+//! Reads a policy file after checking that only the operator can have written it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::MAX_FILE_BYTES;
-use scorpiox_document::Problem;
+use crate::document::Problem;
 
-/// The file's text; `None` when there is no file.
+/// Returns the text of the file; `None` if there is no file.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     let unreadable = |error: &std::io::Error| self::unreadable(path, error);
     match path.metadata() {
-        // Asked before opening, since to open a pipe is to wait for its writer.
+        // Checked before opening, because opening a pipe blocks until it has a writer.
         Ok(metadata) if !metadata.is_file() => {
             return Err(problem(path, "is not a regular file".into(), "replace it with one, or remove it"));
         }
         Ok(_) => {}
-        // A link that leads nowhere is no absent file: somebody meant one to be there.
+        // A dangling link does not count as an absent file: somebody intended a file to be there.
         Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_err() => {
             return Ok(None);
         }
@@ -28,12 +28,12 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
         Err(error) => return Err(unreadable(&error)),
     }
     let file = File::open(path).map_err(|error| unreadable(&error))?;
-    // Of the opened file, not of what has the name by now.
+    // Checks the opened file; the path may refer to another file by this time.
     trusted(path, &file)?;
     read_whole(path, file).map(Some)
 }
 
-/// All of an opened file; `path` is for messages.
+/// Reads an opened file to its end; `path` appears only in messages.
 pub(crate) fn read_whole(path: &Path, file: File) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
@@ -57,8 +57,7 @@ fn not_utf8(path: &Path, error: &std::string::FromUtf8Error) -> Problem {
     Problem { line: Some(line), ..problem(path, "is not UTF-8".into(), "save the file as UTF-8") }
 }
 
-/// A file that others can write, or that somebody else owns, says nothing about what
-/// the operator wants.
+/// Rejects a file that others can write or that somebody else owns: it may not express the operator's intent.
 #[cfg(unix)]
 fn trusted(path: &Path, file: &File) -> Result<(), Problem> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -87,11 +86,10 @@ fn trusted(path: &Path, file: &File) -> Result<(), Problem> {
     Err(problem(path, what, fix))
 }
 
-/// A file that others can write, or that somebody else owns, says nothing about what
-/// the operator wants.
+/// Rejects a file that others can write or that somebody else owns: it may not express the operator's intent.
 #[cfg(windows)]
 fn trusted(path: &Path, file: &File) -> Result<(), Problem> {
-    match scorpiox_paths::others_can_change(file).map_err(|error| unreadable(path, &error))? {
+    match scorpiox_fs::others_can_change(file).map_err(|error| unreadable(path, &error))? {
         None => Ok(()),
         Some(why) => {
             let fix =
@@ -101,13 +99,13 @@ fn trusted(path: &Path, file: &File) -> Result<(), Problem> {
     }
 }
 
-/// The effective user: the owner of what this process writes.
+/// Returns the effective user, who owns the files that this process writes.
 #[cfg(unix)]
 fn process_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The path as one word for a shell.
+/// Quotes a path as a single shell word.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
@@ -162,7 +160,7 @@ mod tests {
     #[test]
     fn a_file_of_somebody_else_is_refused() {
         let (_dir, path) = file(b"version = 1", 0o600);
-        // Only root can give a file away; for others there is nothing to see here.
+        // Only root can change the owner of a file; other users cannot run this part of the test.
         if chown(&path, Some(12345), None).is_ok() {
             let said = Policy::load(&path).unwrap_err();
             assert!(said.what.starts_with("is owned by user 12345, not by"), "{said}");

@@ -1,18 +1,18 @@
-//! The file that holds for all users of the machine: nobody but root can have written it, nor led
-//! the way to it elsewhere.
+//! Reads the managed policy file. Only root may be able to write the file or redirect its path.
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use scorpiox_document::Problem;
-use scorpiox_paths::{Trail, open_file};
+use crate::document::Problem;
+use scorpiox_fs::{Trail, open_file};
 
 #[cfg(unix)]
 use crate::load::quoted;
 use crate::load::read_whole;
 
-/// The file's text; `None` where there is none. What cannot be looked at is a problem: it may be there.
+/// Returns the text of the file; `None` if it does not exist. Failing to inspect the path is an error,
+/// because the file may exist.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     let mend = "ask who manages this machine";
     let unreadable = |error: &dyn std::fmt::Display| problem(path, format!("cannot be read ({error})"), mend);
@@ -21,7 +21,7 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
         return Err(problem(path, format!("cannot be there: {} is not a folder", blocked.display()), mend));
     }
     if !trail.exists {
-        // A link that leads nowhere is no absent file: somebody meant one to be there.
+        // A dangling link does not count as an absent file: somebody intended a file to be there.
         return match trail.links.last() {
             None => Ok(None),
             Some(link) => Err(problem(
@@ -38,19 +38,19 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
         }
     }
     let file = open_file(&trail.end).map_err(|error| unreadable(&error))?;
-    // Of the opened file, not of what has the name by now.
+    // Checks the opened file; the path may refer to another file by this time.
     if let Some(why) = system::not_roots(&file).map_err(|error| unreadable(&error))? {
         return Err(problem(path, why, system::mend_file(path)));
     }
     read_whole(path, file).map(Some)
 }
 
-/// What keeps other users than root from reading the file, so that every tool is refused to them: a sentence for each
-/// file or folder, with its mode and what opens it.
+/// Returns the reasons why users other than root cannot read the file, and therefore have every tool refused.
+/// Each file or folder gives a sentence with its mode and the command that fixes it.
 #[cfg(unix)]
 pub fn kept_from_others(path: &Path) -> Vec<String> {
     use std::os::unix::fs::MetadataExt as _;
-    // What cannot be looked at keeps the policy from being used, and is told of there.
+    // Loading the policy reports a path that cannot be inspected.
     let Ok(trail) = Trail::follow(path) else { return Vec::new() };
     let ways = trail.links.iter().chain([&trail.end]).flat_map(|path| path.ancestors().skip(1));
     let ways: BTreeSet<&Path> = ways.collect();
@@ -69,13 +69,13 @@ pub fn kept_from_others(path: &Path) -> Vec<String> {
     folders.chain(shut(&trail.end, 0o004, "read", "a+r")).collect()
 }
 
-/// What keeps other users than root from reading the file.
+/// Returns the reasons why other users cannot read the file; always empty on this system.
 #[cfg(not(unix))]
 pub fn kept_from_others(_: &Path) -> Vec<String> {
     Vec::new()
 }
 
-/// Who can change files of root's, and what a person can do about it.
+/// Checks that only root can change a file, and suggests fixes.
 #[cfg(unix)]
 mod system {
     use std::fs::{File, Metadata};
@@ -85,12 +85,12 @@ mod system {
 
     const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-    /// Why others than root can change an open file.
+    /// Returns why users other than root can change an open file.
     pub(super) fn not_roots(file: &File) -> io::Result<Option<String>> {
         Ok(by_mode(&file.metadata()?))
     }
 
-    /// The same of a folder.
+    /// Returns why other users can change a folder.
     pub(super) fn not_roots_at(folder: &Path) -> io::Result<Option<String>> {
         Ok(by_mode(&folder.symlink_metadata()?))
     }
@@ -113,21 +113,21 @@ mod system {
     }
 }
 
-/// Who can change files of the administrators', and what a person can do about it.
+/// Checks that only administrators can change a file, and suggests fixes.
 #[cfg(windows)]
 mod system {
     use std::fs::File;
     use std::io;
     use std::path::Path;
 
-    use scorpiox_paths::{users_can_change, users_can_exchange_in};
+    use scorpiox_fs::{users_can_change, users_can_exchange_in};
 
-    /// Why others than administrators can change an open file.
+    /// Returns why users other than administrators can change an open file.
     pub(super) fn not_roots(file: &File) -> io::Result<Option<String>> {
         Ok(users_can_change(file)?.map(|why| format!("can be changed by others than administrators: {why}")))
     }
 
-    /// The same of a folder.
+    /// Returns why other users can change a folder.
     pub(super) fn not_roots_at(folder: &Path) -> io::Result<Option<String>> {
         Ok(users_can_exchange_in(folder)?
             .map(|why| format!("can be changed by others than administrators: {why}")))
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_file_below_a_folder_that_others_can_write_is_not_trusted() {
-        // Folders for temporary files are such ones.
+        // The directory for temporary files is writable by everyone.
         let dir = tempfile::tempdir_in("/tmp").unwrap();
         let path = dir.path().join("policy.toml");
         assert_eq!(text(&path), Ok(None));
@@ -208,7 +208,7 @@ mod tests {
             chown(&path, Some(user), None).ok()?;
             Some(system::not_roots_at(&path).unwrap())
         };
-        // Only root can give files away; for others there is nothing to see here.
+        // Only root can change the owner of a file; other users cannot run this part of the test.
         let Some(root) = why(0o644, 0) else { return };
         assert_eq!(root, None);
         assert!(why(0o664, 0).unwrap().unwrap().contains("mode 0664"));

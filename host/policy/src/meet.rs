@@ -1,10 +1,10 @@
-//! What two policies both allow, key by key.
+//! Intersects two policies, key by key.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use scorpiox_access::{AccessPolicy, LimitsPolicy};
-use scorpiox_rules::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, Source, Sourced};
+use crate::access::{AccessPolicy, LimitsPolicy};
+use crate::rule::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, Source, Sourced};
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
@@ -19,8 +19,8 @@ use crate::web::{Redirects, WebPolicy};
 use crate::workspaces::WorkspacesPolicy;
 
 impl Policy {
-    /// What this policy and another, which was read over it, both allow. Where they say the same it is this
-    /// one's word.
+    /// Returns the intersection with a policy that was parsed on top of this one. Where both are equal, the
+    /// result cites this policy as the source.
     pub(crate) fn narrowed_by(&self, by: &Self, places: &Places) -> Self {
         Self {
             shell: shell(&self.shell, &by.shell, places),
@@ -32,9 +32,9 @@ impl Policy {
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
-            // Where it is kept is not the person's to say, once it is decided.
+            // The user cannot override the managed storage location.
             store: if self.store.source.is_some() { &self.store } else { &by.store }.clone(),
-            // Who is let in, and where, is not the person's to say, once it is decided.
+            // The user cannot override the managed rules on who may connect, and where.
             http: if self.http.is_set() { &self.http } else { &by.http }.clone(),
             served: if self.served.is_empty() { &by.served } else { &self.served }.clone(),
             access: access(&self.access, &by.access),
@@ -44,14 +44,14 @@ impl Policy {
 }
 
 impl Policy {
-    /// As what holds for all users of the machine, so that nobody else can open what it closes.
+    /// Marks the policy as managed, so that refusals name the managed file as the one to edit.
     pub(crate) fn for_all(mut self) -> Self {
         (self.web.file, self.files.file) = (File::Managed, File::Managed);
         self.shell.profiles.values_mut().for_each(|profile| profile.origins.file = File::Managed);
         self
     }
 
-    /// Only what holds in the end, to be compared.
+    /// Drops the managed policies that were narrowed, so that effective policies can be compared.
     pub(crate) fn without_outer(mut self) -> Self {
         self.shell.profiles.values_mut().for_each(|profile| profile.outer = None);
         (self.web.outer, self.files.outer, self.workspaces.outer) = (None, None, None);
@@ -61,7 +61,7 @@ impl Policy {
     }
 }
 
-/// Both have to open a tool.
+/// Requires both policies to allow a tool.
 fn access(own: &AccessPolicy, by: &AccessPolicy) -> AccessPolicy {
     if own == by || own.is_empty() {
         return by.clone();
@@ -69,7 +69,7 @@ fn access(own: &AccessPolicy, by: &AccessPolicy) -> AccessPolicy {
     AccessPolicy { rules: by.rules.clone(), outer: Some(Box::new(own.clone())) }
 }
 
-/// Both bounds hold.
+/// Applies the limits of both policies.
 fn limits(own: &LimitsPolicy, by: &LimitsPolicy) -> LimitsPolicy {
     if own == by || own.is_empty() {
         return by.clone();
@@ -77,17 +77,17 @@ fn limits(own: &LimitsPolicy, by: &LimitsPolicy) -> LimitsPolicy {
     LimitsPolicy { rules: by.rules.clone(), outer: Some(Box::new(own.clone())) }
 }
 
-/// The smaller value, with its source.
+/// Returns the smaller value, with its source.
 fn least<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
     if by.value < own.value { by.clone() } else { own.clone() }
 }
 
-/// The larger value, with its source.
+/// Returns the larger value, with its source.
 fn most<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
     if by.value > own.value { by.clone() } else { own.clone() }
 }
 
-/// What both lists have, and where the one stands that decides.
+/// Returns the intersection of two lists, and the source of the deciding one.
 fn both<T: Clone + PartialEq>(
     (own, origin): (&[T], Source),
     (by, narrower): (&[T], Source),
@@ -105,7 +105,7 @@ fn both<T: Clone + PartialEq>(
     (shared, narrower)
 }
 
-/// What either list has.
+/// Returns the union of two lists, and the source of the deciding one.
 fn either<T: Clone>(
     (own, origin): (&[T], Source),
     (by, narrower): (&[T], Source),
@@ -119,7 +119,8 @@ fn either<T: Clone>(
 fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
     let mut profiles = own.profiles.clone();
     for (name, narrower) in &by.profiles {
-        // One of the person's own is made from the default one, and opens no more than that.
+        // A profile that only the user defines starts from the default profile, and allows no more than that
+        // one.
         let Some(wider) = own.profiles.get(name).or_else(|| own.profiles.get(DEFAULT_PROFILE)) else {
             continue;
         };
@@ -127,10 +128,10 @@ fn shell(own: &ShellPolicy, by: &ShellPolicy, places: &Places) -> ShellPolicy {
             continue;
         }
         let mut narrowed = wider.narrowed(narrower, places);
-        // What is set for all is set: programs may rely on it.
+        // Managed variables win: programs may rely on them.
         narrowed.env.set.extend(wider.env.set.clone());
         let outer = Some(Box::new(wider.clone()));
-        // What that one allows the person can open again.
+        // The user can allow again in the own file whatever the managed profile allows.
         narrowed.origins.file = File::Own;
         profiles.insert(name.clone(), Profile { name: name.clone(), outer, ..narrowed });
     }
@@ -167,7 +168,7 @@ fn web(own: &WebPolicy, by: &WebPolicy) -> WebPolicy {
         private_origin,
         redirects: if strict(&own.redirects) { own.redirects.clone() } else { by.redirects.clone() },
         browser: least(&own.browser, &by.browser),
-        // A program that was chosen for all is nobody's to choose.
+        // The user cannot override the managed browser.
         browser_path: own.browser_path.clone().or_else(|| by.browser_path.clone()),
         outer: Some(Box::new(own.clone())),
         file: File::Own,
@@ -203,7 +204,7 @@ fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
             (Some(one), Some(other)) => Some(least(one, other)),
             (one, other) => one.as_ref().or(other).cloned(),
         };
-        // Where questions go is not the person's to change, once it is decided.
+        // The user cannot redirect the queries of a managed engine.
         let base_url = decided.base_url.as_ref().or(wish.and_then(|wish| wish.base_url.as_ref())).cloned();
         let key = decided.key.as_ref().or(wish.and_then(|wish| wish.key.as_ref())).cloned();
         engines.insert(name.clone(), EnginePolicy { enabled, base_url, key, source: decided.source });
@@ -212,10 +213,11 @@ fn search(own: &SearchPolicy, by: &SearchPolicy) -> SearchPolicy {
 }
 
 fn plugins(own: &PluginsPolicy, by: &PluginsPolicy) -> PluginsPolicy {
-    // A signer opens nothing but by a rule, and rules have met.
+    // A signer allows nothing by itself, only through a rule, and rules are intersected below.
     let mut signers = by.signers.clone();
     for (name, decided) in &own.signers {
-        // Another one of that name is a mistake; the same one may decide less for a person.
+        // The parser rejects a different signer under a managed name. The same signer may get weaker update
+        // rights from the user.
         let is_narrower = |wish: &Sourced<Arc<Signer>>| {
             wish.value.says_the_same(&decided.value) && wish.value.updates < decided.value.updates
         };
@@ -229,16 +231,17 @@ fn plugins(own: &PluginsPolicy, by: &PluginsPolicy) -> PluginsPolicy {
         approve: most(&own.approve, &by.approve),
         signers,
         required: own.required.iter().chain(more).cloned().collect(),
-        // Where plugins come from is not the person's to say, once it is decided.
+        // The user cannot override the managed plugin index.
         index: own.index.clone().or_else(|| by.index.clone()),
-        // Nor is where somebody is sent who has to say who they are.
+        // Nor the managed credentials for registries.
         registries: by.registries.clone().into_iter().chain(own.registries.clone()).collect(),
-        // Nor is where a plugin's secret is.
+        // Nor the managed locations of plugin secrets.
         secrets: by.secrets.clone().into_iter().chain(own.secrets.clone()).collect(),
     }
 }
 
-/// Never less is recorded, nothing is kept for a shorter time, and lines go to no fewer places.
+/// Combines two audit policies so that the result records no less, retains no shorter, and exports to no
+/// fewer destinations.
 fn audit(own: &AuditPolicy, by: &AuditPolicy) -> AuditPolicy {
     let (export, export_origin) =
         either((&own.export, own.export_origin), (&by.export, by.export_origin), |one, other| {
@@ -252,19 +255,19 @@ fn audit(own: &AuditPolicy, by: &AuditPolicy) -> AuditPolicy {
         max_files: most(&own.max_files, &by.max_files),
         export,
         export_origin,
-        // By whom the administrator's log server is known is not the person's to say.
+        // The user cannot override the authorities that the managed log servers are verified with.
         export_ca: if own.export.is_empty() { by.export_ca.clone() } else { own.export_ca.clone() },
     }
 }
 
-/// A component's commands run under every profile that either policy names for it.
+/// Runs a component's commands under every profile that either policy names for it.
 fn grants(own: &BTreeMap<String, Grant>, by: &BTreeMap<String, Grant>) -> BTreeMap<String, Grant> {
     let mut grants = by.clone();
     for (name, decided) in own {
         let mut grant = decided.clone();
         let wish = grants.remove(name).map(|wish| wish.shell).unwrap_or_default();
         grant.shell.extend(wish.into_iter().filter(|shell| !decided.shell.contains(shell)));
-        // One that grants no commands says so for all.
+        // An empty managed grant leaves the commands alone for all users.
         if decided.shell.is_empty() {
             grant.shell.clear();
         }

@@ -1,25 +1,25 @@
-//! The intersection of two profiles: a grant takes away and never adds.
+//! Intersects two profiles: a grant removes access and never adds any.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use scorpiox_rules::{DenyRule, HostRule, PathRule, Place, Places, Source, Sourced, has_protected_name};
+use crate::rule::{DenyRule, HostRule, PathRule, Place, Places, Source, Sourced, has_protected_name};
 
 use crate::profile::{EnvRules, Limits, Network, Origins, Profile};
 
 impl Profile {
-    /// What both profiles allow on a machine with these places.
+    /// Returns the access that both profiles allow on a machine with these places.
     #[must_use]
     pub fn narrowed(&self, by: &Profile, places: &Places) -> Profile {
         let mut write = meet_all(&self.write, &by.write, places);
-        // Seen from inside a protected folder nothing has a protected name any more. And what one of them
-        // opens for reading may lie in what the other one writes.
+        // Relative to a folder inside a protected one, no name is protected, so such folders are dropped. So
+        // are folders that one profile makes readable inside a folder that the other one writes.
         write.retain(|rule| {
             [self, by].iter().all(|profile| {
                 !is_protected(&rule.place, profile, places) && may_write(&rule.place, profile, places)
             })
         });
-        // What may be written may be read, so that has to take part.
+        // Writable places are readable, so they take part in the intersection of `read`.
         let readable =
             |profile: &Profile| -> Vec<_> { profile.read.iter().chain(&profile.write).cloned().collect() };
         let mut read = meet_all(&readable(self), &readable(by), places);
@@ -39,7 +39,7 @@ impl Profile {
     }
 }
 
-/// Whether a folder is one that a profile may write but for its name.
+/// Returns `true` if a place lies inside a folder that the profile may write, but under a protected name.
 fn is_protected(place: &Place, profile: &Profile, places: &Places) -> bool {
     let folders = |place: &Place| if *place == Place::Tmp { Vec::new() } else { places.folders(place) };
     let written: Vec<PathBuf> = profile.write.iter().flat_map(|rule| folders(&rule.place)).collect();
@@ -49,12 +49,12 @@ fn is_protected(place: &Place, profile: &Profile, places: &Places) -> bool {
     })
 }
 
-/// Whether no folder of a place is one that a profile opens for reading alone.
+/// Returns `true` if the profile makes no folder of the place read-only.
 fn may_write(place: &Place, profile: &Profile, places: &Places) -> bool {
     *place == Place::Tmp || places.folders(place).iter().all(|folder| profile.writes_in(folder, places))
 }
 
-/// What both lists cover.
+/// Returns the places that both lists cover.
 pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: &Places) -> Vec<PathRule> {
     if own == by {
         return own.to_vec();
@@ -73,9 +73,9 @@ pub(crate) fn meet_all(own: &[PathRule], by: &[PathRule], places: &Places) -> Ve
     met
 }
 
-/// The deeper one of two nested places.
+/// Returns the inner one of two nested places.
 fn meet(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
-    // On Windows another drive is not below the root.
+    // On Windows, other drives are not below the root.
     let root = places.root();
     let is_below = |other: &Place| {
         !cfg!(windows) || places.folders(other).iter().all(|folder| folder.starts_with(&root))
@@ -93,7 +93,7 @@ fn meet(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
             return deeper.into_iter().cloned().collect();
         }
     }
-    // A command's own @tmp is not a folder of the machine, wherever it is seen.
+    // A command's private @tmp is not a folder of the machine, wherever it is mounted.
     if [a, b].iter().any(|rule| rule.place == Place::Tmp) {
         return Vec::new();
     }
@@ -115,8 +115,8 @@ fn meet_folders(a: &PathRule, b: &PathRule, places: &Places) -> Vec<PathRule> {
     met.collect()
 }
 
-/// Each glob goes on to hold in the folders of the profile that it comes from: what is narrowed to a
-/// folder inside of one is denied there no less.
+/// Returns the union of both `deny` lists. Each glob stays tied to the folders of its original profile, so
+/// that narrowing to an inner folder does not weaken it.
 fn union(own: &Profile, by: &Profile) -> Vec<DenyRule> {
     if own.deny == by.deny && own.deny_places() == by.deny_places() {
         return own.deny.clone();
@@ -155,8 +155,9 @@ fn network(own: &Sourced<Network>, by: &Sourced<Network>) -> Sourced<Network> {
     }
 }
 
-/// A profile allows pairs of a name and a value: `pass` any value, `set` one. The pairs
-/// that both allow: passed by both, set by one and passed by the other, or set alike.
+/// Returns the variables that both profiles allow. A profile allows pairs of a name and a value: `pass`
+/// allows any value, `set` a single one. Both allow a pair if both pass it, if one sets and the other passes
+/// it, or if both set the same value.
 fn env(own: &EnvRules, by: &EnvRules) -> EnvRules {
     let passes = |env: &EnvRules, name: &str| {
         !env.set.contains_key(name) && env.pass.iter().any(|passed| passed.value == name)
@@ -195,7 +196,7 @@ fn limits(own: &Profile, by: &Profile) -> (Limits, Origins) {
         open_files: open_files.1,
         file_size: file_size.1,
         tmp: tmp.1,
-        // Of the lists: the one that narrows.
+        // The sources of the lists come from the narrowing profile.
         ..*other
     };
     (limits, origins)

@@ -1,96 +1,97 @@
-//! What one kind of command may touch.
+//! Profiles: access rights of one kind of command.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use scorpiox_rules::{
+use crate::rule::{
     DenyRule, DenySet, File, HostRule, NetworkRule, PathRule, Place, Places, Source, Sourced,
     has_protected_name,
 };
 
-/// The profile that plans are made under; it never writes and has no network.
+/// Profile for planning; it never writes and has no network.
 pub const READONLY: &str = "readonly";
-/// The profile of a command when nothing else is said.
+/// Profile of a command that does not name one.
 pub const DEFAULT_PROFILE: &str = "workspace";
 
-/// What a command may touch. Whatever is not named is closed.
+/// Access rights of a command. Everything that is not listed is denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name, or the names of those it was narrowed from with `+` between.
+    /// Name; for a narrowed profile, the names of both profiles joined with `+`.
     pub name: String,
-    /// What may be read.
+    /// Places that may be read.
     pub read: Vec<PathRule>,
-    /// What may be written, and read too.
+    /// Places that may be written and read.
     pub write: Vec<PathRule>,
-    /// What stays closed even so.
+    /// Globs that are denied even inside `read` and `write`.
     pub deny: Vec<DenyRule>,
-    /// What may be reached.
+    /// Network access.
     pub network: Sourced<Network>,
-    /// The environment.
+    /// Environment variables.
     pub env: EnvRules,
-    /// Bounds for each call.
+    /// Resource limits of each call.
     pub limits: Limits,
-    /// Who gave each list and limit.
+    /// Sources of the lists and limits.
     pub origins: Origins,
-    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    /// Managed profile that this one narrows. It is checked first, so that its refusals cite its own line.
     pub outer: Option<Box<Profile>>,
 }
 
 impl Profile {
-    /// What is closed. Globs without a beginning hold in the workspace, in the skills, and in each
-    /// folder that `read` or `write` names; not in the system's programs and toolchains, which
-    /// hold nobody's secrets and are not looked through.
+    /// Returns the set of denied paths. Relative globs apply in the workspace, in the skills, and in each
+    /// folder that `read` or `write` names. They do not apply in system programs and toolchains, which
+    /// contain no user secrets and are not scanned.
     pub fn denied(&self, places: &Places) -> DenySet {
         DenySet::at(&self.deny, &self.deny_places(), places)
     }
 
-    /// Whether commands of it can change nothing of this machine's: it is the read-only profile, or
+    /// Returns `true` if commands under this profile cannot change the machine: the profile is `readonly` or
     /// narrowed by it.
     pub fn is_read_only(&self) -> bool {
         self.name.split('+').any(|name| name == READONLY)
     }
 
-    /// What its own globs are relative to.
+    /// Returns the places that relative globs of `deny` apply in.
     pub(crate) fn deny_places(&self) -> Vec<Place> {
         let named = self.read.iter().chain(&self.write).map(|rule| &rule.place);
         let named = named.filter(|place| matches!(place, Place::Path(_)));
         [Place::Workspace, Place::Skills].iter().chain(named).cloned().collect()
     }
 
-    /// Whether a path has a name that no command may write, seen from any folder that this profile
-    /// may write. What git obeys by other names is found by looking.
+    /// Returns `true` if a path has a protected name, relative to any folder that this profile may write.
+    /// Other files that git obeys are found by a scan, not by this check.
     pub fn protects(&self, path: &Path, places: &Places) -> bool {
         let written = self.write.iter().filter(|rule| rule.place != Place::Tmp);
         let mut inside = written
             .flat_map(|rule| places.folders(&rule.place))
             .filter_map(|folder| path.strip_prefix(&folder).ok().map(Path::to_owned));
         let (workspace, own_home) = (&places.workspace, &places.own_home);
-        // What stands in for a project where none is open lies among this program's own files, and is the commands'.
+        // Without an open project, the workspace is a substitute folder among this program's own files.
+        // Commands may write there.
         let is_stand_in = workspace.starts_with(own_home) && path.starts_with(workspace);
         let is_own = path.starts_with(own_home) && !is_stand_in;
         is_own || inside.any(|inside| has_protected_name(&inside))
     }
 }
 
-/// What may be reached over the network.
+/// Network access of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing.
+    /// No network.
     Off,
-    /// These hosts, through the host's proxy.
+    /// Only these hosts, through the server's proxy.
     Allowlist {
-        /// The hosts; with none, nothing is reached.
+        /// Allowed hosts; if empty, nothing is reachable.
         hosts: Vec<HostRule>,
-        /// Networks in which those hosts may be, although they are not of the public internet.
+        /// Networks that the hosts may resolve to although they are not part of the public internet.
         allow_private: Vec<NetworkRule>,
     },
-    /// What the machine reaches.
+    /// Everything that the machine reaches.
     Open,
 }
 
 impl Network {
-    /// The word in the file.
+    /// Returns the name of the mode in the file.
     pub const fn mode(&self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -106,61 +107,61 @@ impl fmt::Display for Network {
     }
 }
 
-/// The environment, which begins empty. A name in both has the value of `set`.
+/// Environment of a command, which starts empty. If a name is in both lists, the value of `set` wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvRules {
-    /// Names that keep the value they have outside.
+    /// Variables passed through from the server's environment.
     pub pass: Vec<Sourced<String>>,
-    /// Names with a value of their own.
+    /// Variables with a fixed value.
     pub set: BTreeMap<String, Sourced<String>>,
 }
 
-/// Bounds for each call.
+/// Resource limits of each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Processes and threads at one time.
+    /// Maximum number of concurrent processes and threads.
     pub processes: u32,
-    /// Memory of all processes, in bytes.
+    /// Total memory of all processes, in bytes.
     pub memory: u64,
-    /// Open files of one process.
+    /// Maximum number of open files of one process.
     pub open_files: u64,
-    /// Size of one written file, in bytes.
+    /// Maximum size of a written file, in bytes.
     pub file_size: u64,
-    /// Size of `@tmp`, in bytes.
+    /// Maximum size of `@tmp`, in bytes.
     pub tmp: u64,
 }
 
-/// Who gave each list and limit of a profile; an empty list has no entry that could say it.
+/// Sources of the lists and limits of a profile. Needed because an empty list has no entry with a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origins {
-    /// The profile: its first line in the file.
+    /// First line of the profile in the file.
     pub profile: Source,
-    /// The list `read`.
+    /// Source of the list `read`.
     pub read: Source,
-    /// The list `write`.
+    /// Source of the list `write`.
     pub write: Source,
-    /// The list `deny`.
+    /// Source of the list `deny`.
     pub deny: Source,
-    /// The list `env.pass`.
+    /// Source of the list `env.pass`.
     pub pass: Source,
-    /// The table `env.set`.
+    /// Source of the table `env.set`.
     pub set: Source,
-    /// [`Limits::processes`].
+    /// Source of [`Limits::processes`].
     pub processes: Source,
-    /// [`Limits::memory`].
+    /// Source of [`Limits::memory`].
     pub memory: Source,
-    /// [`Limits::open_files`].
+    /// Source of [`Limits::open_files`].
     pub open_files: Source,
-    /// [`Limits::file_size`].
+    /// Source of [`Limits::file_size`].
     pub file_size: Source,
-    /// [`Limits::tmp`].
+    /// Source of [`Limits::tmp`].
     pub tmp: Source,
-    /// What is closed would be opened here.
+    /// Policy file to edit to allow a denied access.
     pub file: File,
 }
 
 impl Origins {
-    /// All built in.
+    /// Every source is built in.
     pub const BUILTIN: Self = Self {
         profile: Source::Builtin,
         read: Source::Builtin,
@@ -177,7 +178,7 @@ impl Origins {
     };
 }
 
-/// Whether a path is read or written.
+/// Kind of access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Read, listed or run.

@@ -1,8 +1,8 @@
-//! The whole policy for a person: a file that says the same, each line with its source.
+//! Renders the complete policy for the user, as a policy file in which each line names its source.
 
-use scorpiox_access::{render_access, render_http, render_limits, render_workspace};
-use scorpiox_document::{Page, quote, show_size};
-use scorpiox_rules::Sourced;
+use crate::access::{render_access, render_http, render_limits, render_workspace};
+use crate::document::{Page, quote, show_size};
+use crate::rule::Sourced;
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
@@ -15,7 +15,7 @@ use crate::shell::ShellPolicy;
 use crate::store::StorePolicy;
 use crate::web::WebPolicy;
 
-/// Text for `policy show`. It reads as a policy.toml with the same meaning.
+/// Returns the text for `policy show`. It parses as a policy.toml with the same meaning.
 pub fn render(policy: &Policy) -> String {
     let mut page = Page::default();
     page.text.push_str("version = 1\n");
@@ -33,7 +33,7 @@ pub fn render(policy: &Policy) -> String {
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);
     page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
-    // Each of several names the same key.
+    // All entries stand for the same key, so the first one is enough.
     if let Some(required) = policy.plugins.required.first() {
         page.line("require_signature = true", required.source);
     }

@@ -1,21 +1,21 @@
-//! Lists of what is allowed and what is denied, by name.
+//! Allow and deny lists for named items.
 
 use std::fmt;
 
-use scorpiox_rules::{Source, Sourced};
+use crate::rule::{Source, Sourced};
 
-/// Rules that allow and rules that deny; what is denied is so whatever is allowed.
+/// Allow rules and deny rules; a deny rule wins over any allow rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules<T> {
-    /// What may be.
+    /// Allowed items.
     pub allow: Vec<Sourced<T>>,
-    /// Where `allow` stands.
+    /// Source of the `allow` list.
     pub allow_origin: Source,
-    /// What may not be.
+    /// Denied items.
     pub deny: Vec<Sourced<T>>,
-    /// Where `deny` stands.
+    /// Source of the `deny` list.
     pub deny_origin: Source,
-    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    /// Managed rules that these narrow. They are checked first, so that their refusals cite their own line.
     pub outer: Option<Box<Rules<T>>>,
 }
 
@@ -30,13 +30,13 @@ impl<T> Rules<T> {
         }
     }
 
-    /// The rule that keeps something closed, or that there is none which opens it; `about` says whether a
-    /// rule is about it.
+    /// Returns the rule that allows an item, or the reason why it is denied. `about` tells if a rule matches
+    /// the item.
     pub(crate) fn check(&self, about: impl Fn(&T) -> bool + Copy) -> Result<&Sourced<T>, Closed<'_, T>> {
         self.check_by(about, about)
     }
 
-    /// The same of what has two names: `denies` and `allows` say whether a rule of the one list or the other is about
+    /// Checks an item that has two names: `denies` and `allows` tell if a rule of the respective list matches
     /// it.
     pub(crate) fn check_by(
         &self,
@@ -53,16 +53,16 @@ impl<T> Rules<T> {
     }
 }
 
-/// Why something stays closed.
+/// Reason why an item is denied.
 pub(crate) enum Closed<'a, T> {
-    /// By this rule.
+    /// This rule denies it.
     By(&'a Sourced<T>),
-    /// Nothing in `allow`, which stands there, opens it.
+    /// No entry of `allow`, which has this source, matches it.
     NotListed(Source),
 }
 
 impl<T: fmt::Display> Closed<'_, T> {
-    /// A sentence about `what`, which `table` keeps closed.
+    /// Returns a refusal of `what` that cites `table`.
     pub(crate) fn refusal(&self, what: &str, table: &str) -> Refusal {
         match self {
             Self::By(rule) => Refusal {
@@ -80,12 +80,12 @@ impl<T: fmt::Display> Closed<'_, T> {
     }
 }
 
-/// That something stays closed: a sentence, and the line that decides.
+/// A refusal, with the rule that decides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refusal {
-    /// The sentence, which names the line.
+    /// Sentence that names the deciding line.
     pub why: String,
-    /// The line.
+    /// Source of the deciding rule.
     pub decided_by: Source,
 }

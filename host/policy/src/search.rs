@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use scorpiox_rules::{Source, Sourced};
+use crate::rule::{Source, Sourced};
 
-/// What is set about search engines, by their names.
+/// Settings of the search engines, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchPolicy {
     /// `[search.engine.NAME]`.
     pub engines: BTreeMap<String, EnginePolicy>,
 }
 
-/// What is set about one engine.
+/// Settings of one engine.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EnginePolicy {
-    /// Whether it is asked.
+    /// `true` if the engine is queried; `None` keeps the engine's default.
     pub enabled: Option<Sourced<bool>>,
-    /// In place of its own scheme, host and first part of the path.
+    /// Replacement for the scheme, host and first path segment of the engine's address.
     pub base_url: Option<Sourced<String>>,
-    /// For engines that ask for one. A secret.
+    /// API key, for engines that require one. Secret.
     pub key: Option<Sourced<String>>,
-    /// Where it stands.
+    /// Source of the engine's table.
     pub source: Source,
 }
 

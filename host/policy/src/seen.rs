@@ -1,4 +1,4 @@
-//! That a person's policy was there: once it was, its absence is no decision for the built-in one.
+//! Remembers that a user's policy existed: a missing file then does not fall back to the built-in policy.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -9,12 +9,12 @@ This folder has had a policy.toml. Without it every tool is refused, so that a f
 by mistake, does not open what it closed. `scorpiox-code policy forget` removes this note.
 ";
 
-/// The note beside a person's file.
+/// Returns the path of the marker file next to the user's policy.
 pub fn note(own: &Path) -> PathBuf {
     own.with_file_name("policy.seen")
 }
 
-/// Leaves the note. Where it cannot be written the policy holds all the same.
+/// Creates the marker. Failing to write it does not invalidate the policy.
 pub(crate) fn remember(own: &Path) {
     let note = note(own);
     if note.symlink_metadata().is_ok() {
@@ -25,7 +25,7 @@ pub(crate) fn remember(own: &Path) {
     }
 }
 
-/// Refuses that a file is absent which was there.
+/// Fails if the marker says that the policy existed before.
 pub(crate) fn check_absent(own: &Path) -> Result<(), Problem> {
     match note(own).symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -37,4 +37,4 @@ pub(crate) fn check_absent(own: &Path) -> Result<(), Problem> {
         }),
     }
 }
-use scorpiox_document::Problem;
+use crate::document::Problem;

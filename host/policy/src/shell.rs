@@ -1,43 +1,43 @@
-//! `[shell]`: what holds for all commands, and the profiles.
+//! `[shell]`: settings for all commands, and the profiles.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use scorpiox_rules::{Source, Sourced, Tier};
+use crate::rule::{Source, Sourced, Tier};
 
 use crate::profile::Profile;
 
-/// What commands may do.
+/// Settings and profiles for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellPolicy {
-    /// The weakest sandbox that will do.
+    /// Minimum sandbox tier.
     pub min_tier: Sourced<Tier>,
-    /// Whether commands run where there is no sandbox at all.
+    /// `true` if commands may run on systems without any sandbox.
     pub allow_unsandboxed: Sourced<bool>,
-    /// Time for a call that names none; 1 ms to `max_timeout`.
+    /// Timeout of a call that does not request one; 1 ms to `max_timeout`.
     pub default_timeout: Sourced<Duration>,
-    /// Longest time that a call may ask for; 1 ms to 10 minutes.
+    /// Maximum timeout that a call may request; 1 ms to 10 minutes.
     pub max_timeout: Sourced<Duration>,
-    /// Background tasks at one time, 1 to 256.
+    /// Maximum number of concurrent background tasks, 1 to 256.
     pub max_background_tasks: Sourced<usize>,
-    /// The profiles by name; the four built-in ones are always there.
+    /// Profiles by name; the four built-in profiles always exist.
     pub profiles: BTreeMap<String, Profile>,
 }
 
-/// What one component may do less than others: rights of a grant only narrow.
+/// Restrictions on a single component; a grant only narrows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Commands, each entry narrowing them; with none they are left as they are.
+    /// Restrictions on the component's commands; every entry narrows them. Empty leaves them unchanged.
     pub shell: Vec<ShellGrant>,
-    /// Where the grant stands.
+    /// Source of the grant.
     pub source: Source,
 }
 
-/// Commands of one component.
+/// Restriction on the commands of one component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellGrant {
-    /// The profile that narrows theirs; it exists.
+    /// Profile that narrows the commands' own; it exists.
     pub profile: String,
-    /// Where it is named.
+    /// Source of the entry.
     pub source: Source,
 }

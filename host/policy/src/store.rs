@@ -1,30 +1,30 @@
-//! `[store]`: where what tools keep is.
+//! `[store]`: storage backend for tool data.
 
-use scorpiox_rules::{Source, Sourced};
+use crate::rule::{Source, Sourced};
 
-/// Where what tools keep is.
+/// Storage backend for tool data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StorePolicy {
-    /// Where that is decided, if it is.
+    /// Source of the table, if there is one.
     pub source: Option<Source>,
-    /// The database; files of this machine, if there is none.
+    /// Database; `None` stores data in local files.
     pub database: Option<DatabasePolicy>,
 }
 
 /// A PostgreSQL database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabasePolicy {
-    /// Where it is, without a password.
+    /// Address, without a password.
     pub address: Sourced<String>,
-    /// The file with the password, where no variable has it.
+    /// File with the password, used if no environment variable contains it.
     pub password_file: Option<Sourced<String>>,
-    /// Most connections of one process.
+    /// Maximum number of connections of one process.
     pub connections: Sourced<usize>,
-    /// Whether a process makes its tables, or changes them for a newer version.
+    /// `true` if a process may create its tables and migrate them to a newer version.
     pub migrate: Sourced<bool>,
 }
 
 impl DatabasePolicy {
-    /// Connections, where nothing is said.
+    /// Default maximum number of connections.
     pub(crate) const CONNECTIONS: usize = 16;
 }

@@ -1,10 +1,10 @@
-//! `[tools]`: what may be called.
+//! `[tools]`: tools that may be called.
 
-use scorpiox_rules::{NamePattern, Sourced, shorten};
+use crate::rule::{NamePattern, Sourced, shorten};
 
 use crate::rules::{Closed, Refusal, Rules};
 
-/// Which tools may be called, whoever made them.
+/// Rules for tools by name, no matter who provides the tool.
 pub type ToolsPolicy = Rules<NamePattern>;
 
 impl ToolsPolicy {
@@ -12,14 +12,14 @@ impl ToolsPolicy {
         Self::all(NamePattern::any())
     }
 
-    /// The rule that lets a tool be called, or a sentence that names what keeps it closed.
+    /// Returns the rule that allows a tool, or a refusal that names the deciding rule.
     pub fn check_tool(&self, name: &str) -> Result<&Sourced<NamePattern>, Refusal> {
         let closed = |closed: Closed<'_, _>| closed.refusal(&format!("tool {}", shorten(name)), "tools");
         self.check(|pattern| pattern.covers(name)).map_err(closed)
     }
 
-    /// The same of a tool that its author calls otherwise: what is closed stays so under another name, and another name
-    /// opens nothing that its own does not.
+    /// Checks a tool under its local name and under `original`, the name that its author gave it. Renaming a
+    /// tool neither escapes a deny rule nor matches an allow rule that does not cover the original name.
     pub fn check_tool_as(
         &self,
         name: &str,
@@ -39,7 +39,7 @@ impl ToolsPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scorpiox_rules::Source;
+    use crate::rule::Source;
 
     #[test]
     fn a_tool_that_no_rule_opens_is_closed() {

@@ -1,39 +1,39 @@
-//! `[web]`: what pages may be fetched, by which rules and with which browser.
+//! `[web]`: pages that may be fetched, and the browser for it.
 //!
-//! A host is decided about before its name is looked up, and each address that it has
-//! afterwards: a network among the rules speaks of addresses.
+//! A host is checked before its name is resolved. Each resolved address is checked afterwards, because rules
+//! about networks apply to addresses.
 
 use std::fmt;
 use std::net::IpAddr;
 
-use scorpiox_rules::{File, Host, HostRule, Invalid, NetworkRule, Odd, Source, Sourced, shorten};
+use crate::rule::{File, Host, HostRule, Invalid, NetworkRule, Odd, Source, Sourced, shorten};
 
-/// What may be fetched.
+/// Rules for fetching web pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebPolicy {
-    /// Whether anything may.
+    /// `false` denies all fetches.
     pub enabled: Sourced<bool>,
-    /// What may.
+    /// Hosts and networks that may be fetched from.
     pub allow: Vec<WebRule>,
-    /// Where `allow` stands.
+    /// Source of the `allow` list.
     pub allow_origin: Source,
-    /// What may not, whatever else says so.
+    /// Hosts and networks that are denied; `deny` wins over `allow`.
     pub deny: Vec<WebRule>,
-    /// Where `deny` stands.
+    /// Source of the `deny` list.
     pub deny_origin: Source,
-    /// Networks that are reached although they are not of the public internet.
+    /// Networks that may be reached although they are not part of the public internet.
     pub allow_private: Vec<NetworkRule>,
-    /// Where `allow_private` stands.
+    /// Source of the `allow_private` list.
     pub private_origin: Source,
-    /// Which redirects are followed.
+    /// Redirects that are followed.
     pub redirects: Sourced<Redirects>,
-    /// Whether pages may be shown in a browser.
+    /// `true` if pages may be loaded in a browser.
     pub browser: Sourced<bool>,
-    /// The browser's program, in place of the first that is found.
+    /// Path of the browser's executable; `None` uses the first browser found.
     pub browser_path: Option<Sourced<String>>,
-    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    /// Managed policy that this one narrows. It is checked first, so that its refusals cite its own line.
     pub outer: Option<Box<WebPolicy>>,
-    /// What is closed would be opened here.
+    /// Policy file to edit to allow a denied host.
     pub file: File,
 }
 
@@ -57,12 +57,12 @@ impl WebPolicy {
     }
 }
 
-/// Which redirects are followed.
+/// Redirects that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
-    /// Those to the host that was asked for, with or without `www.`.
+    /// Redirects to the requested host, with or without `www.`.
     SameHost,
-    /// All, each checked as the first request was.
+    /// All redirects, each checked like the first request.
     Any,
 }
 
@@ -75,28 +75,28 @@ impl fmt::Display for Redirects {
     }
 }
 
-/// One entry of `allow` or `deny`.
+/// An entry of `allow` or `deny`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebRule {
-    /// What it is about.
+    /// Pattern to match.
     pub pattern: WebPattern,
-    /// Who wrote it.
+    /// Source of the rule.
     pub source: Source,
 }
 
-/// What a rule is about.
+/// Hosts or addresses that a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebPattern {
     /// Everything.
     All,
-    /// A host, or all below one.
+    /// A host, or all its subdomains.
     Host(HostRule),
-    /// Addresses.
+    /// A range of addresses.
     Network(NetworkRule),
 }
 
 impl WebRule {
-    /// Reads `*`, a host as [`HostRule::parse`] does, or a network.
+    /// Parses `*`, a host as [`HostRule::parse`] does, or a network.
     pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
         let pattern = match text {
             "*" => WebPattern::All,
@@ -108,7 +108,7 @@ impl WebRule {
         Ok(Self { pattern, source })
     }
 
-    /// Whether the rule is about a host.
+    /// Returns `true` if the rule matches a host.
     fn covers(&self, host: &Host) -> bool {
         match &self.pattern {
             WebPattern::All => true,
@@ -117,7 +117,8 @@ impl WebRule {
         }
     }
 
-    /// Whether it allows a port. Only a host has some of its own: 80 and 443, when it names none.
+    /// Returns `true` if the rule allows a port. Only host rules restrict ports: to 80 and 443 if the rule
+    /// names no port.
     fn allows_port(&self, port: u16) -> bool {
         match &self.pattern {
             WebPattern::Host(rule) => rule.covers_port(port),
@@ -125,7 +126,7 @@ impl WebRule {
         }
     }
 
-    /// Whether it denies a port: without one it denies all.
+    /// Returns `true` if the rule denies a port. A rule without a port denies every port.
     fn denies_port(&self, port: u16) -> bool {
         match &self.pattern {
             WebPattern::Host(rule) => rule.port.is_none_or(|own| own == port),
@@ -133,8 +134,8 @@ impl WebRule {
         }
     }
 
-    /// What both rules are about, if anything. A name and a network are about nothing in common: which
-    /// addresses a name has is known only when it is asked for.
+    /// Returns the intersection of two rules, if there is one. A host name and a network have none, because
+    /// the addresses of a name are known only when it is resolved.
     pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
         match (&self.pattern, &other.pattern) {
             (_, WebPattern::All) => Some(self.clone()),
@@ -167,22 +168,22 @@ impl fmt::Display for WebRule {
     }
 }
 
-/// Why something is not fetched; a sentence that names what decides.
+/// Reason why a fetch is denied, as a sentence that names the deciding rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WebDenial(pub String);
 
-/// What is known of a host before it is looked up.
+/// Decision about a host before its name is resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebVerdict<'a> {
-    /// Allowed by this rule, unless one of its addresses is denied.
+    /// Allowed by this rule, unless one of the host's addresses is denied.
     Allowed(&'a WebRule),
-    /// Allowed if a rule about networks allows all its addresses.
+    /// Allowed only if network rules allow all addresses of the host.
     ByAddress,
 }
 
 impl WebPolicy {
-    /// Whether a host may be asked for; an IPv6 address stands in brackets.
+    /// Checks if a host may be contacted. An IPv6 address has to be in brackets.
     pub fn check_host(&self, host: &str, port: u16) -> Result<WebVerdict<'_>, WebDenial> {
         if let Some(outer) = &self.outer {
             outer.check_host(host, port)?;
@@ -217,8 +218,8 @@ impl WebPolicy {
         }
     }
 
-    /// Whether a host may be reached at an address, which it has or is. That the address is
-    /// one of the public internet, or of `allow_private`, is checked elsewhere.
+    /// Checks if a host may be contacted at one of its addresses. The caller checks that the address is part
+    /// of the public internet or of `allow_private`.
     pub fn check_address(
         &self,
         host: &str,
@@ -242,7 +243,7 @@ impl WebPolicy {
         }
     }
 
-    /// Whether a host that was let through was so by its name.
+    /// Returns how `check_host` allowed a host: by a rule that matches it, or subject to its addresses.
     fn verdict_of(&self, host: &str) -> WebVerdict<'_> {
         let named = Host::parse(host).ok().and_then(|host| self.allow.iter().find(|rule| rule.covers(&host)));
         named.map_or(WebVerdict::ByAddress, WebVerdict::Allowed)

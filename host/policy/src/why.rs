@@ -1,40 +1,40 @@
-//! Whether a path is open to a profile, and which line says so.
+//! Decides if a profile allows access to a path, and names the deciding line.
 
 use std::path::{Component, Path, PathBuf};
 
-use scorpiox_document::quote;
-use scorpiox_rules::{DenySet, File, PathRule, Place, Places, Source, slashed};
+use crate::document::quote;
+use crate::rule::{DenySet, File, PathRule, Place, Places, Source, slashed};
 
 use crate::profile::{Access, Profile};
 
-/// The list of what may be written, and so be read.
+/// Key of the list of writable places, which are also readable.
 const WRITE: &str = "write";
 
 /// A decision and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the access is allowed.
+    /// `true` if the access is allowed.
     pub allowed: bool,
-    /// The rule that decides, and where it stands.
+    /// Deciding rule, with its source.
     pub because: String,
-    /// What to write to have it allowed; `None` when it is, or when nothing does.
+    /// Change to the policy that would allow the access; `None` if it is allowed or no change would.
     pub would_allow: Option<String>,
-    /// In which file.
+    /// File to make that change in.
     pub file: File,
 }
 
 impl Verdict {
-    /// That it is allowed, by this rule.
+    /// Returns a verdict that allows the access, because of this rule.
     pub fn allowed(because: String) -> Self {
         Self { allowed: true, because, would_allow: None, file: File::default() }
     }
 
-    /// That it is denied, by this rule.
+    /// Returns a verdict that denies the access, because of this rule.
     pub fn denied(because: String) -> Self {
         Self { allowed: false, because, would_allow: None, file: File::default() }
     }
 
-    /// The same, with what would allow it, in this file.
+    /// Adds the change that would allow the access, and the file to make it in.
     #[must_use]
     pub fn unless(self, would_allow: Option<String>, file: File) -> Self {
         Self { would_allow, file, ..self }
@@ -42,15 +42,15 @@ impl Verdict {
 }
 
 impl Profile {
-    /// Whether `path`, as a command sees it, may be read or written. A relative path is one in the
-    /// workspace; links are not followed, so the caller resolves them first. `deny` wins, then
-    /// what is protected, then the most specific rule.
+    /// Decides if `path`, as a command sees it, may be read or written. A relative path is resolved against
+    /// the workspace. Symbolic links are not followed, so the caller resolves them first. `deny` takes
+    /// precedence, then protected names, then the most specific rule.
     pub fn why_path(&self, path: &Path, access: Access, places: &Places) -> Verdict {
         self.why(path, access, places, true)
     }
 
-    /// As [`why_path`](Self::why_path), for what lies at `path` on this machine: commands have a
-    /// folder for temporary files of their own, in which nothing of it is.
+    /// Works like [`why_path`](Self::why_path), but for the file at `path` on this machine. Commands have a
+    /// private folder for temporary files, which contains none of the machine's files.
     pub fn why_existing(&self, path: &Path, access: Access, places: &Places) -> Verdict {
         self.why(path, access, places, false)
     }
@@ -99,27 +99,28 @@ impl Profile {
         }
     }
 
-    /// Whether commands may write at a path, as far as the lists of folders say.
+    /// Returns `true` if the lists of places make a path writable.
     pub(crate) fn writes_in(&self, path: &Path, places: &Places) -> bool {
         self.innermost(path, places).is_some_and(|(key, _)| key == WRITE)
     }
 
-    /// The rule that decides about a path, and its key: the one of the smallest folder around it.
+    /// Returns the deciding rule and its key: the rule with the innermost folder that contains the path.
     fn innermost(&self, path: &Path, places: &Places) -> Option<(&'static str, PathRule)> {
-        // Every command has a folder of its own there, whether a line says so or not.
+        // Every command has a private `/tmp`, with or without a rule for it.
         let tmp = PathRule { place: Place::Tmp, source: Source::Builtin };
         let write = self.write.iter().chain([&tmp]).map(|rule| (WRITE, rule));
         let read = self.read.iter().map(|rule| ("read", rule));
         let covering =
             write.chain(read).filter_map(|(key, rule)| Some((depth(rule, path, places)?, key, rule)));
-        // A folder of the machine that is shown at its own path stands before a command's own one there.
+        // A folder of the machine that is mounted at its own path takes precedence over the private `/tmp`.
         let innermost =
             covering.max_by_key(|(depth, key, rule)| (*depth, rule.place != Place::Tmp, *key == WRITE));
         innermost.map(|(_, key, rule)| (key, rule.clone()))
     }
 
-    /// Of a path below `/tmp`, where commands have a folder of their own; `own` is the rule, if what they put there
-    /// is asked about. What is in a home folder there is always the person's.
+    /// Decides about a path below `/tmp`, where commands have a private folder. `own` is the rule for that
+    /// folder if the query is about the command's own files. A home folder below `/tmp` always refers to the
+    /// user's files.
     fn in_tmp(&self, path: &Path, access: Access, places: &Places, own: Option<&String>) -> Verdict {
         let mut homes =
             places.home.iter().filter(|home| home.starts_with(&places.tmp) && **home != places.tmp);
@@ -164,18 +165,18 @@ impl Profile {
         self.unless(because, place.map(|place| self.with(WRITE, &self.write, &place)))
     }
 
-    /// That it is denied, unless this is written into the file that the profile is from.
+    /// Denies the access, with the change to the profile's file that would allow it.
     fn unless(&self, because: String, would_allow: Option<String>) -> Verdict {
         Verdict::denied(because).unless(would_allow, self.origins.file)
     }
 
-    /// The line that has one more entry.
+    /// Returns the line with one more entry.
     fn with(&self, key: &str, rules: &[PathRule], place: &str) -> String {
         let entries = rules.iter().map(|rule| rule.place.to_string()).chain([place.to_owned()]);
         self.line(key, entries, &format!("add {} to `{key}`", quote(place)))
     }
 
-    /// The line without the globs that cover `path`, and what it takes besides.
+    /// Returns the `deny` line without the globs that match `path`, and any further change that is needed.
     fn without_deny(&self, path: &Path, access: Access, places: &Places) -> Option<String> {
         let within = self.deny_places();
         let (gone, rest): (Vec<_>, Vec<_>) = self.deny.iter().cloned().partition(|rule| {
@@ -188,8 +189,8 @@ impl Profile {
         if then.allowed { Some(line) } else { then.would_allow.map(|more| format!("{line}, and {more}")) }
     }
 
-    /// The whole line for one profile, since a line of the file replaces the list. A
-    /// narrowed profile stands in no file: what to do is said about those it comes from.
+    /// Returns the complete line for a profile, because a line in the file replaces the list. A narrowed
+    /// profile is in no file, so the text describes the change for the profiles it comes from.
     fn line(&self, key: &str, entries: impl Iterator<Item = String>, change: &str) -> String {
         if self.name.contains('+') {
             let parts: Vec<_> = self.name.split('+').map(|name| format!("[shell.profile.{name}]")).collect();
@@ -200,7 +201,7 @@ impl Profile {
     }
 }
 
-/// A path in a message: whole, without anything that a terminal would act on.
+/// Formats a path for a message: in full, with control characters escaped for the terminal.
 fn printable(path: &Path) -> String {
     let mut text = String::new();
     for c in path.to_string_lossy().chars() {
@@ -230,7 +231,7 @@ fn is_in(path: &Path, place: &Place, places: &Places) -> bool {
     places.folders(place).iter().any(|folder| path.starts_with(folder))
 }
 
-/// How a rule for this path is written; `None` when it cannot be, since it is not UTF-8.
+/// Returns the rule for a path as written in the file; `None` if the path is not UTF-8.
 fn written(path: &Path, places: &Places) -> Option<String> {
     let named = [Place::Workspace, Place::Tmp, Place::System, Place::Toolchains, Place::Skills];
     if let Some(place) = named.iter().find(|place| is_in(path, place, places)) {

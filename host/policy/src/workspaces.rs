@@ -1,19 +1,19 @@
-//! `[workspaces]`: which folders may be worked on.
+//! `[workspaces]`: folders that may be opened as a workspace.
 
 use std::path::Path;
 
-use scorpiox_rules::{PathRule, Places, Source};
+use crate::rule::{PathRule, Places, Source};
 
 use crate::rules::Refusal;
 
-/// Which folders may be worked on: whoever starts the server names one.
+/// Rules for the workspace folder, which the user who starts the server chooses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspacesPolicy {
-    /// Folders that hold them, or are ones; `None` leaves it to who starts the server.
+    /// Folders that may be or contain a workspace; `None` allows every folder.
     pub allow: Option<Vec<PathRule>>,
-    /// Where `allow` stands.
+    /// Source of the `allow` list.
     pub origin: Source,
-    /// What holds for all users, where this narrows it: asked first, so that a refusal of its own names its line.
+    /// Managed policy that this one narrows. It is checked first, so that its refusals cite its own line.
     pub outer: Option<Box<WorkspacesPolicy>>,
 }
 
@@ -22,8 +22,8 @@ impl WorkspacesPolicy {
         Self { allow: None, origin: Source::Builtin, outer: None }
     }
 
-    /// Whether a folder may be worked on, which is absolute and resolved; a sentence that names what decides,
-    /// if not.
+    /// Checks if a folder may be opened as the workspace. The path has to be absolute and resolved. A refusal
+    /// names the deciding rule.
     pub fn check(&self, folder: &Path, places: &Places) -> Result<(), Refusal> {
         if let Some(outer) = &self.outer {
             outer.check(folder, places)?;

@@ -1,4 +1,4 @@
-//! What `policy show` prints. `BLESS=1` accepts what it prints now.
+//! Tests the output of `policy show`. `BLESS=1` accepts the current output as expected.
 
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
-//! One call of a component, from the instance to the commit.
+//! Runs one call of a component, from instantiation to the commit.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use scorpiox_executor::{Cancel, threads};
-use scorpiox_operator::Source;
 use scorpiox_store::{BriefStore, LazyTransaction, Mode, StoreError};
+use scorpiox_workspace_config::Source;
 use wasmtime::{Store, UpdateDeadline};
 
 use super::component::{Calls, Loaded, Places};
@@ -18,6 +18,7 @@ use super::ticker::TICK;
 use super::wait::wait;
 use super::{CallState, Component, Fault};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolDefinition, ToolError, ToolResult};
+use crate::bindings::any_tool::scorpiox::tool::types::Content;
 use crate::bindings::plan_aware::exports::scorpiox::tool::plan_status::Plan;
 use crate::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::{Catalogue, Inspection};
 use crate::bindings::timed::exports::scorpiox::tool::timer_handler::Delivery;
@@ -29,49 +30,57 @@ use scorpiox_capabilities::view::CallCtx;
 use scorpiox_wasi::secrets::Secrets;
 use scorpiox_wasi::{Program, WasiSource, WasiState};
 
-/// The engines. They start with the first call.
+/// Runs components. The engines are created on the first call.
 #[derive(Default)]
 pub struct Runtime {
-    /// Calls of components of others, over all of them.
+    /// Running calls of plugin components, over all plugins.
     pub(super) shipped: Places,
-    /// What is kept of them between calls.
+    /// Plugin instances retained between calls.
     pub(super) instances: Arc<Instances>,
     engines: OnceLock<Result<Engines, String>>,
 }
 
-/// A finished call.
+/// Outcome of a completed call.
 pub struct Finished<T> {
-    /// What the guest returned.
+    /// Value returned by the guest.
     pub value: T,
-    /// Whether timers were armed or disarmed.
+    /// `true` if timers were armed or disarmed.
     pub timers_changed: bool,
-    /// Whether messages wait for a result, where the call looked into the store.
+    /// `true` if messages wait for a result; `None` if the call did not read the store.
     pub messages_waiting: Option<bool>,
-    /// The skill folders as the call saw them.
+    /// Skill folders as the call saw them.
     pub skills: SkillView,
-    /// Contents beside what the guest returned.
+    /// Content attached by the call in addition to the guest's value.
     pub attached: Vec<RichContent>,
 }
 
+impl<T> Finished<T> {
+    pub(super) fn map<U>(self, map: impl FnOnce(T) -> U) -> Finished<U> {
+        let Self { value, timers_changed, messages_waiting, skills, attached } = self;
+        Finished { value: map(value), timers_changed, messages_waiting, skills, attached }
+    }
+}
+
 impl Runtime {
-    /// Advances the epoch, which lets running guests notice deadlines and cancels.
+    /// Advances the epoch, so that running guests notice deadlines and cancellation.
     pub fn tick(&self) {
         if let Some(Ok(engines)) = self.engines.get() {
             engines.increment_epoch();
         }
     }
 
-    /// Ends what is kept for a session, which has ended.
+    /// Drops the retained instances of a session that ended.
     pub fn end_session(&self, session: SessionId) {
         self.instances.end_session(session);
     }
 
-    /// Ends what is kept and was not called for a while; whether anything is left. This happens by itself.
+    /// Drops retained instances that have been idle for [`IDLE`](super::IDLE). Returns `true` if any remain.
+    /// A background task also does this.
     pub fn end_idle(&self, now: Instant) -> bool {
         self.instances.end_idle(now)
     }
 
-    /// Loads a component without calling it; says why if that is impossible.
+    /// Loads a component without calling it; fails if it cannot be loaded.
     pub fn check(&self, component: &Component) -> Result<(), Fault> {
         component.load(self.engines()?, &Cancel::default()).map(drop)
     }
@@ -95,31 +104,38 @@ impl Runtime {
         {
             return self.call_kept(component, setup, loaded, (functions, exported), arguments);
         }
-        self.transact(
+        let finished = self.transact(
             component,
             setup,
             |loaded, store| match &loaded.calls {
                 Calls::Tool(tool) => {
                     let tool = tool.instantiate(&mut *store)?;
-                    tool.scorpiox_tool_tool().call_call(store, name, arguments)
+                    let called = tool.scorpiox_tool_tool().call_call(&mut *store, name, arguments)?;
+                    Ok(Noted::new(called, By::Author, store.data()))
                 }
                 Calls::Functions(functions) if !loaded.waits => {
-                    functions.call(&loaded.template, store, component, name, arguments)
+                    let called = functions.call(&loaded.template, &mut *store, component, name, arguments)?;
+                    Ok(Noted::new(called, By::Host, store.data()))
                 }
-                Calls::WaitingTool(tool) => waiting(component, setup, async {
-                    let tool = tool.instantiate_async(&mut *store).await?;
-                    tool.scorpiox_tool_tool().call_call(store, name, arguments).await
-                }),
+                Calls::WaitingTool(tool) => {
+                    let called = waiting(component, setup, async {
+                        let tool = tool.instantiate_async(&mut *store).await?;
+                        tool.scorpiox_tool_tool().call_call(&mut *store, name, arguments).await
+                    })?;
+                    Ok(Noted::new(called, By::Author, store.data()))
+                }
                 Calls::Functions(functions) => {
                     let call = functions.call_waiting(&loaded.template, store, component, name, arguments);
-                    waiting(component, setup, call)
+                    let called = waiting(component, setup, call)?;
+                    Ok(Noted::new(called, By::Host, store.data()))
                 }
             },
-            Verdict::of_result,
-        )
+            Noted::verdict,
+        )?;
+        Ok(finished.map(Noted::told))
     }
 
-    /// The tools of a component whose list depends on what it finds.
+    /// Lists the tools of a component whose list depends on its environment.
     pub fn list_tools(&self, component: &Component, setup: &Setup) -> Result<Vec<ToolDefinition>, Fault> {
         let finished = self.transact(
             component,
@@ -133,8 +149,8 @@ impl Runtime {
         Ok(finished.value)
     }
 
-    /// The plan that is active, as the component that knows says. Commands stand behind this question: a store that does not
-    /// answer is waited for briefly.
+    /// Returns the active plan, as reported by the component that manages plans. Commands wait for this
+    /// answer, so the call gives up quickly if the store does not respond.
     pub fn active_plan(&self, component: &Component, setup: &Setup) -> Result<Option<Plan>, Fault> {
         let setup = Setup { store: BriefStore::of(&setup.store), ..setup.clone() };
         let finished = self.transact(
@@ -149,8 +165,8 @@ impl Runtime {
         finished.value.map_err(Fault::Unread)
     }
 
-    /// What the component that knows skills makes of the skill folders, and the folders that
-    /// its ids mean.
+    /// Reads the skill catalogue from the skill folders. Also returns the folders that the catalogue's IDs
+    /// refer to.
     pub fn skill_catalogue(
         &self,
         component: &Component,
@@ -168,8 +184,8 @@ impl Runtime {
         Ok((finished.value, finished.skills.sources().to_vec()))
     }
 
-    /// A skill as it is given for these arguments, by its id in the catalogue that the same folders give; or why
-    /// nobody can invoke it.
+    /// Returns a skill as expanded for `arguments`, or the reason why it cannot be invoked. `id` is the
+    /// skill's ID in the catalogue of the same folders.
     pub fn inspect_skill(
         &self,
         component: &Component,
@@ -207,8 +223,8 @@ impl Runtime {
         Ok((value.map_err(|error| format!("{error:?}")), state.into_contexts().call.transaction))
     }
 
-    /// Runs `body` in a transaction of its own. When another server wrote in between, it
-    /// runs again in a transaction that nobody can get in between.
+    /// Runs `body` in a new transaction. On a conflict with another server's write, runs it again in a
+    /// transaction that takes the write lock first.
     pub(super) fn transact<T>(
         &self,
         component: &Component,
@@ -222,7 +238,7 @@ impl Runtime {
             settle(component, state.into_contexts(), value, &judge)
         };
         match once(Mode::ReadFirst) {
-            // A command that ran, or a request that was made, cannot be undone.
+            // Commands and requests cannot be undone, so a call with such effects is not repeated.
             Err(Fault::Database(StoreError::Conflict)) if !component.has_effects() => once(Mode::Write),
             other => other,
         }
@@ -234,7 +250,7 @@ impl Runtime {
     }
 }
 
-/// Keeps what a call stored, or not.
+/// Commits or discards the writes of a call, according to `judge`.
 pub(super) fn settle<T>(
     component: &Component,
     contexts: Contexts,
@@ -296,13 +312,13 @@ fn run<T>(
     }
 }
 
-/// What a person set for a component.
+/// Returns the secrets that the user set for a component.
 pub(super) fn secrets(component: &Component) -> Result<Secrets, Fault> {
     let secrets = component.secrets.as_ref().map(|read| read()).transpose().map_err(Fault::Secret)?;
     Ok(secrets.unwrap_or_default())
 }
 
-/// A store for a call that begins.
+/// Creates the wasmtime store for a new call.
 pub(super) fn store(
     component: &Component,
     setup: &Setup,
@@ -330,7 +346,65 @@ pub(super) fn store(
     store
 }
 
-/// What the capabilities have for a call.
+/// Origin of the texts in a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The component wrote them, in addition to the structured data.
+    Author,
+    /// The host rendered them from the structured data.
+    Host,
+}
+
+/// A result with notes for its reader about requests that WASI could not serve.
+pub(super) struct Noted {
+    called: Result<ToolResult, ToolError>,
+    notes: Vec<String>,
+    by: By,
+}
+
+impl Noted {
+    pub(super) fn new(called: Result<ToolResult, ToolError>, by: By, state: &CallState) -> Self {
+        let said = match &called {
+            Ok(result) => texts(result).chain(result.structured.as_deref()).collect::<Vec<_>>().join("\n"),
+            Err(
+                ToolError::InvalidInput(said)
+                | ToolError::Denied(said)
+                | ToolError::NotFound(said)
+                | ToolError::TimedOut(said)
+                | ToolError::Failed(said),
+            ) => said.clone(),
+            Err(ToolError::Cancelled) => String::new(),
+        };
+        let notes = state.wasi.as_ref().map(|wasi| wasi.notes(&said)).unwrap_or_default();
+        Self { called, notes, by }
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        match &self.called {
+            Ok(result) => Verdict::Keep { output_bytes: output_bytes(result, self.by) },
+            Err(_) => Verdict::Discard,
+        }
+    }
+
+    /// Returns the result with the notes appended, which count toward no limit. For an error, the refusals
+    /// carry them.
+    pub(super) fn told(self) -> Result<ToolResult, ToolError> {
+        let Self { mut called, notes, .. } = self;
+        if let Ok(result) = &mut called {
+            result.content.extend(notes.into_iter().map(Content::Text));
+        }
+        called
+    }
+}
+
+fn texts(result: &ToolResult) -> impl Iterator<Item = &str> {
+    result.content.iter().filter_map(|content| match content {
+        Content::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// Creates the capabilities' state for a call.
 pub(super) fn contexts(component: &Component, setup: &Setup, transaction: LazyTransaction) -> Contexts {
     let grantee = Grantee {
         name: &component.name,
@@ -342,7 +416,7 @@ pub(super) fn contexts(component: &Component, setup: &Setup, transaction: LazyTr
     Contexts::new(setup, &grantee, transaction)
 }
 
-/// What the WASI of a call is made from.
+/// Returns the source from which the WASI state of a call is created.
 pub(super) fn wasi_source(component: &Component, setup: &Setup, secrets: &Arc<Secrets>) -> WasiSource {
     WasiSource {
         name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
@@ -355,7 +429,7 @@ pub(super) fn wasi_source(component: &Component, setup: &Setup, secrets: &Arc<Se
     }
 }
 
-/// Runs what may wait.
+/// Runs an asynchronous call to completion, within the component's limits.
 pub(super) fn waiting<T>(
     component: &Component,
     setup: &Setup,
@@ -367,37 +441,28 @@ pub(super) fn waiting<T>(
     wait(call, &setup.cancel, component.limits.waiting, is_overdue, handle).map_err(wasmtime::Error::from)?
 }
 
-/// What the host holds at once of what a component of others gives it, in bytes. A list's items take
-/// about forty bytes each there, whatever their type.
+/// Maximum bytes that a plugin component can transfer to the host at the same time. On the host, an item of a
+/// list takes about 40 bytes, regardless of its type.
 const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
 
-/// Tasks, streams and futures of a call at once, of which the host keeps parts: a stream has four.
+/// Maximum entries in a call's table of tasks, streams and futures. A stream takes four.
 const MAX_TASK_PARTS: usize = 4096;
 
-/// What becomes of a call's writes.
+/// Decision about a call's writes.
 pub(super) enum Verdict {
     Keep { output_bytes: usize },
     Discard,
-}
-
-impl Verdict {
-    pub(super) fn of_result(result: &Result<ToolResult, ToolError>) -> Self {
-        match result {
-            Ok(result) => Self::Keep { output_bytes: output_bytes(result) },
-            Err(_) => Self::Discard,
-        }
-    }
 }
 
 fn exported<'a, T>(export: Option<&'a T>, name: &str) -> wasmtime::Result<&'a T> {
     export.ok_or_else(|| wasmtime::Error::msg(format!("the component does not export {name}")))
 }
 
-/// Ends the guest at its deadline or when it is cancelled. The check runs at each tick
-/// that the guest lives through, so the ticks it saw are the time it ran.
+/// Ends the guest at its deadline or when it is cancelled. The check runs at each tick while the guest
+/// executes, so the number of ticks measures the guest's running time.
 ///
-/// What others ship is also held to the time that the host works and waits for it, as the thread's own
-/// clock and the one on the wall tell: else it could have the host do what it may not do itself.
+/// For plugin components, the time that the host works (thread CPU clock) and waits (wall clock) on their
+/// behalf is also limited. Otherwise, they could make the host exceed limits that apply to the guest.
 pub(super) fn stop_in_time(store: &mut Store<CallState>, component: &Component, cancel: Cancel) {
     let limits = &component.limits;
     let mut ticks_left = limits.cpu.as_nanos() / TICK.as_nanos();
@@ -410,7 +475,7 @@ pub(super) fn stop_in_time(store: &mut Store<CallState>, component: &Component, 
             if threads::time() > worked_until {
                 return Err(Stop::Deadline.into());
             }
-            // A person may take their time.
+            // Time spent waiting for the user's answer does not count.
             if Instant::now() > waits_until + store.data().asked_for() {
                 return Err(Stop::Waited.into());
             }
@@ -426,14 +491,61 @@ pub(super) fn stop_in_time(store: &mut Store<CallState>, component: &Component, 
     });
 }
 
-fn output_bytes(result: &ToolResult) -> usize {
-    use crate::bindings::any_tool::scorpiox::tool::types::Content;
-    let content = result.content.iter().map(|content| match content {
-        Content::Text(text) => text.len(),
-        Content::Image(image) => image.data.len() + image.mime_type.len(),
-        Content::Document(document) => {
-            document.uri.len() + document.text.len() + document.mime_type.as_ref().map_or(0, String::len)
+/// JSON around a text that is the data of a result.
+const AROUND_TEXT: &str = r#"{"result":""}"#;
+
+/// Returns the size of a result in bytes. If texts and data say the same, only the longer of the two counts.
+fn output_bytes(result: &ToolResult, by: By) -> usize {
+    let says_twice =
+        by == By::Host || result.structured.as_deref().is_some_and(|data| texts(result).eq([data]));
+    let (texts, mut others) = (texts(result).map(str::len).sum::<usize>(), 0);
+    for content in &result.content {
+        match content {
+            Content::Text(_) => {}
+            Content::Image(image) => others += image.data.len() + image.mime_type.len(),
+            Content::Document(document) => {
+                let mime_type = document.mime_type.as_ref().map_or(0, String::len);
+                others += document.uri.len() + document.text.len() + mime_type;
+            }
         }
-    });
-    content.sum::<usize>() + result.structured.as_ref().map_or(0, String::len)
+    }
+    let data = result.structured.as_ref().map_or(0, String::len);
+    others + if says_twice { data.saturating_sub(AROUND_TEXT.len()).max(texts) } else { data + texts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::any_tool::scorpiox::tool::types::Image;
+
+    fn counted(text: &str, structured: &serde_json::Value) -> usize {
+        let image = Content::Image(Image { data: vec![0; 100], mime_type: "image/png".to_owned() });
+        let content = vec![Content::Text(text.to_owned()), image];
+        let result = ToolResult { content, structured: Some(structured.to_string()) };
+        output_bytes(&result, By::Host) - 109
+    }
+
+    #[test]
+    fn what_text_and_data_both_say_counts_once() {
+        let text = "x".repeat(1000);
+        assert_eq!(counted(&text, &serde_json::json!({ "result": text })), 1000);
+        assert_eq!(counted(&text, &serde_json::json!({})), 1000);
+        let lines = "x\n".repeat(1000);
+        assert_eq!(
+            counted(&lines, &serde_json::json!({ "result": lines })),
+            3000,
+            "as it is written in JSON"
+        );
+    }
+
+    #[test]
+    fn an_author_who_says_different_things_pays_for_both() {
+        let counted = |text: &str, data: &str| {
+            let content = vec![Content::Text(text.to_owned())];
+            output_bytes(&ToolResult { content, structured: Some(data.to_owned()) }, By::Author)
+        };
+        let data = format!(r#"{{"a":"{}"}}"#, "x".repeat(992));
+        assert_eq!(counted(&"y".repeat(1000), &data), 2000);
+        assert_eq!(counted(&data, &data), 1000, "the same");
+    }
 }

@@ -1,8 +1,8 @@
-//! Compiled code of components that others ship: compiled once, and kept.
+//! Caches the compiled code of plugin components.
 //!
-//! Loading compiled code is as trusting as loading a shared library. So the folder and the files are
-//! this person's alone, and are looked at before each load; a file's name has the fingerprint of the
-//! component and of the compiler that its content was made from, and the hash of the content.
+//! Loading compiled code requires as much trust as loading a shared library. Therefore only the user may own
+//! and write the directory and its files, which is checked before each load. A file's name contains the
+//! fingerprint of the component, the name of the compiler, and the hash of the file's content.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -12,24 +12,24 @@ use std::io::Seek as _;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use scorpiox_compile::{COMPILER_NAME, Code, CompileError, compile, hash};
+use crate::compile::{COMPILER_NAME, Code, CompileError, compile, hash};
 use scorpiox_plugin::Fingerprint;
 use wasmtime::component::Component as Compiled;
 
 use super::Engines;
 use scorpiox_executor::{Cancel, Reason};
-use scorpiox_home::private;
+use scorpiox_fs::home::private;
 
-/// Why there is no code of a component.
+/// Reason why a component's code could not be loaded.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LoadError {
-    /// The call that it was for was cancelled.
+    /// The call that needed the code was cancelled.
     #[error("the call was cancelled")]
     Cancelled(Reason),
-    /// Another time there may be.
+    /// Temporary failure: a later attempt may succeed.
     #[error("{0}")]
     NotNow(String),
-    /// There is something about the component: trying again gives the same.
+    /// The component is unusable: another attempt fails the same way.
     #[error("{0}")]
     Never(String),
 }
@@ -44,28 +44,29 @@ impl LoadError {
     }
 }
 
-/// Most bytes of all files; a component with a whole Python in it has about 60 MiB.
+/// Maximum total size of all files. A component that bundles Python has about 60 MiB.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// The folder of compiled code.
+/// Directory of compiled code.
 #[derive(Debug, Clone)]
 pub struct CodeCache {
     folder: PathBuf,
 }
 
 impl CodeCache {
-    /// The one of a program's own folder.
+    /// Opens the cache in the program's home directory.
     pub fn new(own_home: &Path) -> Self {
         Self { folder: own_home.join("cache/components") }
     }
 
-    /// Whether code of a component was kept, so that nothing has to be compiled, unless the code is damaged.
+    /// Returns `true` if the cache contains code of a component, so that it need not be compiled unless the
+    /// file is damaged.
     pub fn has(&self, fingerprint: &Fingerprint) -> bool {
         !self.find(fingerprint).is_empty()
     }
 
-    /// The code of a component: what was kept, or compiled now from what `read` gives, which must
-    /// have the fingerprint.
+    /// Returns the code of a component from the cache. On a miss, compiles the bytes returned by `read`,
+    /// which must match the fingerprint.
     pub fn load<'a>(
         &self,
         engines: &Engines,
@@ -78,7 +79,7 @@ impl CodeCache {
                 Ok(compiled) => return Ok(compiled),
                 Err(error) => {
                     tracing::warn!("{} cannot be used: {error}", path.display());
-                    // It never will be, and would be tried each time.
+                    // Invalid data stays invalid and would be tried on each load.
                     if error.kind() == ErrorKind::InvalidData {
                         let _ = fs::remove_file(&path);
                     }
@@ -102,7 +103,7 @@ impl CodeCache {
             code.read()
                 .and_then(|code| code.read_to_end(&mut bytes))
                 .map_err(|error| LoadError::NotNow(error.to_string()))?;
-            // SAFETY: the compiler gave it, and it is whole: see `load`.
+            // SAFETY: the compiler produced these bytes, and they are complete: see `load`.
             #[allow(unsafe_code)]
             engines
                 .load(|engine| unsafe { Compiled::deserialize(engine, &bytes) })
@@ -110,7 +111,7 @@ impl CodeCache {
         })
     }
 
-    /// Deletes what is oldest beyond the bound, and what writers left that were killed; `new` stays.
+    /// Deletes the oldest files above the size limit, and drafts left by killed writers. Keeps `new`.
     fn prune(&self, new: &Path) {
         private::sweep(&self.folder);
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
@@ -132,7 +133,7 @@ impl CodeCache {
         }
     }
 
-    /// Where code of a component may be, which this compiler made and was kept.
+    /// Returns the paths of a component's files that were written for this compiler.
     fn find(&self, fingerprint: &Fingerprint) -> Vec<PathBuf> {
         let begins = format!("{fingerprint}-{COMPILER_NAME}-");
         let is_it = |path: &PathBuf| {
@@ -156,8 +157,8 @@ impl CodeCache {
     }
 }
 
-/// A kept file, if nobody else can have written it and it is what its name says; one with another
-/// content has invalid data.
+/// Opens a cached file. Fails if others can write it; fails with `InvalidData` if its content does not match
+/// the hash in its name.
 fn open(path: &Path) -> io::Result<File> {
     let mut file = private::open(path)?;
     let hash = hash(&mut file)?;
@@ -168,28 +169,29 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The code in a file.
+/// Loads the code in a file.
 #[cfg(target_os = "linux")]
 fn load(engines: &Engines, file: &File) -> io::Result<Compiled> {
     use std::os::fd::AsRawFd as _;
 
-    // The file that was looked at, whatever has its name now.
+    // The checked file, even if its name refers to another file in the meantime.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    // SAFETY: the file is in a folder that only this person can write, was written by `CodeCache` from what
-    // the compiler gave, and has the hash of that. wasmtime checks the engine again.
+    // SAFETY: the file is in a directory that only the user can write, was written by `CodeCache` from the
+    // compiler's output, and has the hash of that output. wasmtime checks the engine again.
     #[allow(unsafe_code)]
     engines
         .load(|engine| unsafe { Compiled::deserialize_file(engine, &path) })
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.to_string()))
 }
 
-/// The code in a file.
+/// Loads the code in a file.
 #[cfg(not(target_os = "linux"))]
 fn load(engines: &Engines, mut file: &File) -> io::Result<Compiled> {
     let mut code = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut code)?;
-    // SAFETY: as where it is mapped: of a file that only this person can write, with the hash of what the compiler gave.
+    // SAFETY: same as for the mapped file: only the user can write it, and it has the hash of the compiler's
+    // output.
     #[allow(unsafe_code)]
     engines
         .load(|engine| unsafe { Compiled::deserialize(engine, &code) })
@@ -216,7 +218,7 @@ mod tests {
             path
         };
         let hash_of = |mut code: &[u8]| hash(&mut code).expect("a hash");
-        // Some are listed before the whole one, some after.
+        // Some sort before the intact file, some after it.
         let damaged: Vec<_> = (0..16).map(|n| put(&format!("{n:064}"), CODE)).collect();
         let foreign = put(&hash_of(b"no code"), b"no code");
         let whole = put(&hash_of(CODE), CODE);

@@ -28,85 +28,85 @@ use scorpiox_capabilities::approved::Approved;
 use scorpiox_wasi as wasi;
 use scorpiox_wasi::secrets::ReadSecrets;
 
-/// Where a component's code comes from.
+/// Source of a component's code.
 pub enum Binary {
-    /// Compiled while this program was built, by `scorpiox-compiler` with the same
-    /// engine configuration, and part of this program.
+    /// Compiled by `scorpiox-compiler` with the same engine configuration at build time, and embedded in this
+    /// program.
     Precompiled(&'static [u8]),
-    /// Shipped by others: whoever has it has it compiled, or has kept it compiled.
+    /// Supplied by a plugin; the function compiles it or loads it from the cache.
     Shipped(Box<Load>),
 }
 
-/// Gives the compiled code of a component, for a call that may be cancelled meanwhile.
+/// Returns the compiled code of a component, for a call that may be cancelled in the meantime.
 pub type Load = dyn Fn(&Engines, &Cancel) -> Result<Compiled, LoadError> + Send + Sync;
 
-/// The plugin that a component is of, as lines of the audit name it.
+/// Identity of a component's plugin, as it appears in audit records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginIdentity {
-    /// Its name here.
+    /// Name of the plugin in this installation.
     pub name: Arc<str>,
-    /// Its version; empty if it says none.
+    /// Version of the plugin; empty if it declares none.
     pub version: Arc<str>,
-    /// The hash of all of it, which policies list.
+    /// Hash of the complete plugin, which policies list.
     pub hash: Arc<str>,
-    /// The hash of its component's bytes.
+    /// Hash of the component's bytes.
     pub component: Arc<str>,
 }
 
-/// A component with what it is granted. Loaded when it is first called.
+/// A component with its grants. It is loaded on the first call.
 pub struct Component {
-    /// Names its data; unique.
+    /// Unique name, under which the component's data is stored.
     pub name: Arc<str>,
-    /// The plugin that it is of, where others made it.
+    /// Plugin that the component belongs to; `None` for built-in components.
     pub plugin: Option<PluginIdentity>,
-    /// What the audit calls it, where nobody else made it: with the beginning of its file's SHA-256.
+    /// Name of a built-in component in the audit log, with the beginning of its file's SHA-256.
     pub built_in: &'static str,
-    /// What it may do.
+    /// Capabilities granted to the component.
     pub grants: Cow<'static, [Capability]>,
-    /// What a call of it may use.
+    /// Limits of a call.
     pub limits: Limits,
-    /// What a person approved, of a component that others ship.
+    /// Permissions that the user approved for a plugin component.
     pub approved: Option<Arc<Approved>>,
-    /// What a person set for it, read anew for each call.
+    /// Secrets that the user set for the component, read again for each call.
     pub secrets: Option<Box<ReadSecrets>>,
-    /// Functions whose bytes are an image, and of which kind.
+    /// Functions that return an image as bytes, with the image's type.
     pub images: BTreeMap<String, ImageType>,
-    /// What clients call its tools, by what the component calls them, where others made it.
+    /// Names under which clients see a plugin's tools, by the component's own names.
     pub listed: BTreeMap<String, String>,
-    /// Most calls of it that run at once.
+    /// Maximum number of concurrent calls.
     pub most_calls: u32,
-    /// Instances of it that are kept.
+    /// Instances of the component that are retained between calls.
     pub(super) kept: OfComponent,
     running: Places,
     binary: Binary,
     loaded: Once<Result<Loaded, String>>,
 }
 
-/// The instance template, and the exports that it turned out to have.
+/// Linked component, with the exports found in it.
 pub(super) struct Loaded {
     pub(super) template: InstancePre<CallState>,
     pub(super) calls: Calls,
-    /// Whether it has WASI, whose functions may wait, or waits by itself.
+    /// `true` if the component imports WASI, whose functions may suspend, or runs on the concurrent engine.
     pub(super) waits: bool,
     pub(super) plan: Option<PlanAwarePre<CallState>>,
     pub(super) timed: Option<TimedPre<CallState>>,
     pub(super) skills: Option<SkillReaderPre<CallState>>,
-    /// Of a component that others ship.
+    /// Prompts, resources and completion of a plugin component.
     pub(super) offers: Offers,
 }
 
-/// How its tools are called.
+/// Way in which the component's tools are called.
 pub(super) enum Calls {
-    /// By the project's own interface.
+    /// Through the `scorpiox:tool/tool` interface.
     Tool(AnyToolPre<CallState>),
-    /// The same, where functions of the host may wait.
+    /// Through the `scorpiox:tool/tool` interface, with host functions that may suspend.
     WaitingTool(WaitingToolPre<CallState>),
-    /// Each is a function.
+    /// Each exported function is a tool.
     Functions(Functions),
 }
 
 impl Component {
-    /// A component that is not loaded yet.
+    /// Creates a component that is loaded on its first call.
     pub fn new(name: &str, binary: Binary, grants: impl Into<Cow<'static, [Capability]>>) -> Self {
         let (grants, limits) = (grants.into(), Limits::default());
         Self {
@@ -127,18 +127,19 @@ impl Component {
         }
     }
 
-    /// A place for one more call; none when as many run as may.
+    /// Reserves a slot for one more call; `None` if the maximum number of calls is running.
     pub(super) fn enter(&self) -> Option<Place<'_>> {
         self.running.enter(self.most_calls)
     }
 
-    /// Whether it may change something outside of its own data, so that a plan forbids it.
+    /// Returns `true` if the component can change anything other than its own data, so that a plan forbids
+    /// calling it.
     pub fn changes_things(&self) -> bool {
         let writes = |approved: &Arc<Approved>| approved.folders.iter().any(|folder| folder.write);
         self.grants.contains(&Capability::Shell) || self.approved.as_ref().is_some_and(writes)
     }
 
-    /// Whether a call of it may do what cannot be undone, so that it must not run twice.
+    /// Returns `true` if a call can have effects that cannot be undone, so that it must not run twice.
     pub fn has_effects(&self) -> bool {
         let approved = self.approved.as_deref();
         let reaches_out = |approved: &Approved| {
@@ -148,13 +149,13 @@ impl Component {
         self.changes_things() || self.grants.contains(&Capability::Ask) || approved.is_some_and(reaches_out)
     }
 
-    /// Whether others made it.
+    /// Returns `true` if the component belongs to a plugin.
     pub(super) fn is_shipped(&self) -> bool {
         matches!(self.binary, Binary::Shipped(_))
     }
 
-    /// What it is when it runs. One call loads it, and the others wait for that; who is cancelled waits no longer,
-    /// and leaves the work to another one.
+    /// Returns the loaded component. The first call loads it, and concurrent calls wait. A cancelled call
+    /// stops waiting or loading, and another call takes over.
     pub(super) fn load(&self, engines: &Engines, cancel: &Cancel) -> Result<&Loaded, Fault> {
         let loaded = self.loaded.get_or_try_init(cancel, || {
             match Loaded::new(engines, &self.binary, &self.grants, cancel) {
@@ -172,12 +173,12 @@ impl Component {
     }
 }
 
-/// Calls that run.
+/// Number of running calls.
 #[derive(Default)]
 pub(super) struct Places(AtomicU32);
 
 impl Places {
-    /// A place for one more; none when `most` run.
+    /// Reserves a slot for one more call; `None` if `most` calls are running.
     pub(super) fn enter(&self, most: u32) -> Option<Place<'_>> {
         let more = |running| (running < most).then(|| running + 1);
         let entered = self.0.try_update(Ordering::AcqRel, Ordering::Acquire, more);
@@ -185,7 +186,7 @@ impl Places {
     }
 }
 
-/// A call that runs.
+/// A running call.
 pub(super) struct Place<'a>(&'a AtomicU32);
 
 impl Drop for Place<'_> {
@@ -261,9 +262,8 @@ fn calls(
 
 fn compiled(engines: &Engines, binary: &Binary, cancel: &Cancel) -> Result<Compiled, LoadError> {
     match binary {
-        // SAFETY: `deserialize` trusts its input like a shared library. These bytes were made
-        // by this project's own build and are part of this program's file; whoever can change
-        // them can change the program.
+        // SAFETY: `deserialize` trusts its input like a shared library. These bytes come from this project's
+        // own build and are part of this program's file; anybody who can change them can change the program.
         #[allow(unsafe_code)]
         Binary::Precompiled(bytes) => unsafe { Compiled::deserialize(engines.plain(), bytes) }
             .map_err(|error| LoadError::Never(format!("{error:#}"))),

@@ -1,4 +1,4 @@
-//! How a call can fail through no word of the tool's.
+//! Failures of a call that the tool did not report itself.
 
 use std::time::Duration;
 
@@ -12,87 +12,86 @@ use scorpiox_capabilities::ask::Later;
 use scorpiox_capabilities::requests::{Abilities, Lacks};
 use scorpiox_wasi::Exit;
 
-/// Why a call has neither a result nor an error of the tool. What it stored was rolled
-/// back.
+/// Reason why a call has neither a result nor an error of the tool. The call's writes are rolled back.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Stopped because the client or the server's end asked for it.
+    /// The client cancelled the call, or the server is shutting down.
     #[error("the call was cancelled")]
     Cancelled(Reason),
-    /// The client had to be answered before the code of this plugin was compiled.
+    /// The client's deadline passed before the code of this plugin was compiled.
     #[error(
         "its code was not compiled in time, and it is compiled anew with each call; \
          `scorpiox-code plugin show {0}`, run by the user, compiles and keeps it"
     )]
     Uncompiled(String),
-    /// The guest ran for longer than its budget.
+    /// The guest exceeded its CPU time.
     #[error("the tool used up its {} s of processor time and was stopped", .0.as_secs_f32())]
     Deadline(Duration),
-    /// It waited for something outside for longer than it may.
+    /// The call exceeded its limit for waiting.
     #[error("the tool waited for more than {} s in all and was stopped", .0.as_secs_f32())]
     Waited(Duration),
-    /// The client is to ask the person, and to call again.
+    /// The client must ask the user first and then repeat the call.
     #[error("the person is asked first")]
     Later,
-    /// The client cannot do what the call needs.
+    /// The client lacks an ability that the call needs.
     #[error("{}", Lacks(*.0))]
     Lacks(Abilities),
-    /// The guest ended itself, where that is no result.
+    /// The guest exited, and the exit is not a result.
     #[error("the tool ended itself with {0}")]
     Exited(Exit),
-    /// The guest wanted more memory than its budget.
+    /// The guest exceeded its memory limit.
     #[error("the tool used up its {} MiB of memory and was stopped", .0 / (1024 * 1024))]
     Memory(usize),
-    /// The result is over its budget.
+    /// The result exceeds its size limit.
     #[error("the tool's result has {size} bytes; at most {limit} are allowed{}", .set_by.map(|name| format!(": {name} says so")).unwrap_or_default())]
     Output {
-        /// The result's size.
+        /// Size of the result.
         size: usize,
-        /// What is allowed.
+        /// Maximum size.
         limit: usize,
-        /// What sets that, where it can be set.
+        /// Setting that determines the limit, if it is configurable.
         set_by: Option<&'static str>,
     },
     /// The guest recursed too deeply.
     #[error("the tool recursed too deeply and was stopped")]
     Stack,
-    /// The guest ended itself: an internal error of the tool.
+    /// The guest trapped: an internal error of the tool.
     #[error("the tool failed internally ({0})")]
     Trap(String),
-    /// The guest was stopped or ended itself, and had printed something before.
+    /// The guest was stopped or trapped, and printed output before that.
     #[error("{fault}")]
     Printed {
-        /// What happened.
+        /// Fault that ended the call.
         fault: Box<Fault>,
-        /// The end of what it printed.
+        /// Last part of the guest's output.
         said: String,
     },
-    /// The instance ended with it that kept resources for later calls.
+    /// The fault also ended the instance that retained resources for later calls.
     #[error("{fault}; the instance that kept its resources ended with it, and {}", gone(*.handles))]
     Lost {
-        /// What happened.
+        /// Fault that ended the call.
         fault: Box<Fault>,
-        /// How many handles there were.
+        /// Number of lost handles.
         handles: usize,
     },
-    /// As many instances are kept as may be, and calls are using them.
+    /// The maximum number of retained instances is reached, and all of them are in use.
     #[error(
         "{0} instances of plugins are kept and in use, which is the limit; try again when a call has ended"
     )]
     Crowded(u32),
-    /// As many calls of the component run as may.
+    /// The maximum number of calls of the component is running.
     #[error("{0} calls of this plugin are running, which is the limit; try again when one has ended")]
     Busy(u32),
-    /// Something is missing that a person has to set.
+    /// A secret is missing that the user must set.
     #[error("{0}")]
     Secret(String),
     /// The component cannot be run at all.
     #[error("the tool's component cannot be started: {0}")]
     Unusable(String),
-    /// What a component keeps cannot be read.
+    /// The component's stored data cannot be read.
     #[error("what it keeps cannot be read: {0}")]
     Unread(String),
-    /// The state on disk cannot be used.
+    /// The database cannot be used.
     #[error("the tool's data cannot be stored: {0}")]
     Database(#[from] StoreError),
 }
@@ -104,7 +103,7 @@ fn gone(handles: usize) -> String {
     }
 }
 
-/// Why the epoch callback stopped a guest.
+/// Reason why the epoch callback stopped a guest.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(super) enum Stop {
     #[error("cancelled")]
@@ -116,7 +115,7 @@ pub(super) enum Stop {
 }
 
 impl Fault {
-    /// Whether it is only that the call was cancelled.
+    /// Returns `true` if the call failed only because it was cancelled.
     pub fn is_cancel(&self) -> bool {
         match self {
             Self::Cancelled(_) | Self::Later | Self::Database(StoreError::Cancelled) => true,
@@ -125,7 +124,7 @@ impl Fault {
         }
     }
 
-    /// What it is, in a word: unlike the text, never anything that a guest said.
+    /// Returns a one-word classification. Unlike the message, it never contains text from the guest.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Cancelled(_) => "cancelled",
@@ -147,7 +146,7 @@ impl Fault {
         }
     }
 
-    /// What the guest printed before, if it is the guest that ended.
+    /// Returns the guest's output before the fault, if the guest caused the fault.
     pub fn said(&self) -> Option<&str> {
         match self {
             Self::Printed { said, .. } => Some(said),
@@ -156,17 +155,17 @@ impl Fault {
         }
     }
 
-    /// The same, with the handles that there were.
+    /// Adds the number of handles that are lost with the instance.
     pub(super) fn with(self, handles: usize) -> Self {
         if handles == 0 { self } else { Self::Lost { fault: Box::new(self), handles } }
     }
 
-    /// Whether resources were lost that earlier calls had made.
+    /// Returns `true` if resources of earlier calls were lost.
     pub fn loses_resources(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
 
-    /// The same, after the guest printed this.
+    /// Adds the guest's output, if the guest caused the fault.
     pub(super) fn after(self, said: String) -> Self {
         let is_guests = matches!(
             self,
@@ -180,7 +179,7 @@ impl Fault {
         if is_guests && !said.is_empty() { Self::Printed { fault: Box::new(self), said } } else { self }
     }
 
-    /// What a guest's failed run means.
+    /// Converts the error of a failed run.
     pub(super) fn from_run(error: &wasmtime::Error, limits: &Limits, memory_refused: bool) -> Self {
         if let Some(stop) = error.downcast_ref::<Stop>() {
             return match stop {
@@ -207,8 +206,27 @@ impl Fault {
         match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => Self::Stack,
             _ if memory_refused => Self::Memory(limits.memory_bytes),
+            Some(trap @ Trap::WaitableSyncAndAsync) => Self::Trap(format!(
+                "{trap}: versions of wit-bindgen from before WASI 0.3.0 do that; build it with a newer one"
+            )),
             Some(trap) => Self::Trap(trap.to_string()),
             None => Self::Trap(error.root_cause().to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trap_of_an_older_wit_bindgen_says_what_helps() {
+        let told = |trap: Trap| Fault::from_run(&trap.into(), &Limits::default(), false).to_string();
+        let older = told(Trap::WaitableSyncAndAsync);
+        assert!(
+            older.contains("waitable cannot be used synchronously") && older.contains("wit-bindgen"),
+            "{older}"
+        );
+        assert!(!told(Trap::UnreachableCodeReached).contains("wit-bindgen"));
     }
 }

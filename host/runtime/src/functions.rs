@@ -1,58 +1,60 @@
-//! The functions of a component that knows nothing of this project, as tools.
+//! Exposes the functions of an arbitrary component as tools.
 
 use std::collections::HashSet;
 
 use bytes::Bytes;
 use http::Request;
+use scorpiox_component_json::{Field, Function, Handle, Outcome, Resources, Shape};
 use scorpiox_plugin::ImageType;
-use scorpiox_reflect::{Field, Function, Handle, Outcome, Resources, Shape};
 use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
 
 use super::limits::OUTPUT_LIMIT;
-use super::offers::is_offer;
+use super::names::{Exports, dropping};
 use super::tasks::{self, Streamed};
 use super::{CallState, Component, handler, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::{Content, Image};
-use scorpiox_wasi::{HasWasi as _, Program, is_newer, is_wasi};
+use scorpiox_wasi::{HasWasi as _, Program, is_newer};
 
-/// The exported functions that can be tools.
+/// Exported functions that can be tools.
 pub struct Functions(Vec<Exported>);
 
-/// One of them.
+/// An exported function that is a tool.
 pub struct Exported {
-    /// `name`, or `interface.name`.
+    /// Name of the tool: `name`, or `interface.name`.
     pub name: String,
     kind: Kind,
-    /// Whether it is of WASI 0.3.
+    /// `true` if the export belongs to WASI 0.3.
     is_newer: bool,
-    /// Whether it takes or gives resources.
+    /// `true` if the component exports the same for a newer WASI.
+    pub is_older: bool,
+    /// `true` if the function takes or returns resources.
     is_kept: bool,
-    /// Where it is, if it is an export of its own.
+    /// Index of the export; `None` for a drop, which the component does not export.
     index: Option<ComponentExportIndex>,
 }
 
 enum Kind {
-    /// Arguments are its parameters.
+    /// An ordinary function; the arguments are its parameters.
     Function(Function),
-    /// A whole program, which takes words and prints.
+    /// A complete program, which takes command-line arguments and prints.
     Program,
-    /// What answers requests over HTTP.
+    /// A handler of HTTP requests.
     Service,
-    /// What lets go of a resource: its type, which has one parameter.
+    /// The destructor of a resource. Its function type has one parameter.
     Drop(Function),
 }
 
-/// A call whose arguments were read.
+/// A call with decoded arguments.
 struct Prepared<'a> {
     exported: &'a Exported,
     given: Given,
 }
 
-/// What a call is given.
+/// Input of a call.
 enum Given {
     Values(Vec<Val>),
     Program(Program),
@@ -62,15 +64,15 @@ enum Given {
 pub(super) type Called = Result<ToolResult, ToolError>;
 
 impl Functions {
-    /// Of a component; and those that can be no tool, with the reason.
+    /// Collects the functions of a component. Also returns those that cannot be tools, each with the reason.
     pub fn of(compiled: &Compiled) -> (Self, Vec<(String, String)>) {
         let (engine, ty) = (compiled.engine(), compiled.component_type());
-        // What WASI 0.3 exports waits by itself, whatever it imports.
-        let has_wasi = ty.imports(engine).chain(ty.exports(engine)).any(|(name, _)| is_newer(name))
-            || ty.imports(engine).any(|(name, _)| is_wasi(name));
+        let exports =
+            Exports::of(ty.imports(engine).map(|(name, _)| name), ty.exports(engine).map(|(name, _)| name));
         let resources = Resources::of(&ty, engine);
         let mut found = Found {
             compiled,
+            exports: &exports,
             resources: &resources,
             functions: Vec::new(),
             refused: Vec::new(),
@@ -78,20 +80,17 @@ impl Functions {
         };
         for (export, item) in ty.exports(engine) {
             match item.ty {
-                ComponentItem::ComponentFunc(_) => found.add(None, export, function_name(export), &item.ty),
-                ComponentItem::ComponentInstance(_) if has_wasi && program::is_program(export) => {
-                    found.add_program(export);
+                ComponentItem::ComponentFunc(_) => found.add(None, export, &item.ty),
+                ComponentItem::ComponentInstance(_) if exports.is_program(export) => {
+                    found.take(Some(export), "run", Ok(Kind::Program));
                 }
-                ComponentItem::ComponentInstance(_) if has_wasi && service::is_service(export) => {
-                    found.add_service(export);
+                ComponentItem::ComponentInstance(_) if exports.is_service(export) => {
+                    found.take(Some(export), service::HANDLE, Ok(Kind::Service));
                 }
-                // They are called in their own way, and are no tools.
-                ComponentItem::ComponentInstance(_) if is_offer(export) => {}
-                // What componentize-py starts its interpreter with, while it builds.
-                ComponentItem::ComponentInstance(_) if export == "exports" => {}
+                ComponentItem::ComponentInstance(_) if Exports::is_passed_over(export) => {}
                 ComponentItem::ComponentInstance(instance) => {
                     for (name, inner) in instance.exports(engine) {
-                        found.add(Some(export), name, tool_name(export, name), &inner.ty);
+                        found.add(Some(export), name, &inner.ty);
                     }
                 }
                 _ => {}
@@ -101,22 +100,23 @@ impl Functions {
         (Self(found.functions), found.refused)
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no functions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them.
+    /// Iterates over all functions.
     pub fn iter(&self) -> impl Iterator<Item = &Exported> {
         self.0.iter()
     }
 
-    /// The function of that name, if it takes or gives resources: it is called in an instance that is kept.
+    /// Returns the function of that name, if it takes or returns resources and therefore runs in a retained
+    /// instance.
     pub(super) fn kept(&self, name: &str) -> Option<&Exported> {
         self.0.iter().find(|exported| exported.is_kept && exported.name == name)
     }
 
-    /// Calls one in a new instance.
+    /// Calls a function in a new instance.
     pub(super) fn call(
         &self,
         template: &InstancePre<CallState>,
@@ -140,7 +140,7 @@ impl Functions {
         exported.outcome(&results, component.images.get(name).copied())
     }
 
-    /// The same, for a component whose functions of the host may wait.
+    /// Calls a function in a new instance of a component whose host functions may suspend.
     pub(super) async fn call_waiting(
         &self,
         template: &InstancePre<CallState>,
@@ -207,7 +207,7 @@ impl Functions {
 }
 
 impl Exported {
-    /// The type that it has, if it has one.
+    /// Returns the function type; `None` for programs and services.
     fn function_type(&self) -> Option<&Function> {
         match &self.kind {
             Kind::Function(function) | Kind::Drop(function) => Some(function),
@@ -215,27 +215,27 @@ impl Exported {
         }
     }
 
-    /// What it does, where nobody else can say that.
+    /// Returns the description of a tool that the host itself provides; empty for all other tools.
     pub fn description(&self) -> &'static str {
         if self.is_drop() { "Lets go of a resource. Its handle is gone afterwards." } else { "" }
     }
 
-    /// Whether it lets go of a resource.
+    /// Returns `true` if the tool drops a resource.
     pub(super) fn is_drop(&self) -> bool {
         matches!(self.kind, Kind::Drop(_))
     }
 
-    /// Whether it gives handles.
+    /// Returns `true` if the function returns handles.
     pub(super) fn gives_handles(&self) -> bool {
         self.function_type().is_some_and(Function::gives_handles)
     }
 
-    /// Whether it gives handles of a resource.
+    /// Returns `true` if the function returns handles of `resource`.
     pub(super) fn gives(&self, resource: usize) -> bool {
         self.function_type().is_some_and(|function| function.gives(resource))
     }
 
-    /// The arguments of a call; handles are texts yet.
+    /// Decodes the arguments of a call. Handles are still strings afterwards.
     pub(super) fn arguments(&self, arguments: &str) -> Result<Vec<Val>, ToolError> {
         let invalid = |why: String| ToolError::InvalidInput(format!("{why}."));
         let arguments = members(arguments).map_err(invalid)?;
@@ -243,7 +243,7 @@ impl Exported {
         function.arguments(&arguments).map_err(|error| invalid(error.to_string()))
     }
 
-    /// See [`Function::exchange_arguments`].
+    /// Calls [`Function::exchange_arguments`].
     pub(super) fn exchange_arguments<E>(
         &self,
         values: &mut [Val],
@@ -252,7 +252,7 @@ impl Exported {
         self.function_type().map_or(Ok(()), |function| function.exchange_arguments(values, exchange))
     }
 
-    /// See [`Function::exchange_results`].
+    /// Calls [`Function::exchange_results`].
     pub(super) fn exchange_results<E>(
         &self,
         values: &mut [Val],
@@ -261,7 +261,7 @@ impl Exported {
         self.function_type().map_or(Ok(()), |function| function.exchange_results(values, exchange))
     }
 
-    /// JSON Schema of the arguments.
+    /// Returns the JSON Schema of the arguments.
     pub fn input_schema(&self) -> Value {
         match &self.kind {
             Kind::Function(function) | Kind::Drop(function) => function.input_schema(),
@@ -270,7 +270,7 @@ impl Exported {
         }
     }
 
-    /// JSON Schema of the structured result, where there is one.
+    /// Returns the JSON Schema of the structured result, if there is one.
     pub fn output_schema(&self) -> Option<Value> {
         match &self.kind {
             Kind::Function(function) | Kind::Drop(function) => function.output_schema(),
@@ -279,12 +279,12 @@ impl Exported {
         }
     }
 
-    /// Whether it gives bytes, which may be an image.
+    /// Returns `true` if the function returns bytes, which may be an image.
     pub fn gives_bytes(&self) -> bool {
         matches!(&self.kind, Kind::Function(function) if function.gives_bytes())
     }
 
-    /// Room for its results.
+    /// Returns placeholders for the function's results.
     pub(super) fn results(&self) -> Vec<Val> {
         let count = match &self.kind {
             Kind::Function(function) | Kind::Drop(function) => function.result_count(),
@@ -304,7 +304,7 @@ impl Exported {
             .ok_or_else(|| wasmtime::Error::msg(format!("{} is no longer exported", self.name)))
     }
 
-    /// What comes after a result: the bytes of the stream that it is, and the end of its tasks.
+    /// Reads the stream that the function returned, if any, and waits for its remaining tasks.
     pub(super) async fn rest(
         &self,
         store: &mut Store<CallState>,
@@ -358,7 +358,7 @@ impl Exported {
         }
     }
 
-    /// Bytes as the image that they were said to be.
+    /// Returns the bytes as an image of the declared type.
     fn shown(&self, image: ImageType, data: Vec<u8>) -> Called {
         let mime_type = image.name().to_owned();
         if !image.begins(&data) {
@@ -374,21 +374,22 @@ impl Exported {
     }
 }
 
-/// What comes after a result.
+/// Outcome of the steps that follow a function's return.
 pub(super) struct Rest {
-    /// The bytes of the stream that it is.
+    /// Bytes of the returned stream.
     pub(super) streamed: Option<Streamed>,
-    /// Whether all tasks ended by themselves.
+    /// `true` if all tasks ended by themselves.
     pub(super) finished: wasmtime::Result<bool>,
 }
 
-/// Stands where a result is to come: no flag has an empty name.
+/// Returns the placeholder for a missing result. It cannot be mistaken for one, because no flag has an empty
+/// name.
 fn not_given() -> Val {
     Val::Flags(vec![String::new()])
 }
 
-/// A function that gave its result gave it, even if it fails when it cleans up afterwards: that goes to the log.
-/// One without results has given nothing before its end.
+/// Accepts a result that was returned before cleanup failed; the failure is logged. A function without
+/// results has returned nothing before it ends.
 pub(super) fn given(called: wasmtime::Result<()>, results: &[Val], function: &str) -> wasmtime::Result<()> {
     let Err(error) = called else { return Ok(()) };
     if tasks::is_cancelled(&error) || results.is_empty() || results.contains(&not_given()) {
@@ -407,6 +408,7 @@ fn members(arguments: &str) -> Result<Map<String, Value>, String> {
 
 struct Found<'a> {
     compiled: &'a Compiled,
+    exports: &'a Exports,
     resources: &'a Resources,
     functions: Vec<Exported>,
     refused: Vec<(String, String)>,
@@ -414,42 +416,33 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    fn add(&mut self, interface: Option<&str>, export: &str, name: String, item: &ComponentItem) {
+    fn add(&mut self, interface: Option<&str>, export: &str, item: &ComponentItem) {
         let ComponentItem::ComponentFunc(ty) = item else { return };
         let outcome = match Function::of(ty, self.resources) {
             Err(why) => Err(why.to_string()),
             Ok(function) => Ok(Kind::Function(function)),
         };
-        self.take(interface, export, name, outcome);
+        self.take(interface, export, outcome);
     }
 
-    fn add_program(&mut self, interface: &str) {
-        self.take(Some(interface), "run", "run".to_owned(), Ok(Kind::Program));
-    }
-
-    fn add_service(&mut self, interface: &str) {
-        self.take(Some(interface), service::HANDLE, service::NAME.to_owned(), Ok(Kind::Service));
-    }
-
-    /// One for each resource that there can be a handle of.
+    /// Adds a drop tool for each resource of which the component returns handles.
     fn add_drops(&mut self) {
         for (resource, interface) in self.resources.iter() {
             let Some(handle) = self.resources.handle(resource, true) else { continue };
             if !self.functions.iter().any(|exported| exported.gives(handle.resource)) {
                 continue;
             }
-            let name = dropping(interface, &handle.name);
-            if !self.names.insert(name.clone()) {
-                self.refused.push((name, TAKEN.to_owned()));
-                continue;
-            }
+            let name = dropping(interface, &handle.name, |name| self.names.contains(name));
+            self.names.insert(name.clone());
             let own = Field { name: "self".to_owned(), shape: Shape::Handle(handle) };
             let kind = Kind::Drop(Function::new(vec![own], None));
-            self.functions.push(Exported { name, kind, is_newer: false, is_kept: true, index: None });
+            let (is_newer, is_older) = (false, false);
+            self.functions.push(Exported { name, kind, is_newer, is_older, is_kept: true, index: None });
         }
     }
 
-    fn take(&mut self, interface: Option<&str>, export: &str, name: String, kind: Result<Kind, String>) {
+    fn take(&mut self, interface: Option<&str>, export: &str, kind: Result<Kind, String>) {
+        let name = self.exports.name(interface, export);
         let parent = interface.and_then(|interface| self.compiled.get_export_index(None, interface));
         let index = self.compiled.get_export_index(parent.as_ref(), export);
         let outcome = kind.and_then(|kind| match index {
@@ -457,8 +450,9 @@ impl Found<'_> {
             _ if !self.names.insert(name.clone()) => Err(TAKEN.to_owned()),
             Some(index) => {
                 let is_newer = interface.is_some_and(is_newer);
+                let is_older = interface.is_some_and(|interface| self.exports.is_older(interface));
                 let is_kept = matches!(&kind, Kind::Function(function) if function.has_handles());
-                Ok(Exported { name: name.clone(), kind, is_newer, is_kept, index: Some(index) })
+                Ok(Exported { name: name.clone(), kind, is_newer, is_older, is_kept, index: Some(index) })
             }
         });
         match outcome {
@@ -468,55 +462,5 @@ impl Found<'_> {
     }
 }
 
-/// Why a function is no tool.
+/// Reason why a function with a duplicate name is not a tool.
 const TAKEN: &str = "another function has the same name";
-
-/// The name that a function of an interface has as a tool.
-pub fn tool_name(interface: &str, function: &str) -> String {
-    format!("{}.{}", short_name(interface), function_name(function))
-}
-
-/// The name that a function has as a tool, without its interface: those of a resource begin with the resource's name.
-/// `[drop]` is no name of WIT, but what this program adds for each resource.
-pub fn function_name(function: &str) -> String {
-    let Some((kind, name)) = function.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
-        return function.to_owned();
-    };
-    match kind {
-        "constructor" => format!("{name}.new"),
-        "drop" => format!("{name}.drop"),
-        _ => name.to_owned(),
-    }
-}
-
-/// What the tool is called that lets go of a resource.
-fn dropping(interface: Option<&str>, resource: &str) -> String {
-    let function = format!("[drop]{resource}");
-    interface.map_or_else(|| function_name(&function), |interface| tool_name(interface, &function))
-}
-
-/// `add` of `docs:adder/add@0.1.0`.
-fn short_name(interface: &str) -> &str {
-    let name = interface.rsplit_once('/').map_or(interface, |(_, name)| name);
-    name.split_once('@').map_or(name, |(name, _)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn interfaces_have_short_names() {
-        let names = ["docs:adder/add@0.1.0", "wasi:cli/run@0.2.3", "plain"].map(super::short_name);
-        assert_eq!(names, ["add", "run", "plain"]);
-    }
-
-    #[test]
-    fn functions_of_resources_begin_with_its_name() {
-        let names =
-            ["[constructor]counter", "[method]counter.add", "[static]counter.merge", "[drop]counter", "add"];
-        assert_eq!(
-            names.map(|name| super::tool_name("a:b/c@1.0.0", name)),
-            ["c.counter.new", "c.counter.add", "c.counter.merge", "c.counter.drop", "c.add"]
-        );
-        assert_eq!(super::dropping(None, "counter"), "counter.drop");
-    }
-}

@@ -1,4 +1,4 @@
-//! A component that serves HTTP as WASI 0.3 has it: the same tool as that of 0.2.
+//! Runs a component that serves HTTP through WASI 0.3. The tool is the same as for WASI 0.2.
 
 use bytes::Bytes;
 use http::Request;
@@ -14,8 +14,8 @@ use super::service::{Answer, collected, outcome};
 use super::{CallState, tasks};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 
-/// Has a component answer a request. Its body is taken while the component writes it. An answer that is whole counts,
-/// even if the component fails afterwards.
+/// Lets a component answer a request. The response body is read while the component writes it. A complete
+/// response counts, even if the component fails afterwards.
 pub(super) async fn call(
     store: &mut Store<CallState>,
     handle: &Func,
@@ -24,7 +24,7 @@ pub(super) async fn call(
 ) -> wasmtime::Result<Result<ToolResult, ToolError>> {
     type Answered = Result<Resource<p3::Response>, ErrorCode>;
     let handle = handle.typed::<(Resource<p3::Request>,), (Answered,)>(&mut *store)?;
-    // Nobody waits for how the request ended: its body is at hand.
+    // The result of sending the request is not needed: its body is already in memory.
     let (request, _) = p3::Request::from_http(store.data_mut().http().hooks, request.map(Full::new));
     let request = store.data_mut().table().push(request)?;
     let answer = match handle.call_async(&mut *store, (request,)).await? {

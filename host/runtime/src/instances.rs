@@ -1,8 +1,9 @@
-//! Instances that are kept between calls, since resources live in them: one for a plugin in a client's session.
+//! Retains instances between calls because resources live in them: one instance for a plugin in a client's
+//! session.
 //!
-//! Invariants: one call at a time has an instance. It takes the instance out of its slot, and puts it back only after
-//! a result; whatever else becomes of the call, the instance is gone, and all handles with it. The numbers of handles
-//! go on after that, so that no handle ever stands for something else.
+//! Invariants: at most one call uses an instance at a time. The call takes the instance out of its slot and
+//! returns it only after a result. After any other outcome, the instance and all its handles are dropped.
+//! Handle numbers continue across instances, so that a handle never refers to a different resource.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,77 +23,77 @@ use super::pool::MAX_KEPT;
 use super::ticker::TICK;
 use super::{CallState, Fault};
 
-/// How long an instance is kept without a call. A model that works with a resource calls more often, and a person who
-/// comes back later can have it made again.
+/// Idle time after which a retained instance is dropped. A model that works with a resource calls more often,
+/// and a user who comes back later can have the resource created again.
 pub const IDLE: Duration = Duration::from_mins(10);
-/// How often it is looked whether there are idle ones.
+/// Interval between checks for idle instances.
 const LOOK: Duration = Duration::from_mins(1);
-/// Most handles of an instance. A model that works with more has lost count of them.
+/// Maximum number of handles of an instance. A model with more handles has lost track of them.
 pub const MAX_HANDLES: usize = 64;
 
-/// The instances of a server.
+/// Retained instances of the server.
 #[derive(Default)]
 pub(super) struct Instances {
     slots: Mutex<Slots>,
-    /// Whether somebody looks for idle ones.
+    /// `true` while a task checks for idle instances.
     is_watched: AtomicBool,
 }
 
-/// By session and plugin.
+/// Slots by session and plugin.
 type Slots = BTreeMap<(SessionId, Arc<str>), Arc<Slot>>;
 
-/// Where the instance of a plugin is kept for a session, and what became of those before it.
+/// Slot for the instance of a plugin in a session, with the fate of its predecessors.
 pub(super) struct Slot {
     state: Mutex<State>,
     free: Condvar,
 }
 
 struct State {
-    /// Whether a call has its turn.
+    /// `true` while a call uses the slot.
     is_taken: bool,
-    /// Whether there is an instance, here or with the call.
+    /// `true` if an instance exists, in the slot or in use by a call.
     is_live: bool,
     kept: Option<Box<Kept>>,
     used: Instant,
     record: Record,
 }
 
-/// What is known of the handles of a plugin in a session, over all instances.
+/// Handle numbers of a plugin in a session, over all instances.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
-    /// How many were given so far: the number of the last one.
+    /// Number of handles assigned so far, which is also the number of the last handle.
     pub(super) given: u64,
-    /// Up to which number they are gone with their instance, and why.
+    /// Highest handle number that became invalid with its instance, and the reason.
     pub(super) ended: Option<(u64, End)>,
 }
 
-/// An instance between two calls.
+/// A retained instance between two calls.
 pub(super) struct Kept {
     pub(super) store: Store<CallState>,
-    /// None until the first call has made it.
+    /// `None` until the first call has created the instance.
     pub(super) instance: Option<Instance>,
-    /// What its handles stand for.
+    /// Resources by handle number.
     pub(super) handles: BTreeMap<u64, Held>,
     pub(super) made: Made,
 }
 
-/// What stands behind a handle.
+/// Resource that a handle refers to.
 pub(super) struct Held {
-    /// The number of its type.
+    /// Number of the resource's type.
     pub(super) resource: usize,
     pub(super) any: ResourceAny,
 }
 
-/// For what an instance was made: it ends when that is not so any more.
+/// Conditions under which an instance was created. The instance ends when they change.
 pub(super) struct Made {
-    /// The component, as it was approved.
+    /// ID of the component, as approved by the user.
     pub(super) component: u64,
-    /// Whether a plan was active.
+    /// `true` if a plan was active.
     pub(super) read_only: bool,
     pub(super) secrets: Arc<Secrets>,
 }
 
-/// Why an instance ended.
+/// Reason why an instance ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     Idle,
@@ -100,11 +101,11 @@ pub(super) enum End {
     Changed,
     Plan,
     Secrets,
-    /// A call gave its result, and trapped afterwards or left tasks.
+    /// A call returned its result, and then trapped or left tasks running.
     Left {
         function: String,
     },
-    /// A call had no result.
+    /// A call failed without a result.
     Fault {
         function: String,
         kind: &'static str,
@@ -117,7 +118,9 @@ impl fmt::Display for End {
         match self {
             Self::Idle => write!(f, "after {} minutes without a call", IDLE.as_secs() / 60),
             Self::Room => write!(f, "to make room for another one; at most {MAX_KEPT} are kept"),
-            Self::Changed => f.write_str("when the plugin was changed or decided about again"),
+            Self::Changed => f.write_str(
+                "when the plugin or the policy was changed, or a person decided about the plugin again",
+            ),
             Self::Plan => f.write_str("when a plan began or ended, which changes what it may do"),
             Self::Secrets => f.write_str("when its secrets were changed"),
             Self::Left { function } => write!(f, "with a call of {function} that left something behind"),
@@ -129,7 +132,8 @@ impl fmt::Display for End {
 }
 
 impl Made {
-    /// Why an instance that was made for this is none for `now`, if so.
+    /// Returns the reason why an instance that was created under these conditions is invalid under `now`, if
+    /// it is.
     fn differs(&self, now: &Self) -> Option<End> {
         if self.component != now.component {
             Some(End::Changed)
@@ -142,20 +146,21 @@ impl Made {
 }
 
 impl Instances {
-    /// The slot of a plugin in a session.
+    /// Returns the slot of a plugin in a session.
     pub(super) fn slot(&self, session: SessionId, component: &Arc<str>) -> Arc<Slot> {
         let mut slots = self.slots.lock();
         Arc::clone(slots.entry((session, Arc::clone(component))).or_default())
     }
 
-    /// Lets an instance be made for a slot, by the call that has its turn. The one ends for it that was used longest ago.
+    /// Makes room for a new instance in `own`, which the calling thread has reserved. If the limit is
+    /// reached, drops the least recently used instance.
     pub(super) fn make_room(&self, own: &Slot) -> Result<(), Fault> {
         let slots = self.slots.lock();
         let mut live: Vec<_> = slots.values().filter(|slot| slot.state.lock().is_live).collect();
         let mut ended = None;
         if live.len() >= MAX_KEPT as usize {
             live.sort_by_key(|slot| slot.state.lock().used);
-            // One that a call has cannot be ended.
+            // An instance in use by a call cannot be dropped.
             ended = live.iter().find_map(|slot| slot.state.lock().end(End::Room));
             if ended.is_none() {
                 return Err(Fault::Crowded(MAX_KEPT));
@@ -163,18 +168,18 @@ impl Instances {
         }
         own.state.lock().is_live = true;
         drop(slots);
-        // It may be large: nobody has to wait for it.
+        // Dropping may take long for a large instance, so the lock is released first.
         drop(ended);
         Ok(())
     }
 
-    /// Ends those of a session.
+    /// Drops the instances of a session.
     pub(super) fn end_session(&self, session: SessionId) {
         let ended: Vec<_> = self.slots.lock().extract_if(.., |(of, _), _| *of == session).collect();
         drop(ended);
     }
 
-    /// Ends those that had no call for a while; whether others are left.
+    /// Drops idle instances. Returns `true` if any remain.
     pub(super) fn end_idle(&self, now: Instant) -> bool {
         let slots: Vec<_> = self.slots.lock().values().cloned().collect();
         let mut is_any_left = false;
@@ -186,7 +191,8 @@ impl Instances {
         is_any_left
     }
 
-    /// Has somebody look for idle ones, while there are any.
+    /// Starts a task that checks for idle instances, unless one is running. The task ends when there are no
+    /// instances.
     pub(super) fn watch(self: &Arc<Self>, asynchronous: &Handle) {
         if self.is_watched.swap(true, Ordering::SeqCst) {
             return;
@@ -200,7 +206,7 @@ impl Instances {
                     continue;
                 }
                 instances.is_watched.store(false, Ordering::SeqCst);
-                // Who kept one meanwhile relied on this being watched.
+                // A call that retained an instance in the meantime relied on the running check.
                 if !instances.end_idle(Instant::now()) || instances.is_watched.swap(true, Ordering::SeqCst) {
                     return;
                 }
@@ -218,7 +224,7 @@ impl Default for Slot {
 }
 
 impl State {
-    /// Ends the instance that is here; it is the caller's to drop, without a lock.
+    /// Ends the instance in the slot. The caller drops the returned value without holding the lock.
     fn end(&mut self, why: End) -> Option<Box<Kept>> {
         let kept = self.kept.take()?;
         self.is_live = false;
@@ -233,7 +239,8 @@ impl State {
 }
 
 impl Slot {
-    /// Waits until no other call has the instance. What is not for this call any more is ended.
+    /// Waits until no other call uses the instance. Ends an instance that is idle or was created under other
+    /// conditions.
     pub(super) fn turn(&self, cancel: &Cancel, made: &Made) -> Result<Turn<'_>, Fault> {
         let mut state = self.state.lock();
         while state.is_taken {
@@ -254,7 +261,7 @@ impl Slot {
     }
 }
 
-/// The turn of a call. What it does not put back is ended with it.
+/// Exclusive use of a slot by a call. An instance that is not put back is dropped.
 pub(super) struct Turn<'s> {
     slot: &'s Slot,
     kept: Option<Box<Kept>>,
@@ -262,22 +269,22 @@ pub(super) struct Turn<'s> {
 }
 
 impl Turn<'_> {
-    /// The instance, to look at.
+    /// Borrows the instance.
     pub(super) fn kept(&self) -> Option<&Kept> {
         self.kept.as_deref()
     }
 
-    /// Takes the instance out.
+    /// Takes the instance out of the slot.
     pub(super) fn take(&mut self) -> Option<Box<Kept>> {
         self.kept.take()
     }
 
-    /// Puts it back.
+    /// Puts the instance back.
     pub(super) fn keep(&mut self, kept: Box<Kept>) {
         self.kept = Some(kept);
     }
 
-    /// Notes why it is not put back, if it had given any handles.
+    /// Records why the instance is not put back, if it has assigned any handles.
     pub(super) fn ended(&mut self, why: End) {
         if self.record.ended.as_ref().is_none_or(|(last, _)| *last < self.record.given) {
             self.record.ended = Some((self.record.given, why));
@@ -297,7 +304,8 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The instances of one component: they end with it, when it is not what was approved any more.
+/// Instances of one component. They end when the component is dropped, for example because its approval
+/// changed.
 pub(super) struct OfComponent {
     pub(super) id: u64,
     slots: Mutex<Vec<Weak<Slot>>>,
@@ -311,7 +319,7 @@ impl Default for OfComponent {
 }
 
 impl OfComponent {
-    /// One more place where there is one.
+    /// Registers a slot that contains an instance of the component.
     pub(super) fn add(&self, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock();
         slots.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), &raw const **slot));

@@ -1,4 +1,4 @@
-//! What one call may use.
+//! Limits of a call.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use wasmtime::ResourceLimiter;
 
 use super::pool::{MAX_SHIPPED_MEMORIES, MAX_SHIPPED_TABLES};
 
-/// What sets [`Limits::output_bytes`] of a plugin, for sentences.
+/// Setting that determines [`Limits::output_bytes`] of a plugin, for error messages.
 pub(crate) const OUTPUT_LIMIT: &str = "`output_kib` of [limits] in plugin.toml";
 
 /// The budget of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Time that the guest itself runs; time spent in capabilities is bounded there.
+    /// CPU time of the guest. The capabilities limit the time spent in them.
     pub cpu: Duration,
-    /// Time that it waits for what is outside, as far as that can be interrupted.
+    /// Maximum time that the call waits for external events, as far as the wait can be interrupted.
     pub waiting: Duration,
-    /// Linear memory, over all memories.
+    /// Maximum linear memory, over all memories.
     pub memory_bytes: usize,
-    /// Text and data in the result.
+    /// Maximum size of the texts and data in the result.
     pub output_bytes: usize,
-    /// The tool's data in the store.
+    /// Maximum size of the tool's data in the store.
     pub store_bytes: u64,
 }
 
@@ -36,27 +36,27 @@ impl Default for Limits {
     }
 }
 
-/// Most core instances, memories and tables of a component; an ordinary one has three
-/// instances (the guest and two adapters), a memory and two tables, one with a whole Python in it a
-/// hundred instances.
+/// Maximum number of core instances, memories and tables of a component. An ordinary component has three
+/// instances (the guest and two adapters), a memory and two tables. A component that bundles Python has about
+/// a hundred instances.
 const MAX_INSTANCES: usize = 256;
 const MAX_MEMORIES: usize = 8;
 const MAX_TABLES: usize = 32;
 const MAX_TABLE_ELEMENTS: usize = 100_000;
 
-/// Counts what a call takes, and refuses what is over its budget.
+/// Counts the memory of a call and enforces its limits.
 #[derive(Debug)]
 pub(crate) struct Meter {
     is_shipped: bool,
     memory_left: usize,
-    /// What the guest has. It gives nothing back, so this is also the most that it had.
+    /// Memory of the guest in bytes. Linear memory never shrinks, so this is also the peak.
     pub used: usize,
-    /// Whether the guest was refused memory: the likely reason for its trap.
+    /// `true` if the guest was refused memory, which is then the likely reason for a trap.
     pub memory_refused: bool,
 }
 
 impl Meter {
-    /// For a component of this project, or one that others ship.
+    /// Creates the meter of a call. Plugin components have lower limits for memories and tables.
     pub(crate) fn new(limits: &Limits, is_shipped: bool) -> Self {
         Self { is_shipped, memory_left: limits.memory_bytes, used: 0, memory_refused: false }
     }
@@ -109,12 +109,12 @@ mod tests {
     use wasmtime::component::{Component, Linker};
     use wasmtime::{Engine, Store};
 
-    /// The result of the function `f` of a core module.
+    /// Returns the result of the function `f` of a core module.
     fn call(module: &str) -> wasmtime::Result<i32> {
         call_beside("", module)
     }
 
-    /// The same, in a component that has something else first.
+    /// Returns the result of `f` in a component that starts with the definitions in `first`.
     fn call_beside(first: &str, module: &str) -> wasmtime::Result<i32> {
         let module = module.strip_prefix("(module").expect("a module");
         let text = format!(
@@ -122,12 +122,12 @@ mod tests {
                (core instance $i (instantiate $m))
                (func (export \"f\") (result s32) (canon lift (core func $i \"f\"))))"
         );
-        let engine = Engine::new(&scorpiox_engine::config())?;
+        let engine = Engine::new(&scorpiox_component_abi::engine::config())?;
         let component = wat::parse_str(text).expect("a component");
-        let mut code = scorpiox_compile::compile(&component, || false).expect("compiles");
+        let mut code = crate::compile::compile(&component, || false).expect("compiles");
         let mut bytes = Vec::new();
         code.read()?.read_to_end(&mut bytes)?;
-        // SAFETY: the compiler made it a moment ago.
+        // SAFETY: `crate::compile::compile` produced these bytes a moment ago.
         #[allow(unsafe_code)]
         let component = unsafe { Component::deserialize(&engine, bytes) }?;
         let limits = Limits { memory_bytes: 3 * 64 * 1024, ..Limits::default() };

@@ -1,4 +1,5 @@
-//! Something that is made once, by whoever needs it first, while others wait; each of them can be cancelled.
+//! Lazy initialization by the first thread that needs the value, while others wait. Each of them can be
+//! cancelled.
 
 use std::sync::OnceLock;
 
@@ -8,11 +9,11 @@ use scorpiox_executor::{Cancel, threads};
 use super::Fault;
 use super::ticker::TICK;
 
-/// A value that is made once.
+/// A value that is initialized once.
 #[derive(Debug)]
 pub(super) struct Once<T> {
     value: OnceLock<T>,
-    /// Whether somebody makes it.
+    /// `true` while a thread creates the value.
     busy: Mutex<bool>,
     free: Condvar,
 }
@@ -24,7 +25,7 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// The value. Where `make` fails there is none yet, and who comes next makes it.
+    /// Returns the value, and creates it if necessary. If `make` fails, the next caller tries again.
     pub(super) fn get_or_try_init(
         &self,
         cancel: &Cancel,
@@ -34,7 +35,7 @@ impl<T> Once<T> {
             return Ok(value);
         }
         let _turn = self.turn(cancel)?;
-        // Another one may have made it before this one's turn.
+        // Another thread may have created the value while this one waited.
         if let Some(value) = self.value.get() {
             return Ok(value);
         }
@@ -55,7 +56,7 @@ impl<T> Once<T> {
     }
 }
 
-/// Nobody else makes the value meanwhile.
+/// Exclusive permission to create the value.
 struct Turn<'a, T>(&'a Once<T>);
 
 impl<T> Drop for Turn<'_, T> {

@@ -1,6 +1,6 @@
-//! What components of others offer beside tools: prompts, resources, and completion of what people type for them.
+//! Prompts, resources, and completion that plugin components offer in addition to tools.
 //!
-//! Each call has the limits of a call of a tool, and counts as one.
+//! Each call has the limits of a tool call, and counts as one.
 
 use scorpiox_capabilities::contents::{self, ResourceContents};
 use scorpiox_capabilities::setup::Setup;
@@ -22,23 +22,23 @@ use crate::bindings::prompting_waiting::PromptingPre as WaitingPromptingPre;
 use crate::bindings::resourceful::ResourcefulPre;
 use crate::bindings::resourceful_waiting::ResourcefulPre as WaitingResourcefulPre;
 
-/// The interfaces that a component exports for it.
+/// Interfaces that a component exports for prompts, resources and completion.
 pub const OFFER_INTERFACES: [&str; 3] =
     ["scorpiox:tool/prompts@0.1.0", "scorpiox:tool/resources@0.1.0", "scorpiox:tool/completion@0.1.0"];
 
-/// Whether an export is one of these, whatever its version.
+/// Returns `true` if an export is one of [`OFFER_INTERFACES`], regardless of its version.
 pub fn is_offer(export: &str) -> bool {
     let name = export.split('@').next().unwrap_or_default();
     OFFER_INTERFACES.iter().any(|own| own.split('@').next() == Some(name))
 }
 
-/// An export, for components that wait and for those that do not.
+/// Bindings of an export, for synchronous or asynchronous components.
 pub(super) enum Export<P, W> {
     Plain(P),
     Waiting(W),
 }
 
-/// What a component exports of it.
+/// Prompt, resource and completion exports of a component.
 #[derive(Default)]
 pub(super) struct Offers {
     prompts: Option<Export<PromptingPre<CallState>, WaitingPromptingPre<CallState>>>,
@@ -64,7 +64,7 @@ impl Offers {
         }
     }
 
-    /// Whether there is anything but tools.
+    /// Returns `true` if the component offers prompts or resources.
     pub(super) fn is_any(&self) -> bool {
         self.prompts.is_some() || self.resources.is_some()
     }
@@ -75,7 +75,7 @@ fn missing(what: &str) -> wasmtime::Error {
 }
 
 impl Runtime {
-    /// Fills in a prompt.
+    /// Expands a prompt.
     pub fn get_prompt(
         &self,
         component: &Component,
@@ -108,7 +108,7 @@ impl Runtime {
         )
     }
 
-    /// Reads what is at an address.
+    /// Reads the resource at a URI.
     pub fn read_resource(
         &self,
         component: &Component,
@@ -136,7 +136,7 @@ impl Runtime {
         )
     }
 
-    /// Completes what somebody types; nothing where the component does not do that.
+    /// Completes an argument that the user types; `None` if the component does not export completion.
     pub fn complete(
         &self,
         component: &Component,

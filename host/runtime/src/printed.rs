@@ -1,22 +1,24 @@
-//! What a program printed, as the text of a result: the text that it is, or what can be made of other bytes.
+//! Converts the output of a program to the text of a result. Output that is not UTF-8 is shown lossily or as
+//! base64.
 //!
-//! Invariant: it has at most as many bytes as a result may have, and says what of the output is not in it.
+//! Invariant: the text does not exceed the maximum size of a result, and it names the omitted parts of the
+//! output.
 
 use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use scorpiox_transcript::{human_bytes, is_binary, whole_end, whole_start};
+use scorpiox_command_output::{human_bytes, is_binary, whole_end, whole_start};
 use scorpiox_wasi::Printed;
 
 use super::limits::OUTPUT_LIMIT;
 
-/// Kept free for what is said of an output, in bytes: less than the smallest `output_kib`.
+/// Bytes reserved for notes about the output; less than the smallest `output_kib`.
 const NOTE_BYTES: usize = 400;
-/// Share of bytes that are no UTF-8, in percent, above which nobody can read the rest.
+/// Percentage of invalid UTF-8 bytes above which the rest is not readable either.
 const MOST_ODD_PERCENT: usize = 10;
 
-/// The text, of at most `most` bytes.
+/// Returns the output as text of at most `most` bytes.
 pub(super) fn shown(printed: &Printed, most: usize) -> String {
     let Printed { head, total, .. } = printed;
     let is_whole = printed.missing() == 0;
@@ -35,13 +37,13 @@ pub(super) fn shown(printed: &Printed, most: usize) -> String {
     text(printed, most)
 }
 
-/// The text of bytes that are text for the most part.
+/// Renders output that is mostly text.
 fn text(printed: &Printed, most: usize) -> String {
     let room = most.saturating_sub(NOTE_BYTES);
     let (first, last) = ends(printed, usize::MAX);
     let grows = growth(first) + growth(last);
     let is_whole = printed.missing() == 0 && first.len() + grows <= room;
-    // What is left out takes its share of the growth with it, so once is enough.
+    // Omitted bytes take their share of the growth with them, so that no second pass is needed.
     let keep = room.saturating_sub(grows).max(room / 3);
     let (first, last) = if is_whole { (first, last) } else { ends(printed, keep) };
     let mut text = String::from_utf8_lossy(first).into_owned();
@@ -63,7 +65,7 @@ fn text(printed: &Printed, most: usize) -> String {
     text
 }
 
-/// Bytes that are no text.
+/// Renders binary output.
 fn encoded(printed: &Printed, most: usize) -> String {
     let room = most.saturating_sub(NOTE_BYTES) / 4 * 3;
     let Printed { head, total, .. } = printed;
@@ -84,8 +86,8 @@ fn encoded(printed: &Printed, most: usize) -> String {
     )
 }
 
-/// The beginning and the end, of at most so many bytes together, without code points that are cut. All of it is the
-/// beginning, if nothing is missing between.
+/// Returns the beginning and the end of the output, together at most `keep` bytes, without split code points.
+/// Output that fits completely is returned as the beginning.
 fn ends(printed: &Printed, keep: usize) -> (&[u8], &[u8]) {
     let Printed { head, tail, .. } = printed;
     let is_whole = printed.missing() == 0;
@@ -98,12 +100,12 @@ fn ends(printed: &Printed, keep: usize) -> (&[u8], &[u8]) {
     (&first[..whole_end(first)], &last[whole_start(last)..])
 }
 
-/// How many bytes are no UTF-8.
+/// Returns the number of bytes that are not valid UTF-8.
 fn odd(bytes: &[u8]) -> usize {
     bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum()
 }
 
-/// How many bytes more it has when `�` stands for what is no UTF-8.
+/// Returns the number of bytes added when `�` replaces invalid UTF-8.
 fn growth(bytes: &[u8]) -> usize {
     let more = |length: usize| if length == 0 { 0 } else { '\u{fffd}'.len_utf8() - length };
     bytes.utf8_chunks().map(|chunk| more(chunk.invalid().len())).sum()
@@ -119,7 +121,7 @@ mod tests {
         Printed { head: bytes.to_vec(), tail: Vec::new(), total: bytes.len() as u64 }
     }
 
-    /// As a sink keeps it.
+    /// Returns the output as a sink would capture it.
     fn kept(bytes: &[u8]) -> Printed {
         if bytes.len() <= MOST {
             return whole(bytes);

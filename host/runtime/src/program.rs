@@ -1,4 +1,4 @@
-//! An ordinary program, built for WASI, as a tool: words in, text out.
+//! An ordinary WASI program as a tool: arguments and standard input in, text out.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -9,12 +9,12 @@ use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolRe
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 use scorpiox_wasi::{Exit, Program, WasiState};
 
-/// Whether an export is what a program starts with.
+/// Returns `true` if an export is the entry point of a program.
 pub fn is_program(export: &str) -> bool {
     export.starts_with("wasi:cli/run@")
 }
 
-/// JSON Schema of the arguments.
+/// Returns the JSON Schema of the arguments.
 pub(super) fn input_schema() -> Value {
     json!({
         "type": "object",
@@ -30,7 +30,7 @@ pub(super) fn input_schema() -> Value {
     })
 }
 
-/// The arguments of a call.
+/// Decodes the arguments of a call.
 pub(super) fn read(arguments: Map<String, Value>) -> Result<Program, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields, default)]
@@ -61,7 +61,7 @@ pub(super) fn read(arguments: Map<String, Value>) -> Result<Program, String> {
     Ok(Program { args, stdin: stdin.into_bytes(), output_bytes: None })
 }
 
-/// What a run came to.
+/// Converts the end of a run to a result.
 pub(super) fn outcome(
     called: wasmtime::Result<()>,
     results: &[Val],
@@ -87,5 +87,5 @@ pub(super) fn outcome(
     Ok(Err(ToolError::Failed(format!("The program ended with {exit}.\n{said}"))))
 }
 
-/// What a tool that is a program takes and gives, where its type says nothing of it.
+/// Description of the input and output of a program, for tools whose type does not describe them.
 pub const TAKES: &str = "takes args (a list of strings) and stdin (a string), and gives what it prints";

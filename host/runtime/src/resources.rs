@@ -1,38 +1,38 @@
-//! Calls of functions that take or give resources of their component: they run in the instance that is kept for the
-//! client's session, where the resources live. Another call has no part of it, and no other session.
+//! Calls functions that take or return resources of their component. They run in the instance that is
+//! retained for the client's session, where the resources live. No other call or session can reach it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use scorpiox_capabilities::setup::Setup;
-use scorpiox_reflect::Handle;
+use scorpiox_component_json::Handle;
 use scorpiox_store::Mode;
 use wasmtime::Store;
 use wasmtime::component::{ResourceAny, Val};
 
-use super::call::{self, Finished, Runtime, Verdict, settle, waiting};
+use super::call::{self, By, Finished, Noted, Runtime, Verdict, settle, waiting};
 use super::component::Loaded;
 use super::functions::{Called, Exported, Functions};
 use super::instances::{End, Held, Kept, MAX_HANDLES, Made, Record, Slot, Turn};
 use super::{Component, Fault};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::ToolError;
 
-/// What is called, and what it is given.
+/// Decoded input of a call.
 struct Given {
     values: Vec<Val>,
-    /// Handles whose resources the call takes.
+    /// Handles whose ownership passes to the call.
     taken: BTreeSet<u64>,
 }
 
-/// What a call gave, and whether its instance can go on.
+/// Output of a call.
 struct Gave {
     called: Called,
     is_sound: bool,
 }
 
 impl Runtime {
-    /// Calls a function of this kind.
+    /// Calls a function that takes or returns resources.
     pub(super) fn call_kept(
         &self,
         component: &Component,
@@ -51,7 +51,7 @@ impl Runtime {
             Ok(given) => given,
             Err(error) => {
                 let contexts = call::contexts(component, setup, setup.transaction(Mode::Write));
-                return settle(component, contexts, Err(error), Verdict::of_result);
+                return settle(component, contexts, Err(error), |_| Verdict::Discard);
             }
         };
         let kept = self.begun(component, setup, loaded, (&slot, &mut turn), made)?;
@@ -59,14 +59,14 @@ impl Runtime {
         if turn.kept().is_some() {
             match setup.asynchronous.handle() {
                 Ok(handle) => self.instances.watch(handle),
-                // It is looked at with the next call.
+                // The next call checks for idle instances.
                 Err(error) => tracing::warn!("idle instances of plugins are kept for longer: {error}"),
             }
         }
         finished
     }
 
-    /// The instance of a call that begins: the one that is there, or another one.
+    /// Prepares the retained instance for a new call, or creates the store of a new instance.
     fn begun(
         &self,
         component: &Component,
@@ -91,7 +91,7 @@ impl Runtime {
     }
 }
 
-/// Runs a call, and puts the instance back if it can go on and there is something in it.
+/// Runs a call, and puts the instance back if it is still usable and has handles.
 fn run(
     component: &Component,
     setup: &Setup,
@@ -104,13 +104,15 @@ fn run(
     let had = kept.handles.len();
     call::stop_in_time(&mut kept.store, component, setup.cancel.clone());
     let gave = in_instance(&mut kept, loaded, component, (exported, given), &mut turn.record);
-    let gave = waiting(component, setup, gave);
+    let gave = waiting(component, setup, gave)
+        .map(|Gave { called, is_sound }| (Noted::new(called, By::Host, kept.store.data()), is_sound));
     let (contexts, said) = kept.store.data_mut().pause(&component.name);
     let meter = &kept.store.data().meter;
     setup.uses.took_memory(meter.used);
     let finished = match gave {
-        Ok(Gave { called, is_sound }) => {
-            settle(component, contexts, called, Verdict::of_result).map(|finished| (finished, is_sound))
+        Ok((noted, is_sound)) => {
+            let finished = settle(component, contexts, noted, Noted::verdict);
+            finished.map(|finished| (finished.map(Noted::told), is_sound))
         }
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
@@ -119,7 +121,7 @@ fn run(
     };
     match finished {
         Ok((finished, true)) => {
-            // Without a handle nobody can reach what is in it.
+            // Without a handle, nothing can reach the instance's resources.
             if !kept.handles.is_empty() {
                 turn.keep(kept);
             }
@@ -136,7 +138,7 @@ fn run(
     }
 }
 
-/// Calls the function. An error means that the instance cannot go on.
+/// Calls the function. An error means that the instance is unusable.
 async fn in_instance(
     kept: &mut Kept,
     loaded: &Loaded,
@@ -167,7 +169,7 @@ async fn in_instance(
     }
     let is_sound = called.is_ok() && is_whole;
     if exported.gives_handles() {
-        // They would be of an instance that cannot go on.
+        // The handles would belong to an instance that is unusable.
         called?;
         if !is_whole {
             return Err(wasmtime::Error::msg("it left tasks behind, so that its resources cannot be kept"));
@@ -186,7 +188,7 @@ async fn in_instance(
     Ok(Gave { called, is_sound })
 }
 
-/// Lets go of a resource: its destructor runs.
+/// Drops a resource: its destructor runs.
 async fn dropped(
     store: &mut Store<super::CallState>,
     exported: &Exported,
@@ -200,8 +202,8 @@ async fn dropped(
     Ok(Gave { called: exported.outcome(&[], None)?, is_sound: true })
 }
 
-/// Gives the resources in a result their handles. Where there is no room for them they are let go of, and the error is
-/// what the call gives.
+/// Assigns handles to the resources in a result. If they exceed the limit, drops the resources and returns
+/// the error for the call.
 async fn named(
     kept: &mut Kept,
     exported: &Exported,
@@ -235,7 +237,7 @@ async fn named(
     ))))
 }
 
-/// Reads the arguments, and puts what they stand for in the place of handles. Nothing has happened yet.
+/// Decodes the arguments and replaces handles with their resources. Has no side effects.
 fn prepare(
     exported: &Exported,
     arguments: &str,
@@ -264,14 +266,14 @@ fn prepare(
     let others = turn.kept().map_or(0, |kept| kept.handles.len()) - taken.len();
     if exported.gives_handles() && others >= MAX_HANDLES {
         return Err(ToolError::Failed(format!(
-            "{others} resources of this plugin are kept, which is the limit; let go of one first, with the tool that ends \
-             in .drop."
+            "{others} resources of this plugin are kept, which is the limit; let go of one first, with {}.",
+            makers.droppers()
         )));
     }
     Ok(Given { values, taken })
 }
 
-/// What a handle stands for, or why for nothing.
+/// Returns the resource of a handle, or the reason why there is none.
 fn found(handle: &Handle, written: &str, turn: &Turn<'_>) -> Result<(u64, ResourceAny), String> {
     let unknown = || format!("there is no {written}");
     let number = handle.number(written).filter(|number| (1..=turn.record.given).contains(number));
@@ -286,7 +288,7 @@ fn found(handle: &Handle, written: &str, turn: &Turn<'_>) -> Result<(u64, Resour
     }
 }
 
-/// Who makes resources, for errors.
+/// Names the tools that create or drop resources, for errors.
 struct Makers<'a> {
     component: &'a Component,
     functions: &'a Functions,
@@ -294,6 +296,15 @@ struct Makers<'a> {
 }
 
 impl Makers<'_> {
+    /// Returns the names of the tools that drop resources.
+    fn droppers(&self) -> String {
+        let listed = &self.component.listed;
+        let named = self.functions.iter().filter(|exported| exported.is_drop());
+        let named = named.map(|exported| listed.get(&exported.name).unwrap_or(&exported.name));
+        let prefix = self.prefix.unwrap_or_default();
+        named.map(|tool| format!("{prefix}{tool}")).collect::<Vec<_>>().join(" or ")
+    }
+
     fn missing(&self, handle: &Handle, why: &str) -> ToolError {
         let listed = &self.component.listed;
         let maker = self.functions.iter().filter(|exported| exported.gives(handle.resource));

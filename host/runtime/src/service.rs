@@ -1,4 +1,4 @@
-//! A component that serves HTTP, as a tool: a request in, its response out. No port is opened.
+//! A component that serves HTTP, as a tool: it takes a request and returns the response. No port is opened.
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
@@ -25,32 +25,33 @@ use super::tasks::is_cancelled;
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 use crate::bindings::any_tool::scorpiox::tool::types::Content;
 
-/// What the tool is called.
+/// Name of the tool.
 pub const NAME: &str = "request";
-/// What it takes and gives, where its type says nothing of it.
+/// Description of the input and output, for tools whose type does not describe them.
 pub const TAKES: &str = "takes method, path, headers, and body or body_base64, and gives the response";
-/// The function of the interface.
+/// Name of the interface's function.
 pub(super) const HANDLE: &str = "handle";
 
-/// Largest body of a request, in bytes: as large as those that plugins send.
+/// Maximum size of a request body in bytes; the same as for requests that plugins send.
 const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
-/// Longest path with its query, in bytes.
+/// Maximum length of the path with its query, in bytes.
 const MAX_PATH_BYTES: usize = 16 * 1024;
-/// Most headers of a request, and their longest names and values together, in bytes: what servers of the web take.
+/// Maximum number of headers of a request, and the maximum total bytes of names and values. The values match
+/// common web servers.
 const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 * 1024;
-/// The host that a request is for, if its headers name no other.
+/// Host of a request without a `Host` header.
 const DEFAULT_HOST: &str = "localhost";
 
-/// What a request can have.
+/// Names of the known arguments.
 const KNOWN: [&str; 5] = ["method", "path", "headers", "body", "body_base64"];
 
-/// Whether an export serves requests.
+/// Returns `true` if an export handles HTTP requests.
 pub fn is_service(export: &str) -> bool {
     export.starts_with("wasi:http/incoming-handler@0.2.") || export.starts_with("wasi:http/handler@0.3.")
 }
 
-/// JSON Schema of the arguments.
+/// Returns the JSON Schema of the arguments.
 pub(super) fn input_schema() -> Value {
     json!({
         "type": "object",
@@ -71,7 +72,7 @@ pub(super) fn input_schema() -> Value {
     })
 }
 
-/// JSON Schema of a response.
+/// Returns the JSON Schema of a response.
 pub(super) fn output_schema() -> Value {
     json!({
         "type": "object",
@@ -90,7 +91,7 @@ fn pair() -> Value {
     json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2 })
 }
 
-/// The arguments of a call.
+/// Decodes the arguments of a call.
 pub(super) fn read(arguments: &Map<String, Value>) -> Result<Request<Bytes>, String> {
     if let Some(name) = arguments.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         return Err(format!("{name} is not known; expected {}", KNOWN.join(", ")));
@@ -103,7 +104,7 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<Request<Bytes>, Str
     let body = body(arguments)?;
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or(DEFAULT_HOST);
     let uri = uri(host, path)?;
-    // What the caller says of it would only be another length.
+    // The length follows from the body; a header from the caller could contradict it.
     headers.remove(CONTENT_LENGTH);
     if !body.is_empty() {
         headers.insert(CONTENT_LENGTH, body.len().into());
@@ -183,23 +184,23 @@ fn body(arguments: &Map<String, Value>) -> Result<Bytes, String> {
     Ok(body)
 }
 
-/// What the component said.
+/// Outcome of a request.
 pub(super) enum Answer {
     Whole(Response<Bytes>),
-    /// It set an error in the place of a response.
+    /// The component set an error instead of a response.
     Refused(String),
-    /// The body is larger than a result may be.
+    /// The body exceeds the maximum size of a result.
     TooLarge,
-    /// It broke off while it answered.
+    /// The response body broke off.
     BrokenOff(String),
-    /// It gave its answer back without setting one.
+    /// The component dropped the response outparam without setting it.
     None,
 }
 
 type Called = Result<ToolResult, ToolError>;
 
-/// Has a component answer a request. Its body is taken while the component writes it. An answer that is whole counts,
-/// even if the component fails afterwards.
+/// Lets a component answer a request. The response body is read while the component writes it. A complete
+/// response counts, even if the component fails afterwards.
 pub(super) async fn call(
     store: &mut Store<CallState>,
     handle: &Func,
@@ -230,8 +231,8 @@ pub(super) async fn call(
     }
 }
 
-/// Runs a call, and beside it what takes its answer. When the call has ended nothing more of its answer comes than
-/// what is there.
+/// Runs a call, and polls its answer concurrently. After the end of the call, only an answer that is already
+/// complete counts.
 async fn both<C, A>(call: impl Future<Output = C>, answer: impl Future<Output = A>) -> (C, Option<A>) {
     let (mut call, mut answer) = (pin!(call), pin!(answer));
     let mut answered = None;
@@ -270,7 +271,7 @@ pub(super) fn outcome(answer: Option<Answer>) -> Called {
     }
 }
 
-/// A response as data and as text.
+/// Returns a response as structured data and as text.
 fn result(response: &Response<Bytes>) -> ToolResult {
     let status = response.status();
     let value = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();

@@ -1,4 +1,4 @@
-//! What one call owns while it runs.
+//! State of a call while it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,45 +15,47 @@ use scorpiox_capabilities::view::{HasCtx as _, View};
 use scorpiox_capabilities::{Contexts, HasContexts};
 use scorpiox_wasi::{HasWasi, Program, WasiSource, WasiState};
 
-/// The data of a call's store. All stores with WASI have this type: what is linked is compiled once for each.
+/// Data of a call's store. All stores with WASI have this type, because linking is compiled once for each
+/// type.
 pub struct CallState {
-    /// None where nothing is called: see [`CallState::nothing`].
+    /// `None` if no call runs: see [`CallState::nothing`].
     contexts: Option<Contexts>,
-    /// Made for components that have WASI.
+    /// Created for components that import WASI.
     pub(super) wasi: Option<Box<WasiState>>,
     pub(super) meter: Meter,
 }
 
 impl CallState {
-    /// Of a call.
+    /// Creates the state of a call.
     pub(super) fn new(contexts: Contexts, wasi: Option<Box<WasiState>>, meter: Meter) -> Self {
         Self { contexts: Some(contexts), wasi, meter }
     }
 
-    /// Of a component that is only looked at: it has memory, and WASI that reaches nothing. No capability may be linked
-    /// to it.
+    /// Creates the state for inspecting a component: memory, and WASI without any access. Capabilities must
+    /// not be linked with this state.
     pub fn nothing(memory_bytes: usize) -> Self {
         let limits = Limits { memory_bytes, ..Limits::default() };
         let wasi = WasiState::new(Arc::new(WasiSource::nothing("plugin")), Program::default());
         Self { contexts: None, wasi: Some(Box::new(wasi)), meter: Meter::new(&limits, true) }
     }
 
-    /// Links WASI to it; with `newer` also WASI 0.3. Compiled here, and once.
+    /// Links WASI, and with `newer` also WASI 0.3. This function exists so that the linking code is compiled
+    /// only once.
     pub fn link_wasi(linker: &mut Linker<Self>, newer: bool) -> wasmtime::Result<()> {
         scorpiox_wasi::link(linker, newer)
     }
 
-    /// Holds a store to the limits of its state.
+    /// Applies the limits of the store's state.
     pub fn limit(store: &mut Store<Self>) {
         store.limiter(|state| &mut state.meter);
     }
 
-    /// How long the person and the model took for answers.
+    /// Returns the time that the user and the model took for answers.
     pub(super) fn asked_for(&self) -> Duration {
         self.contexts.as_ref().map_or(Duration::ZERO, |contexts| contexts.call.asked_for)
     }
 
-    /// Another call begins, of an instance that is kept.
+    /// Prepares a retained instance for another call.
     pub(super) fn begin(&mut self, contexts: Contexts, wasi: WasiSource) {
         self.contexts = Some(contexts);
         if let Some(state) = &mut self.wasi {
@@ -62,8 +64,8 @@ impl CallState {
         self.meter.memory_refused = false;
     }
 
-    /// A call of an instance ends that is kept: what the capabilities have, and what it printed. Until the next call it
-    /// reaches nothing.
+    /// Ends a call of a retained instance. Returns the state of the capabilities and the printed output.
+    /// Until the next call, the instance cannot reach anything.
     pub(super) fn pause(&mut self, tool: &str) -> (Contexts, String) {
         let mut said = String::new();
         if let Some(wasi) = &mut self.wasi {
@@ -74,13 +76,13 @@ impl CallState {
         (self.contexts.take().expect(CALLS_ALONE), said)
     }
 
-    /// What the capabilities have at the end of a call.
+    /// Returns the state of the capabilities at the end of a call.
     pub(super) fn into_contexts(self) -> Contexts {
         self.contexts.expect(CALLS_ALONE)
     }
 }
 
-/// Why there are contexts.
+/// Panic message: contexts exist during calls.
 const CALLS_ALONE: &str = "capabilities are linked for calls alone";
 
 impl HasContexts for CallState {
@@ -90,7 +92,7 @@ impl HasContexts for CallState {
 }
 
 impl HasWasi for CallState {
-    /// Without a grant, one that reaches nothing.
+    /// Returns the WASI state. Without a grant, it has no access to anything.
     fn wasi(&mut self) -> &mut WasiState {
         let name = self.contexts.as_ref().map_or("plugin", |contexts| &*contexts.call.name);
         let nothing = || Box::new(WasiState::new(Arc::new(WasiSource::nothing(name)), Program::default()));

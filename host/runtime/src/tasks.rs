@@ -1,6 +1,6 @@
-//! What goes on in a call after its function gave a result: streams that it gave, and tasks that it left.
+//! Activity in a call after its function returned: streams that it returned, and tasks that it left running.
 //!
-//! Nothing outlives the call: its store ends with it, and all tasks with the store.
+//! Nothing outlives the call: its store is dropped, and all tasks with it.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -15,18 +15,18 @@ use wasmtime::{Store, StoreContextMut};
 use super::CallState;
 use super::fault::Stop;
 
-/// How long tasks go on that a function left when it gave its result. It is there to close and to tell others; what
-/// takes longer would keep everybody waiting for a result that is there.
+/// Maximum time that remaining tasks run after the function returned its result. It suffices to close
+/// connections and notify peers. Longer tasks would only delay a result that is already available.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The bytes of a stream.
+/// Content of a stream.
 pub(super) enum Streamed {
     Whole(Vec<u8>),
-    /// There are more than there may be.
+    /// The stream exceeds the maximum number of bytes.
     TooMany,
 }
 
-/// Takes the bytes of a stream to its end, up to `most`.
+/// Reads a stream to its end, up to `most` bytes.
 pub(super) async fn collect(
     store: &mut Store<CallState>,
     stream: StreamAny,
@@ -39,7 +39,7 @@ pub(super) async fn collect(
     ended.map_err(|_| wasmtime::Error::msg("its stream ended without a word"))
 }
 
-/// Lets tasks go on that a function left, for a while. Whether all of them ended.
+/// Lets remaining tasks of a function run, for at most [`LINGER`]. Returns `true` if all of them ended.
 pub(super) async fn finish(store: &mut Store<CallState>) -> wasmtime::Result<bool> {
     if store.concurrent_resource_table().is_none() {
         return Ok(true);
@@ -58,7 +58,7 @@ pub(super) fn is_cancelled(error: &wasmtime::Error) -> bool {
     matches!(error.downcast_ref::<Stop>(), Some(Stop::Cancelled(_)))
 }
 
-/// The end of a stream.
+/// Consumer of a stream.
 struct Taking {
     bytes: Vec<u8>,
     most: usize,
@@ -68,7 +68,7 @@ struct Taking {
 impl Taking {
     fn end(&mut self, how: Streamed) {
         if let Some(ended) = self.ended.take() {
-            // Nobody may want to know any more.
+            // The receiver may already be dropped.
             let _ = ended.send(how);
         }
     }

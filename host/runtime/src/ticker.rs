@@ -1,5 +1,5 @@
-//! The heartbeat behind deadlines: advances the engine's epoch and lets the server
-//! look after calls that take long, and sleeps while nothing runs.
+//! Heartbeat for deadlines: advances the engine's epoch and lets the server check long-running calls. Sleeps
+//! while no call runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -8,26 +8,26 @@ use std::time::Duration;
 
 use scorpiox_executor::threads;
 
-/// Time between two ticks. A cancelled guest runs on for at most two.
+/// Interval between two ticks. A cancelled guest runs for at most two more.
 pub const TICK: Duration = Duration::from_millis(2);
 
-/// Ticks without any call after which the ticker sleeps. Waking it costs a call some
-/// microseconds, which a busy server should not pay each time.
+/// Number of ticks without a call after which the ticker sleeps. Waking it costs a call a few microseconds,
+/// which a busy server should not pay each time.
 const IDLE_TICKS: u32 = 50;
 
-/// One tick.
+/// A tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beat {
-    /// Its number.
+    /// Number of the tick.
     pub tick: u64,
-    /// No other comes before the next call.
+    /// `true` if no other tick follows before the next call.
     pub is_last: bool,
 }
 
-/// What the ticker does each time.
+/// Callback for each tick.
 type OnTick = Box<dyn Fn(Beat) + Send + Sync>;
 
-/// A thread that ticks while there are calls. It starts with the first one.
+/// A thread that ticks while calls run. It starts with the first call.
 pub struct Ticker {
     shared: Arc<Shared>,
     on_tick: OnTick,
@@ -36,7 +36,7 @@ pub struct Ticker {
 #[derive(Default)]
 struct Shared {
     ticks: AtomicU64,
-    /// Calls begun so far; what the ticker watches to see that there are any.
+    /// Number of calls started so far. The ticker watches it for activity.
     begun: AtomicU64,
     running: AtomicU64,
     asleep: AtomicBool,
@@ -53,25 +53,26 @@ impl Drop for Awake {
 }
 
 impl Ticker {
-    /// A ticker that calls `on_tick` with each tick. What a call did before it ended is seen by a
-    /// tick after it, the last one at the latest.
+    /// Creates a ticker that calls `on_tick` on each tick. Effects of a call are visible to a tick after the
+    /// call's end, at the latest to the last tick.
     pub fn new(on_tick: OnTick) -> Arc<Self> {
         Arc::new(Self { shared: Arc::default(), on_tick })
     }
 
-    /// The number of ticks so far. Stands still while nothing runs.
+    /// Returns the number of ticks so far. It does not advance while no call runs.
     pub fn now(&self) -> u64 {
         self.shared.ticks.load(Ordering::Acquire)
     }
 
-    /// A call begins.
+    /// Registers a new call.
     pub fn begin(self: &Arc<Self>) -> Awake {
         let shared = &self.shared;
         shared.begun.fetch_add(1, Ordering::SeqCst);
         shared.running.fetch_add(1, Ordering::SeqCst);
         match shared.thread.get() {
             None => self.start(),
-            // SeqCst on both sides: either the ticker sees the call, or this sees it asleep.
+            // SeqCst on both sides: either the ticker sees the call, or this thread sees that the ticker is
+            // asleep.
             Some(thread) if shared.asleep.load(Ordering::SeqCst) => thread.unpark(),
             Some(_) => {}
         }
@@ -82,8 +83,8 @@ impl Ticker {
         let ticker = Arc::downgrade(self);
         match threads::start_small("ticker", move || run(&ticker)) {
             Ok(handle) => {
-                // Two calls may start two threads at once; the second finds the place taken
-                // and ends.
+                // Two calls may start two threads at the same time. The second thread finds the slot occupied
+                // and exits.
                 let _ = self.shared.thread.set(handle.thread().clone());
             }
             Err(error) => tracing::error!("no thread for deadlines: {error}"),
@@ -114,7 +115,7 @@ fn run(ticker: &Weak<Ticker>) {
     }
 }
 
-/// Sleeps until a call begins, also when it has ended by now: it may have left something to do.
+/// Sleeps until a call begins, even if that call has already ended: it may have left work for the ticker.
 fn sleep(shared: &Shared, seen: u64) {
     shared.asleep.store(true, Ordering::SeqCst);
     while shared.begun.load(Ordering::SeqCst) == seen {

@@ -1,4 +1,4 @@
-//! Running a guest that may wait: until it is done, cancelled, or out of time.
+//! Runs an asynchronous guest until it completes, is cancelled, or exceeds its time limit.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use super::fault::Stop;
 
-/// How often a guest that waits is looked after.
+/// Interval between checks for cancellation and limits.
 const LOOK_TIME: Duration = Duration::from_millis(5);
 
 /// Wakes the thread of a call.
@@ -23,9 +23,9 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on this thread, with timers and connections on `handle`'s. It is dropped, and the
-/// guest with it, when the call is cancelled, has waited for longer than `most`, or `is_overdue`: the host may have had
-/// work without the guest.
+/// Runs a future on this thread, with the timers and connections of `handle`. Drops the future, and the guest
+/// with it, when the call is cancelled, has waited longer than `most`, or `is_overdue` returns `true`.
+/// `is_overdue` covers work of the host without the guest.
 pub(super) fn wait<F: Future>(
     future: F,
     cancel: &Cancel,

@@ -1,4 +1,4 @@
-//! What a process builds once, whoever its clients are and whatever they work on.
+//! State that a process creates once and shares between all clients and workspaces.
 
 use std::sync::{Arc, Weak};
 
@@ -8,14 +8,14 @@ use scorpiox_executor::AsyncRuntime;
 use scorpiox_runtime::{Beat, Runtime, Ticker};
 use scorpiox_tools::Registry;
 
-/// What is told of each tick: a workspace.
+/// Receiver of ticks: a workspace.
 pub(super) trait Ticked: Send + Sync {
-    /// A tick, while a call of any session runs.
+    /// Handles a tick. Ticks occur while a call of any session runs.
     fn tick(&self, beat: Beat);
 }
 
-/// The engine, the built-in tools, the async runtime, the ticker: one of each in a process. Workspaces are
-/// opened from it, and share it.
+/// Process-wide state: the engine, the built-in tools, the async runtime, and the ticker. Workspaces are
+/// opened from an app and share it.
 pub struct App {
     /// All built-in tools.
     pub(super) registry: Arc<Registry>,
@@ -27,7 +27,7 @@ pub struct App {
 }
 
 impl App {
-    /// An app with no workspace open. Starts nothing.
+    /// Creates an app without workspaces. Starts no thread.
     pub fn new(registry: Arc<Registry>) -> Arc<Self> {
         Arc::new_cyclic(|app: &Weak<Self>| {
             let app = app.clone();
@@ -46,12 +46,12 @@ impl App {
         })
     }
 
-    /// What looks after requests to the web and timers; its thread starts with the first need.
+    /// Returns the async runtime for web requests and timers. Its thread starts on first use.
     pub fn async_runtime(&self) -> Arc<AsyncRuntime> {
         Arc::clone(&self.asynchronous)
     }
 
-    /// Tells this one, too, of each tick.
+    /// Adds a workspace to be notified of each tick.
     pub(super) fn add(&self, workspace: Weak<dyn Ticked>) {
         let mut workspaces = self.workspaces.lock();
         workspaces.retain(|other| other.strong_count() > 0);

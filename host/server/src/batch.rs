@@ -1,6 +1,6 @@
-//! Batches: several messages in one, answered in one.
+//! JSON-RPC batches: several messages in one, with one answer.
 
-use scorpiox_rpc::{Message, reply};
+use scorpiox_mcp::jsonrpc::{Message, reply};
 use serde_json::value::RawValue;
 
 use super::messages::Step;
@@ -8,17 +8,18 @@ use super::reply::Reply;
 use super::session::Session;
 use scorpiox_mcp::RpcError;
 
-/// When the answers of a batch have more bytes than this, the rest of it is refused as busy.
+/// Limit of a batch's answers in bytes, beyond which its remaining requests are refused as busy.
 const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 impl Session {
-    /// Whether batches are part of the session's revision.
+    /// Returns `true` if the session's revision has batches.
     pub fn takes_batches(&self) -> bool {
         self.facts().revision.is_some_and(|revision| revision.features().batches)
     }
 
-    /// Runs the messages of a batch, one after the other; their answers in one array, if there are any. The
-    /// members are registered before the first one runs, so that a cancel reaches those that wait.
+    /// Runs the messages of a batch in sequence and returns their answers in one array, if there are any. All
+    /// members are registered before the first one runs, so that a cancel notification reaches those that
+    /// wait.
     pub fn batch_answer(&self, members: &[&RawValue], reply: &Reply) -> Option<Vec<u8>> {
         let steps: Vec<_> = members.iter().map(|member| self.batch_member(member, reply)).collect();
         let mut bytes = 0;
@@ -27,7 +28,7 @@ impl Session {
                 Step::Nothing => None,
                 Step::Answer(answer) => Some(answer),
                 Step::Work(work, ticket) if bytes > MAX_ANSWER_BYTES => {
-                    Some(self.refuse_busy(&work, &ticket))
+                    Some(self.refuse_busy(&work, &ticket, reply))
                 }
                 Step::Work(work, ticket) => self.perform(&work, &ticket, reply),
             };
@@ -38,10 +39,10 @@ impl Session {
         (!answers.is_empty()).then(|| reply::batch(&answers))
     }
 
-    /// The answers to a batch that finds no place to run.
-    pub fn refuse_busy_batch(&self, members: &[&RawValue]) -> Option<Vec<u8>> {
+    /// Returns the answers to a batch that is refused because the server is at capacity.
+    pub fn refuse_busy_batch(&self, members: &[&RawValue], reply: &Reply) -> Option<Vec<u8>> {
         let refused = |member: &&RawValue| match Message::parse(member.get()) {
-            Ok(message) => self.refuse_busy_message(message),
+            Ok(message) => self.refuse_busy_message(message, reply),
             Err(error) => Some(error.reply()),
         };
         let refusals: Vec<_> = members.iter().filter_map(refused).collect();

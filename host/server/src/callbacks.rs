@@ -1,46 +1,46 @@
-//! Firing timers, and getting their messages to the client.
+//! Fires timers and delivers their messages to the client.
 //!
-//! A fired message goes out at once as notifications, where the client can take them, and
-//! always waits in the store for the next tool result of the workspace. Several servers
-//! may watch one workspace: who takes a due timer in a write transaction fires it, and who
-//! takes a message in one delivers it.
+//! A fired message is sent immediately as notifications if the client supports them. It also waits in the
+//! store for the next tool result of the workspace. Several servers may watch one workspace: the server that
+//! removes a due timer in a write transaction fires it, and the server that removes a message in one delivers
+//! it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use scorpiox_command_output::{SpillPlace, fit};
 use scorpiox_exchange::news::CallbackNews;
 use scorpiox_executor::Cancel;
 use scorpiox_store::{LazyTransaction, Message, Mode, Store, StoreError, Timer, Transaction};
-use scorpiox_transcript::{SpillPlace, fit};
 
 use super::deliveries::MESSAGE_CHARS;
 use super::workspace::Workspace;
 use scorpiox_capabilities::clock::now_millis;
 use scorpiox_tools::Kind;
 
-/// How often to look for timers that other servers armed, and for jumps of the clock.
+/// Interval between checks for timers of other servers and for clock jumps.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// How often to look whether the calls in flight have ended, once a timer is due.
+/// Interval between checks for the end of the calls in flight, once a timer is due.
 const WHILE_BUSY: Duration = Duration::from_millis(20);
-/// A timer that is due for this time waits no longer: with many clients there is always a call in flight.
+/// Maximum delay of a due timer. With many clients there is always a call in flight.
 const MAX_WAIT_MS: u64 = 60_000;
-/// A timer whose component failed is tried again after this time.
+/// Delay before a timer whose component failed is retried.
 const TRY_AGAIN_MS: u64 = 60_000;
 
-/// What of the room for a message is left to what stands between it and the rest.
-const MARGIN_CHARS: usize = 10;
+/// Characters reserved in a message for its leading line and its repeat count.
+const MARGIN_CHARS: usize = 50;
 
 fn begin(store: &Arc<dyn Store>, mode: Mode) -> Result<Box<dyn Transaction>, StoreError> {
     store.begin(mode, &Cancel::default(), &mut || {})
 }
 
 impl Workspace {
-    /// The time by which timers are due.
+    /// Returns the current time on the clock of the store, which decides when timers are due.
     fn now(&self) -> u64 {
         now_millis().saturating_add_signed(self.store.clock_ahead())
     }
 
-    /// Has its sessions told at once of what other servers fire.
+    /// Notifies the sessions immediately of callbacks that other servers fire.
     pub fn hear_others(self: &Arc<Self>) {
         let workspace = Arc::downgrade(self);
         let tell = move |message: &Message| {
@@ -51,7 +51,7 @@ impl Workspace {
         }
     }
 
-    /// Fires the timers that are due; how long to sleep then.
+    /// Fires the due timers and returns the time to sleep.
     pub(crate) fn fire_callbacks(&self) -> Duration {
         self.fire_due().unwrap_or_else(|error| {
             tracing::warn!("callbacks cannot be read: {error}");
@@ -59,7 +59,7 @@ impl Workspace {
         })
     }
 
-    /// Fires what is due; how long to sleep then.
+    /// Fires the due timers and returns the time to sleep.
     fn fire_due(&self) -> Result<Duration, StoreError> {
         let store = &self.store;
         if !store.exists() {
@@ -81,7 +81,7 @@ impl Workspace {
         }
     }
 
-    /// Fires the first timer that is due, unless another server just did.
+    /// Fires the first due timer, unless another server already has.
     fn fire_next(&self) -> Result<(), StoreError> {
         let _awake = self.app.ticker.begin();
         let store = &self.store;
@@ -107,13 +107,13 @@ impl Workspace {
         }
     }
 
-    /// Tells all clients at once.
+    /// Notifies all clients.
     fn tell_callback(&self, message: &Message) {
         let news = CallbackNews::new(message.timer, message.fired_at, &message.text);
         self.sessions().iter().for_each(|session| session.tell_callback(&news));
     }
 
-    /// Asks the component what its timer means, and keeps that as a message.
+    /// Asks the component for the message of its timer, and stores it.
     fn fire(&self, transaction: LazyTransaction, timer: &Timer, now: u64) -> Result<Option<Message>, String> {
         let component = self.registry().tools().find_map(|tool| match &tool.kind {
             Kind::Wasm { component, .. } if *component.name == *timer.namespace => Some(component),
@@ -131,7 +131,7 @@ impl Workspace {
             None => None,
             Some(delivery) => {
                 let text = scorpiox_text::clean(&delivery.text);
-                // Room for it is kept in each result.
+                // Each result reserves room for a message of this length.
                 let text = fit(text, MESSAGE_CHARS - MARGIN_CHARS, SpillPlace::none).into_owned();
                 let open = transaction.get().map_err(|e| e.to_string())?;
                 let sequence =

@@ -1,8 +1,8 @@
-//! What a call may ask of the client while it runs: to show a form to the person, and, for components, to ask
-//! its model and for its roots.
+//! Requests to the client during a call: showing a form to the user and, for components, sampling its model
+//! and listing its roots.
 //!
-//! In the revisions with a handshake each is a request of its own. In the newest, the call ends with a result that has
-//! all of them in it, and the client calls again with the answers (`rounds`).
+//! In revisions with a handshake, each is a separate request. In the newest revision, the call ends with a
+//! result that contains all requests, and the client repeats the call with the answers (`rounds`).
 
 mod of_component;
 
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_ask::{Answers, FormKind, Questions, form};
 use scorpiox_audit::Uses;
 use scorpiox_executor::Cancel;
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
+use scorpiox_questions::{Answers, FormKind, Questions, form};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -32,15 +32,16 @@ use super::rounds::Rounds;
 pub(crate) use super::rounds::Unmarked;
 pub(crate) use of_component::OfComponent;
 
-/// Who declines within this time has not read the questions: clients without a person do it for them.
+/// Minimum time to read the questions. A form that is declined sooner was declined by the client, not by a
+/// user.
 const READING_TIME: Duration = Duration::from_secs(1);
 
-/// The key of the form with questions. Components have others.
+/// Key of the question form. Components use other keys.
 const FORM: &str = "form";
 
 const ELICIT: &str = "elicitation/create";
 
-/// The client of one call. Components cannot borrow from the call, so it owns what it needs.
+/// The client of one call. Owns its data because components cannot borrow from the call.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
@@ -60,7 +61,7 @@ impl Form {
     }
 }
 
-/// A request as it stands in a result.
+/// A request embedded in a result.
 #[derive(Serialize)]
 struct Embedded<'a, P> {
     method: &'a str,
@@ -76,23 +77,23 @@ fn embedded(method: &str, params: impl Serialize) -> Box<RawValue> {
 struct Shown {
     /// An object with `action` and `content`.
     answer: Value,
-    /// How long that took.
+    /// Time until the answer.
     after: Duration,
 }
 
-/// Why there is no answer to a form.
+/// Reason why a form has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Unanswered {
-    /// The client shows it and calls again. What the tool returns now reaches nobody.
+    /// The client shows the form and repeats the call. The tool's current result is discarded.
     #[error("it asks later")]
     Later,
-    /// The call is to stop.
+    /// The call was cancelled.
     #[error("the call was cancelled")]
     Cancelled,
-    /// The client answered in the person's place: nobody reads and declines so soon.
+    /// The client declined faster than a user could read the questions.
     #[error("it declined after {} ms, before anybody could read the questions", .0.as_millis())]
     NoPerson(Duration),
-    /// The client refused, or said what is no answer.
+    /// The client refused, or its answer is invalid.
     #[error("{0}")]
     Failed(String),
 }
@@ -106,22 +107,22 @@ impl From<NoAnswer> for Unanswered {
     }
 }
 
-/// How a client is asked.
+/// Channel for requests to the client.
 #[derive(Debug)]
 enum Way {
-    /// By requests, while the call runs.
+    /// As requests, while the call runs.
     Requests,
-    /// By the result, after which it calls again.
+    /// In the result, after which the client repeats the call.
     Rounds(Rounds),
 }
 
-/// What a call asks with, one at a time.
+/// State of a call's requests to the client, which are made one at a time.
 #[derive(Debug)]
 struct Asking {
     way: Way,
-    /// An answer is for the first question of a call; others are asked in another way.
+    /// `true` after the first question of a call is answered; later questions need another way.
     was_asked: bool,
-    /// The call cannot be made again.
+    /// `true` if the call cannot be repeated.
     runs_once: bool,
 }
 
@@ -130,7 +131,7 @@ struct Inner {
     revision: Revision,
     able: Abilities,
     asking: Mutex<Asking>,
-    /// From which level on the client wants log messages.
+    /// Minimum level of log messages that the client wants.
     log_level: Option<LogLevel>,
     outgoing: Arc<Outgoing>,
     reply: Reply,
@@ -139,7 +140,7 @@ struct Inner {
 }
 
 impl Client {
-    /// The client of a call of `name`: a tool, or a method and what it is about.
+    /// Creates the client of a call of `name`: a tool, or a method and its subject.
     pub(crate) fn of(
         scope: &Scope<'_>,
         name: &str,
@@ -151,7 +152,7 @@ impl Client {
         let (able, log_level, way);
         if request.revision.features().handshake {
             able = Abilities { forms: facts.elicits, model: facts.samples, roots: facts.roots };
-            // Who never set one wants all but what is for developers.
+            // A client that sets no level gets everything except debug messages.
             log_level = Some(facts.log_level.unwrap_or(LogLevel::Info));
             way = Way::Requests;
         } else {
@@ -170,7 +171,7 @@ impl Client {
             way = Way::Rounds(Rounds::read(&request.params, &session.seal, subject, unmarked)?);
         }
         Ok(Self(Arc::new(Inner {
-            workspace: Arc::clone(&session.workspace),
+            workspace: Arc::clone(scope.workspace()),
             revision: request.revision,
             able,
             asking: Mutex::new(Asking { way, was_asked: false, runs_once: false }),
@@ -182,8 +183,8 @@ impl Client {
         })))
     }
 
-    /// Asks the person: by the client's own form, else at a terminal or in a dialog. `uses` is told that it
-    /// was asked for, and `rule` is what allows that.
+    /// Asks the user through the client's form, otherwise at a terminal or in a dialog. Records the request
+    /// in `uses` with the `rule` that allows it.
     pub fn ask(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
         let shows_forms = self.shows_another_form();
         if shows_forms {
@@ -193,7 +194,7 @@ impl Client {
             Some(Ok(answers)) => return Asked::Answered(answers),
             Some(Err(Unanswered::Later)) => return Asked::Later,
             Some(Err(Unanswered::Cancelled)) => return Asked::Cancelled,
-            // A terminal or dialog would be opened before nobody, and waited for.
+            // Without a user, a terminal or dialog would only block.
             Some(Err(error @ Unanswered::NoPerson(_))) => {
                 return Asked::NoWay(format!("the client: {error}"));
             }
@@ -216,9 +217,9 @@ impl Client {
         self.0.able.forms && is_possible
     }
 
-    /// Asks by the client's own form.
+    /// Asks through the client's form.
     fn by_form(&self, questions: &Questions) -> Result<Answers, Unanswered> {
-        let kind = FormKind::of_revision(self.0.revision.name());
+        let kind = FormKind::with_choices(self.0.revision.features().form_choices);
         let schema = form::schema(questions, kind).to_string();
         let Shown { answer, after } = self.show(form::message(questions), schema)?;
         let answers = form::read(questions, kind, &answer);
@@ -234,7 +235,7 @@ impl Client {
         let Asking { way, was_asked, .. } = &mut *asking;
         match way {
             Way::Rounds(rounds) => {
-                // Of one that nobody asked for it is not known whether it was read.
+                // An answer without a duration was not requested here, so the form may not have been read.
                 if let Some((answer, Some(after))) = rounds.answer(FORM, any_object) {
                     *was_asked = true;
                     return Ok(Shown { answer, after });
@@ -260,12 +261,12 @@ impl Client {
         outgoing.ask(reply, method, params, cancel, &|| progress.report(waiting))
     }
 
-    /// Held while the client is asked: one thing at a time.
+    /// Locks the state while the client is asked: requests are made one at a time.
     fn asking(&self) -> MutexGuard<'_, Asking> {
         self.0.asking.lock()
     }
 
-    /// The answer to a call that has to be made again, if it has to.
+    /// Returns the answer to a call that the client has to repeat, if it has to.
     pub fn input_required(&self, scope: &Scope<'_>) -> Option<Answer> {
         let asking = self.asking();
         let Way::Rounds(rounds) = &asking.way else { return None };
@@ -274,7 +275,7 @@ impl Client {
     }
 }
 
-/// Whether an answer to the form with questions came along.
+/// Returns `true` if the request carries an answer to the question form.
 fn has_form(rounds: &mut Rounds) -> bool {
     matches!(rounds.answer(FORM, any_object), Some((_, Some(_))))
 }
@@ -283,14 +284,13 @@ fn any_object(answer: &Value) -> Result<Value, String> {
     if answer.is_object() { Ok(answer.clone()) } else { Err("it is no object".to_owned()) }
 }
 
-/// Whether capabilities of a client say that it shows forms: an empty declaration means just
-/// that.
+/// Returns `true` if the client capabilities declare form elicitation. An empty declaration means forms.
 pub(crate) fn declares_forms(capabilities: &Params<'_>) -> bool {
     let declared = capabilities.object("elicitation").ok().flatten();
     declared.is_some_and(|declared| declared.raw("form").is_some() || declared.raw("url").is_none())
 }
 
-/// Whether capabilities of a client have one of that name.
+/// Returns `true` if the client capabilities have a member of that name.
 pub(crate) fn declares(capabilities: &Params<'_>, name: &str) -> bool {
     capabilities.object(name).ok().flatten().is_some()
 }

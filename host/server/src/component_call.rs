@@ -1,4 +1,4 @@
-//! One call of a tool that a component has.
+//! A single call of a component's tool.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::scope::Scope;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::contents::RichContent;
 use scorpiox_capabilities::setup::{Caller, Setup};
-use scorpiox_records::CallError;
+use scorpiox_metering::records::CallError;
 use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::{
     ToolError, ToolResult as WasmResult,
 };
@@ -15,18 +15,18 @@ use scorpiox_runtime::bindings::any_tool::scorpiox::tool::types::Content as Wasm
 use scorpiox_runtime::{Component, Fault, Finished};
 use scorpiox_tools::{Failure, Output, OutputContent, Tool};
 
-/// What is called, and for whom. Whoever wants a tool to be run makes one of these.
+/// Tool, arguments, and caller of a tool call.
 #[derive(Clone, Copy)]
 pub(super) struct Invocation<'a> {
     pub(super) tool: &'a Tool,
     pub(super) arguments: &'a str,
     pub(super) client: &'a Client,
-    /// Most characters that the text of the result may have.
+    /// Maximum length of the result's text in characters.
     pub(super) room: usize,
     pub(super) asked_by: Caller,
 }
 
-/// Runs a tool of a component, which calls it `inner`.
+/// Runs a component's tool, which the component calls `inner`.
 pub(super) fn run(
     scope: &Scope<'_>,
     component: &Component,
@@ -39,7 +39,7 @@ pub(super) fn run(
     finished(scope, component, &tool.name, called)
 }
 
-/// How a call of a component is set up for a client.
+/// Creates the setup of a component call for a client.
 pub(super) fn setup(scope: &Scope<'_>, component: &Component, client: &Client) -> Result<Setup, CallError> {
     let progress = scope.progress.clone();
     let on_wait = Arc::new(move || progress.report("Waiting for others to finish writing"));
@@ -58,11 +58,11 @@ pub(super) fn setup(scope: &Scope<'_>, component: &Component, client: &Client) -
     Ok(setup)
 }
 
-/// Capabilities that reach the client.
+/// Capabilities that involve the client.
 const ASKS: [Capability; 4] =
     [Capability::Ask, Capability::Sampling, Capability::Inputs, Capability::Notices];
 
-/// What a call came to, of a tool or of something else that has a name.
+/// Converts the result of a component call under `name`, and logs faults.
 pub(super) fn finished<T>(
     scope: &Scope<'_>,
     component: &Component,
@@ -82,7 +82,7 @@ pub(super) fn finished<T>(
     Ok(finished)
 }
 
-/// What the component gave, as every tool gives it.
+/// Converts the component's result to the common tool output.
 pub(super) fn outcome(finished: Finished<Result<WasmResult, ToolError>>) -> Result<Output, CallError> {
     let Finished { value, attached, .. } = finished;
     value.map(|result| output(result, attached)).map_err(|error| CallError::Tool(failure(error)))

@@ -1,31 +1,34 @@
-//! Messages of callbacks on their way to tool results.
+//! Delivers callback messages with tool results.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use scorpiox_store::{Message, Mode, Store, StoreError};
-use scorpiox_transcript::length;
+use scorpiox_command_output::length;
+use scorpiox_store::{Message, Mode, Repeats, Store, StoreError};
 
-/// Characters of a result that are kept free for messages of callbacks: one of the longest fits.
+/// Characters of a result reserved for callback messages; the longest message fits.
 pub(crate) const MESSAGE_CHARS: usize = 2400;
-/// What stands between the pieces of a text.
+/// Characters for the repeat count of a message.
+const COUNT_CHARS: usize = 40;
+/// Separator between the parts of a text.
 pub(crate) const BETWEEN: &str = "\n\n";
 
-/// Messages on their way to tool results.
+/// Delivery state of callback messages.
 #[derive(Debug, Default)]
 pub(crate) struct Deliveries {
     timers_changed: AtomicBool,
-    /// The store was seen: it is worth a look.
+    /// `true` once the store has been seen to exist, so that checking it is useful.
     store_exists: AtomicBool,
 }
 
 impl Deliveries {
-    /// The messages to attach to a result, each of them once, and no more than the `room` for them
-    /// holds. `waiting` says whether there are any, where that is known already.
+    /// Takes the messages to attach to a result, without repeats, limited to `room` characters. `waiting`
+    /// says whether there are any, if that is already known.
     pub(crate) fn take(&self, store: &Arc<dyn Store>, waiting: Option<bool>, room: usize) -> Vec<Message> {
         match self.taken(store, waiting, room) {
             Ok(messages) => messages,
-            // They come with the next result; this one does not wait for another server.
+            // The messages come with the next result; this one does not wait for another server.
             Err(StoreError::Conflict) => Vec::new(),
             Err(error) => {
                 tracing::warn!("messages of callbacks cannot be read: {error}");
@@ -50,9 +53,18 @@ impl Deliveries {
             return Ok(Vec::new());
         }
         let mut transaction = store.try_begin(Mode::Write)?;
-        let messages = transaction.take_messages(room, &|message: &Message| cost(&message.text))?;
+        let repeats = RefCell::new(Repeats::default());
+        let cost = |message: &Message| match repeats.borrow_mut().add(message.clone()) {
+            // The last repeat is delivered, which may be longer.
+            Some(earlier) => cost(&message.text).saturating_sub(cost(&earlier.text)),
+            None => cost(&message.text) + COUNT_CHARS,
+        };
+        let mut told = Repeats::default();
+        for message in transaction.take_messages(room, &cost)? {
+            told.add(message);
+        }
         transaction.commit()?;
-        Ok(messages)
+        Ok(told.into_messages())
     }
 
     fn exists(&self, store: &Arc<dyn Store>) -> bool {
@@ -71,7 +83,7 @@ impl Deliveries {
     }
 }
 
-/// What messages cost beside their own characters.
+/// Returns the length of a message with its separator.
 pub(crate) fn cost(message: &str) -> usize {
     length(message) + BETWEEN.len()
 }

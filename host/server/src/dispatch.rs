@@ -1,8 +1,8 @@
-//! From a request to its handler: which methods there are, in which revisions, and
-//! which of them are work for a thread of their own.
+//! Maps a request to its handler: the methods, the revisions that have them, and which of them run on a
+//! worker thread.
 
 use scorpiox_audit::Outcome;
-use scorpiox_rpc::{Id, Members};
+use scorpiox_mcp::jsonrpc::{Id, Members};
 
 use super::request::{CALL, Request};
 use super::scope::{Answer, Scope};
@@ -10,13 +10,13 @@ use super::session::{Facts, Session};
 use super::{handlers, tool_call};
 use scorpiox_mcp::{ClientTraits, Params, RequestMeta, Revision, RpcError};
 
-/// Answered at once by the thread that reads.
+/// A handler that the reading thread runs immediately.
 pub(crate) type Quick = fn(&Session, &Request<'_>) -> Answer;
 
-/// May take long.
+/// A handler that may take long.
 pub(crate) type Slow = fn(&Scope<'_>) -> Answer;
 
-/// Who handles a request.
+/// Handler of a request.
 #[derive(Clone, Copy)]
 pub(crate) enum Route {
     Quick(Quick),
@@ -25,7 +25,7 @@ pub(crate) enum Route {
     Listen,
 }
 
-/// The handler of a method, where the revision has it.
+/// Returns the handler of a method if the revision has it.
 pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
     let features = revision.features();
     let handshake = features.handshake;
@@ -56,16 +56,16 @@ pub(crate) fn route(method: &str, revision: Revision) -> Option<Route> {
     Some(route)
 }
 
-/// Runs a handler; of what is no call but reads what skills hold, a line is left here.
+/// Runs a handler. Records requests other than tool calls that read skills or plugin offerings.
 pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     let Some(method) = scope.request.recorded_as else { return handler(scope) };
     let recording = scope.session.begin_method(scope.request, method, &scope.uses);
-    let mut in_flight = match scope.session.admit(method) {
+    let mut in_flight = match scope.access().admit(method) {
         Ok(admitted) => admitted,
         Err(exceeded) => return Err(exceeded.answer(recording, method, scope.reply)),
     };
     if let Err(refusal) = recording.permit(scope.reply) {
-        // It did not run, so that nothing is withheld.
+        // The handler did not run, so there is no result to withhold if recording fails.
         let _ = recording.finish(refusal.outcome());
         return Err(refusal.into());
     }
@@ -79,8 +79,8 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
     answer
 }
 
-/// Methods beside calls that give what skills hold and plugins offer. The list of tools has their descriptions alone,
-/// and every client asks for it: it leaves no line.
+/// Recorded methods other than `tools/call`, which return skill contents and plugin offerings. `tools/list`
+/// returns only descriptions, and every client calls it, so it is not recorded.
 const RECORDED: [&str; 8] = [
     "prompts/list",
     "prompts/get",
@@ -92,13 +92,13 @@ const RECORDED: [&str; 8] = [
     "completion/complete",
 ];
 
-/// Methods that belong to the era without a handshake even when the request does not say so.
+/// Methods that belong to the revisions without a handshake even if the request does not say so.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
-/// Reads a request and finds the revision it belongs to.
+/// Parses a request and determines its revision.
 ///
-/// Both eras live in one process: a request that carries the members of the newest
-/// revision is served under it; any other belongs to the handshake.
+/// A process serves both protocol eras. A request that carries the members of the newest revision is served
+/// under it; any other request belongs to the handshake.
 pub(crate) fn read<'a>(
     id: Id<'a>,
     method: &str,
@@ -124,7 +124,7 @@ pub(crate) fn read<'a>(
     Ok(Request { id, revision, params, meta, traits, is_call: method == CALL, recorded_as })
 }
 
-/// The revision that a request without a handshake claims.
+/// Returns the revision that a request without a handshake claims.
 fn claimed_revision(meta: &RequestMeta<'_>) -> Result<Revision, RpcError> {
     let (Some(version), Some(_)) = (&meta.protocol_version, &meta.client_capabilities) else {
         return Err(RpcError::invalid_params(format!(

@@ -1,11 +1,12 @@
-//! The server: what is built once, what belongs to a workspace, what belongs to a client's session, and where
-//! one request's answer goes. It knows no transport.
+//! The protocol server, independent of any transport: the process-wide app, workspaces, client sessions, and
+//! the handling of each request.
 //!
-//! Reading order: [`app`], [`workspace`] and [`session`] own what their names say, [`reply`] is where a request's
-//! answer and progress go. `messages` takes what a client sends, `dispatch` names a method's handler, `scope` is what
-//! handlers work with, and `handlers` has one file for each method group. `inflight` keeps the promise of exactly one
-//! answer, `rendering` writes results for models, `callbacks` fires timers,
-//! `list_changed` tells of changed lists.
+//! Reading order: [`app`], [`workspace`] and [`session`] own the state their names suggest, and [`reply`]
+//! carries a request's answer and progress. `messages` receives client messages, `dispatch` maps a method to
+//! its handler, `scope` is the context of a handler, and `handlers` has one file for each method group.
+//! `inflight` guarantees exactly one answer per request, `rendering` writes results for models, `callbacks`
+//! fires timers, `policy_change` puts a changed policy into force, and `list_changed` sends list change
+//! notifications. [`skills`] finds and reads skills.
 
 pub mod app;
 mod batch;
@@ -18,11 +19,13 @@ mod handlers;
 mod list_changed;
 mod messages;
 mod plan_notes;
+mod policy_change;
 mod rendering;
 mod request;
 mod scope;
 pub mod session;
 mod skill_component;
+pub mod skills;
 mod subscriptions;
 mod tool_call;
 pub mod workspace;

@@ -1,15 +1,14 @@
-//! Telling clients that lists have changed: plugins came, went or were changed, and with them tools, prompts and
-//! resources.
+//! Notifies clients that lists have changed: plugins are added, removed or modified, and their tools, prompts
+//! and resources with them.
 //!
-//! A client is told when the list it knows is not what it would get now, and once for each change:
-//! what it was told last, by a list or a notification, is compared with what there is. Nothing
-//! watches before a client that wants to know has something to be told of, and the thread is started
-//! after the answer that gives it the first such thing.
+//! A client is notified once for each change, when the list it knows differs from the current one. Its last
+//! list or notification is compared with the current state. The watch starts only when an interested client
+//! has received a first list. The thread starts after the answer with that list.
 //!
-//! The thread looks now and then, which takes it some microseconds: the stamps of a few files. The kernel
-//! could tell (inotify), but takes 10 to 15 ms to end that, which a client would wait for at the server's end.
+//! The thread polls the file stamps, which takes a few microseconds. Closing an inotify instance takes the
+//! kernel 10 to 15 ms, which would delay the client when the server exits.
 //!
-//! Skills are in the lists, too. Changes of these are not told; the lists say how long they hold.
+//! Lists contain skills, too. Changes of skills are not notified; the lists carry a time to live instead.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -23,7 +22,7 @@ use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_executor::lookout::{Woken, bell, wait};
 use scorpiox_executor::threads;
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
 use serde_json::json;
 
 use super::workspace::Workspace;
@@ -31,74 +30,74 @@ use scorpiox_capabilities::notices::List;
 use scorpiox_tools::plugins::Offering;
 use scorpiox_tools::{Kind, Tool};
 
-/// All lists, in the order in which [`PerList`] has something for each.
+/// All lists, in the order of [`PerList`].
 pub(crate) const LISTS: [List; 3] = [List::Tools, List::Prompts, List::Resources];
 
-/// Something for each list.
+/// One value for each list.
 pub(crate) type PerList<T> = [T; LISTS.len()];
 
-/// The notification that a list has changed, as a line for all clients.
+/// Returns the notification that a list has changed, as a line shared by all clients.
 pub(super) fn line_of(list: List) -> &'static Bytes {
     static LINES: LazyLock<PerList<Bytes>> =
         LazyLock::new(|| LISTS.map(|list| reply::notification(list.notification(), &json!({})).into()));
     &LINES[list as usize]
 }
 
-/// How often to look.
+/// Polling interval.
 const LOOK_TIME: Duration = Duration::from_secs(1);
-/// Changes come together: a plugin is some files, and a decision. They are told when no more came for this time,
-/// or after so many times.
+/// Changes arrive in groups: a plugin consists of several files and a decision. Clients are notified after
+/// this time without a change, or after this many rounds.
 const QUIET_TIME: Duration = Duration::from_millis(100);
 const MOST_QUIET_TIMES: u32 = 10;
 
-/// What the client of a session knows of what plugins have.
+/// Plugin lists that the client of a session knows.
 #[derive(Debug, Default)]
 pub(crate) struct KnownLists {
     known: Mutex<PerList<Known>>,
-    /// What plugins had when it was looked last, and what was there of it for the client: digests of both.
+    /// Digests of all plugin lists at the last check, and of the part available to the client.
     own: Mutex<Option<(PerList<u64>, PerList<u64>)>>,
     stirred: AtomicBool,
 }
 
-/// Digests of what plugins have of a list for the client.
+/// Digests of a plugin list for the client.
 #[derive(Debug, Default, Clone, Copy)]
 struct Known {
-    /// What the client was told last.
+    /// Digest last sent to the client.
     told: Option<u64>,
-    /// What the watch saw last.
+    /// Digest last seen by the watch.
     seen: Option<u64>,
 }
 
 impl KnownLists {
-    /// A list with these of plugins is on its way to the client.
+    /// Records that a list with this digest is on its way to the client.
     pub(crate) fn listed(&self, list: List, listed: u64) {
         let mut known = self.lock();
         let known = &mut known[list as usize];
         known.told = Some(listed);
-        // Nothing watches yet, or it saw something else: perhaps after this list was made.
+        // Either the watch is not running, or it saw another state, perhaps after this list was created.
         if known.seen != Some(listed) {
             self.stir();
         }
     }
 
-    /// Somebody may have to be told, or is there to be told.
+    /// Requests a check, because a client may have missed a change or has subscribed.
     pub(crate) fn stir(&self) {
         self.stirred.store(true, Ordering::Release);
     }
 
-    /// Whether that happened since this was asked last.
+    /// Returns `true` if a check was requested since the last call.
     pub(crate) fn is_stirred(&self) -> bool {
         self.stirred.load(Ordering::Acquire) && self.stirred.swap(false, Ordering::AcqRel)
     }
 
-    /// The plugins have these now; which lists are news to a client that wants to know of them.
+    /// Records the current digests and returns the lists that are news to an interested client.
     pub(crate) fn saw(&self, seen: PerList<u64>, wanted: PerList<bool>) -> PerList<bool> {
         let mut known = self.lock();
         std::array::from_fn(|at| {
             let known = &mut known[at];
             known.seen = Some(seen[at]);
             let is_news = known.told.is_some_and(|told| told != seen[at]);
-            // Who listens later is told of what changed since the last list.
+            // A client that subscribes later is notified of changes since its last list.
             if wanted[at] || known.told.is_none() {
                 known.told = Some(seen[at]);
             }
@@ -106,7 +105,7 @@ impl KnownLists {
         })
     }
 
-    /// What of all that plugins have is there for the client, which is found out where that is not known yet.
+    /// Returns the digests of the part available to the client, computing them if `all` has changed.
     pub(crate) fn own(&self, all: PerList<u64>, find: impl FnOnce() -> PerList<u64>) -> PerList<u64> {
         let mut own = self.own.lock();
         match *own {
@@ -115,12 +114,12 @@ impl KnownLists {
         }
     }
 
-    /// Whether the client was given a list.
+    /// Returns `true` if the client has received a list.
     pub(crate) fn knows(&self, list: List) -> bool {
         self.lock()[list as usize].told.is_some()
     }
 
-    /// Whether the client was given any list.
+    /// Returns `true` if the client has received any list.
     pub(crate) fn knows_a_list(&self) -> bool {
         self.lock().iter().any(|known| known.told.is_some())
     }
@@ -130,10 +129,10 @@ impl KnownLists {
     }
 }
 
-/// What plugins have.
+/// Everything that plugins offer.
 pub(crate) struct Offered {
     pub(crate) tools: Vec<Arc<Tool>>,
-    /// Names of tools without their plugins'.
+    /// Unprefixed names of plugin tools.
     pub(crate) plain: BTreeMap<String, String>,
     pub(crate) offerings: Vec<Arc<Offering>>,
 }
@@ -150,7 +149,7 @@ impl Offered {
     }
 }
 
-/// A digest of tools of plugins, with the names that clients know them by.
+/// Returns a digest of plugin tools and the names that clients see.
 pub(crate) fn tools_digest<'a>(
     tools: impl IntoIterator<Item = &'a Arc<Tool>>,
     plain: &BTreeMap<String, String>,
@@ -164,7 +163,7 @@ pub(crate) fn tools_digest<'a>(
     hasher.finish()
 }
 
-/// A digest of those prompts of plugins whose names are open.
+/// Returns a digest of the plugin prompts that are open by name.
 pub(crate) fn prompts_digest(offerings: &[Arc<Offering>], is_open: impl Fn(&str) -> bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     for served in offerings.iter().map(|offering| &offering.served) {
@@ -178,7 +177,7 @@ pub(crate) fn prompts_digest(offerings: &[Arc<Offering>], is_open: impl Fn(&str)
     hasher.finish()
 }
 
-/// A digest of the resources and templates of plugins.
+/// Returns a digest of the resources and templates of plugins.
 pub(crate) fn resources_digest<'a>(offerings: impl IntoIterator<Item = &'a Arc<Offering>>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for served in offerings.into_iter().map(|offering| &offering.served) {
@@ -189,7 +188,7 @@ pub(crate) fn resources_digest<'a>(offerings: impl IntoIterator<Item = &'a Arc<O
 }
 
 impl Workspace {
-    /// Lets the plugins be watched, where somebody wants to know of changes and can have missed something.
+    /// Starts or wakes the plugin watch if an interested client may have missed a change.
     pub(crate) fn follow_plugins(self: &Arc<Self>) {
         let is_wanted = || self.sessions().iter().any(|session| session.needs_news());
         if let Err(error) = self.plugin_watch.wake(is_wanted, || start(self)) {
@@ -205,7 +204,7 @@ fn start(workspace: &Arc<Workspace>) -> io::Result<SyncSender<()>> {
     Ok(ringer)
 }
 
-fn watch(workspace: &Workspace, bell: &Receiver<()>) {
+fn watch(workspace: &Arc<Workspace>, bell: &Receiver<()>) {
     let mut last = None;
     while let Some((seen, offered)) = settled(workspace, last, bell) {
         last = Some(seen);
@@ -216,14 +215,15 @@ fn watch(workspace: &Workspace, bell: &Receiver<()>) {
     }
 }
 
-/// What plugins have, once it stays so, or is what was seen last; nothing when the server ends.
+/// Waits until the plugin lists are stable, or equal to the last seen ones. Returns `None` when the server
+/// shuts down.
 fn settled(
-    workspace: &Workspace,
+    workspace: &Arc<Workspace>,
     last: Option<PerList<u64>>,
     bell: &Receiver<()>,
 ) -> Option<(PerList<u64>, Offered)> {
     let look = || {
-        let offered = Offered::of(workspace);
+        let offered = Offered::of(&workspace.current());
         (offered.digests(), offered)
     };
     let mut seen = look();

@@ -1,10 +1,11 @@
-//! What is done about one message.
+//! Handles a single message.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use scorpiox_audit::{Outcome, Trace, Uses};
 use scorpiox_executor::Reason;
-use scorpiox_rpc::{Id, Members, Message};
+use scorpiox_mcp::jsonrpc::{Id, Members, Message};
 
 use super::dispatch::{self, Route};
 use super::inflight::Ticket;
@@ -18,15 +19,15 @@ use super::tool_call::{INVALID, record_unrun};
 use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::{Params, RpcError};
 
-/// What to do about a message.
-#[allow(clippy::large_enum_variant)] // taken apart at once, and never kept
+/// Next step for a message.
+#[allow(clippy::large_enum_variant)] // destructured immediately, never stored
 pub enum Step<'a> {
-    /// Nothing: it is done, and has no answer.
+    /// Nothing: the message is handled and has no answer.
     Nothing,
-    /// To send this answer.
+    /// Send this answer.
     Answer(Vec<u8>),
-    /// To run this, which may take long, and to send what comes of it. Who runs it later, from its message,
-    /// keeps the ticket alone.
+    /// Run this request, which may take long, and send its result. A caller that runs it later from its
+    /// message keeps only the ticket.
     Work(Work<'a>, Ticket),
 }
 
@@ -36,11 +37,11 @@ pub struct Work<'a> {
     handler: dispatch::Slow,
 }
 
-/// How a call ended that found no place.
+/// Outcome of a call that is refused because the server is at capacity.
 const BUSY_CALL: Outcome = Outcome::Refused("server-busy");
 
 impl Session {
-    /// Takes one message of the client; what is said before its answer goes to `reply`.
+    /// Handles one message of the client. Messages that precede its answer are sent to `reply`.
     pub fn step<'a>(&self, message: Message<'a>, reply: &Reply) -> Step<'a> {
         match message {
             Message::Request { id, method, params } => self.request(&id, &method, params, reply),
@@ -78,7 +79,7 @@ impl Session {
             return Step::Answer(answer.unwrap_or_else(|error| error.reply(id)));
         }
         let Some(ticket) = self.inflight.begin(id) else {
-            record_unrun(self, &request, Outcome::Refused(INVALID));
+            record_unrun(self, &request, reply, Outcome::Refused(INVALID));
             let error = RpcError::invalid_request("a request with this id is still in flight");
             return Step::Answer(error.reply(id));
         };
@@ -90,7 +91,8 @@ impl Session {
 
     fn listen<'a>(&self, request: &Request<'a>, ticket: Ticket, reply: &Reply) -> Step<'a> {
         let id = &request.id;
-        let serves = |uri: &str| self.offering_at(uri, None).is_some();
+        let workspace = self.workspace();
+        let serves = |uri: &str| self.access(&workspace).offering_at(uri, None).is_some();
         self.inflight.keep_open(&ticket);
         let opened = match Wanted::of(&request.params, serves) {
             Ok(wanted) => self.subscriptions.open(id, wanted, ticket, reply),
@@ -120,7 +122,8 @@ impl Session {
         }
     }
 
-    /// Cancels the request that the parameters of a cancel name; whether it is in flight here.
+    /// Cancels the request that the parameters of a cancel notification name. Returns `true` if it is in
+    /// flight here.
     pub fn cancel(&self, params: Option<Members<'_>>) -> bool {
         let params = Params::new(params).unwrap_or_default();
         let id = params.raw("requestId").and_then(|raw| Id::from_json(raw.get()).ok());
@@ -131,22 +134,27 @@ impl Session {
         is_here
     }
 
-    /// Runs a request; `None` when it must not be answered.
+    /// Runs a request. Returns `None` if it must not be answered.
     pub fn perform(&self, work: &Work<'_>, ticket: &Ticket, reply: &Reply) -> Option<Vec<u8>> {
         let Work { request, handler } = work;
         let progress = Progress::new(reply, request.revision, request.meta.progress_token);
+        let running = self.workspace.begin_request(&ticket.cancel);
+        let workspace = &running.workspace;
+        let uses = self.uses_of(request, reply);
+        uses.under(Arc::clone(&workspace.in_force) as _);
         let scope = Scope {
             session: self,
+            workspace: Arc::clone(workspace),
             request,
             ticket,
             reply,
             progress: &progress,
-            uses: self.uses_of(request, reply),
+            uses,
         };
-        // What was to stop before its turn does nothing.
+        // A request that was stopped while queued does nothing.
         let answer = match ticket.cancel.reason() {
             Some(Reason::Client | Reason::Shutdown) => {
-                record_unrun(self, request, Outcome::Cancelled);
+                record_unrun(self, request, reply, Outcome::Cancelled);
                 Err(RpcError::internal("the server ended before this request came to its turn"))
             }
             _ => guarded(|| dispatch::handle(&scope, *handler)),
@@ -159,8 +167,8 @@ impl Session {
         answered.then(|| answer.unwrap_or_else(|error| error.reply(&request.id)))
     }
 
-    /// What a request touches: nothing yet, and whether it is part of something larger.
-    fn uses_of(&self, request: &Request<'_>, reply: &Reply) -> Uses {
+    /// Creates an empty usage record of a request, as a part of its trace if it has one.
+    pub(crate) fn uses_of(&self, request: &Request<'_>, reply: &Reply) -> Uses {
         let uses = Uses::default();
         let told = request.meta.trace_parent().and_then(Trace::parse).or_else(|| reply.trace());
         if let Some(trace) = told.or_else(|| self.workspace.records.begin_trace()) {
@@ -169,7 +177,7 @@ impl Session {
         uses
     }
 
-    /// Runs a request whose message was read before, and whose ticket was kept since.
+    /// Runs a request whose message was parsed before and whose ticket was kept.
     pub fn perform_again(&self, message: Message<'_>, ticket: &Ticket, reply: &Reply) -> Option<Vec<u8>> {
         let Message::Request { id, method, params } = message else { return None };
         let request = dispatch::read(id, &method, params, self.facts()).ok()?;
@@ -177,23 +185,23 @@ impl Session {
         self.perform(&Work { request, handler }, ticket, reply)
     }
 
-    /// Refuses a request that finds no place to run; its answer.
-    pub fn refuse_busy(&self, work: &Work<'_>, ticket: &Ticket) -> Vec<u8> {
-        record_unrun(self, &work.request, BUSY_CALL);
+    /// Refuses a request because the server is at capacity, and returns the answer.
+    pub fn refuse_busy(&self, work: &Work<'_>, ticket: &Ticket, reply: &Reply) -> Vec<u8> {
+        record_unrun(self, &work.request, reply, BUSY_CALL);
         self.inflight.finish(ticket);
         busy().reply(&work.request.id)
     }
 
-    /// Forgets a request that nobody runs any more.
+    /// Drops a request that will not run.
     pub fn forget(&self, ticket: &Ticket) {
         self.inflight.finish(ticket);
     }
 
-    /// The answer to a request of a message that finds no place to run, where it expects one.
-    pub(super) fn refuse_busy_message(&self, message: Message<'_>) -> Option<Vec<u8>> {
+    /// Returns the answer to a message that is refused because the server is at capacity, if it is a request.
+    pub(super) fn refuse_busy_message(&self, message: Message<'_>, reply: &Reply) -> Option<Vec<u8>> {
         let Message::Request { id, method, params } = message else { return None };
         if let Ok(request) = dispatch::read(id.clone(), &method, params, self.facts()) {
-            record_unrun(self, &request, BUSY_CALL);
+            record_unrun(self, &request, reply, BUSY_CALL);
         }
         Some(busy().reply(&id))
     }
@@ -203,7 +211,7 @@ fn busy() -> RpcError {
     RpcError::new(BUSY, "too many requests are in flight; repeat this one when some have ended")
 }
 
-/// Turns a panic into an error answer: a defect in one request must not end the others.
+/// Turns a panic into an error answer, so that a defect in one request does not affect other requests.
 fn guarded(handler: impl FnOnce() -> Answer) -> Answer {
     catch_unwind(AssertUnwindSafe(handler)).unwrap_or_else(|_| {
         Err(RpcError::internal("the server failed on this request; the details are on its standard error"))

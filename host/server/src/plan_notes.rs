@@ -1,19 +1,19 @@
-//! Names the commands that began before a plan and go on as they began.
+//! Names the commands that started before a plan and keep their write access.
 
 use scorpiox_tool_kit::Args;
 
 use super::scope::Scope;
 use scorpiox_tools::{Output, OutputContent, still_running};
 
-/// The tool whose results are noted on.
+/// Tool whose results get the note.
 const PLAN_TOOL: &str = "PlanMode";
 
-/// Adds to a result of PlanMode which commands may still change something while the plan is active.
+/// Appends to a result of PlanMode the commands that may still change something while the plan is active.
 pub(super) fn add(scope: &Scope<'_>, tool: &str, arguments: &str, output: &mut Output) {
     if tool != PLAN_TOOL || !is_read_by_people(arguments) {
         return;
     }
-    // There are hardly ever any, and whether a plan is active is known to a component alone.
+    // Such commands are rare, and only a component call can tell whether a plan is active.
     let (shell, principal) = (scope.workspace().shell(), scope.session.principal_key());
     let tasks = shell.tasks_that_change_things(principal);
     let active = shell.active_commands(principal);
@@ -30,7 +30,7 @@ pub(super) fn add(scope: &Scope<'_>, tool: &str, arguments: &str, output: &mut O
     }
 }
 
-/// Not the action whose result is nothing but data.
+/// Returns `false` for the action whose result is only data.
 fn is_read_by_people(arguments: &str) -> bool {
     let action = Args::parse(arguments).ok().and_then(|args| args.trimmed("action").ok().flatten());
     action.is_some_and(|action| ["enter", "status"].contains(&action.as_str()))

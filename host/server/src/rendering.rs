@@ -1,20 +1,20 @@
-//! From what a tool gave to what the client is answered, so that its model gets all of it.
+//! Renders a tool's output as the result for a client, so that the client's model sees all of it.
 //!
-//! Clients differ in what they keep of a result: some join texts with nothing between, some show data
-//! in place of text, all cut what is long. So there is one text, with everything in it that is no
-//! image, and images behind it; see [`ClientTraits`].
+//! Clients handle results differently: some join texts without a separator, some show data instead of text,
+//! and all truncate long text. A result therefore has a single text with everything that is not an image,
+//! followed by the images; see [`ClientTraits`].
 //!
-//! Invariant: the text of a result has at most [`Manner::chars`] characters, whatever tool it is from.
-//! Tools keep within [`Manner::room`] by themselves, each in the way that suits it; what does not is cut
-//! here, and is whole in a file.
+//! Invariant: the text of a result has at most [`Manner::chars`] characters, for every tool. Tools stay
+//! within [`Manner::room`] by their own means. Longer texts are truncated here, and the complete text is
+//! stored in a file.
 
 use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use scorpiox_rpc::message::nested_beyond;
+use scorpiox_command_output::{SpillPlace, fit, length};
+use scorpiox_mcp::jsonrpc::message::nested_beyond;
 use scorpiox_store::Message;
-use scorpiox_transcript::{SpillPlace, fit, length};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -25,11 +25,11 @@ use scorpiox_mcp::content::{Content, Embedded};
 use scorpiox_mcp::{ClientTraits, Revision};
 use scorpiox_tools::{Kind, Output, OutputContent, Tool};
 
-/// Deepest nesting of structured results. Parsers of clients refuse a whole message at 128 levels.
+/// Maximum nesting depth of structured results. Client parsers reject a message at 128 levels.
 const MAX_STRUCTURED_DEPTH: usize = 100;
-/// The member of data that has messages, for models that are shown no text.
+/// Member of structured data that carries callback messages, for models that see no text.
 const MESSAGES: &str = "callback_messages";
-/// The result of a call, as the revision writes it.
+/// Result of a call, in the format of the revision.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult<'a> {
@@ -39,23 +39,23 @@ pub struct ToolResult<'a> {
     is_error: bool,
 }
 
-/// How the result of a call is written.
+/// Rendering options for the result of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
     traits: &'static ClientTraits,
     revision: Revision,
-    /// Programs read it, too: data and documents are given as what they are.
+    /// `true` if programs read the result, too: data and documents keep their own content types.
     for_programs: bool,
-    /// Results may have data.
+    /// `true` if results may have structured data.
     structured: bool,
-    /// The tool is a plugin's, and its data is none of this server's.
+    /// `true` if the tool, and therefore its data, belongs to a plugin.
     is_others: bool,
-    /// Most characters of the text.
+    /// Maximum length of the text in characters.
     chars: usize,
 }
 
 impl Manner {
-    /// Of a call of this tool.
+    /// Creates the manner for a call of this tool.
     pub(crate) fn of(scope: &Scope<'_>, tool: &Tool) -> Self {
         let traits = scope.request.traits;
         let for_programs = scope.session.gives_data();
@@ -70,18 +70,18 @@ impl Manner {
         }
     }
 
-    /// Most characters that the own text of this tool may have.
+    /// Returns the maximum length of this tool's own text in characters.
     pub(crate) fn room(scope: &Scope<'_>, tool: &Tool) -> usize {
         chars(scope.request.traits, tool) - MESSAGE_CHARS
     }
 }
 
 impl Manner {
-    /// A text that leaves room for so many characters more.
+    /// Truncates a text so that `room` more characters fit.
     fn fit<'a>(&self, text: Cow<'a, str>, room: usize, place: impl FnOnce() -> SpillPlace) -> Cow<'a, str> {
         let mut most = self.chars - room;
         if let Some(json) = self.traits.json_chars {
-            // How much is left of a text that is cut cannot be said before.
+            // The length of the truncated text is only known after truncation.
             while let length = json_length(&fit(Cow::Borrowed(&*text), most, SpillPlace::none))
                 && length > json - room
             {
@@ -92,7 +92,7 @@ impl Manner {
     }
 }
 
-/// How many characters a text has in JSON, as JavaScript counts and writes them.
+/// Returns the length of a text in JSON, as JavaScript escapes and counts it.
 fn json_length(text: &str) -> usize {
     let is_escaped = |c: &char| matches!(c, '"' | '\\' | '\n' | '\r' | '\t');
     length(text) + text.chars().filter(is_escaped).count()
@@ -102,7 +102,7 @@ fn chars(traits: &ClientTraits, tool: &Tool) -> usize {
     if tool.marks.whole { traits.sized_chars } else { traits.result_chars }
 }
 
-/// A result without the messages of callbacks.
+/// A result without callback messages.
 pub(super) struct Body<'a> {
     manner: Manner,
     text: Cow<'a, str>,
@@ -112,7 +112,7 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// What became of a call. A text that is too long is kept in the file at `place`.
+    /// Renders the outcome of a call. A text that is too long is stored in the file at `place`.
     pub(super) fn of(
         outcome: &'a Result<Output, String>,
         manner: Manner,
@@ -141,13 +141,12 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether the model is shown the data, and no text.
+    /// Returns `true` if the model sees the data and no text.
     fn is_data_alone(&self) -> bool {
         self.structured.is_some() && self.manner.traits.shows_data_alone
     }
 
-    /// How many characters of messages the model can be shown beside; none where it is shown nothing but
-    /// what a plugin gave as data.
+    /// Returns the number of characters left for messages. Returns 0 if the model sees only data of a plugin.
     pub(super) fn room_for_messages(&self) -> usize {
         if self.is_data_alone() && self.manner.is_others {
             return 0;
@@ -157,7 +156,7 @@ impl<'a> Body<'a> {
         chars.saturating_sub(length(&self.text)).min(in_json.unwrap_or(usize::MAX))
     }
 
-    /// The whole result.
+    /// Returns the complete result.
     pub(super) fn with(self, messages: &'a [Message]) -> ToolResult<'a> {
         let is_data_alone = self.is_data_alone();
         let texts = messages.iter().map(|message| scorpiox_text::clean(&message.text));
@@ -176,8 +175,8 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Data in which a model that is shown no text finds messages of callbacks, too. Schemas of built-in
-/// tools let objects have more members than they name.
+/// Adds callback messages to data for a model that sees no text. The schemas of built-in tools allow
+/// additional members.
 fn with_messages<'a>(data: Cow<'a, RawValue>, messages: &[Message]) -> Cow<'a, RawValue> {
     let texts: Vec<_> = messages.iter().map(|message| scorpiox_text::clean(&message.text)).collect();
     let object = data.get().trim_end().strip_suffix('}').filter(|_| !texts.is_empty());
@@ -189,7 +188,7 @@ fn with_messages<'a>(data: Cow<'a, RawValue>, messages: &[Message]) -> Cow<'a, R
     with.map_or(data, Cow::Owned)
 }
 
-/// One text of several, with blank lines between.
+/// Joins texts with blank lines.
 fn joined(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
     if texts.len() < 2 {
         return texts.pop().unwrap_or_default();
@@ -199,7 +198,7 @@ fn joined(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
     Cow::Owned(trimmed.join(BETWEEN))
 }
 
-/// A structured result, if it is clean, and what clients can read: an object.
+/// Returns a structured result if it is clean and an object, which is all that clients can read.
 fn structured_content(json: &str) -> Option<Cow<'_, RawValue>> {
     let cleaned = match scorpiox_text::clean_json(json)? {
         Cow::Borrowed(same) => Cow::Borrowed(serde_json::from_str::<&RawValue>(same).ok()?),
@@ -210,10 +209,10 @@ fn structured_content(json: &str) -> Option<Cow<'_, RawValue>> {
     fits.then_some(cleaned)
 }
 
-/// What a plugin attached; of a text that is longer than the model is shown, the middle is cut out.
+/// Renders content that a plugin attached. The middle of a text that is too long for the model is cut out.
 fn attached(content: &RichContent, manner: Manner) -> Content<'_> {
     let fitting = |text| fit(text, manner.chars, SpillPlace::none);
-    match scorpiox_offers::render::content(content, manner.revision, manner.traits) {
+    match scorpiox_tools::offers::render::content(content, manner.revision, manner.traits) {
         Content::Resource { resource: Embedded::Text { uri, mime_type, text } } => {
             Content::Resource { resource: Embedded::Text { uri, mime_type, text: fitting(text) } }
         }
@@ -240,7 +239,7 @@ fn piece(content: &OutputContent, manner: Manner) -> Content<'_> {
             },
         },
         OutputContent::Attached(content) => attached(content, manner),
-        // Not every client gives documents to its model.
+        // Not every client passes documents to its model.
         OutputContent::Document { uri, mime_type, text } => {
             let kind = mime_type.as_deref().map(|kind| format!(" ({})", scorpiox_text::clean(kind)));
             let (uri, kind) = (scorpiox_text::clean(uri), kind.unwrap_or_default());

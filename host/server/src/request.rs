@@ -1,21 +1,21 @@
-//! A request that was read.
+//! A parsed request.
 
+use scorpiox_mcp::jsonrpc::Id;
 use scorpiox_mcp::{ClientTraits, Params, RequestMeta, Revision};
-use scorpiox_rpc::Id;
 
-/// The method that calls a tool.
+/// Method that calls a tool.
 pub(crate) const CALL: &str = "tools/call";
 
-/// A request that was read and belongs to a revision.
+/// A parsed request, with its revision.
 pub struct Request<'a> {
     pub id: Id<'a>,
     pub revision: Revision,
     pub params: Params<'a>,
     pub meta: RequestMeta<'a>,
-    /// What is known of the client by its name.
+    /// Known properties of the client, by its name.
     pub traits: &'static ClientTraits,
-    /// It calls a tool, which is recorded also when it does not come to that.
+    /// `true` if the request calls a tool. Such a request is recorded even if the tool does not run.
     pub is_call: bool,
-    /// What else is recorded: its method.
+    /// Method under which any other recorded request appears.
     pub recorded_as: Option<&'static str>,
 }

@@ -1,23 +1,23 @@
-//! What a skill brings to be run: a component beside its SKILL.md.
+//! Runs the component next to a skill's SKILL.md.
 //!
-//! Invariant: what runs is a plugin that a person approved, from this program's own folder and with its
-//! own grant. The file in the skill's folder only says which one it is.
+//! Invariant: only a plugin that the user approved runs, from this program's own folder and with its own
+//! grant. The file in the skill's folder only identifies the plugin.
 
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::skills::component::{arguments, file, manifest};
 use scorpiox_plugin::{Fingerprint, MAX_COMPONENT_BYTES};
-use scorpiox_skills::component::{arguments, file, manifest};
 use serde_json::Value;
 
 use super::component_call::{self, Invocation};
 use super::scope::Scope;
 use scorpiox_capabilities::skills::{Invoked, Opened, Reading};
-use scorpiox_records::CallError;
+use scorpiox_metering::records::CallError;
 use scorpiox_tools::{Failure, Kind, Output, OutputContent, Tool};
 
-/// Runs what the skill brings, if it brings something; what that gave is put behind the skill.
+/// Runs the skill's component, if it has one, and appends the result to the skill's output.
 pub(super) fn run(scope: &Scope<'_>, invoked: &Invoked, invocation: &Invocation<'_>, output: &mut Output) {
     let reading = Reading::new(Arc::clone(scope.setup().shell.operator()), scope.uses.clone());
     let Ok(skill) = reading.open(&invoked.source) else { return };
@@ -47,14 +47,15 @@ fn text(text: String) -> OutputContent {
 /// A component in a skill's folder.
 struct SkillComponent<'a> {
     folder: &'a Path,
-    /// Its name in the folder.
+    /// File name in the folder.
     component: String,
     reading: &'a Reading,
     skill: &'a Opened,
 }
 
 impl SkillComponent<'_> {
-    /// What its file is. Read piece by piece: anybody may have put there something large.
+    /// Returns the fingerprint of the file. Reads in chunks because anybody could have placed a large file
+    /// there.
     fn fingerprint(&self) -> io::Result<Fingerprint> {
         let file = self.reading.file(self.skill, &self.component).map_err(io::Error::other)?;
         let size = file.metadata()?.len();
@@ -65,7 +66,7 @@ impl SkillComponent<'_> {
     }
 }
 
-/// The tool to be called of the approved plugin with this very component.
+/// Returns the tool to call, of the approved plugin with exactly this component.
 fn approved(scope: &Scope<'_>, skill_component: &SkillComponent<'_>) -> Result<Arc<Tool>, CallError> {
     let folder = skill_component.folder;
     let component = folder.join(&skill_component.component);
@@ -80,11 +81,11 @@ fn approved(scope: &Scope<'_>, skill_component: &SkillComponent<'_>) -> Result<A
     {
         tools.retain(|tool| plugin(tool) == name);
     }
-    let is_on = |tool: &&Arc<Tool>| scope.session.is_open(tool);
+    let is_on = |tool: &&Arc<Tool>| scope.access().is_open(tool);
     let run = tools.iter().filter(is_on).find(|tool| inner(tool) == "run");
     match (run, tools.as_slice()) {
         (Some(tool), _) => Ok(Arc::clone(tool)),
-        (None, [only]) if scope.session.is_open(only) => Ok(Arc::clone(only)),
+        (None, [only]) if scope.access().is_open(only) => Ok(Arc::clone(only)),
         (None, []) => Err(not_run(format!(
             "The skill brings a component, {shown}, which did not run: nobody approved it as it is now. The user can, with: \
              scorpiox-code plugin add {}",
@@ -100,7 +101,7 @@ fn approved(scope: &Scope<'_>, skill_component: &SkillComponent<'_>) -> Result<A
     }
 }
 
-/// The name under which a skill's component is installed, if nobody chooses another: the plugin's, or the skill's.
+/// Returns the default name of a skill's component as a plugin: the manifest's name, otherwise the skill's.
 fn own_name(skill_component: &SkillComponent<'_>) -> Option<String> {
     let SkillComponent { folder, reading, skill, .. } = skill_component;
     match manifest(reading, skill) {
@@ -109,7 +110,7 @@ fn own_name(skill_component: &SkillComponent<'_>) -> Option<String> {
     }
 }
 
-/// The plugin that has a tool.
+/// Returns the name of the plugin that has a tool.
 fn plugin(tool: &Tool) -> &str {
     tool.name.split_once('.').map_or("", |(plugin, _)| plugin)
 }
@@ -131,7 +132,7 @@ fn call(
         return Err(not_run(format!("{} is no plugin's.", tool.name)));
     };
     if component.has_effects() {
-        // A client asked the person about the skill, not about what this may do.
+        // The client asked the user about the skill, not about the effects of this component.
         return Err(not_run(format!(
             "The skill's component is the plugin tool {}, which may do more than compute: call it by that name.",
             tool.name
@@ -146,5 +147,8 @@ fn call(
     })?;
     let arguments = arguments.to_string();
     let invocation = Invocation { tool, arguments: &arguments, ..*invocation };
-    component_call::outcome(component_call::run(scope, component, inner, &invocation)?)
+    let ran = component_call::run(scope, component, inner, &invocation).and_then(component_call::outcome);
+    ran.map_err(|error| {
+        not_run(format!("The skill's component was run with the arguments; it failed:\n{error}"))
+    })
 }

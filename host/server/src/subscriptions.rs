@@ -1,15 +1,15 @@
-//! `subscriptions/listen` (2026-07-28): requests that stay open until the client cancels
-//! them or the server ends.
+//! `subscriptions/listen` (2026-07-28): requests that stay open until the client cancels them or the server
+//! shuts down.
 //!
-//! What can be subscribed to are changed lists, and changes of resources of plugins; the acknowledgement leaves out all
-//! else.
+//! Clients can subscribe to list changes and to changes of plugin resources. The acknowledgment omits
+//! everything else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_executor::Reason;
-use scorpiox_rpc::{Id, reply};
+use scorpiox_mcp::jsonrpc::{Id, reply};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use scorpiox_exchange::news::RESOURCE_UPDATED;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_mcp::{Params, Revision, RpcError};
 
-/// Most subscriptions that are open at once.
+/// Maximum number of open subscriptions.
 const MAX_OPEN: usize = 64;
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -31,23 +31,23 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     open: Mutex<Vec<Subscription>>,
-    /// How many want to know of each changed list. Apart, since the other is locked while the client is
-    /// written to.
+    /// Number of subscriptions to each list. Separate, because `open` is locked while the client is written
+    /// to.
     want_lists: PerList<AtomicUsize>,
 }
 
 struct Subscription {
     id: Id<'static>,
-    /// Where the client is told, and answered in the end.
+    /// Receives the notifications and the final answer.
     reply: Reply,
     ticket: Ticket,
     wanted: Wanted,
 }
 
-/// Most resources of a subscription.
+/// Maximum number of resources in a subscription.
 const MAX_RESOURCES: usize = 256;
 
-/// What a client subscribes to, of what there is.
+/// The existing lists and resources that a client subscribes to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_excessive_bools)] // the protocol's members
@@ -63,7 +63,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// What the parameters ask for; `serves` says which resources there are that can change.
+    /// Parses the parameters. `serves` tells which resources exist and can change.
     pub(crate) fn of(params: &Params<'_>, serves: impl Fn(&str) -> bool) -> Result<Self, RpcError> {
         let filter = params.object("notifications")?.unwrap_or_default();
         let flag = |name| Ok::<_, RpcError>(filter.optional(name, "true or false")?.unwrap_or(false));
@@ -93,7 +93,7 @@ impl Wanted {
 }
 
 impl Subscriptions {
-    /// Acknowledges a subscription and keeps it; gives the ticket back with an error.
+    /// Acknowledges and stores a subscription. Returns the ticket with an error.
     #[allow(clippy::result_large_err, reason = "locks are large on macOS")]
     pub(crate) fn open(
         &self,
@@ -114,7 +114,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Forgets the subscriptions that the client cancelled.
+    /// Removes the subscriptions that the client cancelled.
     pub(crate) fn sweep(&self, inflight: &InFlight) {
         let mut open = self.lock();
         open.retain(|Subscription { ticket, .. }| {
@@ -134,22 +134,22 @@ impl Subscriptions {
         }
     }
 
-    /// Whether anybody is to be told that a list has changed.
+    /// Returns `true` if a subscription includes changes of this list.
     pub(crate) fn want(&self, list: List) -> bool {
         self.want_lists[list as usize].load(Ordering::Acquire) > 0
     }
 
-    /// Whether anybody is to be told that any list has changed.
+    /// Returns `true` if a subscription includes changes of any list.
     pub(crate) fn want_any(&self) -> bool {
         LISTS.into_iter().any(|list| self.want(list))
     }
 
-    /// Tells all who want to know that a list has changed.
+    /// Notifies the subscriptions to a list that it has changed.
     pub(crate) fn tell_list_changed(&self, list: List) {
         self.tell(|wanted| wanted.list(list), list.notification(), &json!({}));
     }
 
-    /// Tells all who want to know that a resource has changed.
+    /// Notifies the subscriptions to a resource that it has changed.
     pub(crate) fn tell_resource_updated(&self, uri: &str) {
         let wants = |wanted: &Wanted| wanted.resource_subscriptions.iter().any(|own| own == uri);
         self.tell(wants, RESOURCE_UPDATED, &json!({ "uri": uri }));
@@ -168,7 +168,7 @@ impl Subscriptions {
         }
     }
 
-    /// Answers all that are open: the server ends.
+    /// Answers all open subscriptions, because the server shuts down.
     pub(crate) fn close(&self, inflight: &InFlight) {
         for Subscription { id, ticket, reply, .. } in self.lock().drain(..) {
             if inflight.finish(&ticket) {

@@ -1,44 +1,45 @@
-//! Commands that go on while the client does other things.
+//! Background tasks: commands that run while the client does other things.
 //!
-//! Each has a thread that reads what it prints into a ring. A task that has ended stays until
-//! its end was read, and ten minutes more.
+//! A thread per task reads its output into a ring buffer. A task that has ended is retained until its output
+//! is read to the end, and for ten more minutes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use scorpiox_audit::{ClientName, Uses};
-use scorpiox_cell::{Happened, Outcome, Tier};
+use scorpiox_audit::{ClientName, UnderPolicy, Uses};
+use scorpiox_command_output::{Complaints, Cursor, Piece, Ring};
+use scorpiox_egress_proxy::Refusal;
 use scorpiox_executor::{Cancel, Reason, threads};
 use scorpiox_policy::Policy;
-use scorpiox_proxy::Refusal;
-use scorpiox_transcript::{Complaints, Cursor, Piece, Ring};
+use scorpiox_sandbox::{Happened, Outcome, Tier};
 
 use super::met::Met;
 use super::request::{Request, note_hosts, note_names, note_reached};
+use super::run::ENDED_BY_POLICY;
 use super::{Shell, ShellError, Started};
 
-/// How long a task that has ended and was read stays.
+/// Retention time of a task that has ended and is read to the end.
 const KEPT_TIME: Duration = Duration::from_mins(10);
-/// Most tasks that have ended and were not read.
+/// Maximum number of ended tasks that are not read to the end.
 const MAX_ENDED: usize = 64;
-/// Most refused hosts of a task that are remembered.
+/// Maximum number of refused hosts remembered per task.
 const MAX_REFUSALS: usize = 32;
-/// Servers that share a database number their tasks in blocks, of which each draws one: the number of a task of one server
-/// is no other's.
+/// Number of ID blocks. Each server of a shared database draws one block, so that task IDs of different
+/// servers do not collide.
 const BLOCKS: u32 = 2_000_000;
-/// Numbers of a block.
+/// Number of task IDs in a block.
 const BLOCK: u32 = 1000;
 
-/// All tasks of a server.
+/// All background tasks of a server.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     table: Mutex<Table>,
     listener: Arc<OnceLock<Listener>>,
 }
 
-/// Who is told of tasks that have ended.
+/// Callback for tasks that have ended.
 struct Listener(Box<dyn Fn(Report) + Send + Sync>);
 
 impl std::fmt::Debug for Listener {
@@ -47,25 +48,25 @@ impl std::fmt::Debug for Listener {
     }
 }
 
-/// A task that has ended.
+/// Final report of a task.
 pub struct Report {
-    /// What it was refused since its call was recorded, the hosts that it reached, and who had called.
+    /// Resources accessed or refused since the call was recorded, with the client that started the task.
     pub uses: Uses,
-    /// How long it ran.
+    /// Run time of the task.
     pub duration: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// The number before that of the first task.
+    /// ID before that of the first task.
     before: u32,
     last_id: u32,
     tasks: BTreeMap<u32, Arc<Task>>,
-    /// Being started, and counted already.
+    /// Number of reserved slots whose task is not in the table yet.
     starting: usize,
 }
 
-/// Whose a task is. Nobody else finds it.
+/// Owner of a task. Only the owner can find the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner<'a> {
     component: Option<&'a str>,
@@ -73,26 +74,27 @@ pub struct Owner<'a> {
 }
 
 impl<'a> Owner<'a> {
-    /// The component that started it, or none for the client, in a call that is recorded there.
+    /// Creates the owner from the component that started the task, or `None` for the client, and from the
+    /// principal recorded in `uses`.
     pub fn new(component: Option<&'a str>, uses: &'a Uses) -> Self {
         Self { component, principal: uses.client().and_then(|client| client.principal.as_deref()) }
     }
 }
 
-/// The other place where tasks may be, for a client over HTTP: this server does not know of them.
+/// Hint for clients over HTTP that another server may own the task.
 pub const ELSEWHERE: &str = "Background commands are known only to the server that started them. If several servers share this address, try \
      again: the request may reach the right one. Whoever runs them can have the balancer send each client to one server";
 
-/// Why there is no task of a number that this server would not give.
+/// Returns the error message for a task ID outside of this server's block.
 fn elsewhere(id: u32, known: &[String]) -> String {
     let known = if known.is_empty() { String::new() } else { format!("; known tasks: {}", known.join(", ")) };
     format!("this server has no task {id}{known}. {ELSEWHERE}")
 }
 
-/// The number before those of a block.
+/// Draws a random block and returns the ID before its first one.
 fn draw() -> u32 {
     let mut random = [0; 4];
-    // Without it all servers have the first block, and their tasks the same numbers.
+    // Without randomness, every server uses the first block, and task IDs collide.
     let _ = getrandom::fill(&mut random);
     u32::from_le_bytes(random) % BLOCKS * BLOCK
 }
@@ -100,14 +102,16 @@ fn draw() -> u32 {
 #[derive(Debug)]
 struct Task {
     id: u32,
-    /// The component that started it; none for the client.
+    /// Component that started the task, or `None` for the client.
     owner: Option<Arc<str>>,
-    /// Who called, where that is known.
+    /// Client that made the call, if known.
     client: Option<Arc<ClientName>>,
+    /// Policy under which the command runs, if known.
+    policy: Option<Arc<dyn UnderPolicy>>,
     command: String,
     tier: Tier,
     profile: String,
-    /// It can change files, or reach the network.
+    /// `true` if the command can change files or reach the network.
     changes_things: bool,
     started: Instant,
     stop: Cancel,
@@ -118,22 +122,22 @@ struct Task {
 #[derive(Debug)]
 struct State {
     ring: Ring,
-    /// Where the client's reading is.
+    /// Read position of the client.
     cursor: Cursor,
     refusals: Refusals,
-    /// Advice for the person, until the client is told.
+    /// Advice for the user that the client has not received yet.
     advice: Vec<String>,
     ended: Option<(TaskEnd, Instant)>,
     read_to_end: Option<Instant>,
 }
 
-/// Hosts that a task was refused, each once.
+/// Distinct hosts that the task was refused.
 #[derive(Debug)]
 struct Refusals {
     all: Vec<Refusal>,
-    /// How many of them the client was told of.
+    /// Number of hosts already reported to the client.
     told: usize,
-    /// How many of them the record of the call that started it has.
+    /// Number of hosts already in the audit record of the call that started the task.
     recorded: usize,
 }
 
@@ -146,7 +150,7 @@ impl Refusals {
         }
     }
 
-    /// Those that the client is not told of yet, and is now.
+    /// Returns the hosts not yet reported to the client, and marks them as reported.
     fn news(&mut self) -> Vec<Refusal> {
         let news = self.all[self.told..].to_vec();
         self.told = self.all.len();
@@ -154,38 +158,38 @@ impl Refusals {
     }
 }
 
-/// How a task ended.
+/// End state of a task.
 #[derive(Debug, Clone)]
 pub enum TaskEnd {
-    /// Its shell ended.
+    /// The shell of the task ended.
     Ended(Outcome),
-    /// The sandbox failed, and the command with it.
+    /// The sandbox failed and took the command with it.
     Lost(String),
 }
 
-/// Whether a task runs.
+/// State of a task.
 #[derive(Debug, Clone)]
 pub enum TaskState {
-    /// It does, for this long.
+    /// Running, with the elapsed time.
     Running(Duration),
-    /// It ended after this time.
+    /// Ended, with the total run time.
     Ended(TaskEnd, Duration),
 }
 
-/// A task in a list.
+/// A task as shown in listings.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// What it is called by.
+    /// ID of the task.
     pub id: u32,
-    /// The command.
+    /// Command line.
     pub command: String,
-    /// How it is confined.
+    /// Tier of the sandbox.
     pub tier: Tier,
-    /// Under which profile.
+    /// Name of the profile.
     pub profile: String,
-    /// Whether it runs.
+    /// Current state.
     pub state: TaskState,
-    /// Bytes that it printed.
+    /// Number of bytes printed so far.
     pub printed_bytes: u64,
 }
 
@@ -194,25 +198,25 @@ pub struct Listed {
 pub struct Begun {
     /// The task.
     pub task: Listed,
-    /// What was done before it, and is told once.
+    /// Notes that are reported once, about what preceded the command.
     pub notes: Vec<String>,
 }
 
-/// What a read gave.
+/// Result of reading a task.
 #[derive(Debug)]
 pub struct ReadPiece {
-    /// What is new.
+    /// New output.
     pub piece: Piece,
-    /// Hosts that were refused since the last read.
+    /// Hosts refused since the last read.
     pub refusals: Vec<Refusal>,
-    /// Advice for the person, once: names what opens it.
+    /// Advice for the user on how to open a refused resource, reported once.
     pub advice: Vec<String>,
     /// The task.
     pub task: Listed,
 }
 
 impl Shell {
-    /// Starts a task.
+    /// Starts a command as a background task.
     pub fn start_task(&self, request: &Request) -> Result<Begun, Arc<ShellError>> {
         let policy = self.policy()?;
         let most = policy.shell.max_background_tasks.value;
@@ -227,26 +231,26 @@ impl Shell {
         Ok(Begun { task, notes })
     }
 
-    /// A place for a command that runs already, if there is room for one more.
+    /// Reserves a task slot for a running command, or returns `None` if all slots are taken.
     pub(super) fn place_for_task(&self) -> Result<Option<TaskPlace<'_>>, Arc<ShellError>> {
         Ok(self.tasks.reserve(self.policy()?))
     }
 
-    /// All tasks of an owner, in the order they were started.
+    /// Returns the tasks of an owner in the order of their start.
     pub fn tasks(&self, owner: Owner<'_>) -> Vec<Listed> {
         let table = self.tasks.lock();
         table.tasks.values().filter(|task| task.owner() == owner).map(|task| task.listed()).collect()
     }
 
-    /// All tasks of all owners, each with the principal that started it.
+    /// Returns the tasks of all owners, each with the principal that started it.
     pub fn all_tasks(&self) -> Vec<(Option<String>, Listed)> {
         let table = self.tasks.lock();
         let listed = |task: &Arc<Task>| (task.owner().principal.map(str::to_owned), task.listed());
         table.tasks.values().map(listed).collect()
     }
 
-    /// Tasks of a principal that run and can change something: with the component that started each, or none where
-    /// the client did.
+    /// Returns the running tasks of a principal that can change anything, each with the component that
+    /// started it, or `None` for the client.
     pub fn tasks_that_change_things(&self, principal: Option<&str>) -> Vec<(Option<Arc<str>>, Listed)> {
         let table = self.tasks.lock();
         let running = table.tasks.values().filter(|task| task.changes_things && task.state().ended.is_none());
@@ -256,7 +260,7 @@ impl Shell {
             .collect()
     }
 
-    /// What is new in a task's output since the last read, at most so many bytes of it.
+    /// Reads the output of a task since the last read, at most `most_bytes`.
     pub fn read_task(
         &self,
         owner: Owner<'_>,
@@ -274,14 +278,14 @@ impl Shell {
             state.read_to_end.get_or_insert_with(Instant::now);
         }
         drop(state);
-        // A component shows nothing of what it brought.
+        // A component does not show the created names.
         if ended && !piece.more && task.owner.is_none() {
             self.untold.told(id);
         }
         Ok(ReadPiece { piece, refusals, advice, task: task.listed() })
     }
 
-    /// Ends a task, and waits for it. Whether it ran until then.
+    /// Ends a task and waits for its end. The returned flag is `true` if it was still running.
     pub fn kill_task(
         &self,
         owner: Owner<'_>,
@@ -303,27 +307,27 @@ impl Shell {
     }
 }
 
-/// A place among the tasks, which is free again when it is dropped.
+/// A reserved task slot, freed on drop.
 pub(super) struct TaskPlace<'a>(&'a Tasks);
 
-/// What there was of a command before it became a task.
+/// State of a command before it becomes a task.
 pub(super) struct Before<'a> {
     pub since: Instant,
-    /// What its output begins with.
+    /// Initial content of the output.
     pub printed: &'a [u8],
-    /// Hosts that it was refused, which the client is told of.
+    /// Refused hosts that the client already received.
     pub refusals: Vec<Refusal>,
 }
 
 impl Before<'_> {
-    /// It starts now.
+    /// Returns the state of a command that starts as a task.
     fn nothing() -> Self {
         Self { since: Instant::now(), printed: &[], refusals: Vec::new() }
     }
 }
 
 impl TaskPlace<'_> {
-    /// Puts a command there.
+    /// Turns the command into a task in this slot.
     pub(super) fn fill(
         self,
         request: &Request,
@@ -352,6 +356,7 @@ impl TaskPlace<'_> {
             id: table.last_id,
             owner: request.run_as.owner(),
             client: request.uses.client().cloned(),
+            policy: request.uses.policy().cloned(),
             command: request.command.clone(),
             tier: started.tier,
             profile: started.profile.clone(),
@@ -377,11 +382,12 @@ impl Drop for TaskPlace<'_> {
 }
 
 impl Tasks {
-    /// Takes a place for one more task, if there is one.
+    /// Reserves a slot, if one is free.
     fn reserve(&self, policy: &Policy) -> Option<TaskPlace<'_>> {
         let most = policy.shell.max_background_tasks.value;
         let mut table = self.lock();
-        // Who shares a database is one of several servers of one address.
+        // Servers that share a database may answer under the same address, so their task IDs must not
+        // collide.
         if table.last_id == 0 && policy.store.database.is_some() {
             table.before = draw();
             table.last_id = table.before;
@@ -397,7 +403,7 @@ impl Tasks {
     fn get(&self, owner: Owner<'_>, id: u32) -> Result<Arc<Task>, Arc<ShellError>> {
         let table = self.lock();
         let own = |task: &&Arc<Task>| task.owner() == owner;
-        // What is another's is not there, and never was.
+        // A task of another owner is reported as if it never existed.
         let was_there = id > table.before && id <= table.last_id && !table.tasks.contains_key(&id);
         table.tasks.get(&id).filter(own).cloned().ok_or_else(|| {
             let known: Vec<_> = table.tasks.values().filter(own).map(|task| task.id.to_string()).collect();
@@ -419,19 +425,19 @@ impl Tasks {
         })
     }
 
-    /// Tells of each task that ends from now on, in a thread of the task's.
+    /// Registers a callback for tasks that end. It runs on the thread of the task.
     pub(super) fn on_end(&self, tell: impl Fn(Report) + Send + Sync + 'static) {
         let _ = self.listener.set(Listener(Box::new(tell)));
     }
 
-    /// Ends all tasks, without waiting.
-    pub(super) fn stop_all(&self) {
+    /// Signals all tasks to stop, without waiting.
+    pub(super) fn stop_all(&self, why: Reason) {
         for task in self.lock().tasks.values() {
-            task.stop.set(Reason::Shutdown);
+            task.stop.set(why);
         }
     }
 
-    /// The table, without tasks whose time is over.
+    /// Locks the table and removes expired tasks.
     fn lock(&self) -> MutexGuard<'_, Table> {
         let mut table = self.table.lock();
         table.tasks.retain(|_, task| {
@@ -453,7 +459,7 @@ impl Task {
         Owner { component: self.owner.as_deref(), principal }
     }
 
-    /// Reads what the command prints until it has ended.
+    /// Reads the output until the command ends.
     fn follow(&self, mut started: Started, listener: &OnceLock<Listener>) {
         let mut met = Met::default();
         let end = self.drain(&mut started, &mut met);
@@ -473,11 +479,14 @@ impl Task {
         self.changed.notify_all();
     }
 
-    /// What it was refused since its call was recorded.
+    /// Returns the accesses and refusals since the call was recorded.
     fn touched(&self, end: &TaskEnd) -> Uses {
         let uses = Uses::default();
         if let Some(client) = &self.client {
             uses.called_by(Arc::clone(client));
+        }
+        if let Some(policy) = &self.policy {
+            uses.under(Arc::clone(policy));
         }
         let Refusals { all, recorded, .. } = &self.state().refusals;
         note_hosts(&uses, all.get(*recorded..).unwrap_or_default());
@@ -491,10 +500,11 @@ impl Task {
     fn drain(&self, started: &mut Started, met: &mut Met) -> TaskEnd {
         let mut stopped = false;
         let (mut complaints, mut told) = (Complaints::default(), (false, false));
+        let mut moved = Vec::new();
         loop {
             if let (false, Some(reason)) = (stopped, self.stop.reason()) {
                 stopped = true;
-                started.running.stop(reason == Reason::Client);
+                started.running.stop(reason != Reason::Shutdown);
             }
             let bell = if stopped { None } else { self.stop.bell() };
             let end = match started.running.next(Some(Duration::from_secs(1)), bell) {
@@ -505,7 +515,11 @@ impl Task {
                     None
                 }
                 Ok(Happened::Nothing) => None,
-                Ok(Happened::Done(outcome)) => Some(TaskEnd::Ended(started.judged(outcome))),
+                Ok(Happened::Done(done)) => {
+                    let outcome;
+                    (outcome, moved) = started.judged(done);
+                    Some(TaskEnd::Ended(outcome))
+                }
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
             self.state().refusals.add(started.refusals(self.started));
@@ -515,6 +529,10 @@ impl Task {
                 self.state().advice = started.advice(&complaints);
             }
             if let Some(end) = end {
+                self.state().advice.append(&mut moved);
+                if self.stop.reason() == Some(Reason::PolicyChanged) {
+                    self.state().advice.push(ENDED_BY_POLICY.to_owned());
+                }
                 return end;
             }
         }

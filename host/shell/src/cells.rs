@@ -1,15 +1,15 @@
-//! The cells that are built, one for each profile, and which tier they have.
+//! Cache of built cells, one per profile, and the choice of their tier.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_cell::{Cell, CellError, Cover, Granted, Network, Tier};
-use scorpiox_operator::Site;
-use scorpiox_paths::Writable;
+use scorpiox_egress_proxy::Proxy;
+use scorpiox_fs::Writable;
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
-use scorpiox_proxy::Proxy;
+use scorpiox_sandbox::{Cell, CellError, Cover, Granted, Network, Tier};
+use scorpiox_workspace_config::Site;
 
 use super::environment;
 use super::error::{NoTier, ShellError};
@@ -18,36 +18,36 @@ use super::protect::View;
 use super::survey::Survey;
 use crate::helper::HELPER;
 
-/// The tiers that confine, best first.
+/// Confining tiers, best first.
 const TIERS: &[Tier] =
     if cfg!(target_os = "macos") { &[Tier::Seatbelt] } else { &[Tier::T1, Tier::T1b, Tier::T2] };
 
-/// The cells of one server.
+/// Cells of one server.
 #[derive(Debug, Default)]
 pub(super) struct Cells(Mutex<BTreeMap<String, Arc<Ready>>>);
 
-/// A cell that runs commands of one profile.
+/// A cell that is ready to run commands of one profile.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(super) cell: Cell,
     pub(super) tier: Tier,
     pub(super) plan: Plan,
-    /// Of every command.
+    /// Environment variables of every command.
     pub(super) environment: Vec<(String, String)>,
     survey: Survey,
-    /// The folders that it shows, as they were when it was built.
+    /// Exposed folders with their identity at build time.
     shown: Vec<(PathBuf, Option<Identity>)>,
-    /// The skills that there were.
+    /// Skill folders at build time.
     skills: Vec<PathBuf>,
-    /// Git's folder of the workspace, where it lies outside.
+    /// Git directory of the workspace, if it lies outside.
     repository: Option<PathBuf>,
-    /// Folders that are not seen, and were told of.
+    /// Unseen folders that were already reported.
     told: Mutex<Vec<PathBuf>>,
-    /// The way out, where the profile has one. Declared after the cell: dropped after it.
+    /// Proxy, if the profile needs one. The field follows `cell`, so it is dropped later.
     pub(super) proxy: Option<Proxy>,
 }
 
-/// What tells a folder from another one that came in its place.
+/// Device and inode, which distinguish a folder from a replacement at the same path.
 type Identity = (u64, u64);
 
 #[cfg(unix)]
@@ -58,11 +58,11 @@ fn identity(path: &Path) -> Option<Identity> {
 
 #[cfg(windows)]
 fn identity(path: &Path) -> Option<Identity> {
-    scorpiox_paths::Folder::open(path).and_then(|folder| folder.identity()).ok()
+    scorpiox_fs::Folder::open(path).and_then(|folder| folder.identity()).ok()
 }
 
 impl Cells {
-    /// The cell of a profile; it is built when it is first asked for.
+    /// Returns the cell of a profile, and builds it on first use.
     pub(super) fn get(
         &self,
         site: &Site,
@@ -70,10 +70,10 @@ impl Cells {
         profile: &Profile,
         places: &Places,
     ) -> Result<Arc<Ready>, ShellError> {
-        // Held while one is built, so that many first commands build one cell.
+        // The lock is held during a build, so that concurrent first commands share one cell.
         let mut cells = self.lock();
-        // One that shows a folder which was exchanged since is of no use to the next command;
-        // those that run in it have it until they end.
+        // A cell that exposes a replaced folder is stale for new commands. Commands that run in it keep it
+        // until they end.
         if let Some(ready) = cells.get(&profile.name).filter(|ready| ready.is_current(places)) {
             return Ok(Arc::clone(ready));
         }
@@ -82,12 +82,17 @@ impl Cells {
         Ok(ready)
     }
 
-    /// Takes a cell out that does not work any more.
+    /// Removes a dead cell.
     pub(super) fn forget(&self, dead: &Arc<Ready>) {
         self.lock().retain(|_, ready| !Arc::ptr_eq(ready, dead));
     }
 
-    /// Ends all cells that no command is using, and with the last reference each other one.
+    /// Forgets all cells. Each ends with its last reference, which a running command holds.
+    pub(super) fn forget_all(&self) {
+        self.lock().clear();
+    }
+
+    /// Ends all cells, and the commands in them.
     pub(super) fn clear(&self) {
         let cells = std::mem::take(&mut *self.lock());
         for ready in cells.values() {
@@ -106,18 +111,18 @@ impl Ready {
         is_same && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
-    /// Whether commands in it can change files, or reach the network.
+    /// Returns `true` if commands in the cell can change files or reach the network.
     pub(super) fn changes_things(&self) -> bool {
         let is_open = self.tier == Tier::None || self.plan.spec.network != Network::Off;
         is_open || self.plan.areas.iter().any(|area| area.write)
     }
 
-    /// What is closed to its commands, wherever it lies.
+    /// Returns the deny rules for commands in the cell.
     pub(super) fn denied(&self) -> &DenySet {
         self.survey.denied()
     }
 
-    /// What is special in the workspace at this moment.
+    /// Surveys the workspace and returns the current path rules.
     pub(super) fn special(&self, site: &Site) -> Result<Rules, ShellError> {
         if self.tier == Tier::None {
             return Ok(Rules::default());
@@ -132,7 +137,7 @@ impl Ready {
         Ok(Rules { covers, granted, unseen: special.unseen(), reopened: special.reopened })
     }
 
-    /// What of folders that are not seen has not been told yet.
+    /// Returns the unseen folders that have not been reported yet, and marks all as reported.
     pub(super) fn news(&self, unseen: Vec<(PathBuf, &'static str)>) -> Vec<(PathBuf, &'static str)> {
         let mut told = self.told.lock();
         let paths = unseen.iter().map(|(path, _)| path.clone()).collect();
@@ -141,7 +146,7 @@ impl Ready {
     }
 }
 
-/// What stops each tier above `tier`.
+/// Returns the reason why each tier above `tier` is unavailable.
 pub(super) fn why_not_higher(
     site: &Site,
     policy: &Policy,
@@ -155,29 +160,29 @@ pub(super) fn why_not_higher(
     higher.filter_map(why).collect()
 }
 
-/// What one command is held to.
+/// Path rules for one command.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     pub covers: Vec<Cover>,
     pub granted: Vec<Granted>,
-    /// Folders that it does not see, since nothing is known of what is in them, and why.
+    /// Folders hidden from the command because their content is unknown, each with the reason.
     pub unseen: Vec<(PathBuf, &'static str)>,
-    /// Folders that were opened to their owner again.
+    /// Folders whose owner permissions were restored.
     pub reopened: Vec<PathBuf>,
 }
 
-/// Builds the best cell that works here and that the policy accepts.
+/// Builds the best cell that works on this machine and that the policy accepts.
 fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
     let writable = site.writable(policy);
-    // Only the operator's own file says so, and never for a profile that promises that nothing changes.
+    // Only the operator's own policy can allow this, and never for a read-only profile.
     let goes_without = policy.shell.allow_unsandboxed.value;
     let may_go_without = goes_without && !profile.is_read_only();
     let mut tried = Vec::new();
     for tier in TIERS.iter().copied().filter(|tier| *tier >= min_tier) {
         match build(site, profile, places, &writable, tier) {
             Ok(ready) => return Ok(ready),
-            // In no tier, and not without one.
+            // The rule cannot be enforced in any tier, nor without a sandbox.
             Err(error @ ShellError::Rule { .. }) => return Err(error),
             Err(ShellError::Cell(CellError::NoSandbox)) if goes_without && !may_go_without => {
                 return Err(ShellError::NothingHolds(profile.name.clone()));

@@ -1,24 +1,24 @@
-//! The environment of a command: made from nothing.
+//! Environment variables of a command, built from scratch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 
-use scorpiox_cell::{Network, PROXY_PORT, Tier};
-use scorpiox_operator::Site;
 use scorpiox_policy::Profile;
+use scorpiox_sandbox::{Network, PROXY_PORT, Tier};
+use scorpiox_workspace_config::Site;
 
 use super::plan::Plan;
 
-/// Where programs are on every machine.
+/// Program folders that exist on every Unix machine.
 #[cfg(not(windows))]
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// Where the package managers of macOS put programs.
+/// Program folders of the package managers on macOS.
 #[cfg(not(windows))]
 const MACOS_PATH: [&str; 2] = ["/opt/homebrew/bin", "/opt/local/bin"];
 
-/// Settings that make programs ask nobody, draw nothing, and try nothing that no command may.
+/// Settings that suppress prompts, terminal output effects, and actions that commands may not perform.
 const FIXED: [(&str, &str); 17] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -36,16 +36,17 @@ const FIXED: [(&str, &str); 17] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("npm_config_yes", "true"),
     ("npm_config_update_notifier", "false"),
-    // It looks for leaks by tracing its own process, which commands may not, and would fail at the end of each program.
+    // LeakSanitizer traces its own process, which the sandbox forbids, and would make every program fail at
+    // exit.
     ("LSAN_OPTIONS", "detect_leaks=0"),
 ];
 
-/// Settings of package managers where there is no network: they say so at once, and not after minutes of trying again.
+/// Settings that make package managers fail at once, not after minutes of retries, if there is no network.
 const WITHOUT_NETWORK: [(&str, &str); 3] =
     [("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "0"), ("CARGO_NET_RETRY", "0")];
 
-/// The environment of commands of `profile` in a cell that is built after `plan`. The proxy is at [`PROXY_PORT`], or at
-/// `proxy_port`.
+/// Returns the environment for commands of `profile` in a cell built from `plan`. The proxy listens on
+/// `proxy_port`, or on [`PROXY_PORT`] if that is `None`.
 pub(super) fn build(
     site: &Site,
     profile: &Profile,
@@ -61,7 +62,7 @@ pub(super) fn build(
     set("HOME", home.display().to_string());
     set("TMPDIR", temporary.display().to_string());
     if cfg!(windows) {
-        // Where programs of Windows look.
+        // Windows programs read these variables.
         set("TEMP", temporary.display().to_string());
         set("TMP", temporary.display().to_string());
         set("USERPROFILE", home.display().to_string());
@@ -69,7 +70,7 @@ pub(super) fn build(
         set("PWD", site.workspace.display().to_string());
     }
     if plan.spec.tier == Tier::Seatbelt {
-        // Nothing can be put among the hooks of a new repository, templates neither.
+        // Hooks cannot be created in a new repository, so templates are disabled.
         set("GIT_TEMPLATE_DIR", String::new());
     }
     set("SHELL", "/bin/bash".to_owned());
@@ -98,7 +99,7 @@ pub(super) fn build(
     variables.into_iter().filter(|(_, value)| !value.contains('\0')).collect()
 }
 
-/// The name of who runs commands, as far as they see it.
+/// Returns the user name that commands see.
 #[cfg(unix)]
 fn user() -> &'static str {
     if rustix::process::getuid().is_root() { "root" } else { "user" }
@@ -109,7 +110,7 @@ fn user() -> &'static str {
     "user"
 }
 
-/// What commands without a sandbox find programs by: those of Git for Windows, then the host's own.
+/// Returns `PATH` for commands without a sandbox: the folders of Git for Windows, then the host's `PATH`.
 #[cfg(windows)]
 fn path(_: &[PathBuf]) -> String {
     const GIT: [&str; 3] =
@@ -122,7 +123,7 @@ fn path(_: &[PathBuf]) -> String {
     env::join_paths(once).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
 }
 
-/// The folders of the host's own `PATH` that commands can see, then the system's.
+/// Returns `PATH`: the folders of the host's `PATH` that commands can see, then the system's.
 #[cfg(not(windows))]
 fn path(toolchains: &[PathBuf]) -> String {
     let own = env::var_os("PATH").unwrap_or_default();
@@ -147,7 +148,8 @@ fn path(toolchains: &[PathBuf]) -> String {
     text
 }
 
-/// Version managers look for their folders in a home that commands do not have.
+/// Sets the root variables of version managers, which otherwise search a home directory that commands do not
+/// have.
 fn toolchains(site: &Site, visible: &[PathBuf], set: &mut impl FnMut(&str, String)) {
     let Some(home) = &site.home else { return };
     for (variable, folder) in [

@@ -1,42 +1,42 @@
-//! Why a command does not run.
+//! Errors that keep a command from running.
 
 use std::sync::Arc;
 
 use scorpiox_audit::BUILT_IN;
-use scorpiox_cell::{CellError, Tier};
-use scorpiox_operator::OperatorError;
 use scorpiox_policy::{Policy, Source};
+use scorpiox_sandbox::{CellError, Tier};
+use scorpiox_workspace_config::OperatorError;
 
 use super::survey::SurveyError;
 
-/// Why a command does not run, or its tool has nothing to say.
+/// Reason that a command does not run, or that the Bash tool has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// The policy refuses, or cannot be used.
+    /// The policy refuses the command or cannot be used.
     #[error(transparent)]
     Operator(#[from] Arc<OperatorError>),
-    /// A component that the policy grants no commands.
+    /// The policy grants the component no commands.
     #[error(
         "the policy grants {0} no commands; to allow them, add to the user's own policy.toml, and to the one \
          for all users where that has a [grant] of it: [grant.\"{0}\"] shell = {{ profile = \"readonly\" }}"
     )]
     NotGranted(String),
-    /// No sandbox that the policy allows can be built here.
+    /// No sandbox tier that the policy allows can be built on this machine.
     #[error("{0}")]
     NoTier(NoTier),
-    /// There is no sandbox here, and the profile promises what only one can keep.
+    /// No sandbox is available, but the profile makes a promise that only a sandbox can enforce.
     #[error(
         "the command was not run: profile {0} lets commands change nothing, as an active plan does, and without a \
          sandbox nothing holds them to that"
     )]
     NothingHolds(String),
-    /// A sandbox was built, and does not hold.
+    /// The sandbox was built but failed its probe.
     #[error(
         "Commands are refused: the sandbox did not hold when it was tried: a command could {0}. Please report this with \
          what `scorpiox-code doctor` prints."
     )]
     DidNotHold(String),
-    /// A sandbox was built, and the command that tries it did not come to its end.
+    /// The sandbox was built, but the probe command ended early.
     #[error(
         "Commands are refused: the sandbox could not be tried, since the command that tries it ended early: {0}"
     )]
@@ -44,63 +44,63 @@ pub enum ShellError {
     /// The policy asks for something that cannot be enforced.
     #[error("{0}")]
     Unenforceable(String),
-    /// A line of the policy that cannot hold, in whatever sandbox: what is said before the line is named, and after.
+    /// A policy line that no sandbox can enforce. The message places text before and after the line.
     #[error("{before} ({rule}){after}")]
     Rule {
-        /// Before.
+        /// Text before the line.
         before: String,
-        /// The line.
+        /// Source of the policy line.
         rule: Source,
-        /// After.
+        /// Text after the line.
         after: String,
     },
-    /// The command itself cannot be run.
+    /// The command itself is invalid.
     #[error("{0}")]
     Command(String),
-    /// The folder that commands run in is gone.
+    /// The workspace folder does not exist.
     #[error("the workspace {} no longer exists; create it again, or start the server in another folder", .0.display())]
     NoWorkspace(std::path::PathBuf),
-    /// The workspace cannot be looked through.
+    /// The workspace cannot be searched.
     #[error("the command was not run: {0}")]
     Survey(#[from] SurveyError),
-    /// Not all is known that the person's git obeys in each repository.
+    /// The set of files that the user's git obeys in every repository cannot be determined.
     #[error(
         "the user's own git configuration cannot be read whole, or names a user who is not known, or leads to more than \
          1,000 files in each repository: so nobody knows which files git obeys there. `git config --list \
          --show-origin` shows its files"
     )]
     Led,
-    /// A file or folder that is needed cannot be made or read.
+    /// A required file or folder cannot be created or read.
     #[error("{what}: {error}")]
     Io {
-        /// What was tried.
+        /// Operation that failed.
         what: String,
-        /// The system's answer.
+        /// Error returned by the system.
         error: std::io::Error,
     },
     /// The sandbox failed.
     #[error("{before}{0}", before = not_run(.0))]
     Cell(#[from] CellError),
-    /// Too many background tasks run.
+    /// Too many background tasks are running.
     #[error(
         "{0} background tasks are running, which is the limit of the policy \
              (max_background_tasks)"
     )]
     TooManyTasks(usize),
-    /// There is no such task.
+    /// The task does not exist.
     #[error("{0}")]
     NoTask(String),
-    /// There is no such task, nor another one.
+    /// The task does not exist, and there are no other tasks.
     #[error("there is no task {0}; there are no tasks")]
     NoTasks(u32),
 }
 
-/// What was tried to confine commands.
+/// Attempts to build a sandbox.
 #[derive(Debug, Clone)]
 pub struct NoTier {
-    /// The least that the policy accepts.
+    /// Minimum tier that the policy accepts.
     pub min_tier: Tier,
-    /// Each tier that was tried, and what stopped it.
+    /// Each attempted tier with the reason for its failure.
     pub tried: Vec<(Tier, String)>,
 }
 
@@ -118,18 +118,18 @@ impl std::fmt::Display for NoTier {
     }
 }
 
-/// What is said of a command that never began.
+/// Returns the message prefix for a command that never started.
 fn not_run(error: &CellError) -> &'static str {
     if matches!(error, CellError::Gone) { "" } else { "the command was not run: " }
 }
 
 impl ShellError {
-    /// Whether the same might work now: the workspace changed, or the helper died.
+    /// Returns `true` if a retry might succeed, since the workspace changed or the helper died.
     pub(super) fn is_worth_repeating(&self) -> bool {
         matches!(self, Self::Cell(error) if error.is_worth_repeating())
     }
 
-    /// Where the rule stands that refuses, under this policy.
+    /// Returns the source of the policy rule that refuses the command.
     pub fn rule(&self, policy: Option<&Policy>) -> String {
         let source = |of: fn(&Policy) -> String| policy.map_or_else(|| BUILT_IN.to_owned(), of);
         match self {
@@ -141,7 +141,7 @@ impl ShellError {
         }
     }
 
-    /// Whether it is the policy, or a bound of it, that refuses.
+    /// Returns `true` if the policy or one of its limits refuses the command.
     pub fn is_denial(&self) -> bool {
         matches!(
             self,
@@ -156,7 +156,7 @@ impl ShellError {
         )
     }
 
-    /// Whether the cell cannot be used any more.
+    /// Returns `true` if the cell is dead and must be replaced.
     pub(super) fn is_dead_cell(&self) -> bool {
         matches!(self, Self::Cell(CellError::Helper(_) | CellError::Gone))
     }

@@ -1,6 +1,6 @@
-//! What builds the sandboxes of commands: a small program, which this one carries.
+//! Embedded helper program that builds the sandboxes of commands.
 
-use scorpiox_cell::Helper;
+use scorpiox_sandbox::Helper;
 
-/// The helper, as `make build` prepared it.
+/// Helper image that `make build` produced.
 pub const HELPER: Helper = Helper { image: include_bytes!(env!("SCORPIOX_HELPER")) };

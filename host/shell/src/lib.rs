@@ -1,20 +1,21 @@
-//! Running commands, in cells under the operator's policy.
+//! Runs shell commands in sandboxed cells under the operator's policy.
 //!
-//! A command runs in a cell under a profile of the operator's policy; see `scorpiox-cell` for
-//! how it is confined and `scorpiox-policy` for what profiles say. This crate puts the two
-//! together: [`survey`] and [`protect`] find what in the workspace needs a rule of its own,
-//! [`plan`] turns a profile into a cell, [`cells`] keeps the built ones and chooses the tier,
-//! [`run`] runs a command to its end and [`background`] lets one go on.
+//! Every command runs in a cell under a profile of the policy. `scorpiox-sandbox` implements the confinement,
+//! and `scorpiox-policy` defines the profiles. This crate connects the two: [`survey`] and [`protect`] find
+//! the paths in the workspace that need a rule, [`plan`] turns a profile into a cell specification, [`cells`]
+//! caches built cells and selects the tier, [`run`] runs a command in the foreground, and [`background`] runs
+//! it as a task. [`untold`] remembers changes of running commands until a result reports them.
 //!
-//! Invariant: every command of the program starts in [`Shell::start`], under a policy that was
-//! read whole, in a tier that it allows. Where that cannot be, nothing runs. The browser and the
-//! dialogs of questions are no commands: their own modules build cells for them.
+//! Invariant: every command of the server starts in [`Shell::start`], under a completely loaded policy and in
+//! a tier that the policy allows. Otherwise nothing runs. The browser and the question dialogs are not
+//! commands; their own modules build cells for them.
 
 mod area;
 mod background;
 mod cells;
 mod environment;
 mod error;
+mod gone;
 mod helper;
 mod met;
 mod plan;
@@ -25,6 +26,7 @@ mod run;
 pub mod scratch;
 mod starts;
 mod survey;
+pub mod untold;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -32,18 +34,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use crate::untold::{ActiveCommand, ActiveList, Brought};
+use crate::untold::{ActiveCommands, Entry, Untold};
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
-use scorpiox_cell::{CommandSpec, Network, Outcome, Repository, Running, Tier};
-use scorpiox_gitdirs::{Hidden, Leads, User, hidden, starts_programs};
-use scorpiox_operator::{Operator, OperatorError, Site};
-use scorpiox_paths::Identity;
+use scorpiox_command_output::Complaints;
+use scorpiox_egress_proxy::{Proxy, Reached, Refusal};
+use scorpiox_executor::Reason;
+use scorpiox_git::{Hidden, Leads, User, hidden, starts_programs};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
-use scorpiox_proxy::{Proxy, Reached, Refusal};
-use scorpiox_transcript::Complaints;
-pub use scorpiox_untold::{ActiveCommand, ActiveList, Brought};
-use scorpiox_untold::{ActiveCommands, Entry, Untold};
+use scorpiox_sandbox::{CommandSpec, Network, Outcome, Repository, Running, Tier};
+use scorpiox_workspace_config::{Apart, Operator, OperatorError, Site};
 
 pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
 pub use error::{NoTier, ShellError};
@@ -63,92 +65,85 @@ pub use protect::Special;
 use protect::View;
 use survey::Survey;
 
-/// Times that a command is tried when the workspace changes under it.
+/// Maximum number of attempts to start a command while the workspace changes.
 const TRIES: u32 = 20;
-/// Most sets of folders whose look is remembered.
+/// Maximum number of area sets with a cached survey.
 const MAX_SURVEYS: usize = 16;
-/// Time after which no more repositories of a command are judged, but named: meanwhile no command moves anything.
+/// Time limit for judging the repositories of one command. Moves are blocked during that time. Repositories
+/// left over are reported without being judged.
 const JUDGE_TIME: Duration = Duration::from_secs(1);
-/// Most folders that are named as not seen.
+/// Maximum number of unseen folders that the notes of a command name.
 const MAX_NOTES: usize = 5;
-/// Longest command, in bytes: what the kernel takes as one argument.
+/// Maximum length of a command in bytes, which is the kernel's limit for a single argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
-/// The shell of one server. Does nothing until the first command.
+/// Shell of one server. It stays idle until the first command.
 #[derive(Debug)]
 pub struct Shell {
     operator: Arc<Operator>,
     cells: Cells,
-    tasks: Tasks,
+    tasks: Arc<Tasks>,
     active: Arc<ActiveCommands>,
-    /// What came of trying the sandbox, where that is done.
+    /// Cached result of the sandbox probe, on systems that require one.
     held: Mutex<Option<Probed>>,
-    /// Names that nobody was told of yet.
+    /// Names created by commands that no result has reported yet.
     untold: Arc<Untold>,
-    /// Of folders that plugins may write.
+    /// Surveys of the folders that plugins may write, by area set.
     surveys: Mutex<HashMap<Vec<Area>, Arc<Survey>>>,
 }
 
-/// A command that was started.
+/// A started command.
 struct Started {
     running: Running,
     tier: Tier,
     profile: String,
-    /// Where the profile stands.
+    /// Policy source that defines the profile.
     rule: String,
-    /// Kept for as long as the command runs.
+    /// Cell of the command, retained while the command runs.
     cell: Arc<Ready>,
-    /// Its own way out, where the cell has none for all.
+    /// Proxy of this command, if the cell has no shared one.
     proxy: Option<Proxy>,
-    /// What was done before it, and is told once: folders that it does not see, and why.
+    /// Notes that are reported once, such as folders hidden from the command and the reason.
     notes: Vec<String>,
-    /// The user's home folder.
-    home: Option<PathBuf>,
-    /// The program's own folder.
-    own_home: PathBuf,
-    /// The line of the policy that decides about the network.
+    operator: Arc<Operator>,
+    /// Policy line that decides about the network.
     network_rule: String,
-    /// Keeps the names that it brought until somebody is told.
+    /// Stores the names that the command created until a result reports them.
     untold: Arc<Untold>,
-    /// Lists it among those that can change something, if it can.
+    /// Entry in the list of active commands, if the command can change anything.
     active: Option<Entry>,
 }
 
-/// Returns the device and number of a file or folder; none where nothing is, or nobody can look.
-#[cfg(unix)]
-fn identity_of(path: &Path) -> Option<Identity> {
-    Some(scorpiox_paths::Stamp::of(&path.symlink_metadata().ok()?).identity())
-}
-
-/// Returns nothing: no command's supervisor names anything here.
-#[cfg(not(unix))]
-fn identity_of(_: &Path) -> Option<Identity> {
-    None
-}
-
 impl Started {
-    /// What came of it, with those of the repositories that it made which start programs.
-    fn judged(&self, mut outcome: Outcome) -> Outcome {
+    /// Returns the outcome, reduced to those new repositories that start programs, and notes about
+    /// repositories that are no longer where they were when the command ended.
+    fn judged(&self, mut outcome: Outcome) -> (Outcome, Vec<String>) {
+        let mut moved = Vec::new();
         if !outcome.names.repositories.is_empty() {
-            let leads = Leads::of(&User::of_process(self.home.as_deref()));
-            // Commands move nothing while it is looked at. What they put in its place before is something else.
-            let unmoved = starts::begin(&self.own_home);
+            let leads = Leads::of(&User::of_process(self.operator.site().home.as_deref()));
+            // Moves are blocked during the check. Anything swapped in earlier has another identity.
+            let unmoved = starts::begin(&self.operator.site().own_home, &self.cell.plan.areas);
             let begun = Instant::now();
             outcome.names.repositories.retain(|Repository { path, identity }| {
-                let is_there = unmoved.is_ok() && identity_of(path.as_path()) == Some(*identity);
-                !is_there || begun.elapsed() > JUDGE_TIME || starts_programs(path.as_path(), &leads)
+                let is_there = gone::identity_of(path.as_path()) == Some(*identity);
+                moved.extend(gone::note(path.as_path(), *identity));
+                !is_there
+                    || unmoved.is_err()
+                    || begun.elapsed() > JUDGE_TIME
+                    || starts_programs(path.as_path(), &leads)
             });
         }
-        outcome
+        moved.truncate(MAX_NOTES);
+        (outcome, moved)
     }
 
-    /// Names what the person can open, where its output complains of something that it does not see.
+    /// Returns advice for the user if the output complains about something that the command cannot see.
     fn advice(&self, complaints: &Complaints) -> Vec<String> {
         let git = complaints.lacks_repository().then(|| self.repository_elsewhere());
         self.why_offline(complaints).into_iter().chain(git.flatten()).collect()
     }
 
-    /// Says that it has no network, if that is why it reached no host.
+    /// Explains that the network is off, if the command failed to reach a host for that reason.
     fn why_offline(&self, complaints: &Complaints) -> Option<String> {
         let is_off = self.tier != Tier::None && self.cell.plan.spec.network == Network::Off;
         (is_off && complaints.is_offline()).then(|| {
@@ -158,22 +153,23 @@ impl Started {
             if profile == READONLY {
                 return format!("{off}; that profile, under which plans are made, never has one");
             }
-            let how = match tier {
-                Tier::T2 => "network = \"open\"",
-                _ => "network = { mode = \"allowlist\", hosts = [\"example.com\"] }",
-            };
-            format!("{off}; the person can open it with `{how}` in [shell.profile.{profile}] of policy.toml")
+            let table = format!("[shell.profile.{profile}] of policy.toml");
+            if *tier == Tier::T2 {
+                return format!("{off}; the person can open it with `network = \"open\"` in {table}");
+            }
+            let under = if profile == DEFAULT_PROFILE { "" } else { &format!(" --profile {profile}") };
+            format!("{off}; the person can allow a host: `scorpiox-code policy allow host NAME{under}`")
         })
     }
 
-    /// Says where the workspace's repository is, if commands do not see all of it.
+    /// Names the location of the workspace's repository if commands do not see all of it.
     fn repository_elsewhere(&self) -> Option<String> {
         let hidden = hidden(self.cell.plan.spec.workspace.as_path())?;
         let is_seen = self.cell.plan.areas.iter().any(|area| hidden.path().starts_with(&area.path));
-        let list = match &hidden {
-            Hidden::Around(_) => None,
-            Hidden::Elsewhere(_) => Some("write"),
-            Hidden::Borrowed(_) => Some("read"),
+        let (list, why) = match &hidden {
+            Hidden::Around(_) => (None, ""),
+            Hidden::Elsewhere(_) => (Some("write"), self.why_apart()),
+            Hidden::Borrowed(_) => (Some("read"), ""),
         };
         let how = list.map_or_else(
             || "start the server there".to_owned(),
@@ -185,21 +181,33 @@ impl Started {
                 )
             },
         );
-        (!is_seen).then(|| format!("git: {hidden}; the person can {how}"))
+        (!is_seen).then(|| format!("git: {hidden}{why}; the person can {how}"))
     }
 
-    /// Notes the denied files that it met.
+    /// Explains why an external repository does not belong to the workspace, as the end of a sentence.
+    fn why_apart(&self) -> &'static str {
+        let site = self.operator.site();
+        match self.operator.policy().ok().and_then(|policy| site.repository(policy)) {
+            Some(Err(Apart::Shared)) => ", since workspaces of a policy with several get none by themselves",
+            Some(Err(Apart::Later)) => {
+                ", since the folder did not lead there before the first command ran in it"
+            }
+            Some(Ok(_)) | None => ", and nothing says that it is this folder's",
+        }
+    }
+
+    /// Records the denied files that the command tried to open.
     fn note_met(&self, met: &Met, uses: &Uses) {
         met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
     }
 
-    /// Hosts that were reached since then.
+    /// Returns the hosts reached after `since`.
     fn reached(&self, since: Instant) -> Vec<Reached> {
         let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
         proxy.map(|proxy| proxy.reached(since)).unwrap_or_default()
     }
 
-    /// Hosts that were refused since then.
+    /// Returns the hosts refused after `since`.
     fn refusals(&self, since: Instant) -> Vec<Refusal> {
         let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
         proxy.map(|proxy| proxy.refusals(since)).unwrap_or_default()
@@ -207,12 +215,12 @@ impl Started {
 }
 
 impl Shell {
-    /// The shell of a server, under the operator's policy.
+    /// Creates the shell of a server under the operator's policy.
     pub fn new(operator: Arc<Operator>) -> Self {
         Self {
             operator,
             cells: Cells::default(),
-            tasks: Tasks::default(),
+            tasks: Arc::default(),
             active: Arc::default(),
             held: Mutex::default(),
             untold: Arc::default(),
@@ -220,18 +228,27 @@ impl Shell {
         }
     }
 
-    /// Whose policy holds for commands.
+    /// Creates the shell under a changed policy. Both shells share the background tasks and the names that no
+    /// result has reported.
+    pub fn renewed(&self, operator: Arc<Operator>) -> Self {
+        let (tasks, active, untold) =
+            (Arc::clone(&self.tasks), Arc::clone(&self.active), Arc::clone(&self.untold));
+        Self { tasks, active, untold, ..Self::new(operator) }
+    }
+
+    /// Returns the operator, which holds the policy for commands.
     pub fn operator(&self) -> &Arc<Operator> {
         &self.operator
     }
 
-    /// Takes the names that earlier commands brought without anybody having been told. The caller tells them.
+    /// Takes the unreported names that earlier commands created. The caller must report them.
     pub fn take_untold(&self) -> Brought {
         let site = self.site();
         self.untold.take(&site.own_home, &site.workspace)
     }
 
-    /// Lists the commands that run and can change something, but for the background tasks of this server and this principal.
+    /// Lists the active commands that can change anything, except background tasks of this server and
+    /// `principal`.
     pub fn active_commands(&self, principal: Option<&str>) -> ActiveList {
         self.active.list(&self.site().own_home, &self.site().workspace, principal)
     }
@@ -252,13 +269,13 @@ impl Shell {
         self.operator.profile(name).map_err(refused)
     }
 
-    /// The best tier that this machine and the policy allow, found by building a cell.
+    /// Returns the best tier that this machine and the policy allow, determined by building a cell.
     pub fn tier(&self) -> Result<Tier, Arc<ShellError>> {
         let profile = self.profile(DEFAULT_PROFILE)?;
         Ok(self.cells.get(self.site(), self.policy()?, &profile, &self.places()?)?.tier)
     }
 
-    /// What keeps this machine from each tier above `tier`, for people.
+    /// Returns, for each tier above `tier`, a message that explains why it is unavailable.
     pub fn why_not_higher(&self, tier: Tier) -> Vec<(Tier, String)> {
         match (self.policy(), self.places(), self.profile(DEFAULT_PROFILE)) {
             (Ok(policy), Ok(places), Ok(profile)) => {
@@ -268,13 +285,13 @@ impl Shell {
         }
     }
 
-    /// How long a command may run when the call does not say, and at most.
+    /// Returns the default and the maximum timeout of a command.
     pub fn timeouts(&self) -> Result<(Duration, Duration), Arc<ShellError>> {
         let shell = &self.policy()?.shell;
         Ok((shell.default_timeout.value, shell.max_timeout.value))
     }
 
-    /// The profile that somebody's commands run under.
+    /// Returns the effective profile for commands of `who`.
     fn profile_as(&self, who: &As) -> Result<Cow<'_, Profile>, Arc<ShellError>> {
         match who {
             As::Client { read_only: false } => self.profile(DEFAULT_PROFILE),
@@ -288,7 +305,8 @@ impl Shell {
                     return Err(Arc::new(ShellError::NotGranted(name.to_string())));
                 }
                 let mut own = self.profile(if *read_only { READ_ONLY_PROFILE } else { DEFAULT_PROFILE })?;
-                // What was approved narrows, and what the operator wrote narrows it further.
+                // The approved profile narrows the base profile, and the operator's grants narrow the result
+                // further.
                 for by in profile.iter().chain(granted) {
                     let by = self.profile(by)?;
                     own = Cow::Owned(own.narrowed(&by, &self.places()?));
@@ -298,7 +316,7 @@ impl Shell {
         }
     }
 
-    /// Starts a command: the only way to. Tells what was decided.
+    /// Starts a command and records the policy decision. This is the only way to start one.
     fn start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
         let started = self.check_sandbox().and_then(|()| self.try_to_start(request));
         match &started {
@@ -339,8 +357,9 @@ impl Shell {
         profile: &Profile,
         request: &Request,
     ) -> Result<Started, ShellError> {
-        // Without a sandbox nothing is looked for.
-        let moves = (cell.tier != Tier::None).then(|| starts::begin(&self.site().own_home)).transpose()?;
+        // Without a sandbox, no path is searched for or protected.
+        let begin = || starts::begin(&self.site().own_home, &cell.plan.areas);
+        let moves = (cell.tier != Tier::None).then(begin).transpose()?;
         let Rules { covers, granted, unseen, reopened } = cell.special(self.site())?;
         let command = CommandSpec {
             command: request.command.clone(),
@@ -352,9 +371,10 @@ impl Shell {
             packages: vec![scorpiox_policy::PACKAGES.to_owned()],
             areas: area::exposed(&cell.plan.areas),
             granted,
+            changed: None,
         };
         let site = self.site();
-        // Before it can run: a server that is killed leaves word of it.
+        // The entry must exist before the command can run, so that it survives a killed server.
         let add = || self.active.add(&site.own_home, &site.workspace, request.described());
         let active = cell.changes_things().then(add);
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
@@ -362,12 +382,12 @@ impl Shell {
         let listener = running.take_listener();
         let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
-        // They are told once, so by a command that runs, and to who passes them on.
+        // Each note is reported only once, so only to a caller that passes it on and after the command has
+        // started.
         let notes = match request.run_as {
             As::Client { .. } => notes(&cell.news(unseen), &reopened),
             As::Component { .. } => Vec::new(),
         };
-        let (home, own_home) = (site.home.clone(), site.own_home.clone());
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
         let untold = Arc::clone(&self.untold);
         let network_rule = profile.network.source.to_string();
@@ -380,16 +400,15 @@ impl Shell {
             cell,
             proxy,
             notes,
-            home,
-            own_home,
+            operator: Arc::clone(&self.operator),
             network_rule,
             untold,
             active,
         })
     }
 
-    /// The names that commands of a cell make in no folder that is there: those that programs obey, and those that the person's
-    /// git does in each repository.
+    /// Returns the names that commands of a cell must not create in any existing folder: protected names, and
+    /// names that the user's git obeys in every repository.
     fn absent_names(&self, cell: &Ready) -> Result<Vec<String>, ShellError> {
         let mut names = scorpiox_policy::protected_names().to_vec();
         if cell.tier != Tier::None && cell.plan.areas.iter().any(|area| area.write) {
@@ -399,7 +418,8 @@ impl Shell {
         Ok(names)
     }
 
-    /// What stays closed in folders that are opened otherwise than to commands.
+    /// Returns the path rules for folders that are exposed to something other than a command, such as a
+    /// plugin.
     pub fn guard(&self, areas: &[Area]) -> Result<Special, ShellError> {
         let mut surveys = self.surveys.lock();
         if surveys.len() >= MAX_SURVEYS && !surveys.contains_key(areas) {
@@ -412,14 +432,14 @@ impl Shell {
         View::new(self.site(), areas, &plan::programs_inside(self.site(), areas)).special(&survey)
     }
 
-    /// Whether commands can run under a profile as it is written, on the best tier.
+    /// Checks that commands can run under the profile in the best tier.
     pub fn check_profile(&self, name: &str) -> Result<(), Arc<ShellError>> {
         plan::check_system(&*self.profile(name)?, &self.places()?).map_err(Arc::new)
     }
 
-    /// What stays closed to commands of a profile, as the next one would find it.
+    /// Returns why the next command under `profile` cannot read `path`, or write to it if `write` is set.
     pub fn closes(&self, profile: &Profile, path: &Path, write: bool) -> Result<Option<String>, ShellError> {
-        // Also where the policy closes the workspace: what would be closed is asked, and nothing runs.
+        // `loaded` also works if the policy closes the workspace. This is a query and runs no command.
         let writable = self.site().writable(&self.operator.loaded()?.policy);
         let places = self.operator.places()?;
         let areas = plan::areas(self.site(), profile, &places, &writable)?;
@@ -429,24 +449,34 @@ impl Shell {
         Ok(special.closes(path, write).map(|why| why.to_string()))
     }
 
-    /// Tells of each task that ends from now on, in a thread of the task's.
+    /// Registers a callback for tasks that end. It runs on the thread of the task.
     pub fn on_task_end(&self, tell: impl Fn(Report) + Send + Sync + 'static) {
         self.tasks.on_end(tell);
     }
 
-    /// Ends everything that runs, and waits until it is gone.
+    /// Stops all tasks and cells.
     pub fn shut_down(&self) {
-        self.tasks.stop_all();
+        self.stop_tasks(Reason::Shutdown);
         self.cells.clear();
+    }
+
+    /// Signals all background tasks to stop.
+    pub fn stop_tasks(&self, why: Reason) {
+        self.tasks.stop_all(why);
+    }
+
+    /// Forgets the cells, because no command will start in them. Running commands go on.
+    pub fn forget_cells(&self) {
+        self.cells.forget_all();
     }
 }
 
-/// Why the policy refuses, as the shell says it.
+/// Wraps a policy error as a shell error.
 fn refused(error: Arc<OperatorError>) -> Arc<ShellError> {
     Arc::new(error.into())
 }
 
-/// What a command is told of what was done before it.
+/// Formats the notes that accompany the result of a command.
 fn notes(unseen: &[(PathBuf, &'static str)], reopened: &[PathBuf]) -> Vec<String> {
     let mut notes: Vec<_> = reopened
         .iter()

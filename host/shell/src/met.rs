@@ -1,39 +1,39 @@
-//! Denied files that a command met, as far as its output says so.
+//! Detects accesses to denied files in the output of a command.
 //!
-//! The kernel refuses them without telling anybody else. Nearly all programs then print the path, and that
-//! permission was denied.
+//! The kernel refuses such an access without notifying any other process. Nearly all programs then print the
+//! path and "Permission denied".
 
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use scorpiox_audit::Uses;
-use scorpiox_paths::{Walks, normalized};
+use scorpiox_fs::{Walks, normalized};
 use scorpiox_policy::DenySet;
 
-/// What programs print, in upper or lower case.
+/// Text that programs print, without the first letter, whose case varies.
 const WORDS: &[u8] = b"ermission denied";
-/// Longest line that is looked at, in bytes.
+/// Maximum length of an inspected line in bytes.
 const MAX_LINE_BYTES: usize = 1024;
-/// Most lines that are kept.
+/// Maximum number of stored lines.
 const MAX_LINES: usize = 64;
-/// What stands around paths in messages.
+/// Characters that surround paths in messages.
 const AROUND: [char; 9] = [':', '\'', '"', '`', '‘', '’', ',', '(', ')'];
 
-/// Lines of a command's output that tell of it.
+/// Output lines of a command that mention a refused access.
 #[derive(Debug, Default)]
 pub(super) struct Met {
-    /// The end of what was looked at.
+    /// Tail of the inspected output, for lines that span two chunks.
     before: Vec<u8>,
     lines: Vec<String>,
 }
 
 impl Met {
-    /// Takes what was printed next.
+    /// Inspects the next chunk of output.
     pub(super) fn look(&mut self, bytes: &[u8]) {
         if self.lines.len() >= MAX_LINES {
             return;
         }
-        // A line may have begun before.
+        // The line may have started in an earlier chunk.
         let mut joined = std::mem::take(&mut self.before);
         joined.extend_from_slice(&bytes[..bytes.len().min(MAX_LINE_BYTES)]);
         self.find(&joined);
@@ -58,7 +58,8 @@ impl Met {
         }
     }
 
-    /// Notes each folder with a denied file that was named, and the rule; of the file nothing.
+    /// Records the folder of each denied file named in the output, with the rule. The file itself is not
+    /// named.
     pub(super) fn note(&self, uses: &Uses, workspace: &Path, deny: &DenySet) {
         let mut paths: Vec<PathBuf> = Vec::new();
         for line in &self.lines {
@@ -68,7 +69,7 @@ impl Met {
         }
         paths.sort_unstable();
         paths.dedup();
-        // A command chooses what it prints: of what leads too far nothing is said.
+        // The command controls its output, so paths that lead too far are ignored.
         let mut walks = Walks::default();
         for path in paths {
             let mut led = || walks.follow(&path).ok().and_then(|trail| deny.matches(&trail.end));
@@ -89,8 +90,8 @@ impl Met {
     }
 }
 
-/// Reports whether a path lies in a repository's work tree: git's objects may hold what the path's file has, and a command that
-/// was refused the file may have printed it from there.
+/// Returns `true` if a path lies in the work tree of a repository. Git objects may contain the file's
+/// content, so a command that was refused the file may have printed it from there.
 fn is_in_git(path: &Path, workspace: &Path) -> bool {
     let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
     above.into_iter().any(|folder| folder.join(".git").symlink_metadata().is_ok())
@@ -102,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines of uses after this output, in pieces.
+    /// Returns the audit lines for output that arrives in these pieces.
     fn told(pieces: &[&str]) -> Vec<String> {
         let places = Places::standard("/w".into(), Some("/h".into()), Path::new("/h/.own"));
         let rules = [("**/.env*", 4), ("~/.ssh", 5)]
@@ -160,7 +161,7 @@ mod tests {
         assert!(told(&[&"cat: a: Permission denied\n".repeat(1000)]).is_empty());
     }
 
-    /// `git archive` prints a file that is denied, and that it may not look for attributes beside it.
+    /// `git archive` prints a denied file, and also an error about the `.gitattributes` next to it.
     #[test]
     fn what_git_may_have_printed_is_not_said_to_be_denied() {
         let root = tempfile::tempdir().expect("a folder");

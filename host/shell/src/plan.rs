@@ -1,4 +1,4 @@
-//! From a profile of the policy to the cell that commands of it run in.
+//! Translates a profile of the policy into a cell specification.
 
 use std::fs;
 use std::net::TcpListener;
@@ -7,43 +7,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use scorpiox_audit::BUILT_IN;
-use scorpiox_cell::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Network, Tier};
-use scorpiox_gitdirs::{User, identity};
-use scorpiox_home::{instance, private};
-use scorpiox_operator::{Site, existing, is_own, worked_on};
-use scorpiox_paths::{Trail, Writable, resolve};
+use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_fs::home::{instance, private};
+use scorpiox_fs::{Trail, Writable, resolve};
+use scorpiox_git::{User, identity};
 use scorpiox_policy::{
     Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
     Profile, Source, TOOLCHAINS, Tier as MinTier,
 };
-use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_sandbox::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Network, Tier};
+use scorpiox_workspace_config::{Site, existing, is_own, worked_on};
 
 use super::area::{self, Area};
 use super::error::ShellError;
 use super::survey::Survey;
 use crate::scratch::Scratch;
 
-/// What the operator writes private networks into that commands may reach.
+/// Policy key in which the operator lists the private networks that commands may reach.
 pub const PRIVATE_KEY: &str = "`network` of the profile";
-/// The home folder of commands, in memory.
+/// Home directory of commands in tiers with an in-memory home.
 const HOME: &str = "/home/user";
 
-/// Cells that this process has planned, which numbers their folders.
+/// Number of cells that this process has planned; used to name their folders.
 static CELLS: AtomicU32 = AtomicU32::new(0);
 
-/// What a profile comes to on this machine.
+/// Cell plan for a profile on this machine.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub spec: CellSpec,
-    /// What commands see of this machine's own files.
+    /// Host file trees that commands see.
     pub areas: Vec<Area>,
-    /// Folders that hold programs beside the system's, which exist.
+    /// Existing toolchain folders outside of the system's program folders.
     pub toolchains: Vec<PathBuf>,
-    /// Folders of programs outside that lie, or would lie, where commands write.
+    /// Toolchain folders that lie, or would lie, inside writable areas.
     pub programs: Vec<PathBuf>,
-    /// Where whole outputs are kept.
+    /// Folder for complete outputs.
     pub outputs: PathBuf,
-    /// For what the cell keeps on the disk.
+    /// On-disk folder of the cell, removed with the plan.
     _scratch: Scratch,
 }
 
@@ -57,7 +57,7 @@ impl Plan {
     ) -> Result<Self, ShellError> {
         check_system(profile, places)?;
         let outputs = outputs(site);
-        // A folder of its own for each cell: one that ends takes its folder along, and nothing stays.
+        // Each cell has its own folder, so a cell that ends removes its folder completely.
         let number = CELLS.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{}-{number}", site.workspace_name, instance::name(), profile.name);
         if is_own(&site.workspace, &site.own_home) {
@@ -67,17 +67,17 @@ impl Plan {
             )));
         }
         if site.workspace.starts_with(&site.own_home) {
-            // What stands in for a project where none is open is this program's to make.
+            // The placeholder workspace for sessions without a project is created by this program.
             make_folder(&site.workspace)?;
         }
         if !site.workspace.is_dir() {
             return Err(ShellError::NoWorkspace(site.workspace.clone()));
         }
         make_folder(&outputs)?;
-        // Before anything can be written here: later sessions must not follow what is made.
-        for folder in places.folders(&Place::Workspace) {
-            worked_on::remember(&site.own_home, &folder).map_err(ShellError::io("noting the workspace"))?;
-        }
+        // Record the workspace before commands can write to it: later sessions must not follow links that
+        // commands create.
+        worked_on::remember(&site.own_home, &site.workspace, places.repository.as_deref())
+            .map_err(ShellError::io("noting the workspace"))?;
         let held = Scratch::new(&site.own_home, &name)
             .map_err(ShellError::io("making a folder for temporary files"))?;
         let scratch = held.path.clone();
@@ -86,7 +86,7 @@ impl Plan {
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
         let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
         let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
-        // What lies in an area is seen there.
+        // Toolchains inside an area are already visible there.
         let apart = toolchains.iter().filter(|path| !areas.iter().any(|area| path.starts_with(&area.path)));
         exposed.extend(apart.map(|path| Exposed { path: path.as_path().into(), write: false }));
         if matches!(tier, Tier::T2 | Tier::Seatbelt) {
@@ -94,7 +94,7 @@ impl Plan {
             exposed.extend(system.map(|path| Exposed { path: path.into(), write: false }));
         }
         if tier != Tier::T2 {
-            // There they are granted piece by piece, for each command.
+            // T2 grants them piece by piece for each command.
             exposed.extend(area::exposed(&areas));
         }
         let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
@@ -123,12 +123,12 @@ impl Plan {
     }
 }
 
-/// Where whole outputs of a workspace are kept.
+/// Returns the folder for the complete outputs of a workspace.
 pub(super) fn outputs(site: &Site) -> PathBuf {
     site.own_home.join("output").join(&site.workspace_name)
 }
 
-/// Toolchains that lie where commands write, or that are not there yet and would.
+/// Returns the toolchain folders that lie in writable areas, including those that do not exist yet.
 pub(super) fn programs_inside(site: &Site, areas: &[Area]) -> Vec<PathBuf> {
     let written = |path: &Path| areas.iter().any(|area| area.write && path.starts_with(&area.path));
     let meets = |path: &PathBuf| {
@@ -139,7 +139,7 @@ pub(super) fn programs_inside(site: &Site, areas: &[Area]) -> Vec<PathBuf> {
     home.flat_map(|home| TOOLCHAINS.iter().map(|name| home.join(name))).filter(meets).collect()
 }
 
-/// What a rule calls `~/NAME` is at that name in commands, too, where their home folder is another one.
+/// Links `~/NAME` of a path rule into the home directory of commands, if that is a different one.
 fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
     let rules = profile.read.iter().chain(&profile.write);
     let named = rules.filter_map(|rule| match &rule.place {
@@ -154,8 +154,8 @@ fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
     named.collect()
 }
 
-/// The files that say to git who the person is, unless `deny` has one that says so. Where a rule opens the person's own,
-/// that does.
+/// Returns generated Git configuration files with the user's identity, unless `deny` hides the files that
+/// define it. Returns nothing if a rule exposes the user's own configuration.
 fn home_files(site: &Site, denied: &DenySet, links: &[HomeLink]) -> Vec<HomeFile> {
     let is_own = |link: &HomeLink| link.inside.as_path().to_string_lossy().starts_with(".gitconfig");
     if links.iter().any(is_own) {
@@ -166,8 +166,10 @@ fn home_files(site: &Site, denied: &DenySet, links: &[HomeLink]) -> Vec<HomeFile
     files.map(|(name, content)| HomeFile { name, content }).collect()
 }
 
-/// The system's programs are seen whole, or not at all: bash itself is one of them, so that where they are closed nothing
-/// can be run, and nothing is. A rule that closes a part of them would not hold, so it is refused.
+/// Checks that the system's programs are exposed completely.
+///
+/// They are visible completely or not at all. Bash is one of them, so nothing can run if they are closed. A
+/// `deny` rule for a part of them would have no effect, so it is refused.
 pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), ShellError> {
     let folders: Vec<_> =
         profile.read.iter().chain(&profile.write).flat_map(|rule| places.folders(&rule.place)).collect();
@@ -220,7 +222,7 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
     }
 }
 
-/// What of the machine's own files a profile shows.
+/// Returns the host file trees that a profile exposes.
 pub(super) fn areas(
     site: &Site,
     profile: &Profile,
@@ -235,7 +237,8 @@ pub(super) fn areas(
             continue;
         }
         for path in places.folders(&rule.place) {
-            // A command must not decide what later ones see, nor that there are none.
+            // A path that a command can redirect must not decide what later commands see, or whether they see
+            // anything.
             let path = match resolve(&path, writable) {
                 Ok(path) => path,
                 Err(error) => {
@@ -251,18 +254,18 @@ pub(super) fn areas(
             }
         }
     }
-    // What a person narrowed leads nowhere that is not open to all, also by a link.
+    // A narrowed profile must not reach anything that the outer profile keeps closed, not even through a
+    // link.
     if let Some(outer) = &profile.outer {
         let wider = self::areas(site, outer, places, writable)?;
         areas.retain(|area| {
             wider.iter().any(|open| area.path.starts_with(&open.path) && (open.write || !area.write))
         });
     }
-    // A file has nothing in it that could be closed, so it is closed itself.
+    // A file area has no content to cover, so a denied file is removed from the areas.
     let denied = profile.denied(places);
     areas.retain(|area| area.path.is_dir() || denied.matches(&area.path).is_none());
-    // Programs that are always there need no area; one with a rule of its own about what is
-    // denied does.
+    // Toolchains are always exposed and need no area, unless a `deny` rule may reach into them.
     let reaches_out = |rule: &DenyRule| rule.glob().starts_with(['/', '~']);
     if profile.deny.iter().any(reaches_out) && profile.read.iter().any(|rule| rule.place == Place::Toolchains)
     {
@@ -281,7 +284,7 @@ pub(super) fn areas(
     }
 }
 
-/// A resolved path of the policy that commands may write must hold neither the policy itself nor
+/// Checks that a writable path of the policy, already resolved, contains neither the policy itself nor
 /// programs that run next.
 fn beside_own(
     site: &Site,
@@ -292,7 +295,8 @@ fn beside_own(
     let Some(rule) = written_by else { return Ok(()) };
     let mut others = existing(&places.toolchains);
     if path == site.workspace {
-        // Programs inside of it have rules of their own. Inside of them it would have none.
+        // Programs inside the workspace have their own rules. A workspace inside a program folder could have
+        // none.
         return match others.iter().find(|other| path.starts_with(other)) {
             None => Ok(()),
             Some(other) => Err(ShellError::Unenforceable(format!(
@@ -328,7 +332,7 @@ fn make_folder(path: &Path) -> Result<(), ShellError> {
     private::folder(path).map_err(ShellError::io(format!("making the folder {}", path.display())))
 }
 
-/// The least tier of a policy, in the sandbox's terms.
+/// Converts the policy's minimum tier to the sandbox's type.
 pub fn tier(tier: MinTier) -> Tier {
     match tier {
         MinTier::T1 => Tier::T1,
@@ -337,7 +341,7 @@ pub fn tier(tier: MinTier) -> Tier {
     }
 }
 
-/// What a command of this profile may use up.
+/// Returns the resource limits for commands of the profile.
 pub(super) fn limits(profile: &Profile) -> Limits {
     let limits = &profile.limits;
     Limits {
@@ -348,12 +352,12 @@ pub(super) fn limits(profile: &Profile) -> Limits {
     }
 }
 
-/// What looks for files that need a rule of their own.
+/// Creates the survey that searches the areas for paths that need a rule.
 pub(super) fn survey(profile: &Profile, places: &Places, areas: &[Area]) -> Survey {
     Survey::new(areas, profile.denied(places))
 }
 
-/// The proxy of a profile with a list of hosts.
+/// Starts the proxy of a profile with a host list.
 pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result<Proxy> {
     let (hosts, near) = match &profile.network.value {
         NetworkRule::Allowlist { hosts, allow_private } => (hosts.clone(), allow_private.as_slice()),
@@ -362,28 +366,29 @@ pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result
     let addresses = AddressPolicy::new(near.iter().map(|rule| rule.network).collect(), PRIVATE_KEY);
     let outer = profile.outer.as_deref().and_then(|outer| match &outer.network.value {
         NetworkRule::Allowlist { hosts, .. } => {
-            let rules = HostRules::from(hosts.clone()).of(outer.origins.file);
+            let rules = HostRules::from(hosts.clone()).of(&outer.name, outer.origins.file);
             Some((rules, outer.network.source.to_string()))
         }
         NetworkRule::Off | NetworkRule::Open => None,
     });
-    let rules = HostRules::from(hosts).of(profile.origins.file);
+    let rules = HostRules::from(hosts).of(&profile.name, profile.origins.file);
     let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer });
     Proxy::start(
         listener,
         rules,
         Arc::new(SystemResolver::default()),
         addresses,
-        scorpiox_proxy::Limits::default(),
+        scorpiox_egress_proxy::Limits::default(),
     )
 }
 
 #[derive(Debug)]
 struct Hosts {
     rules: HostRules,
-    /// Where they are listed, which decides about what is not.
+    /// Policy source of the host list, which decides about unlisted hosts.
     list: String,
-    /// Those for all users, where a person narrowed them: asked first, so that a refusal names their line.
+    /// Host rules for all users, if the user's own policy narrows them. They are checked first, so that a
+    /// refusal names their line.
     outer: Option<(HostRules, String)>,
 }
 

@@ -1,7 +1,8 @@
-//! Whether the sandbox holds: what a command must not be able to do, tried by a command.
+//! Probes whether the sandbox holds, by attempting forbidden actions from a sandboxed command.
 //!
-//! A sandbox can be refused by the system, which is an error, or be there and not hold: a rule that the system reads
-//! otherwise than it was meant. So the system itself is asked, by the same way that every command goes.
+//! A sandbox can fail in two ways: the system refuses it, which is an error, or it exists but does not
+//! confine, because the system interprets a rule differently than intended. The probe therefore tests the
+//! real system, on the same path that every command takes.
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
@@ -10,40 +11,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scorpiox_audit::Uses;
-use scorpiox_cell::{Network, RawPath, Tier};
 use scorpiox_executor::Cancel;
-use scorpiox_home::instance;
+use scorpiox_fs::home::instance;
 use scorpiox_policy::quoted;
+use scorpiox_sandbox::{Network, RawPath, Tier};
 
 use super::run::Waited;
 use super::{As, DEFAULT_PROFILE, Request, Shell, ShellError, Wait};
 
-/// What a line begins with that says which try was successful, by its number.
+/// Prefix of an output line that reports a successful probe by its index.
 const COULD: &str = "scorpiox-could: ";
-/// What the last line says: all of them were tried.
+/// Last output line, which shows that all probes ran.
 const DONE: &str = "scorpiox-done";
-/// Longest time for all of them.
+/// Timeout for all probes together.
 const TIME: Duration = Duration::from_secs(30);
-/// All that is printed is shown.
+/// Output limit in UTF-16 units, large enough to show everything.
 const SHOWN_CHARS: usize = 16 * 1024;
 
-/// One thing that is tried: what it is, and a script that ends with 0 if it can be done.
+/// A forbidden action: its description, and a script that exits with 0 if the action succeeds.
 struct Probe {
     what: &'static str,
     script: String,
 }
 
-/// What came of the tries.
+/// Result of the probes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probed {
-    /// How many things were tried.
+    /// Number of actions attempted.
     pub tried: usize,
-    /// What a command could do.
+    /// Actions that succeeded although they are forbidden.
     pub could: Vec<String>,
 }
 
 impl Shell {
-    /// Tries what a command of the default profile must not be able to do.
+    /// Attempts the actions that a command of the default profile must not be able to perform.
     pub fn probe(&self) -> Result<Probed, Arc<ShellError>> {
         let io = |what: &str| {
             let what = what.to_owned();
@@ -101,8 +102,8 @@ impl Shell {
         Ok(Probed { tried: probes.len(), could })
     }
 
-    /// Whether the sandbox held when it was tried. Where the system's rules are not this program's own, it is tried
-    /// before the first command.
+    /// Returns an error if the sandbox failed its probe. On macOS, where Seatbelt interprets the rules, the
+    /// probe runs before the first command.
     pub(super) fn check_sandbox(&self) -> Result<(), Arc<ShellError>> {
         if !cfg!(target_os = "macos") {
             return Ok(());
@@ -118,7 +119,7 @@ impl Shell {
     }
 }
 
-/// Paths that no command may make, and that are not there. What is there after all is removed.
+/// Nonexistent paths that no command may create. Dropping the value removes those that exist after all.
 struct Made {
     paths: Vec<PathBuf>,
 }
@@ -139,7 +140,7 @@ impl Made {
         Self { paths }
     }
 
-    /// Those that are there.
+    /// Returns the paths that exist.
     fn found(&self) -> impl Iterator<Item = &PathBuf> {
         self.paths.iter().filter(|path| path.symlink_metadata().is_ok())
     }
@@ -153,18 +154,19 @@ impl Drop for Made {
     }
 }
 
-/// Something in the program's own folder that commands do not see, nor anything in it.
+/// Returns an entry of `own` that is hidden from commands and contains no exposed path.
 fn private(own: &Path, exposed: &[&Path]) -> Option<PathBuf> {
     let entries = std::fs::read_dir(own).ok()?.flatten().map(|entry| entry.path());
     entries.filter(|entry| !exposed.iter().any(|path| path.starts_with(entry))).min()
 }
 
-/// A script that opens a file or a folder.
+/// Returns a script that opens a file or lists a folder.
 fn opened(path: &str) -> String {
     format!("if [ -d {path} ]; then ls {path}/; else head -c 1 {path}; fi")
 }
 
-/// What is tried on every system. Folders are made where it is looked afterwards; those scripts fail, whatever came of it.
+/// Returns the probes for every system. Directory probes are verified on disk afterwards, so their scripts
+/// always fail.
 fn usual(private: Option<&Path>, made: &Made) -> Vec<Probe> {
     let server = std::process::id();
     let mut probes = vec![
@@ -191,7 +193,7 @@ fn usual(private: Option<&Path>, made: &Made) -> Vec<Probe> {
     probes
 }
 
-/// What only macOS has: services that would act for the command.
+/// Returns the probes for macOS: services that could act on behalf of the command.
 fn of_macos() -> Vec<Probe> {
     let probe = |what, script: &str| Probe { what, script: script.to_owned() };
     vec![
@@ -216,8 +218,8 @@ fn of_macos() -> Vec<Probe> {
 mod tests {
     use super::*;
 
-    /// Whether a script ends with 0 where nothing confines it.
-    #[allow(clippy::disallowed_methods)] // to see that it would be noticed
+    /// Runs a script without confinement and returns `true` if it exits with 0.
+    #[allow(clippy::disallowed_methods)] // runs unconfined to prove that the probe detects success
     fn can(script: &str) -> bool {
         let ran = std::process::Command::new("/bin/bash").args(["-c", script]).output();
         ran.expect("bash runs").status.success()

@@ -1,7 +1,7 @@
-//! From what was found to the rules of one command, or of one plugin.
+//! Derives the path rules of a command or plugin from a survey.
 //!
-//! [`View::special`] decides which paths have a rule of their own; it is the one place that does, for
-//! all tiers, for plugins and for `policy why`. [`Special`] turns them into what a tier needs.
+//! [`View::special`] is the only place that decides which paths have a rule. It serves all tiers, plugins,
+//! and `policy why`. [`Special`] translates the rules for each tier.
 
 mod branches;
 mod kept;
@@ -10,11 +10,11 @@ mod special;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_cell::Tier;
-use scorpiox_gitdirs::{MAX_REPOSITORIES, Seen, User, obeyed};
-use scorpiox_operator::Site;
-use scorpiox_paths::{Lost, Trail};
+use scorpiox_fs::{Lost, Trail};
+use scorpiox_git::{MAX_REPOSITORIES, Seen, User, obeyed};
 use scorpiox_policy::plain_protected_names;
+use scorpiox_sandbox::Tier;
+use scorpiox_workspace_config::Site;
 
 use super::ShellError;
 use super::area::Area;
@@ -23,26 +23,26 @@ pub(crate) use kept::Kept;
 pub use special::Special;
 use special::Why;
 
-/// All that commands see of this machine's own files, but for programs.
+/// All host files that commands see, except programs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub areas: &'a [Area],
-    /// The program's own folder, which may lie inside.
+    /// The server's own folder, which may lie inside an area.
     pub own_home: &'a Path,
-    /// The user's home folder.
+    /// The user's home directory.
     pub home: Option<&'a Path>,
-    /// What programs outside start from, which may lie inside: paths that need not exist.
+    /// Start paths of programs outside the sandbox, which may lie inside an area and need not exist.
     pub programs: &'a [PathBuf],
-    /// How much of it may have rules.
+    /// Limits on the number of rules.
     bounds: Bounds,
 }
 
-/// What one command has at most.
+/// Limits for one command.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// Paths with a rule, and folders above them: each takes it a mount.
+    /// Maximum number of paths with a rule, including their parent folders. Each needs a mount.
     rules: usize,
-    /// Repositories that are followed.
+    /// Maximum number of repositories that are followed.
     repositories: usize,
 }
 
@@ -53,14 +53,16 @@ impl Default for Bounds {
     }
 }
 
-/// Rules in T1b: bubblewrap takes 9,000 words, of which a rule is up to five. Under Seatbelt they are one argument.
+/// Maximum number of rules in T1b and under Seatbelt. bubblewrap accepts 9,000 arguments, and a rule needs up
+/// to five. Under Seatbelt all rules form one argument.
 const FEWER_RULES: usize = 1500;
 
-/// Folders in one of git's without which git takes it for none, and looks further up: nobody moves them away.
+/// Folders without which Git does not recognize a Git directory and continues its search in parent folders.
+/// They are pinned.
 const HELD: [&str; 2] = ["objects", "refs"];
 
 impl<'a> View<'a> {
-    /// Of these areas.
+    /// Creates the view of these areas.
     pub(crate) fn new(site: &'a Site, areas: &'a [Area], programs: &'a [PathBuf]) -> Self {
         Self {
             areas,
@@ -71,7 +73,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same, with as many rules as commands of a tier can have.
+    /// Lowers the limits to those of `tier`.
     pub(super) fn in_tier(mut self, tier: Tier) -> Self {
         if matches!(tier, Tier::T1b | Tier::Seatbelt) {
             self.bounds.rules = FEWER_RULES;
@@ -81,7 +83,7 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// The paths with a rule of their own, by a new look at the areas.
+    /// Surveys the areas and returns the paths that need a rule.
     pub(crate) fn special(&self, survey: &Survey) -> Result<Special, ShellError> {
         let Look { found, reopened } = survey.look()?;
         let mut special = Special::new(self.areas, reopened);
@@ -109,21 +111,21 @@ impl View<'_> {
             }
         }
         self.follow_links(survey, special);
-        // Before anything is closed for having too much in it: that leads elsewhere, too.
+        // This must precede closing crowded folders, because their content can also lead elsewhere.
         Self::add_other_names(survey, special);
+        special.end_walks()?;
         let kept = survey.kept();
         if Survey::may_be_closed_by_commands(&special.unseen()) {
             kept.recall(special);
         }
-        // From one command to the next there is seldom another rule.
+        // The rules rarely change from one command to the next.
         if !special.are_kept(&kept) {
             survey.keep(special.kept());
         }
-        special.end_walks()?;
         special.bound(self.bounds.rules)
     }
 
-    /// What is in a protected folder is protected where it is: hooks and settings are often links.
+    /// Protects the targets of links inside protected folders, since hooks and settings are often links.
     fn follow_links(&self, survey: &Survey, special: &mut Special) {
         let mut left = self.bounds.rules;
         while let Some((folder, why)) = special.next_fresh() {
@@ -139,7 +141,7 @@ impl View<'_> {
         }
     }
 
-    /// Gives all names of a file the rule of one.
+    /// Applies the rule of a file to all its other names.
     fn add_other_names(survey: &Survey, special: &mut Special) {
         let hidden = special.hidden().iter().filter(|(_, why)| matches!(why, Why::Denied));
         let hidden: Vec<_> = hidden.map(|(path, why)| (path.clone(), *why, true)).collect();
@@ -175,11 +177,12 @@ impl View<'_> {
         }
     }
 
-    /// What git obeys. Where that is more than is followed, folders are closed until the rest is not.
+    /// Protects the files that Git obeys. If there are too many to follow, folders are closed until the
+    /// remaining files can be followed.
     fn protect_git(&self, found: &Found, special: &mut Special) -> io::Result<()> {
         let git = self.git(found);
         special.close_branches(git.folders.iter().chain(&git.pointers), self.bounds.repositories);
-        // What is closed is followed as well, since it leads elsewhere.
+        // Closed repositories are followed too, because they lead elsewhere.
         let obeyed = obeyed(git.seen());
         for path in &obeyed.left_out {
             let must = obeyed.begun.contains(path);
@@ -201,7 +204,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Nobody reaches what a path leads to. Where that cannot be, it is an error if it `must`.
+    /// Makes the target of a path inaccessible. Fails if that is impossible and `must` is set.
     fn close(path: &Path, why: Why, must: bool, special: &mut Special) -> io::Result<()> {
         let Trail { end, exists, .. } = match special.follow(path) {
             Ok(trail) => trail,
@@ -219,22 +222,23 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The same of a path whose folder is reached through no link.
+    /// Protects a path whose parent contains no link.
     fn protect_here(path: &Path, why: Why, special: &mut Special) {
         match path.symlink_metadata() {
             Ok(found) if !found.is_symlink() => special.freeze(path, why),
             Err(error) if error.kind() == io::ErrorKind::NotFound => special.keep_absent(path, why),
-            // A link, or a folder that is none any more.
+            // A link, or a parent that is not a folder anymore.
             _ => Self::protect(path, why, special),
         }
     }
 
-    /// Nothing can change what a path leads to, nor lead it elsewhere.
+    /// Protects the target of a path from changes, and the path from being redirected.
     fn protect(path: &Path, why: Why, special: &mut Special) {
         let trail = match special.follow(path) {
             Ok(trail) => trail,
             Err(lost) => {
-                // Links in a circle, or what is closed already. The system may take long for what leads too far.
+                // Circular links, or an already closed path. The kernel may accept a path that is too long to
+                // follow here.
                 if matches!(lost, Lost::TooLong(_)) || path.symlink_metadata().is_ok() {
                     special.freeze(path, why);
                 }
@@ -252,14 +256,14 @@ impl View<'_> {
             }
         }
         match &trail.blocked {
-            // It cannot come to be as long as this is not a folder.
+            // The target cannot be created while this is not a folder.
             Some(blocked) => special.freeze(blocked, why),
             None if trail.exists => special.freeze(&trail.end, why),
             None => special.keep_absent(&trail.end, why),
         }
     }
 
-    /// A link that is hidden hides what it leads to.
+    /// Hides a path and, if it is a link, its target.
     fn hide(path: &Path, why: Why, special: &mut Special) {
         special.hide(path, why);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
@@ -273,7 +277,8 @@ impl View<'_> {
         }
     }
 
-    /// Where git begins: in what was found, in the folders around the areas, and at the user's.
+    /// Collects the starting points of Git: from the survey, from the parents of the areas, and from the
+    /// user.
     fn git(&self, found: &Found) -> Git {
         let mut git = Git {
             folders: found.git_folders.clone(),
@@ -292,7 +297,7 @@ impl View<'_> {
                 Err(_) => {}
             }
         }
-        // What lies near the roots is followed first.
+        // Paths near the roots are followed first.
         git.folders.sort_by_cached_key(|path| (path.components().count(), path.clone()));
         git
     }

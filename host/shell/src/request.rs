@@ -1,51 +1,51 @@
-//! What is to be run, and what its record is told of what it did.
+//! Command requests and the audit records of what a command accessed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::untold::Command;
 use scorpiox_audit::{BUILT_IN, Uses};
-use scorpiox_cell::Outcome;
-use scorpiox_proxy::{Reached, Refusal};
-use scorpiox_untold::Command;
+use scorpiox_egress_proxy::{Reached, Refusal};
+use scorpiox_sandbox::Outcome;
 
-/// What is to be run.
+/// A command to run.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// For `bash -c`, in the workspace.
+    /// Argument of `bash -c`, run in the workspace.
     pub command: String,
-    /// On whose behalf.
+    /// Owner on whose behalf the command runs.
     pub run_as: As,
-    /// After this time it is ended.
+    /// Time after which the command is ended.
     pub timeout: Option<Duration>,
-    /// Told of where it runs, or why it does not, and of hosts that it is refused.
+    /// Audit record of the call. Receives the sandbox decision and refused hosts.
     pub uses: Uses,
 }
 
 impl Request {
-    /// The command, for those who are told that it runs.
+    /// Returns the description shown in the list of active commands.
     pub(super) fn described(&self) -> Command<'_> {
         let principal = self.uses.client().and_then(|client| client.principal.as_deref());
         Command { component: self.run_as.owner_name(), principal, text: &self.command }
     }
 }
 
-/// On whose behalf a command runs, which decides its profile and whose task it is.
+/// Owner of a command. It determines the profile and the owner of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum As {
-    /// The client's.
+    /// The MCP client.
     Client {
-        /// Whether nothing may be changed at the moment.
+        /// `true` if commands must not change anything at present.
         read_only: bool,
     },
-    /// A component's, as far as the policy grants it.
+    /// A component, with the permissions that the policy grants it.
     Component {
-        /// Its name.
+        /// Name of the component.
         name: Arc<str>,
-        /// Another name that it has, by which the policy may speak of it.
+        /// Alternative name under which the policy may refer to the component.
         also: Option<String>,
-        /// The profile that was approved, of one that others ship.
+        /// Profile approved for the component, if it comes from a third party.
         profile: Option<String>,
-        /// Whether nothing may be changed at the moment.
+        /// `true` if commands must not change anything at present.
         read_only: bool,
     },
 }
@@ -58,7 +58,7 @@ impl As {
         }
     }
 
-    /// The component, if it is one.
+    /// Returns the component's name, or `None` for the client.
     pub(super) fn owner(&self) -> Option<Arc<str>> {
         match self {
             Self::Client { .. } => None,
@@ -67,7 +67,7 @@ impl As {
     }
 }
 
-/// Hosts that the command was refused, for its record.
+/// Records the hosts that the command was refused.
 pub(super) fn note_hosts(uses: &Uses, refusals: &[Refusal]) {
     for refusal in refusals {
         let Refusal { host, port, why, rule } = refusal;
@@ -75,14 +75,14 @@ pub(super) fn note_hosts(uses: &Uses, refusals: &[Refusal]) {
     }
 }
 
-/// Hosts that the command reached, for its record.
+/// Records the hosts that the command reached.
 pub(super) fn note_reached(uses: &Uses, reached: &[Reached]) {
     for Reached { host, port, rule } in reached {
         uses.allowed("network", format_args!("{host}:{port}"), rule);
     }
 }
 
-/// Names that the command was not allowed to make, for its record.
+/// Records the names that the command was not allowed to create.
 pub(super) fn note_names(uses: &Uses, outcome: &Outcome) {
     for path in &outcome.names.refused {
         uses.denied("shell", path.as_path().display(), "commands cannot make this name", BUILT_IN);

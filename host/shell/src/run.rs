@@ -1,15 +1,15 @@
-//! A command from its start to its end.
+//! Runs a command in the foreground.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use scorpiox_cell::{Happened, Outcome, Status, Tier};
-use scorpiox_executor::Cancel;
-use scorpiox_home::instance;
-use scorpiox_proxy::Refusal;
-use scorpiox_transcript::{Complaints, Finished, SpillPlace, Transcript, human_duration, prune};
+use scorpiox_command_output::{Complaints, Finished, SpillPlace, Transcript, human_duration, prune};
+use scorpiox_egress_proxy::Refusal;
+use scorpiox_executor::{Cancel, Reason};
+use scorpiox_fs::home::instance;
+use scorpiox_sandbox::{Happened, Outcome, Status, Tier};
 
 use super::background::{Before, TaskPlace};
 use super::met::Met;
@@ -17,69 +17,71 @@ use super::plan::outputs;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::{Listed, Shell, ShellError, Started};
 
-/// How often the newest line is looked at, for who wants to know how far a command is.
+/// Interval between progress updates with the newest output line.
 const NEWS_TIME: Duration = Duration::from_millis(500);
-/// How often it is looked whether the call is to stop, where nothing else happens.
+/// Note of a command that a changed policy ended.
+pub(crate) const ENDED_BY_POLICY: &str = "the command was ended because the policy was changed while it ran, and may no longer allow it; start it again";
+/// Interval between cancellation checks while the command is idle.
 const LOOK_TIME: Duration = Duration::from_secs(1);
-/// Without a new line for this long, a sign of life is given.
+/// Interval without a new line after which a heartbeat is sent.
 const HEARTBEAT_TIME: Duration = Duration::from_secs(15);
-/// Whole outputs that are kept, and their bytes together.
+/// Maximum number and total size of stored outputs.
 const MAX_OUTPUTS: usize = 50;
 const MAX_OUTPUT_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// How a command is waited for.
+/// Options for waiting on a command.
 pub struct Wait<'a> {
-    /// Set when it must stop.
+    /// Cancellation flag of the call.
     pub cancel: &'a Cancel,
-    /// Told the newest line now and then.
+    /// Callback for progress updates with the newest output line.
     pub news: Option<&'a dyn Fn(&str)>,
-    /// UTF-16 units of its output that are shown.
+    /// Maximum length of the shown output in UTF-16 units.
     pub shown_chars: usize,
-    /// When it goes on in the background, if it has not ended by then.
+    /// Deadline after which the command moves to the background.
     pub until: Option<Instant>,
 }
 
-/// What there is when the waiting is over.
+/// State of a command when the wait is over.
 #[derive(Debug)]
 pub enum Ran {
-    /// It has ended.
+    /// The command has ended.
     ToItsEnd(Completed),
-    /// It goes on.
+    /// The command continues in the background.
     IntoBackground(GoesOn),
 }
 
-/// A command that goes on as a task of the client's.
+/// A command that continues as a task of the client.
 #[derive(Debug)]
 pub struct GoesOn {
-    /// What it printed so far. What it prints from here on is the task's.
+    /// Output up to the move. Later output belongs to the task.
     pub output: Finished,
-    /// What it has become.
+    /// The task that the command became.
     pub task: Listed,
-    /// Hosts that were refused so far.
+    /// Hosts refused so far.
     pub refusals: Vec<Refusal>,
-    /// What was done before it, and is told once.
+    /// Notes that are reported once, about what preceded the command.
     pub notes: Vec<String>,
 }
 
-/// What became of it.
+/// Result of a command that ended.
 #[derive(Debug)]
 pub struct Completed {
-    /// What it printed.
+    /// Output of the command.
     pub output: Finished,
-    /// How it ended.
+    /// Exit status and side effects.
     pub outcome: Outcome,
-    /// How it was confined.
+    /// Tier of the sandbox.
     pub tier: Tier,
-    /// Under which profile.
+    /// Name of the profile.
     pub profile: String,
-    /// Hosts that were refused meanwhile.
+    /// Hosts refused during the run.
     pub refusals: Vec<Refusal>,
-    /// What was done before it, and is told once.
+    /// Notes that are reported once, about what preceded the command.
     pub notes: Vec<String>,
 }
 
 impl Shell {
-    /// Runs a command to its end, for as long as that takes.
+    /// Runs a command until it ends, without a deadline.
     pub fn run(
         &self,
         request: &Request,
@@ -96,8 +98,8 @@ impl Shell {
         Ok(command.completed(request, outcome, cancel))
     }
 
-    /// Runs a command for as long as `wait` says. Where the client has no room for one more task, it
-    /// is waited for until there is.
+    /// Runs a command until the deadline in `wait`, then moves it to the background. If all task slots are
+    /// taken, it stays in the foreground until one is free.
     pub fn run_within(&self, request: &Request, wait: &Wait<'_>) -> Result<Ran, Arc<ShellError>> {
         let mut command = Waited::start(self, request, wait.shown_chars)?;
         loop {
@@ -111,7 +113,7 @@ impl Shell {
     }
 }
 
-/// A command that is waited for.
+/// A command in the foreground.
 pub(super) struct Waited {
     started: Started,
     transcript: Transcript,
@@ -128,14 +130,14 @@ impl Waited {
         Ok(Self { since, ..Self::of(shell.start(request)?, shown_chars) })
     }
 
-    /// Of one that was started.
+    /// Wraps a started command.
     pub(super) fn of(started: Started, shown_chars: usize) -> Self {
         let transcript = Transcript::new(output_place(&started.cell.plan.outputs), shown_chars);
         let (met, complaints) = (Met::default(), Complaints::default());
         Self { started, transcript, met, complaints, since: Instant::now(), told: None, stopped: false }
     }
 
-    /// Takes what it prints: until it ends, or until the time is over.
+    /// Processes the output until the command ends or the deadline passes. Returns `None` at the deadline.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
         let Self { started, transcript, met, complaints, since, told, stopped } = self;
         let Started { running, untold, active, .. } = started;
@@ -148,10 +150,11 @@ impl Waited {
             let left =
                 wait.until.filter(|_| !*stopped).map(|until| until.saturating_duration_since(Instant::now()));
             let time = if wait.news.is_some() { NEWS_TIME } else { LOOK_TIME };
-            // The one that found no room looks again after a while.
+            // After the deadline `left` is zero: the command found no free task slot and retries after
+            // `time`.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
             let happened = running.next(Some(time), bell).map_err(|error| {
-                // Whether the result arrives nobody knows, which says so too.
+                // A result may never arrive; `lose` records that the created names are unknown.
                 untold.lose(None, active.take());
                 Arc::new(error.into())
             });
@@ -175,8 +178,8 @@ impl Waited {
     }
 
     pub(super) fn completed(mut self, request: &Request, outcome: Outcome, cancel: &Cancel) -> Completed {
-        let outcome = self.started.judged(outcome);
-        // A cancelled call has no result, and a component shows nothing of this.
+        let (outcome, moved) = self.started.judged(outcome);
+        // A cancelled call returns no result, and a component does not show created names.
         if cancel.is_set() || request.run_as.owner().is_some() {
             let entry = self.started.active.take();
             self.started.untold.keep(None, &outcome.names, entry);
@@ -187,7 +190,10 @@ impl Waited {
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
         let advice = if failed { self.started.advice(&self.complaints) } else { Vec::new() };
         let Started { tier, profile, mut notes, .. } = self.started;
-        notes.extend(advice);
+        notes.extend(advice.into_iter().chain(moved));
+        if cancel.reason() == Some(Reason::PolicyChanged) {
+            notes.push(ENDED_BY_POLICY.to_owned());
+        }
         Completed { output: self.transcript.finish(), outcome, tier, profile, refusals, notes }
     }
 
@@ -201,7 +207,7 @@ impl Waited {
         Ok(GoesOn { output, task, refusals, notes })
     }
 
-    /// Hosts that were refused so far, which the call's record has, too.
+    /// Returns the hosts refused so far, and records them in the audit record of the call.
     fn refusals(&self, request: &Request) -> Vec<Refusal> {
         let refusals = self.started.refusals(self.since);
         note_hosts(&request.uses, &refusals);
@@ -212,13 +218,13 @@ impl Waited {
 }
 
 impl Shell {
-    /// A new place for a whole text that is too long for a result. Commands can read it.
+    /// Returns a new path for a text that is too long for a result. Commands can read it.
     pub fn place_for_text(&self) -> SpillPlace {
         output_place(&outputs(self.site()))
     }
 }
 
-/// Where the whole output of the next command goes, if it is long.
+/// Returns the path for the complete output of the next command, if that output is long.
 fn output_place(folder: &Path) -> SpillPlace {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -228,7 +234,7 @@ fn output_place(folder: &Path) -> SpillPlace {
     SpillPlace::new(folder, &format!("{}-{count}", instance::name()))
 }
 
-/// What somebody who waits was told last.
+/// Last progress update sent to the caller.
 struct OutputProgress {
     begun: Instant,
     told: Instant,

@@ -1,32 +1,32 @@
-//! Folders for as long as something runs, in the program's own folder.
+//! Temporary folders that live as long as a run, in the server's own folder.
 //!
-//! Invariant: whoever has such a folder holds a lock on it, so that what a killed server left is told from what
-//! is in use, also by servers of other containers.
+//! Invariant: the owner of such a folder holds a lock on it. The lock separates folders left by killed
+//! servers from folders in use, even across containers.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use scorpiox_cell::remove_folder;
-use scorpiox_home::private;
+use scorpiox_fs::home::private;
+use scorpiox_sandbox::remove_folder;
 
-/// A folder that is being made may be about to be locked while it is younger than this.
+/// Minimum age at which an unlocked folder under construction counts as abandoned.
 const MIN_AGE: Duration = Duration::from_mins(1);
-/// The beginning of the name of a folder that is being made, which gets its own name when it is locked.
+/// Name prefix of a folder under construction. It gets its final name once it is locked.
 #[cfg(unix)]
 const UNMADE: &str = ".new-";
 
-/// A folder that is in use. Who made it removes it.
+/// A temporary folder in use. Its creator removes it.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
     _lock: File,
 }
 
 impl Scratch {
-    /// A folder of this name, which no other run has. Those of runs that were killed are removed first.
+    /// Creates a folder with a unique name, after removing the folders of killed runs.
     pub fn new(own_home: &Path, name: &str) -> io::Result<Self> {
         let parent = folder(own_home);
         sweep(&parent, MIN_AGE);
@@ -36,7 +36,8 @@ impl Scratch {
     }
 }
 
-/// Makes a folder that gets its name when it is locked. Where folders cannot be locked nothing is swept either.
+/// Creates a folder that gets its final name once it is locked. If folders cannot be locked, none is swept
+/// either.
 #[cfg(unix)]
 fn made(path: &Path) -> io::Result<File> {
     let mut name = std::ffi::OsString::from(UNMADE);
@@ -49,7 +50,7 @@ fn made(path: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Makes a folder. One in which a file is open cannot be renamed here.
+/// Creates a folder. Windows cannot rename a folder that contains an open file.
 #[cfg(windows)]
 fn made(path: &Path) -> io::Result<File> {
     private::folder(path)?;
@@ -58,7 +59,7 @@ fn made(path: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Reports whether the maker of a folder had the time to lock it.
+/// Returns `true` if the creator of the folder had enough time to lock it.
 fn is_made(entry: &std::fs::DirEntry, about: &std::fs::Metadata, min_age: Duration) -> bool {
     #[cfg(unix)]
     if !entry.file_name().as_encoded_bytes().starts_with(UNMADE.as_bytes()) {
@@ -69,40 +70,40 @@ fn is_made(entry: &std::fs::DirEntry, about: &std::fs::Metadata, min_age: Durati
     about.modified().ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age >= min_age)
 }
 
-/// Reports whether a folder belongs to the user of this process: those of other users are not removed.
+/// Returns `true` if the folder belongs to the user of this process. Folders of other users are not removed.
 #[cfg(unix)]
 fn is_own(about: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     about.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Reports whether a folder belongs to the user of this process: no other user may write where it lies.
+/// Returns `true`: on Windows no other user may write to the parent folder.
 #[cfg(windows)]
 fn is_own(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// What is locked: the folder itself.
+/// Opens the object to lock, which is the folder itself.
 #[cfg(unix)]
 fn open(folder: &Path) -> io::Result<File> {
     File::open(folder)
 }
 
-/// What is locked: a file in it, since folders cannot be.
+/// Opens the object to lock, which is a file inside, because Windows cannot lock folders.
 #[cfg(windows)]
 fn open(folder: &Path) -> io::Result<File> {
     private::options().read(true).write(true).create(true).truncate(false).open(folder.join(".lock"))
 }
 
-/// Where they all are.
+/// Returns the parent of all temporary folders.
 pub fn folder(own_home: &Path) -> PathBuf {
     own_home.join("tmp")
 }
 
-/// Removes the folders that nobody uses any more.
+/// Removes folders whose lock is free.
 fn sweep(parent: &Path, min_age: Duration) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        // A link is none: what it leads to is not looked at.
+        // `metadata` does not follow links, so a link is skipped with its target.
         let is_left =
             |about: &std::fs::Metadata| about.is_dir() && is_own(about) && is_made(&entry, about, min_age);
         if !entry.metadata().is_ok_and(|about| is_left(&about)) {
@@ -110,7 +111,7 @@ fn sweep(parent: &Path, min_age: Duration) {
         }
         let Ok(folder) = open(&entry.path()) else { continue };
         if folder.try_lock().is_ok() {
-            #[cfg(windows)] // what is open cannot be removed
+            #[cfg(windows)] // an open file cannot be removed
             drop(folder);
             remove_folder(&entry.path());
         }
@@ -129,7 +130,7 @@ mod tests {
         std::fs::create_dir(left.join("inside")).expect("it works");
         let unmade = folder(home.path()).join(format!("{UNMADE}other"));
         private::folder(&unmade).expect("it works");
-        // The maker of the next one removes it, however young it is.
+        // Creating the next folder removes it, however young it is.
         let next = Scratch::new(home.path(), "next").expect("it works");
         assert!(held.path.exists() && next.path.exists() && !left.exists());
         assert!(unmade.exists(), "it may be about to be locked");

@@ -1,26 +1,27 @@
-//! Nothing is moved while a command starts: see `scorpiox_cell::Moves`.
+//! Blocks moves while a command starts; see `scorpiox_sandbox::Moves`.
 //!
-//! There is a single file of locks for all workspaces of a user, since folders of one can lie in another, and profiles
-//! can open the same folder in several.
+//! All workspaces of a user share one lock file, because the folders of a workspace can lie inside another,
+//! and profiles can open the same folder in several workspaces. Each command locks the areas that it sees and
+//! may change.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use scorpiox_cell::Moves;
-use scorpiox_home::private;
+use scorpiox_fs::home::private;
+use scorpiox_sandbox::Moves;
 
-use super::ShellError;
+use super::{Area, ShellError};
 
-/// The file, in the program's own folder.
+/// Name of the lock file in `own_home`.
 const NAME: &str = "commands.lock";
 
-/// Begins the start of a command, before anything is looked at. It ends when the command is confined, or with what is
-/// returned here.
-pub(super) fn begin(own_home: &Path) -> Result<Moves, ShellError> {
+/// Begins the start of a command, before any path is inspected. The start ends when the command is confined,
+/// or when the returned [`Moves`] is dropped.
+pub(super) fn begin(own_home: &Path, areas: &[Area]) -> Result<Moves, ShellError> {
     let path = own_home.join(NAME);
     let begun = open(&path, own_home).and_then(|file| {
-        let moves = Moves::new(file);
+        let moves = Moves::new(file, areas.iter().map(|area| (area.path.as_path(), area.write)));
         moves.begin_start()?;
         Ok(moves)
     });

@@ -1,11 +1,11 @@
-//! What among the files that commands see needs a rule of its own: files that are denied, sockets of
-//! other programs, repositories, and names that programs obey.
+//! Surveys the files that commands see for paths that need a rule: denied files, sockets of other programs,
+//! repositories, and protected names that programs obey.
 //!
-//! Whole trees are looked through before each command, since a file may have come since
-//! the last one; a folder whose time of change is the same is not read again.
+//! Complete trees are searched before each command, because files may have appeared since the last survey. A
+//! folder with an unchanged change time is not read again.
 //!
-//! Invariant: what cannot be looked at is named as [`Unseen`], for it to be closed whole. A command
-//! chooses what it leaves behind, so nothing below a tree's root is a reason to fail.
+//! Invariant: a folder that cannot be inspected is reported as [`Unseen`], and is closed completely. A
+//! command controls what it leaves behind, so nothing below a root makes the survey fail.
 
 mod entries;
 mod folder;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use scorpiox_paths::{Identity, Modes, is_of_user, shortage};
+use scorpiox_fs::{Identity, Modes, is_of_user, shortage};
 use scorpiox_policy::{DeniedBelow, DenySet};
 
 use super::area::Area;
@@ -29,96 +29,97 @@ use linked::{Follow, Linked, Links, MAX_ENTRIES};
 pub(super) use links::OtherNames;
 use walk::{UNREADABLE, Walk, Walked};
 
-/// Most folders that the trees may have. What is more is closed.
+/// Maximum number of folders in all trees. Branches beyond the limit are closed.
 const MAX_FOLDERS: usize = 500_000;
 
-/// The number of times that the trees are looked through while folders go away before their turn: a program removes them, or a person
-/// moves them. Commands move nothing meanwhile.
+/// Maximum number of walks while folders disappear before they are visited, because a program removes them or
+/// the user moves them. Commands move nothing in the meantime.
 const MAX_WALKS: u32 = 3;
 
-/// Looks through some trees.
+/// Searches a set of trees.
 #[derive(Debug)]
 pub(crate) struct Survey {
     roots: Vec<PathBuf>,
-    /// Those of them that commands may change.
+    /// Roots that commands may change.
     written: Vec<PathBuf>,
     deny: DenySet,
-    /// Its globs that hold because of the folders that lead there, since the first look.
+    /// Globs of `deny` that apply because of parent folders, computed on the first survey.
     denied_below: OnceLock<DeniedBelow>,
     most_folders: usize,
     most_entries: usize,
     memory: Mutex<Memory>,
-    /// The rules of the last look.
+    /// Rules of the last survey.
     kept: Mutex<Arc<Kept>>,
 }
 
 #[derive(Debug, Default)]
 struct Memory {
-    /// There was a look before.
+    /// `true` after the first successful survey.
     has_looked: bool,
     modes: Modes,
     folders: HashMap<PathBuf, Folder>,
-    /// Folders of git's, which stay so for as long as this lives, whatever is taken out of them.
+    /// Git directories. An entry stays for the lifetime of the survey, whatever is removed from the folder.
     of_git: HashSet<Identity>,
-    /// Links in them that count for what they lead to, and what that was.
+    /// Links whose targets matter, and the result of following them.
     links: Links,
     linked: Linked,
-    /// What was found last.
+    /// Result of the last survey.
     found: Arc<Found>,
 }
 
-/// What was found. All paths are absolute, below one of the trees, and pass through no link.
+/// Result of a survey. All paths are absolute, lie below a root, and contain no links.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Files, folders and links that are denied. Nothing below a denied folder is listed.
+    /// Denied files, folders and links. The content of a denied folder is not listed.
     pub denied: Vec<PathBuf>,
-    /// Sockets, which lead to programs outside.
+    /// Sockets, which lead to programs outside the sandbox.
     pub sockets: Vec<PathBuf>,
-    /// Files, folders and links of a protected name; one that is protected in its folder alone need not be there.
+    /// Files, folders and links with a protected name. A name that is protected only in its folder need not
+    /// exist.
     pub names: Vec<PathBuf>,
-    /// Links on the way to some of these.
+    /// Links that lead to some of these names.
     pub links: Vec<PathBuf>,
-    /// Folders of git's, under any name.
+    /// Git directories under any name.
     pub git_folders: Vec<PathBuf>,
-    /// What is called `.git` and is not a folder.
+    /// Entries named `.git` that are not folders.
     pub git_pointers: Vec<PathBuf>,
-    /// What could not be looked at.
+    /// Folders that could not be inspected.
     pub unseen: Vec<Unseen>,
 }
 
-/// What one look gave.
+/// Result of one survey.
 #[derive(Debug)]
 pub(crate) struct Look {
     pub found: Arc<Found>,
-    /// Roots that a command had closed to their owner, and which are open again.
+    /// Roots that a command had closed to their owner, reopened by the survey.
     pub reopened: Vec<PathBuf>,
 }
 
-/// A folder that was not looked at. Nothing is known of what lies in it.
+/// A folder that was not inspected. Its content is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Unseen {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Why, as the end of a sentence about it.
+    /// Reason, as the end of a sentence about the folder.
     pub why: &'static str,
 }
 
-/// Why trees cannot be looked through at all. Commands do not run then.
+/// Reasons why the trees cannot be searched at all. Commands do not run then.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
-    /// The root of a tree cannot be read, or the system has too little of something to read a folder.
+    /// The root of a tree cannot be read, or a system resource needed to read a folder is exhausted.
     #[error(
         "the folder {} cannot be searched for protected files: {error}; {}",
         .path.display(),
         shortage(.error).unwrap_or("make it readable again with `chmod u+rwx`")
     )]
     Unreadable {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The system's answer.
+        /// Error returned by the system.
         error: io::Error,
     },
-    /// A folder of the user's cannot be read at the first look.
+    /// A folder of the user cannot be read in the first survey.
     #[error(
         "{} cannot be read, so nothing is known of what its links and git configurations lead to; make it readable with \
          `chmod u+rwx`, or remove it",
@@ -132,28 +133,28 @@ pub enum SurveyError {
         .0.display()
     )]
     Restless(PathBuf),
-    /// There are too many right in the root.
+    /// A root directly contains too many folders.
     #[error(
         "{} directly contains folders and links that count as more than {MAX_FOLDERS}, too many to search for protected \
          files; remove some, or start in a smaller folder",
         .0.display()
     )]
     TooLarge(PathBuf),
-    /// A link leads further than is followed, so that nobody knows what is protected or denied because of it.
+    /// A link leads too far to follow, so the protected or denied paths behind it are unknown.
     #[error("the link {} leads through more links and folders than are followed; remove it", .0.display())]
     Long(PathBuf),
-    /// A link makes that something may be denied in a folder that cannot be closed.
+    /// A link may make a path denied in a folder that cannot be closed.
     #[error(
         "the link {} gives {} a name under which something is denied, and that folder {why}; remove the link",
         .link.display(),
         .folder.display()
     )]
     Linked {
-        /// The link.
+        /// Path of the link.
         link: PathBuf,
-        /// The end that it leads to.
+        /// Folder behind the link.
         folder: PathBuf,
-        /// The fault that was met there.
+        /// Problem with that folder.
         why: &'static str,
     },
 }
@@ -174,12 +175,12 @@ impl Survey {
         }
     }
 
-    /// What is closed.
+    /// Returns the deny rules.
     pub(crate) fn denied(&self) -> &DenySet {
         &self.deny
     }
 
-    /// Looks through all of it.
+    /// Searches all trees.
     pub(crate) fn look(&self) -> Result<Look, SurveyError> {
         let mut memory = self.memory.lock();
         let reopened = memory.modes.restore();
@@ -208,7 +209,8 @@ impl Survey {
         let linked = match memory.links.follow(&follow) {
             Ok(linked) => linked,
             Err(error) => {
-                // All is read again, since what was found does not know of it yet.
+                // Clear the cache so that everything is read again, since `found` does not reflect this walk
+                // yet.
                 memory.folders.clear();
                 return Err(error);
             }
@@ -227,25 +229,26 @@ impl Survey {
         Ok(Look { found: Arc::clone(&memory.found), reopened })
     }
 
-    /// A folder that commands could have closed before the first look, so that nothing is known of what it led to: it
-    /// belongs to the user, and lies where commands write.
+    /// Returns a folder that commands could have closed before the first survey, so that its former targets
+    /// are unknown. Such a folder belongs to the user and lies in a writable area.
     fn closed_before(&self, unseen: &[Unseen]) -> Option<PathBuf> {
         let is_written = |path: &Path| self.written.iter().any(|root| path.starts_with(root));
         let closed = unseen.iter().filter(|unseen| unseen.why == UNREADABLE && is_written(&unseen.path));
         closed.map(|unseen| &unseen.path).find(|path| is_of_user(path)).cloned()
     }
 
-    /// Reports whether commands may have closed one of these folders. What others own they cannot.
+    /// Returns `true` if commands may have closed one of these folders. They cannot close folders of other
+    /// users.
     pub(super) fn may_be_closed_by_commands(unseen: &[(PathBuf, &'static str)]) -> bool {
         unseen.iter().any(|(path, why)| *why != UNREADABLE || is_of_user(path))
     }
 
-    /// Rules of the last look.
+    /// Returns the rules of the last survey.
     pub(super) fn kept(&self) -> Arc<Kept> {
         Arc::clone(&self.kept.lock())
     }
 
-    /// Keeps the rules of a look, for the next.
+    /// Stores the rules of a survey for the next one.
     pub(super) fn keep(&self, rules: Kept) {
         *self.kept.lock() = Arc::new(rules);
     }

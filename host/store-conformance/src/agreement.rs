@@ -1,4 +1,4 @@
-//! A store does what the reference model does, whatever two transactions do in whatever order.
+//! Compares a store with the reference model under random interleavings of two transactions.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use scorpiox_store::{
 /// Small enough to be reached.
 const QUOTA: u64 = 60;
 
-/// One transaction does something. Which numbers it writes follows from the step's position, so that nothing is
-/// ever replaced by itself: stores may or may not take that for a change.
+/// Operation of one transaction. Written numbers depend on the position of the step, so a value is never
+/// replaced by an equal one, which stores may or may not treat as a change.
 #[derive(Debug, Clone)]
 enum Step {
     Begin(Mode),
@@ -26,7 +26,7 @@ enum Step {
     Forget(&'static str),
     Arm(&'static str),
     Disarm(&'static str, u32),
-    /// Of the timer that was seen last.
+    /// Postpones the last timer seen.
     Postpone,
     NextTimer,
     AddMessage(&'static str),
@@ -40,7 +40,7 @@ enum Step {
 #[derive(Debug, Clone)]
 struct Key(&'static str, String);
 
-/// What came of a step.
+/// Result of a step.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Done,
@@ -59,7 +59,7 @@ fn namespace() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&NAMESPACES[..])
 }
 
-/// Text of few characters, beside which the end of a prefix is hard to tell.
+/// Generates text from few characters, including ones at which the end of a prefix range is hard to compute.
 fn text(length: &str) -> impl Strategy<Value = String> {
     const CHARACTERS: &str = "[ab/\u{7f}\u{d7ff}\u{e000}\u{10ffff}]";
     prop::string::string_regex(&format!("{CHARACTERS}{{{length}}}")).expect("a pattern")
@@ -99,7 +99,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One store, with what is open on it.
+/// Store under test, with its open transactions.
 struct Side {
     /// The same workspace, opened twice.
     stores: [Arc<dyn Store>; 2],
@@ -126,7 +126,7 @@ impl Side {
     fn attempt(&mut self, at: u64, who: usize, step: &Step) -> Result<Outcome, StoreError> {
         match step {
             Step::Begin(mode) => {
-                // The old one ends first, as it may be the writer.
+                // End the previous transaction first, because it may be the writer.
                 self.open[who] = None;
                 self.open[who] = Some(self.stores[who].try_begin(*mode)?);
                 return Ok(Outcome::Done);
@@ -157,7 +157,7 @@ fn on(open: &mut dyn Transaction, at: u64, step: &Step, seen: &Timer) -> Result<
     match step {
         Step::Get(Key(namespace, key)) => open.get(namespace, key).map(Outcome::Value),
         Step::Set(Key(namespace, key), padding) => {
-            // With no padding it is a counter.
+            // Without padding the value is a counter.
             let value = format!("{}{}", at * 1000, "x".repeat(padding.saturating_sub(15)));
             open.set(namespace, key, value.as_bytes(), QUOTA).map(done)
         }
@@ -169,7 +169,7 @@ fn on(open: &mut dyn Transaction, at: u64, step: &Step, seen: &Timer) -> Result<
             open.scan(namespace, prefix, after.as_deref(), *limit, *order).map(Outcome::Entries)
         }
         Step::Forget(namespace) => open.forget(namespace).map(Outcome::Is),
-        // Two steps give the same due time, for different timers.
+        // Two consecutive steps use the same due time for different timers.
         Step::Arm(namespace) => open.arm(namespace, u32::from(at % 2 == 1), at / 2 * 10).map(done),
         Step::Disarm(namespace, id) => open.disarm(namespace, *id).map(done),
         Step::Postpone => open.postpone(seen, at * 10 + 5).map(done),
@@ -186,7 +186,7 @@ fn on(open: &mut dyn Transaction, at: u64, step: &Step, seen: &Timer) -> Result<
     }
 }
 
-/// All that there is, and what is left of the quotas.
+/// Returns the complete contents, and checks the remaining quotas.
 fn everything(store: &Arc<dyn Store>) -> Vec<Outcome> {
     let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || {}).expect("a transaction");
     let mut found = Vec::new();
@@ -206,14 +206,14 @@ fn everything(store: &Arc<dyn Store>) -> Vec<Outcome> {
     found
 }
 
-/// A workspace that was never used, opened twice, and what has to stay as long as it is used.
+/// Unused workspace, opened twice, and a guard to keep alive while it is used.
 pub type Opened = ([Arc<dyn Store>; 2], Box<dyn Any>);
 
-/// Takes so many runs of the same steps with a store and with the model.
+/// Runs `runs` random sequences of steps with a store and with the model.
 ///
 /// # Panics
 ///
-/// If they do not come out alike.
+/// Panics if the results differ.
 pub fn agrees_with_the_model(runs: u32, open: impl Fn() -> Opened) {
     let config = ProptestConfig { cases: runs, failure_persistence: None, ..ProptestConfig::default() };
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &[1; 32]);
@@ -222,7 +222,7 @@ pub fn agrees_with_the_model(runs: u32, open: impl Fn() -> Opened) {
     runner.run(&steps, |steps| agrees(open(), &steps)).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Takes the same steps with both.
+/// Runs the same steps with both.
 fn agrees((opened, _stays): Opened, steps: &[(usize, Step)]) -> Result<(), TestCaseError> {
     let model = MemoryStore::new();
     let cloned = || -> Arc<dyn Store> { Arc::new(model.clone()) };

@@ -1,4 +1,4 @@
-//! Learning of commits.
+//! Change notification.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -9,19 +9,19 @@ use scorpiox_executor::{Cancel, Reason};
 use super::{ANY, Fixture, TOOL, commit_value, read, value, write};
 use scorpiox_store::{Changes, Store};
 
-/// How long to wait for what must come.
+/// Maximum time to wait for expected events.
 const LONG: Duration = Duration::from_secs(20);
 
 fn changes_of(store: &Arc<dyn Store>) -> Box<dyn Changes> {
     store.changes().expect("changes")
 }
 
-/// Whether a change is told of, though it may take a while.
+/// Waits until a change is reported.
 fn is_told(changes: &mut Box<dyn Changes>) -> bool {
     changes.wait(LONG, &Cancel::default()).expect("an answer")
 }
 
-/// Asks until there is no change any more.
+/// Queries until no change is reported.
 pub(super) fn settle(changes: &mut Box<dyn Changes>) {
     let all_changed = (0..10).all(|_| changes.changed().expect("an answer"));
     assert!(!all_changed, "nothing changes, but changes are told of again and again");

@@ -1,11 +1,11 @@
-//! Who may write.
+//! Conflicts between writers.
 
 use super::{ANY, Fixture, TOOL, add, commit_value, keys_of, put, read, take, value, write};
 use scorpiox_store::{Message, Order, StoreError, Timer, Transaction};
 
 type Write = (&'static str, fn(&mut dyn Transaction) -> Result<(), StoreError>);
 
-/// Every way to write, on what [`prepare`] has left.
+/// All ways to write, applied to the data created by [`prepare`].
 const WRITES: [Write; 9] = [
     ("set", |t| t.set(TOOL, "new", b"v", ANY)),
     ("set again", |t| t.set(TOOL, "k", b"w", ANY)),
@@ -18,10 +18,10 @@ const WRITES: [Write; 9] = [
     ("take", |t| t.take_messages(100, &|message: &Message| message.text.len()).map(drop)),
 ];
 
-/// The last way to write: it leaves nothing for the others.
+/// Way to write that runs last, because it removes the data the other ways need.
 const FORGET: Write = ("forget", |t| t.forget(TOOL).map(drop));
 
-/// Keeps something of each kind.
+/// Stores one item of each kind.
 fn prepare(fixture: &dyn Fixture, workspace: &str) {
     let mut transaction = write(&fixture.open(workspace));
     put(&mut transaction, "k", b"v");
@@ -69,7 +69,7 @@ pub(super) fn who_starts_again_as_a_writer_does_not_conflict(fixture: &dyn Fixtu
     drop(first);
     let mut again = write(&store);
     assert_eq!(value(&mut again, "k").as_deref(), Some(&b"theirs"[..]));
-    // Somebody who comes late is no danger to it.
+    // A late writer does not affect this one.
     let mut late = read(&other);
     assert_eq!(late.set(TOOL, "k", b"late", ANY), Err(StoreError::Conflict));
     drop(late);

@@ -1,4 +1,4 @@
-//! Deleting all of a namespace.
+//! Deleting a namespace.
 
 use super::{ANY, Fixture, TOOL, write};
 use scorpiox_store::{Order, StoreError};

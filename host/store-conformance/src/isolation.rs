@@ -1,4 +1,4 @@
-//! What transactions see of each other.
+//! Isolation of transactions.
 
 use std::thread;
 
@@ -129,7 +129,7 @@ pub(super) fn many_writers_lose_nothing(fixture: &dyn Fixture) {
             scope.spawn(|| {
                 let store = fixture.open("w");
                 for _ in 0..EACH {
-                    // As a call does it.
+                    // The same pattern as in a tool call.
                     let add = |mode| -> Result<(), StoreError> {
                         let mut transaction = begin(&store, mode);
                         transaction.increment(TOOL, "n", 1, ANY)?;

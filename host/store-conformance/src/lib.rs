@@ -1,11 +1,11 @@
-//! Tests that every implementation of [`Store`] must pass, whichever crate it is in.
+//! Conformance tests for implementations of [`Store`] in any crate.
 //!
-//! Each case checks a sentence or two of the documentation of [`Store`], [`Transaction`] and
-//! [`Changes`](scorpiox_store::Changes), through these traits alone. What belongs to one implementation, such as damaged
-//! files or lost connections, is tested beside it.
+//! Each case checks a sentence or two of the documentation of [`Store`], [`Transaction`], and
+//! [`Changes`](scorpiox_store::Changes), using only these traits. Tests for a single implementation, such as
+//! for damaged files or lost connections, belong to its own crate.
 //!
-//! A crate that has an implementation calls [`conformance_tests`] in a test of its own, with an expression that
-//! makes a [`Fixture`]: see `tests/conformance.rs` of `scorpiox-store`.
+//! A crate with an implementation calls [`conformance_tests`] in one of its tests, with an expression that
+//! creates a [`Fixture`]: see `tests/conformance.rs` of `scorpiox-store`.
 
 mod agreement;
 mod begin;
@@ -27,10 +27,10 @@ use scorpiox_store::{Message, Mode, Order, Store, Transaction};
 
 pub use agreement::{Opened, agrees_with_the_model};
 
-/// Where the stores of one test come from.
+/// Source of the stores for one test.
 pub trait Fixture: Sync {
-    /// The workspace of that name, opened anew each time, as another process does. A new fixture has
-    /// only workspaces that were never used.
+    /// Opens the workspace of that name anew, as another process would. All workspaces of a new fixture are
+    /// unused.
     fn open(&self, workspace: &str) -> Arc<dyn Store>;
 }
 
@@ -40,29 +40,29 @@ impl<F: Fn(&str) -> Arc<dyn Store> + Sync> Fixture for F {
     }
 }
 
-/// A name of a case, and what it does.
+/// Name and function of a case.
 type Case = (&'static str, fn(&dyn Fixture));
 
 /// All cases.
 const CASES: &[Case] = crate::conformance_tests!(@cases table);
 
-/// The names of all cases, for who runs them by other means than [`conformance_tests`].
+/// Returns the names of all cases, for running them without [`conformance_tests`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(name, _)| *name)
 }
 
-/// Runs one case.
+/// Runs a case.
 ///
 /// # Panics
 ///
-/// If the implementation does not conform, or there is no such case.
+/// Panics if the implementation does not conform, or if the case does not exist.
 pub fn run(name: &str, fixture: &dyn Fixture) {
     let case = CASES.iter().find(|(known, _)| *known == name);
     let (_, case) = case.unwrap_or_else(|| panic!("there is no case {name:?}"));
     case(fixture);
 }
 
-/// Makes a test for each case, in modules of the case's subject. The argument is an expression that gives a new
+/// Generates a test for each case, in modules by topic. The argument is an expression that creates a new
 /// [`Fixture`].
 #[macro_export]
 macro_rules! conformance_tests {
@@ -186,9 +186,9 @@ macro_rules! conformance_tests {
     };
 }
 
-/// The namespace of cases that need only one.
+/// Namespace for cases that need only one.
 const TOOL: &str = "tool";
-/// No quota.
+/// Unlimited quota.
 const ANY: u64 = u64::MAX;
 
 fn begin(store: &Arc<dyn Store>, mode: Mode) -> Box<dyn Transaction> {
@@ -207,7 +207,7 @@ fn put(transaction: &mut Box<dyn Transaction>, key: &str, value: &[u8]) {
     transaction.set(TOOL, key, value, ANY).expect("set");
 }
 
-/// Puts a value in a transaction of its own.
+/// Stores a value in a separate transaction.
 fn commit_value(store: &Arc<dyn Store>, key: &str, value: &[u8]) {
     let mut transaction = write(store);
     put(&mut transaction, key, value);
@@ -218,7 +218,7 @@ fn value(transaction: &mut Box<dyn Transaction>, key: &str) -> Option<Vec<u8>> {
     transaction.get(TOOL, key).expect("get")
 }
 
-/// Keys of a scan.
+/// Returns the keys found by a scan.
 fn keys_of(
     transaction: &mut Box<dyn Transaction>,
     prefix: &str,
@@ -234,7 +234,7 @@ fn add(transaction: &mut Box<dyn Transaction>, text: &str) -> u64 {
     transaction.add_message(TOOL, 1, 0, text).expect("add")
 }
 
-/// Takes messages whose texts have at most `room` bytes together; their texts.
+/// Takes messages with a total text length of at most `room` bytes, and returns their texts.
 fn take(transaction: &mut Box<dyn Transaction>, room: usize) -> Vec<String> {
     let cost = |message: &Message| message.text.len();
     let taken = transaction.take_messages(room, &cost).expect("take");

@@ -1,4 +1,4 @@
-//! Messages that wait.
+//! Pending messages.
 
 use super::{Fixture, TOOL, add, read, take, write};
 use scorpiox_store::{MAX_KEPT_MESSAGES, Message};

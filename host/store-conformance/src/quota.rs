@@ -1,4 +1,4 @@
-//! How much a namespace may keep.
+//! Quotas of namespaces.
 
 use super::{Fixture, TOOL, add, keys_of, read, value, write};
 use scorpiox_store::{Order, StoreError};
@@ -26,7 +26,7 @@ pub(super) fn replacing_counts_the_difference(fixture: &dyn Fixture) {
         transaction.set(TOOL, "k", &vec![1; size], 10).expect("fits");
     }
     transaction.commit().expect("commit");
-    // Known from a read, and not.
+    // The length of the value is known from a read, or unknown.
     for reads in [true, false] {
         let mut transaction = write(&store);
         if reads {

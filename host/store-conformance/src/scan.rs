@@ -1,11 +1,11 @@
-//! Keys in order.
+//! Ordered scans of keys.
 
 use super::{Fixture, TOOL, commit_value, keys_of, put, read, write};
 use scorpiox_store::{MAX_SCAN_ENTRIES, Order};
 
 pub(super) fn keys_come_in_the_order_of_their_bytes(fixture: &dyn Fixture) {
     let store = fixture.open("w");
-    // The order of UTF-16 has the last two the other way round; dictionaries have others.
+    // UTF-16 order swaps the last two; dictionary orders differ too.
     let keys =
         ["\0", "A", "B", "a", "a\0", "a\u{1}", "aB", "aa", "b", "z", "\u{7f}", "é", "\u{ffff}", "\u{10000}"];
     let mut transaction = write(&store);

@@ -15,7 +15,7 @@ fn next(transaction: &mut Box<dyn Transaction>) -> Option<Timer> {
     transaction.next_timer().expect("timer")
 }
 
-/// Takes all timers away in their order.
+/// Removes and returns all timers in order.
 fn drain(transaction: &mut Box<dyn Transaction>) -> Vec<Timer> {
     let mut all = Vec::new();
     while let Some(timer) = next(transaction) {

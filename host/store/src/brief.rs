@@ -1,4 +1,4 @@
-//! A store for what must not wait.
+//! Store wrapper for operations that must not block for long.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use scorpiox_executor::Cancel;
 
 use crate::{Changes, Mode, Store, StoreError, Tell, Transaction};
 
-/// A store whose answers are waited for as briefly as [`Store::try_begin`] does: a question that stands before something else,
-/// and that fails soon where the store does not answer.
+/// Store that waits for an unresponsive backend only as long as [`Store::try_begin`] does. Use it for queries
+/// that precede other work and must fail quickly if the store does not respond.
 #[derive(Debug)]
 pub struct BriefStore(Arc<dyn Store>);
 
 impl BriefStore {
-    /// The same store, for such a question.
+    /// Wraps a store.
     pub fn of(store: &Arc<dyn Store>) -> Arc<dyn Store> {
         Arc::new(Self(Arc::clone(store)))
     }
@@ -38,7 +38,7 @@ impl Store for BriefStore {
         on_wait: &mut dyn FnMut(),
     ) -> Result<Box<dyn Transaction>, StoreError> {
         match self.0.try_begin(mode) {
-            // Others use it, so that it answers.
+            // A conflict shows that the store responds, so waiting for the other writer is acceptable.
             Err(StoreError::Conflict) => self.0.begin(mode, cancel, on_wait),
             begun => begun,
         }
@@ -54,6 +54,10 @@ impl Store for BriefStore {
 
     fn hears(&self) -> Result<(), StoreError> {
         self.0.hears()
+    }
+
+    fn answers(&self) -> Result<(), StoreError> {
+        self.0.answers()
     }
 
     fn clock_ahead(&self) -> i64 {

@@ -1,4 +1,4 @@
-//! Learning that somebody committed.
+//! Change notification.
 
 use std::time::{Duration, Instant};
 
@@ -6,31 +6,32 @@ use scorpiox_executor::Cancel;
 
 use super::StoreError;
 
-/// Tells its owner that the workspace changed, so that what was read from it may be out of date. It does not say
-/// what changed.
+/// Reports that the workspace has changed, so that data read earlier may be outdated. It does not report what
+/// has changed.
 ///
-/// - A *change* is a commit of a transaction that changed something, whoever made it: this process through the same
-///   or another [`Store`](crate::Store), another process, another machine.
-/// - **None is missed.** What was committed after this value was made is told of, once for all changes since it was
-///   told last. Both methods below count as telling when they return `true`.
-/// - **It is true.** A transaction that begins after `true` sees that change.
-/// - **It is late by a bounded time.** A change in the same process, or on the same machine, is told of by the next
-///   question. One on another machine may take as long as a message between them.
-/// - **It may be false.** `true` where nothing changed is allowed, but not for ever: without changes, `false` follows.
+/// - A *change* is a commit of a transaction that changed something, from any source: this process through
+///   the same or another [`Store`](crate::Store), another process, or another machine.
+/// - **No change is missed.** Commits after the creation of this value are reported, once for all changes
+///   since the last report. Both methods below report by returning `true`.
+/// - **Reports are reliable.** A transaction that begins after `true` sees the change.
+/// - **The delay is bounded.** A change in the same process or on the same machine is reported by the next
+///   query. A change on another machine may take as long as a message between the machines.
+/// - **False positives are possible.** `true` without a change is permitted, but not indefinitely: without
+///   changes, `false` follows.
 ///
-/// Transactions that rolled back, or only read, change nothing.
+/// Rolled-back and read-only transactions change nothing.
 pub trait Changes: Send {
-    /// Whether the workspace has changed. Does not wait; costs no more than an empty transaction.
+    /// Returns `true` if the workspace has changed. Does not wait; costs no more than an empty transaction.
     fn changed(&mut self) -> Result<bool, StoreError>;
 
-    /// Waits until the workspace has changed, and whether it has: `false` after `at_most`, or soon after
-    /// `cancel` is set. How much later than the change it returns is up to the implementation: at most a second.
+    /// Waits for a change. Returns `true` after a change, and `false` after `at_most` or soon after `cancel`
+    /// is set. The delay after a change depends on the implementation and is at most one second.
     ///
-    /// Who waits for something else, too, can set `cancel` for that, and wait again with a new one.
+    /// To wait for another event too, set `cancel` when it occurs, and wait again with a new one.
     fn wait(&mut self, at_most: Duration, cancel: &Cancel) -> Result<bool, StoreError>;
 }
 
-/// A [`Changes::wait`] for implementations that nobody tells of changes: asks `changed` now, each `interval` and at the
+/// Implements [`Changes::wait`] by polling: calls `changed` immediately, after each `interval`, and at the
 /// end.
 pub fn poll_every(
     interval: Duration,

@@ -1,30 +1,30 @@
-//! Copying a workspace from one store to another, whatever they are.
+//! Copies a workspace between stores of any kind.
 
 use scorpiox_executor::Cancel;
 
 use crate::{Entry, MAX_SCAN_ENTRIES, Message, Mode, Order, Store, StoreError, Timer, Transaction};
 
-/// What a workspace has.
+/// Contents of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Contents {
-    /// Whose data there is.
+    /// Number of namespaces.
     pub namespaces: u64,
-    /// Keys with values.
+    /// Number of keys.
     pub entries: u64,
-    /// Bytes of keys and values.
+    /// Total size of keys and values, in bytes.
     pub bytes: u64,
-    /// Timers that are armed.
+    /// Number of armed timers.
     pub timers: u64,
-    /// Messages that wait.
+    /// Number of pending messages.
     pub messages: u64,
 }
 
 impl Contents {
-    /// What a workspace has now. Reads all of it.
+    /// Counts the contents of a workspace. Reads all of it.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Fails if the store fails.
     pub fn of(store: &dyn Store) -> Result<Self, StoreError> {
         let mut transaction = begin(store, Mode::ReadFirst)?;
         let mut contents = Self::default();
@@ -43,13 +43,13 @@ impl Contents {
     }
 }
 
-/// Copies all that a workspace has to one that has nothing, and reads both again, row by row. Messages have other
-/// numbers there, in the same order. What is damaged cannot be copied, so that nothing is.
+/// Copies a workspace to an empty one, and compares both row by row. Messages get new sequence numbers in the
+/// same order. If a row is damaged, nothing is copied.
 ///
 /// # Errors
 ///
-/// [`StoreError::Other`] where the other has something already, or something else than was copied in the end, and those
-/// of both stores. With any error nothing is kept, but what was read again.
+/// Fails with [`StoreError::Other`] if the target is not empty or differs from the source after the copy, and
+/// if either store fails. After an error nothing is stored, unless the comparison failed.
 pub fn copy(from: &dyn Store, to: &dyn Store) -> Result<Contents, StoreError> {
     let mut source = begin(from, Mode::ReadFirst)?;
     let damaged = source.damaged()?;
@@ -102,11 +102,11 @@ pub fn copy(from: &dyn Store, to: &dyn Store) -> Result<Contents, StoreError> {
     }
 }
 
-/// What the one has and the other has not, or has otherwise; none where they are the same.
+/// Returns a description of the first difference, or `None` if the contents are equal.
 ///
 /// # Errors
 ///
-/// Those of both stores.
+/// Fails if either store fails.
 pub fn difference(one: &dyn Store, other: &dyn Store) -> Result<Option<String>, StoreError> {
     let (mut one, mut other) = (begin(one, Mode::ReadFirst)?, begin(other, Mode::ReadFirst)?);
     let namespaces = one.namespaces()?;
@@ -140,7 +140,7 @@ pub fn difference(one: &dyn Store, other: &dyn Store) -> Result<Option<String>, 
     Ok(None)
 }
 
-/// The entries of a namespace, so many at a time.
+/// Iterator over the entries of a namespace in batches.
 struct Pages<'a> {
     namespace: &'a str,
     last: Option<String>,

@@ -1,59 +1,59 @@
-//! What can go wrong with a store, as somebody who has to fix it sees it.
+//! Store errors, described for the user who has to fix them.
 
-/// Why the store did not do it.
+/// Reason why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else writes, or committed after this transaction read; run it again.
+    /// There is another writer, or a commit after this transaction's snapshot; run the transaction again.
     #[error("somebody else is writing at the same time")]
     Conflict,
     /// The call was cancelled while it waited for another writer.
     #[error("cancelled while waiting for others to finish writing")]
     Cancelled,
-    /// Others, of this server or of another, kept the write lock for too long.
+    /// Other writers, in this server or another, held the write lock for too long.
     #[error("others have been writing for {0} s; try again")]
     Busy(u64),
-    /// No space is left, where this is.
+    /// The disk with this path is full.
     #[error("the disk of {0} is full")]
     Full(String),
-    /// The folder or the file may not be written.
+    /// The directory or file is not writable.
     #[error(
         "{0} cannot be written; check its permissions, or set SCORPIOX_HOME to a folder that can be written"
     )]
     ReadOnly(String),
-    /// What is stored is not intact.
+    /// The stored data is corrupt.
     #[error("{0} is damaged; move it away to start with an empty one")]
     Damaged(String),
-    /// What is stored was made by a newer version of this program.
+    /// The data was written by a newer version of this program.
     #[error("{path} has format {found}, newer than this program's {known}; update the program")]
     Newer {
-        /// Where it is.
+        /// Path of the data.
         path: String,
-        /// Its format.
+        /// Format of the data.
         found: i64,
-        /// The newest format that this program knows.
+        /// Newest format known to this program.
         known: i64,
     },
-    /// A tool's data would exceed its quota of this many bytes.
+    /// The namespace would exceed its quota of this many bytes.
     #[error("the quota of {0} bytes is used up")]
     Quota(u64),
-    /// A key or a value is over its limit.
+    /// A key or a value exceeds its maximum size.
     #[error("{0}")]
     TooLarge(String),
-    /// What stores it cannot be reached. Nothing was kept.
+    /// The database is unreachable. Nothing was stored.
     #[error("the database cannot be reached: {0}")]
     Unreachable(String),
-    /// The database does not take who this is.
+    /// The database rejected the credentials.
     #[error(
         "the database refuses this program: {0}; check the role of `address` in `[store]`, and its password"
     )]
     Denied(String),
-    /// What stores it became unreachable at the moment of the commit.
+    /// The database became unreachable during the commit, whose outcome is unknown.
     #[error(
         "the database became unreachable while this was being kept, so that it is not known whether it was; look before you \
          repeat it ({0})"
     )]
     InDoubt(String),
-    /// Anything else, in the words of what is below.
+    /// Any other error, described by the underlying library.
     #[error("{0}")]
     Other(String),
 }

@@ -1,4 +1,4 @@
-//! The one transaction of a call, begun at its first use.
+//! Transaction of a call, started on first use.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use scorpiox_executor::Cancel;
 
 use super::{Mode, Store, StoreError, Transaction};
 
-/// What a call uses to reach the store.
+/// Access of a call to the store.
 pub struct LazyTransaction {
     store: Arc<dyn Store>,
     mode: Mode,
@@ -16,8 +16,8 @@ pub struct LazyTransaction {
 }
 
 impl LazyTransaction {
-    /// A transaction on `store` that has not begun. `on_wait` is told when the call has to wait for
-    /// another server's writing.
+    /// Creates a transaction on `store` that is not started. `on_wait` is called when the call has to wait
+    /// for a writer of another server.
     pub fn new(
         store: Arc<dyn Store>,
         mode: Mode,
@@ -27,7 +27,7 @@ impl LazyTransaction {
         Self { store, mode, cancel, on_wait, open: None }
     }
 
-    /// The transaction, begun if it was not.
+    /// Returns the transaction, and starts it if necessary.
     pub fn get(&mut self) -> Result<&mut dyn Transaction, StoreError> {
         let open = match self.open.take() {
             Some(open) => open,
@@ -36,13 +36,13 @@ impl LazyTransaction {
         Ok(&mut **self.open.insert(open))
     }
 
-    /// Whether messages wait in the store; `None` when nothing was begun, so that it is not known.
+    /// Returns whether messages are pending; `None` if the transaction is not started, because it is unknown.
     pub fn has_messages(&mut self) -> Result<Option<bool>, StoreError> {
         self.open.as_mut().map(|open| open.has_messages()).transpose()
     }
 
-    /// Keeps what was written so far. What follows is a transaction that no other writer can get in
-    /// between: there is no going back to the beginning of the call any more.
+    /// Commits all writes so far. The next transaction is a writer, so no other writer can interleave with
+    /// its operations. The call cannot be restarted afterwards.
     pub fn commit_now(&mut self) -> Result<(), StoreError> {
         if self.cancel.is_set() {
             return Err(StoreError::Cancelled);
@@ -54,7 +54,8 @@ impl LazyTransaction {
         Ok(())
     }
 
-    /// Keeps what was written, if anything was begun and the call was not cancelled.
+    /// Commits all writes. Does nothing if the transaction is not started, and fails if the call was
+    /// cancelled.
     pub fn commit(self) -> Result<(), StoreError> {
         match self.open {
             Some(_) if self.cancel.is_set() => Err(StoreError::Cancelled),

@@ -1,18 +1,19 @@
-//! The state of a workspace: keys with values, timers and messages, in transactions that several servers run
-//! at once.
+//! State of a workspace: keys with values, timers, and messages, accessed in transactions by several servers
+//! concurrently.
 //!
-//! [`Store`] and [`Transaction`] say what holds for every implementation; their documentation is the
-//! specification, and `scorpiox-store-conformance` tests its sentences one by one. There are two
-//! implementations:
+//! The documentation of [`Store`] and [`Transaction`] specifies every implementation, and
+//! `scorpiox-store-conformance` tests it sentence by sentence. There are two implementations:
 //!
-//! - [`SqliteStore`], a file for each workspace, for servers of one machine;
-//! - [`MemoryStore`], the reference model: as simple as the specification allows, for tests.
+//! - [`SqliteStore`]: a file for each workspace, for the servers of one machine.
+//! - [`MemoryStore`]: the reference model, as simple as the specification permits, for tests.
 //!
-//! Invariants: nothing is opened before the first use; nothing is locked between transactions; one call of a
-//! tool is one transaction, which [`LazyTransaction`] begins when the call first needs it.
+//! Invariants:
+//! - Nothing is opened before the first use.
+//! - Nothing is locked between transactions.
+//! - A tool call is one transaction, which [`LazyTransaction`] starts on first use.
 //!
-//! This crate knows keys, timers and messages as data. What they mean is the business of the capabilities
-//! above it, and which workspace a caller may open that of the server.
+//! This crate treats keys, timers, and messages as data. The capabilities built on it define their meaning,
+//! and the server decides which workspace a caller may open.
 
 mod brief;
 mod changes;
@@ -22,6 +23,7 @@ pub mod implementing;
 mod lazy;
 mod memory;
 mod name;
+mod repeats;
 mod sqlite;
 mod store;
 mod transaction;
@@ -33,6 +35,7 @@ pub use error::StoreError;
 pub use lazy::LazyTransaction;
 pub use memory::MemoryStore;
 pub use name::{NoName, WorkspaceName};
+pub use repeats::Repeats;
 pub use sqlite::{Durability, SqliteStore};
 pub use store::{Mode, Store, Tell};
 pub use transaction::{

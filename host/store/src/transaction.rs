@@ -1,22 +1,22 @@
-//! What is done within a transaction.
+//! Operations of a transaction.
 
 use std::fmt::Debug;
 
 use super::StoreError;
 
-/// Longest key, in bytes.
+/// Maximum length of a key, in bytes.
 pub const MAX_KEY_BYTES: usize = 512;
-/// Largest value, in bytes.
+/// Maximum size of a value, in bytes.
 pub const MAX_VALUE_BYTES: usize = 1024 * 1024;
-/// Most entries that one scan gives.
+/// Maximum number of entries returned by a scan.
 pub const MAX_SCAN_ENTRIES: u32 = 1000;
-/// A scan ends with the entry that reaches this many bytes of keys and values.
+/// Total size of keys and values at which a scan ends. The entry that reaches it is included.
 pub const MAX_SCAN_BYTES: usize = 4 * 1024 * 1024;
-/// Messages of a workspace that are kept. Several timers that fire for days into a client that never calls
-/// must not fill the disk.
+/// Maximum number of messages retained in a workspace. Timers that fire for days without a client must not
+/// fill the disk.
 pub const MAX_KEPT_MESSAGES: u64 = 100;
 
-/// The order of a scan, by the bytes of the keys.
+/// Order of a scan, by the bytes of the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Smallest key first.
@@ -25,90 +25,92 @@ pub enum Order {
     Descending,
 }
 
-/// A key with its value.
+/// Key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The whole key.
+    /// Complete key.
     pub key: String,
-    /// The value's bytes.
+    /// Value.
     pub value: Vec<u8>,
 }
 
-/// A timer that is armed.
+/// Armed timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timer {
-    /// Whose timer it is.
+    /// Namespace of the timer.
     pub namespace: String,
-    /// Which of its timers.
+    /// ID within the namespace.
     pub id: u32,
-    /// Milliseconds since 1970.
+    /// Due time, in milliseconds since the Unix epoch.
     pub due: u64,
 }
 
-/// A message that was not attached to a result yet.
+/// Message that is not yet attached to a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Rises with each message of the workspace.
+    /// Sequence number, increasing with each message of the workspace.
     pub sequence: u64,
-    /// The timer that fired.
+    /// ID of the timer that fired.
     pub timer: u32,
-    /// Milliseconds since 1970.
+    /// Time of firing, in milliseconds since the Unix epoch.
     pub fired_at: u64,
-    /// What to tell the client.
+    /// Text for the client.
     pub text: String,
 }
 
-/// A transaction that is open: see [`Store`](crate::Store) for what it sees, and when it conflicts.
+/// Open transaction. See [`Store`](crate::Store) for isolation and conflicts.
 ///
-/// A *namespace* is whose data it is, named by any text. Keys, timers and quotas of one namespace are not seen or
-/// touched through another; a transaction may use several.
+/// A *namespace* identifies the owner of data and can be any text. Keys, timers, and quotas of a namespace
+/// are inaccessible through other namespaces. A transaction may use several.
 ///
 /// # Damage
 ///
-/// A row that is no key, timer or message (a text that is no UTF-8, a number out of range) is left out by all that gives
-/// several or the next one, told of in the log, and kept: others are not held up by it.
+/// A row that is not a valid key, timer, or message (for example invalid UTF-8, or a number out of range) is
+/// logged, retained, and skipped by all methods that return several rows or the next one. Other rows are
+/// unaffected.
 ///
 /// # Errors
 ///
 /// [`StoreError::TooLarge`] and [`StoreError::Quota`] leave the transaction usable. After any other error it
-/// may have ended: what follows fails, too, and nothing is kept.
+/// may have ended: further operations fail, and nothing is stored.
 ///
 /// # Writes
 ///
-/// These make the transaction the writer, and so can conflict: `set`, `increment`, `arm`, `disarm`, `postpone`,
-/// `add_message` and `forget` always; `delete` and `take_messages` where there is something to take away.
+/// These methods make the transaction the writer, and so can conflict: `set`, `increment`, `arm`, `disarm`,
+/// `postpone`, `add_message`, and `forget` always; `delete` and `take_messages` if there is something to
+/// remove.
 pub trait Transaction: Debug + Send {
-    /// The value at `key`.
+    /// Returns the value at `key`.
     fn get(&mut self, namespace: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Puts `value` at `key`, in place of an earlier value.
+    /// Stores `value` at `key`, replacing an earlier value.
     ///
     /// # Quota
     ///
-    /// A namespace uses the bytes of all its keys and values in the workspace; timers, messages and what an
-    /// implementation needs beside are not counted. Deleting and shrinking free bytes at once, within
-    /// the same transaction. `quota` is the most that the namespace may use; who sets several keys in a transaction
-    /// gives the same one each time.
+    /// A namespace uses the bytes of all its keys and values in the workspace; timers, messages, and overhead
+    /// are not counted. Deleting and shrinking free bytes immediately, within the same transaction. `quota`
+    /// is the maximum usage of the namespace; it must be the same for all keys set in a transaction.
     ///
     /// # Errors
     ///
-    /// [`StoreError::TooLarge`] for a key of no bytes or more than [`MAX_KEY_BYTES`], and a value of more than
-    /// [`MAX_VALUE_BYTES`]; nothing is written.
+    /// Fails with [`StoreError::TooLarge`] if the key is empty or longer than [`MAX_KEY_BYTES`], or the value
+    /// is larger than [`MAX_VALUE_BYTES`]. Nothing is written then.
     ///
-    /// [`StoreError::Quota`] if the namespace grows by this, and then uses more than `quota`. The value is
-    /// written in the transaction all the same, but [`commit`](Self::commit) fails unless the
-    /// namespace is within its quota again by then, or uses no more than before the transaction. (Who lowers a
-    /// quota does not lock those out who only change or shrink what they have.)
+    /// Fails with [`StoreError::Quota`] if the write makes the namespace grow beyond `quota`. The value is
+    /// still written in the transaction, but [`commit`](Self::commit) fails unless the namespace is within
+    /// its quota by then, or uses no more than before the transaction. (Lowering a quota therefore does not
+    /// prevent a namespace from changing or shrinking its data.)
     fn set(&mut self, namespace: &str, key: &str, value: &[u8], quota: u64) -> Result<(), StoreError>;
 
-    /// Takes `key` away, if it is there.
+    /// Deletes `key` if it exists.
     fn delete(&mut self, namespace: &str, key: &str) -> Result<(), StoreError>;
 
-    /// Entries whose keys start with `prefix` (all keys start with the empty one), in the `order` of the bytes of
-    /// their keys, strictly after `after` in that order, whether there is such a key or not. At most
-    /// `limit`, at most [`MAX_SCAN_ENTRIES`], and none after those that reach [`MAX_SCAN_BYTES`] together.
+    /// Returns entries whose keys start with `prefix` (the empty prefix matches all keys), in the given
+    /// `order` of key bytes, strictly after `after` in that order; `after` need not exist. Returns at most
+    /// `limit` entries, at most [`MAX_SCAN_ENTRIES`], and none after the total size reaches
+    /// [`MAX_SCAN_BYTES`].
     ///
-    /// Fewer than `limit` are no sign of the end: that is a scan without entries.
+    /// Fewer than `limit` entries do not indicate the end; only an empty result does.
     fn scan(
         &mut self,
         namespace: &str,
@@ -118,13 +120,13 @@ pub trait Transaction: Debug + Send {
         order: Order,
     ) -> Result<Vec<Entry>, StoreError>;
 
-    /// Adds `delta` to the counter at `key`, which is 0 when absent, and gives the sum. A counter is an ordinary key
-    /// whose value is its decimal text.
+    /// Adds `delta` to the counter at `key`, which is 0 if absent, and returns the sum. A counter is an
+    /// ordinary key with a decimal number as its value.
     ///
     /// # Errors
     ///
-    /// Those of [`set`](Self::set), and [`StoreError::Other`] for a value that is not a counter, or a sum that does not
-    /// fit; nothing is written then.
+    /// Fails like [`set`](Self::set), and with [`StoreError::Other`] if the value is not a counter or the sum
+    /// overflows. Nothing is written in the latter cases.
     fn increment(&mut self, namespace: &str, key: &str, delta: i64, quota: u64) -> Result<i64, StoreError> {
         let now = match self.get(namespace, key)? {
             None => 0,
@@ -140,33 +142,33 @@ pub trait Transaction: Debug + Send {
         Ok(sum)
     }
 
-    /// Deletes all that a namespace has: keys with what they use of the quota, timers, messages. Whether there was
-    /// anything.
+    /// Deletes all data of a namespace: keys with their quota usage, timers, and messages. Returns `true` if
+    /// there was any data.
     fn forget(&mut self, namespace: &str) -> Result<bool, StoreError>;
 
-    /// Arms timer `id` of a namespace for `due` (milliseconds since 1970; times beyond 2⁶³−1 become that), in place
-    /// of its earlier due time.
+    /// Arms timer `id` of a namespace for `due` (milliseconds since the Unix epoch, at most 2⁶³−1; later
+    /// times are clamped), replacing an earlier due time.
     fn arm(&mut self, namespace: &str, id: u32, due: u64) -> Result<(), StoreError>;
 
-    /// Arms `timer` for `due` instead, unless it is no longer armed, or armed for another time than it says:
-    /// somebody fired or changed it meanwhile. Then nothing happens.
+    /// Arms `timer` for `due` instead. Does nothing if the timer is not armed for exactly the time in
+    /// `timer`, because another transaction fired or changed it.
     fn postpone(&mut self, timer: &Timer, due: u64) -> Result<(), StoreError>;
 
-    /// Takes a timer away; one that is not armed is no error.
+    /// Disarms a timer. A timer that is not armed is not an error.
     fn disarm(&mut self, namespace: &str, id: u32) -> Result<(), StoreError>;
 
-    /// The timer of the workspace that is due first, in the past or the future; of several that are due at once the
-    /// first by the bytes of the namespace, then by the id.
+    /// Returns the timer of the workspace with the earliest due time, in the past or in the future. Ties are
+    /// broken by the bytes of the namespace, then by ID.
     ///
-    /// Who finds one that is due in a [`Mode::Write`](crate::Mode::Write) transaction, disarms it and
-    /// commits has fired it: nobody else did or will.
+    /// A [`Mode::Write`](crate::Mode::Write) transaction that finds a due timer, disarms it, and commits has
+    /// fired it exclusively.
     fn next_timer(&mut self) -> Result<Option<Timer>, StoreError>;
 
-    /// The timers of a namespace, by their ids.
+    /// Returns the timers of a namespace, ordered by ID.
     fn timers(&mut self, namespace: &str) -> Result<Vec<Timer>, StoreError>;
 
-    /// Adds a message and gives its sequence number, larger than those of all messages that were ever committed
-    /// in the workspace. Of all that were added, the last [`MAX_KEPT_MESSAGES`] are kept until they are taken;
+    /// Adds a message and returns its sequence number, which is larger than those of all messages ever
+    /// committed in the workspace. The last [`MAX_KEPT_MESSAGES`] messages are retained until they are taken;
     /// older ones are dropped.
     fn add_message(
         &mut self,
@@ -176,44 +178,45 @@ pub trait Transaction: Debug + Send {
         text: &str,
     ) -> Result<u64, StoreError>;
 
-    /// The messages of a namespace that wait, oldest first, at most `limit`.
+    /// Returns pending messages of a namespace, oldest first, at most `limit`.
     fn messages(&mut self, namespace: &str, limit: u32) -> Result<Vec<Message>, StoreError>;
 
-    /// Whether any message waits, of any namespace.
+    /// Returns `true` if any namespace has pending messages.
     fn has_messages(&mut self) -> Result<bool, StoreError>;
 
-    /// Takes messages away, of all namespaces, oldest first, until the next one would make what they `cost` together
-    /// more than `room`. If already the first does that, it is taken as if it filled the room exactly: one
-    /// that fits nowhere must not keep back all that follow.
+    /// Removes and returns messages of all namespaces, oldest first, while their total `cost` is within
+    /// `room`. The first message is always taken and counts as at most `room`, so that a large message cannot
+    /// block all later ones.
     ///
-    /// Who commits delivers them: each message is taken once.
+    /// The transaction that commits delivers the messages: each message is taken once.
     fn take_messages(
         &mut self,
         room: usize,
         cost: &dyn Fn(&Message) -> usize,
     ) -> Result<Vec<Message>, StoreError>;
 
-    /// All namespaces that have something, in the order of their bytes. Reads the whole workspace.
+    /// Returns all namespaces with data, ordered by bytes. Reads the complete workspace.
     fn namespaces(&mut self) -> Result<Vec<String>, StoreError>;
 
-    /// Rows that are damaged, each as a sentence has it. Reads the whole workspace.
+    /// Describes all damaged rows, each as part of a sentence. Reads the complete workspace.
     fn damaged(&mut self) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
 
-    /// Keeps what was written, all or nothing.
+    /// Commits all writes, or none.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Quota`] as [`set`](Self::set) says. With any error, nothing is kept.
+    /// Fails with [`StoreError::Quota`] as described for [`set`](Self::set). After any error, nothing is
+    /// stored.
     fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// Whether a key and a value are within their limits.
+/// Checks the sizes of a key and a value.
 ///
 /// # Errors
 ///
-/// [`StoreError::TooLarge`], as [`Transaction::set`] says.
+/// Fails with [`StoreError::TooLarge`] as described for [`Transaction::set`].
 pub fn check_sizes(key: &str, value: &[u8]) -> Result<(), StoreError> {
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         let why = format!("a key must have 1 to {MAX_KEY_BYTES} bytes, but has {}", key.len());

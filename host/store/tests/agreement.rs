@@ -1,11 +1,11 @@
-//! SQLite does what the reference model does.
+//! SQLite agrees with the reference model.
 
 use std::sync::Arc;
 
 use scorpiox_store::{Durability, Mode, SqliteStore, Store};
 use scorpiox_store_conformance::agrees_with_the_model;
 
-/// An empty workspace's file: to copy it is faster than to make one.
+/// Returns the file of an empty workspace, which is faster to copy than to create.
 fn empty_file() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let store = SqliteStore::new(folder.path().join("x.db"), Durability::Process);

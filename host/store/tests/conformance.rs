@@ -1,4 +1,4 @@
-//! Both implementations do what the traits say.
+//! Both implementations conform to the trait documentation.
 
 use std::collections::HashMap;
 use std::sync::Arc;

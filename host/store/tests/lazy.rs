@@ -1,4 +1,4 @@
-//! The one transaction of a call.
+//! Transaction of a call.
 
 use std::sync::Arc;
 

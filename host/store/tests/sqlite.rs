@@ -1,4 +1,4 @@
-//! What belongs to the SQLite file alone.
+//! Behavior specific to the SQLite file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,7 @@ fn a_file_that_cannot_be_looked_at_may_be_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");
     std::fs::write(&file, "").expect("a file");
-    // What is in a file that is not a folder cannot be looked at, by whichever user.
+    // A path below a regular file cannot be examined by any user.
     let store = SqliteStore::new(file.join("x.db"), Durability::Process);
     assert!(!store.exists());
     assert!(matches!(store.is_absent(), Err(StoreError::Other(_))));
@@ -128,7 +128,7 @@ fn a_transaction_keeps_its_state_when_the_store_is_gone() {
     assert_eq!(changes.changed(), Ok(true));
 }
 
-/// Others begin again at once when they have written, and hold the lock nearly all the time.
+/// The other writers start again immediately, and hold the lock nearly all the time.
 #[test]
 fn every_writer_of_a_process_gets_its_turn() {
     const HELD: Duration = Duration::from_millis(5);
@@ -151,7 +151,7 @@ fn every_writer_of_a_process_gets_its_turn() {
         });
         let slowest = slowest.max().expect("a time");
         done.store(true, Ordering::Relaxed);
-        // In its order it waits for eight of them.
+        // In order, it waits for eight turns.
         assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     });
 }

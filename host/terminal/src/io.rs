@@ -1,4 +1,5 @@
-//! Text for people, on a terminal or in a pipe. What is printed cannot act on a terminal, by its type.
+//! Input and output for users, on a terminal or a pipe. The type of printed text ensures that it cannot
+//! control a terminal.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::shown::{Shown, fitted, terminal_columns, visible};
 use crate::typed::forget_input;
 
-/// Whether nobody reads standard output any more.
+/// `true` once the reader of standard output is gone.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
 
-/// Prints to standard output. Where the reader went away the rest is not printed, and the program does what
-/// it was asked for all the same: how it ends is an answer, too.
+/// Prints to standard output. If the reader is gone, the text is dropped, and the program completes its work
+/// anyway: its exit code is a result too.
 pub fn print(shown: &Shown) {
     if is_unread() {
         return;
@@ -21,12 +22,12 @@ pub fn print(shown: &Shown) {
     }
 }
 
-/// Whether what is printed from now on is read by nobody: what has no end can end.
+/// Returns `true` if standard output has no reader. Commands that print indefinitely then stop.
 pub fn is_unread() -> bool {
     IS_UNREAD.load(Ordering::Relaxed)
 }
 
-/// Prints a line to standard error. Others may have chosen a part of it.
+/// Prints a line to standard error. The text may contain parts from untrusted sources.
 pub fn complain(text: &str) {
     let mut errors = io::stderr().lock();
     let columns = terminal_columns(&errors);
@@ -34,14 +35,14 @@ pub fn complain(text: &str) {
     let _ = errors.write_all(text.as_bytes());
 }
 
-/// A person, not a program that reads and writes for one.
+/// Returns `true` if standard input and output are a terminal, so that a user can answer.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Asks a question that is answered with yes or no; anything else is no.
+/// Asks a yes-or-no question. Any answer other than yes means no.
 pub fn ask(question: &str) -> anyhow::Result<bool> {
-    // What was pasted together with the command must not answer what nobody has read yet.
+    // Input pasted together with the command must not answer a question that the user has not read yet.
     anyhow::ensure!(forget_input()?, "keys come without a pause, so nothing was asked and nothing changed");
     print(&Shown::text(question));
     let mut answer = String::new();

@@ -1,7 +1,7 @@
-//! What people at a terminal are shown, and what they are asked.
+//! Output to users at a terminal, and questions to them.
 //!
-//! Invariant: what is printed cannot act on a terminal, by its type: [`Shown`] is made of escaped text alone.
-//! What is said to them is the business of the commands.
+//! Invariant: printed text cannot control the terminal. The type [`Shown`] guarantees it, since it only
+//! contains escaped text. The commands determine the content of messages.
 
 mod io;
 mod report;

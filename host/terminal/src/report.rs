@@ -1,19 +1,19 @@
-//! What was looked at, each with what was found: in sections, as rows.
+//! Report of checks: sections with a row for each result.
 
 use std::fmt::{Display, Write as _};
 
 use crate::shown::{columns, wrapped};
 
-/// How much is said.
+/// Level of detail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Everything that was looked at.
+    /// All checks.
     All,
-    /// What has to be fixed.
+    /// Only failures.
     Failures,
 }
 
-/// What was found, and whether anything has to be fixed.
+/// Results of the checks, with the number of failures.
 pub struct Report {
     text: String,
     detail: Detail,
@@ -21,16 +21,16 @@ pub struct Report {
     failures: u32,
 }
 
-/// Columns in front of what is said.
+/// Width of the indentation before a result.
 const INDENT: usize = 8;
 
 impl Report {
-    /// Nothing yet.
+    /// Creates an empty report.
     pub fn new(detail: Detail) -> Self {
         Self { text: String::new(), detail, checks: 0, failures: 0 }
     }
 
-    /// What follows is about this.
+    /// Starts a section.
     pub fn section(&mut self, title: &str) {
         if self.detail == Detail::Failures {
             return;
@@ -39,7 +39,7 @@ impl Report {
         let _ = writeln!(self.text, "{gap}{title}");
     }
 
-    /// Something is as it should be.
+    /// Adds a passed check.
     pub fn good(&mut self, line: impl Display) {
         self.checks += 1;
         if self.detail == Detail::All {
@@ -47,23 +47,23 @@ impl Report {
         }
     }
 
-    /// Something to know.
+    /// Adds information that is not a check.
     pub fn note(&mut self, line: impl Display) {
         if self.detail == Detail::All {
             self.row("note", line);
         }
     }
 
-    /// Something has to be fixed.
+    /// Adds a failed check.
     pub fn bad(&mut self, line: impl Display) {
         self.checks += 1;
         self.failures += 1;
         self.row("FAIL", line);
     }
 
-    /// What does not fit on a row follows below.
+    /// Adds a row, and wraps long text below it.
     fn row(&mut self, mark: &str, line: impl Display) {
-        // A line feed in a name would begin what looks like another row.
+        // A line feed in a name could imitate another row.
         let line = line.to_string().replace('\n', " ");
         for (index, piece) in wrapped(&line, columns() - INDENT).into_iter().enumerate() {
             let mark = if index == 0 { mark } else { "" };
@@ -71,7 +71,7 @@ impl Report {
         }
     }
 
-    /// All of it, and whether nothing has to be fixed.
+    /// Returns the report, and `true` if there is no failure.
     pub fn end(self) -> (String, bool) {
         let verdict = match self.failures {
             0 if self.detail == Detail::Failures => format!("{} checks: everything works.\n", self.checks),

@@ -1,15 +1,16 @@
-//! Something that a person types and that is not shown.
+//! Input of secrets without echo.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
 use crate::shown::Shown;
 
-/// Reads a line that is not shown: at a terminal after a question, else all that standard input has, without the end of
-/// its last line. Of what is longer than `most` bytes it reads one byte more than that.
+/// Reads a secret: on a terminal, a line without echo after a question; otherwise all of standard input,
+/// without a final line ending. A longer secret is cut after at least `most + 1` bytes, so that the caller
+/// can detect it.
 pub fn read_secret(question: &str, most: usize) -> io::Result<Vec<u8>> {
     if !io::stdin().is_terminal() {
         let mut read = Vec::new();
-        // Two more for the end of a line.
+        // Two more bytes for a line ending, and one to detect excess.
         io::stdin().take(most as u64 + 3).read_to_end(&mut read)?;
         if read.ends_with(b"\n") {
             read.pop();
@@ -19,7 +20,7 @@ pub fn read_secret(question: &str, most: usize) -> io::Result<Vec<u8>> {
         }
         return Ok(read);
     }
-    // What was typed before nobody was asked for it.
+    // Discard input typed before the question.
     if !crate::forget_input()? {
         return Err(io::Error::other("keys come without a pause, so nothing was asked"));
     }
@@ -34,10 +35,10 @@ mod system {
 
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-    /// What Ctrl-C sends.
+    /// Control character that Ctrl-C sends.
     const INTERRUPT: u8 = 3;
 
-    /// The terminal as it was, again.
+    /// Restores the settings of the terminal on drop.
     struct Restored(Termios);
 
     impl Drop for Restored {
@@ -46,7 +47,8 @@ mod system {
         }
     }
 
-    /// A line, after a question that is asked when nothing is shown any more. Ctrl-C ends it, and not the program, which would leave a terminal that shows nothing.
+    /// Disables echo, asks the question, and reads a line. Ctrl-C cancels the input instead of killing the
+    /// program, which would leave the terminal without echo.
     pub(super) fn hidden_line(most: usize, ask: impl FnOnce()) -> io::Result<Vec<u8>> {
         let input = rustix::stdio::stdin();
         let before = tcgetattr(input)?;

@@ -1,9 +1,9 @@
-//! Text of others in what a person decides by.
+//! Text from untrusted sources in output that users base decisions on.
 //!
-//! Invariant: no such text looks like a part of this program's own: it is on one row, or each of its rows
-//! is marked; none is wider than the terminal, which would break it without a mark, whatever the terminal
-//! makes of its characters; and what cannot be seen is written out. [`wrapped`] alone lets a row be wider: it
-//! is for texts of this program.
+//! Invariant: untrusted text cannot imitate this program's output. It is on a single row, or each of its rows
+//! is marked. No row is wider than the terminal, which would wrap it without a mark, even if the terminal
+//! draws its characters wider than usual. Invisible characters are escaped. Only [`wrapped`] allows wider
+//! rows, since it is for this program's own text.
 
 use std::io::IsTerminal;
 #[cfg(unix)]
@@ -17,64 +17,66 @@ use unicode_width::UnicodeWidthChar as _;
 
 use scorpiox_text::clean;
 
-/// Columns where nobody says how many there are.
+/// Number of columns if it is unknown.
 const COLUMNS: usize = 80;
-/// Of narrower terminals nothing is expected.
+/// Minimum number of columns. Narrower terminals are not supported.
 const LEAST_COLUMNS: usize = 20;
 
-/// What may be printed: nothing in it acts on a terminal, hides or turns text. Made here alone.
+/// Printable text: nothing in it controls the terminal, or hides or reverses text. Only this module creates
+/// it.
 pub struct Shown(String);
 
 impl Shown {
-    /// A text of this program's own in lines. What others wrote in it was made one line of its own, or
-    /// rows that are marked.
+    /// Escapes this program's own text of several lines. Untrusted parts must already be on a single line or
+    /// in marked rows.
     pub fn text(text: &str) -> Self {
         Self(visible(text))
     }
 
-    /// One sentence, which names things of others. Whatever they are, no line of it looks like another
-    /// sentence: on a terminal it goes on below, further in; elsewhere it is one line.
+    /// Escapes a sentence that contains untrusted names. Line feeds in it are escaped, so that no row can
+    /// imitate another sentence. On a terminal, long sentences continue on indented rows; elsewhere they stay
+    /// on a line.
     pub fn line(text: &str) -> Self {
         Self(fitted(&visible(&text.replace('\n', "\\n")), terminal_columns(&std::io::stdout())))
     }
 
-    /// The same of each line of a text.
+    /// Applies [`line`](Self::line) to each line of a text.
     pub fn lines(text: &str) -> Self {
         text.lines().fold(Self(String::new()), |shown, line| shown.and(&Self::line(line)))
     }
 
-    /// What a tool or a component said, as models have it: in its own lines, with what scripts and emoji
-    /// need.
+    /// Output of a tool or a component, in the form that models receive: line breaks and the invisible
+    /// characters needed by scripts and emoji are preserved.
     pub fn said(text: &str) -> Self {
         Self(format!("{}\n", clean(text).trim_end()))
     }
 
-    /// JSON that means the same.
+    /// Escapes JSON without changing its meaning.
     pub fn json(json: &str) -> Self {
-        // Line feeds stand between its parts alone.
+        // Raw line feeds occur only between tokens.
         let lines: Vec<_> = json.lines().map(|line| format!("{}\n", escaped_json(line))).collect();
         Self(lines.concat())
     }
 
-    /// One after the other.
+    /// Appends another text.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.0.push_str(&other.0);
         self
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Columns of the terminal that is printed to; 80 for what is not a terminal.
+/// Returns the number of columns of standard output; 80 if it is not a terminal.
 pub fn columns() -> usize {
     terminal_columns(&std::io::stdout()).unwrap_or(COLUMNS)
 }
 
-/// Columns of what is printed to, if it is a terminal.
+/// Returns the number of columns of an output stream, or `None` if it is not a terminal.
 pub(crate) fn terminal_columns<T: IsTerminal + AsTerminal>(printed: &T) -> Option<usize> {
     if !printed.is_terminal() {
         return None;
@@ -83,7 +85,7 @@ pub(crate) fn terminal_columns<T: IsTerminal + AsTerminal>(printed: &T) -> Optio
     Some(size.map_or(COLUMNS, |(width, _)| usize::from(width.0).max(LEAST_COLUMNS)))
 }
 
-/// A line, which goes on in rows that begin further in where there are fewer columns.
+/// Wraps a line to the given number of columns, indenting the following rows.
 pub fn fitted(line: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns.filter(|columns| width(line) > *columns) else { return format!("{line}\n") };
     let indent = line.len() - line.trim_start().len();
@@ -92,7 +94,7 @@ pub fn fitted(line: &str, columns: Option<usize>) -> String {
     rows.map(row).collect()
 }
 
-/// The text on one row of at most so many columns, with `…` where it is cut.
+/// Returns the text as a single row of at most `columns` columns, with `…` where it is cut.
 pub fn one_line(text: &str, columns: usize) -> String {
     let whole = visible(&text.replace('\n', "\\n"));
     if width(&whole) <= columns {
@@ -107,7 +109,7 @@ pub fn one_line(text: &str, columns: usize) -> String {
     cut + "…"
 }
 
-/// Appends the text as rows that begin with `before` and `| `, at most `most` of them.
+/// Appends the text as rows that begin with `before` and `| `. After `most` rows, only counts the rest.
 pub fn rows(out: &mut String, before: &str, text: &str, most: usize) {
     let columns = columns().saturating_sub(width(before) + 2).max(2);
     let text = visible(text);
@@ -130,9 +132,9 @@ fn push_row(out: &mut String, before: &str, mark: char, row: &str) {
     out.push('\n');
 }
 
-/// A text of this program's own, which may name things of others, in rows of at most so many columns.
-/// A word that is longer stays whole: a path that is cut cannot be copied. What others wrote has to be
-/// cut by [`one_line`] besides.
+/// Wraps this program's own text, which may contain untrusted names, to rows of at most `columns` columns. A
+/// longer word is never broken, because a broken path cannot be copied. Untrusted text must also be cut by
+/// [`one_line`].
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let text = visible(text);
     let mut rows = Vec::new();
@@ -152,7 +154,7 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// What cannot be seen, or hides something, as what it is written with.
+/// Escapes invisible and deceptive characters.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut marks = 0;
@@ -167,7 +169,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// A line in pieces that fit, broken between words where that is possible.
+/// Splits a line into pieces that fit, between words if possible.
 fn pieces(line: &str, columns: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut left = line;
@@ -189,7 +191,7 @@ fn first(text: &str) -> &str {
     &text[..text.chars().next().map_or(0, char::len_utf8)]
 }
 
-/// The beginning that has at most so many columns.
+/// Returns the longest prefix of at most `columns` columns.
 fn take(text: &str, columns: usize) -> &str {
     let mut taken = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -199,12 +201,12 @@ fn take(text: &str, columns: usize) -> &str {
     &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
-/// The most columns that any terminal gives a text.
+/// Returns the maximum width of a text on any terminal.
 fn most_width(text: &str) -> usize {
     text.chars().map(most_columns).sum()
 }
 
-/// Columns of a text in a terminal.
+/// Returns the usual width of a text on a terminal.
 pub fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }

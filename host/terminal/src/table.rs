@@ -1,33 +1,33 @@
-//! Rows below each other, for people.
+//! Tables for terminals.
 
 use std::fmt::Write as _;
 
 use crate::shown::{columns, one_line, width, wrapped};
 
-/// Widest cell that others are lined up with.
+/// Maximum width of a cell that determines the width of its column.
 const MAX_WIDTH: usize = 40;
-/// Narrowest column that is made narrower to fit.
+/// Minimum width of a column that is narrowed to fit.
 const MIN_WIDTH: usize = 8;
-/// Between two columns.
+/// Number of spaces between columns.
 const GAP: usize = 2;
 
-/// A table of `N` columns, which is no wider than the terminal: first some columns get narrower; where
-/// that is not enough, each row becomes a paragraph. What its last column has too much of goes below.
+/// A table of `N` columns that fits the terminal. It narrows the flexible columns first; if that is not
+/// enough, it prints each row as a paragraph. If the last cell is too long, it is printed below the row.
 pub struct Table<const N: usize> {
     headings: [&'static str; N],
-    /// Columns whose cells may be cut.
+    /// Indexes of columns whose cells may be cut.
     flexible: &'static [usize],
-    /// The last column may stand below the others.
+    /// `true` if the last column may always be printed below the others.
     has_details: bool,
     widths: [usize; N],
     columns: usize,
     is_narrow: bool,
-    /// Rows were lined up.
+    /// `true` once the column widths are determined.
     is_rendered: bool,
 }
 
 impl<const N: usize> Table<N> {
-    /// A table with these headings, of which the columns at `flexible` give way where there is no room.
+    /// Creates a table. Columns at the indexes in `flexible` are narrowed if there is not enough space.
     pub fn new(headings: [&'static str; N], flexible: &'static [usize]) -> Self {
         Self {
             headings,
@@ -40,18 +40,18 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The same, with a last column that needs no place beside the others.
+    /// Allows the last column to be printed below the others, without reserving space for it.
     #[must_use]
     pub fn with_details(self) -> Self {
         Self { has_details: true, ..self }
     }
 
-    /// A row that came later: the first of all brings the headings.
+    /// Formats a further row. If it is the first row, the headings precede it.
     pub fn next(&mut self, row: [String; N]) -> String {
         if self.is_rendered { self.line(&row) } else { self.render(&[row]) }
     }
 
-    /// The headings and these rows, which later ones are lined up with.
+    /// Formats the headings and the first rows, which determine the column widths.
     pub fn render(&mut self, rows: &[[String; N]]) -> String {
         for row in rows {
             for (most, cell) in self.widths.iter_mut().zip(row) {
@@ -68,7 +68,7 @@ impl<const N: usize> Table<N> {
         text
     }
 
-    /// Makes columns narrower until the headings fit.
+    /// Narrows columns until the headings fit.
     fn fit(&mut self) {
         let last = if self.has_details { 0 } else { GAP + width(self.headings[N - 1]) };
         while self.before_last() - GAP + last > self.columns {
@@ -81,12 +81,12 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Columns in front of the last one.
+    /// Returns the width of all columns before the last.
     fn before_last(&self) -> usize {
         self.widths[..N - 1].iter().map(|width| width + GAP).sum()
     }
 
-    /// One row.
+    /// Formats a row.
     fn line(&self, row: &[String; N]) -> String {
         if self.is_narrow {
             return self.paragraph(row);
@@ -95,7 +95,7 @@ impl<const N: usize> Table<N> {
         for (at, (most, cell)) in self.widths.iter().zip(row).enumerate().take(N - 1) {
             let cell = if self.flexible.contains(&at) { one_line(cell, *most) } else { cell.clone() };
             let gap = " ".repeat(most.saturating_sub(width(&cell)) + GAP);
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{cell}{gap}");
         }
         let last = &row[N - 1];
@@ -106,7 +106,7 @@ impl<const N: usize> Table<N> {
         below(text.trim_end(), last, self.columns)
     }
 
-    /// The first cell, and below it the others with their headings.
+    /// Formats a row as a paragraph: the first cell, and below it the other cells with their headings.
     fn paragraph(&self, row: &[String; N]) -> String {
         let named = self.headings.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
         let named: Vec<_> = named.map(|(heading, cell)| format!("{heading} {cell}")).collect();

@@ -1,20 +1,21 @@
-//! What was typed before anything was asked.
+//! Discards input that was typed before a question.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-/// As long as this nothing may be typed before a question is asked.
+/// Required pause in the input before a question.
 const QUIET: Duration = Duration::from_millis(500);
-/// As long as this the quiet is waited for.
+/// Maximum time to wait for such a pause.
 const QUIET_WITHIN: Duration = Duration::from_secs(20);
 
-/// Forgets what was typed so far, until nothing is typed any more. Whether that came to be.
+/// Discards input until the user stops typing. Returns `false` if the input does not pause in time.
 pub fn forget_input() -> io::Result<bool> {
     let begun = Instant::now();
     while begun.elapsed() < QUIET_WITHIN {
         system::forget()?;
         if !system::is_typed_within(QUIET)? {
-            // The beginning of a line is no input yet, and not to become the beginning of the answer.
+            // `poll` does not report an incomplete line. Discard it too, so that it does not become part of
+            // the answer.
             system::forget()?;
             return Ok(true);
         }
@@ -38,7 +39,7 @@ mod system {
         let input = rustix::stdio::stdin();
         let mut watched = [PollFd::new(&input, PollFlags::IN)];
         match poll(&mut watched, Timespec::try_from(time).ok().as_ref()) {
-            // Who asks forgets what was typed, and looks again.
+            // After an interruption, the caller discards the input and checks again.
             Err(rustix::io::Errno::INTR) => Ok(true),
             typed => Ok(typed? > 0),
         }
@@ -47,5 +48,5 @@ mod system {
 
 #[cfg(windows)]
 mod system {
-    pub(super) use scorpiox_windows::console::{forget_typed as forget, is_typed_within};
+    pub(super) use scorpiox_sys::windows::console::{forget_typed as forget, is_typed_within};
 }

@@ -1,4 +1,4 @@
-//! A line that says what takes so long, for as long as it takes.
+//! Progress line that is displayed during a long operation.
 
 use std::io::{Write as _, stderr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 
 use crate::shown::{one_line, terminal_columns};
 
-/// What is done sooner needs no word.
+/// Delay before the line appears. Shorter operations show nothing.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How often the seconds are shown.
+/// Interval between updates.
 const STEP: Duration = Duration::from_secs(1);
-/// Columns that the seconds take.
+/// Columns reserved for the elapsed time.
 const SECONDS: usize = 12;
-/// Columns that are kept for how far it is.
+/// Columns reserved for the progress.
 const FAR: usize = 22;
 
-/// Something that is being done. Its line goes away when this does.
+/// An operation in progress. Dropping it removes the line.
 pub struct Working(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Working {
-    /// Says so on standard error, with the seconds, if that is a terminal; elsewhere nothing.
+    /// Displays the operation and the elapsed seconds on standard error, if that is a terminal.
     pub fn on(what: &str) -> Self {
         Self::shown(what, SECONDS, String::new)
     }
 
-    /// The same, with how far it is.
+    /// Like [`on`](Self::on), with a description of the progress.
     pub fn as_far_as(what: &str, far: impl Fn() -> String + Send + 'static) -> Self {
         Self::shown(what, SECONDS + FAR, move || format!("{}, ", far()))
     }
@@ -36,7 +36,7 @@ impl Working {
         };
         let what = one_line(what, columns.saturating_sub(besides));
         let (end, ended) = channel();
-        // Without a thread nothing is shown, and the work is done all the same.
+        // If the thread cannot be created, the work proceeds without a progress line.
         let shown = thread::Builder::new().spawn(move || show(&what, &far, columns, &ended));
         Self(shown.ok().map(|thread| (end, thread)))
     }
@@ -53,7 +53,7 @@ impl Drop for Working {
 
 fn show(what: &str, far: &dyn Fn() -> String, columns: usize, ended: &Receiver<()>) {
     let begun = Instant::now();
-    // Blanks, since not each terminal knows a sequence for it.
+    // Spaces, because not every terminal knows an escape sequence for clearing a line.
     let clear = format!("\r{}\r", " ".repeat(columns.saturating_sub(1)));
     let mut wait = PATIENCE;
     while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -66,7 +66,7 @@ fn show(what: &str, far: &dyn Fn() -> String, columns: usize, ended: &Receiver<(
     }
 }
 
-/// A size as people say it.
+/// Formats a size for users.
 pub fn size(bytes: u64) -> String {
     const KIB: u64 = 1024;
     const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];

@@ -1,12 +1,13 @@
-//! Text for a model or a terminal: clean, and in the usual notations.
+//! Sanitizes text for a model or a terminal, and formats bytes.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The text as a model or a terminal may have it: without escape sequences, control characters other
-/// than line feed and tab, and characters that hide or turn text (see [`crate::readable`]).
-/// Borrowed when it is clean already.
+/// Sanitizes text for a model or a terminal.
+///
+/// Removes escape sequences, control characters other than line feed and tab, and characters that hide or
+/// reorder text (see [`crate::readable`]). Returns a borrowed text if it is already clean.
 pub fn clean(text: &str) -> Cow<'_, str> {
     match crate::readable(text) {
         Cow::Owned(_) if text.contains(['\x1b', '\u{90}', '\u{9b}', '\u{9d}']) => {
@@ -17,11 +18,13 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// JSON without characters that hide or turn text: some models are shown it in place of text. All else
-/// is data, and stays. Borrowed when there is nothing to take out, so that nothing else of it changes;
-/// none where something may be, and it cannot be read to take that out.
+/// Removes characters that hide or reorder text from JSON, which some models receive in place of text.
+/// Everything else is data and is preserved.
+///
+/// Returns the borrowed text if there is nothing to remove, so that its formatting does not change. Returns
+/// `None` if it may contain such characters but cannot be parsed.
 pub fn clean_json(json: &str) -> Option<Cow<'_, str>> {
-    // They stand there as they are, or escaped.
+    // The characters can occur literally or escaped.
     let is_looked_at = |c: char| hides(c) || crate::is_selector(c) || matches!(c, '\u{200c}' | '\u{200d}');
     if !json.contains("\\u") && !json.contains(is_looked_at) {
         return Some(Cow::Borrowed(json));
@@ -34,7 +37,7 @@ fn hides(c: char) -> bool {
     !c.is_control() && !crate::is_shown(c)
 }
 
-/// Whether anything was to be done.
+/// Cleans a value in place. Returns `true` if it changed.
 fn clean_value(value: &mut Value) -> bool {
     match value {
         Value::String(text) => {
@@ -63,12 +66,12 @@ fn clean_value(value: &mut Value) -> bool {
     }
 }
 
-/// The same of each of them.
+/// Cleans all values. Returns `true` if any of them changed.
 fn clean_values<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
     values.map(clean_value).filter(|changed| *changed).count() > 0
 }
 
-/// The beginning of a text, of at most `max` bytes.
+/// Truncates a text to at most `max` bytes, and appends an ellipsis if it was longer.
 pub fn shorten(mut text: String, max: usize) -> String {
     if text.len() > max {
         text.truncate((0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
@@ -77,7 +80,7 @@ pub fn shorten(mut text: String, max: usize) -> String {
     text
 }
 
-/// Bytes as lowercase hexadecimal digits.
+/// Formats bytes as lowercase hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -86,7 +89,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether a text is that many bytes as [`hex`] writes them.
+/// Returns `true` if the text represents `bytes` bytes in the format of [`hex`].
 pub fn is_hex(text: &str, bytes: usize) -> bool {
     text.len() == 2 * bytes && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -136,7 +139,7 @@ mod tests {
         ] {
             assert_eq!(clean_json(json), None, "{json}");
         }
-        // There is nothing to take out.
+        // There is nothing to remove.
         assert_eq!(clean_json("{\"a\":1e400}").as_deref(), Some("{\"a\":1e400}"));
     }
 

@@ -1,30 +1,30 @@
-//! How many columns of a terminal a character may take. Terminals differ, by the age of their tables
-//! and by the language they are set to.
+//! Terminal width of characters. Terminals differ by the Unicode version of their tables and by their locale.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// The most columns that any terminal gives a character. What others are drawn over may take one: not
-/// every terminal knows all of it.
+/// Returns the maximum number of columns that any terminal uses for a character. A combining mark counts as
+/// one, because older terminals may not recognize it.
 pub fn most_columns(c: char) -> usize {
     c.width_cjk().unwrap_or(0).max(1)
 }
 
-/// Most characters that are drawn over one other. More would be drawn over other rows.
+/// Maximum number of marks on one character. More would be drawn over adjacent rows.
 pub const MAX_MARKS: usize = 4;
 
-/// Whether a character is drawn over the one before it.
+/// Returns `true` if the character is drawn over the preceding one.
 pub fn is_mark(c: char) -> bool {
     c.width() == Some(0)
 }
 
-/// Whether some terminals draw a character over the one before it, and others in a column of its own:
-/// vowel signs and other parts of letters that the tables count as nothing, and those of them that are
-/// older or newer than the tables.
+/// Returns `true` if only some terminals draw the character over the preceding one.
+///
+/// These are vowel signs and other parts of letters that the tables list with zero width, and characters that
+/// are missing in older or newer tables.
 pub fn is_undecided(c: char) -> bool {
     is_mark(c) && LETTERS.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
 
-/// Characters without a width of their own that are no marks (general categories Mn and Me).
+/// Zero-width characters that are not marks (general categories Mn and Me).
 const LETTERS: [(char, char); 51] = [
     ('\u{605}', '\u{605}'),
     ('\u{70f}', '\u{70f}'),

@@ -1,21 +1,21 @@
-//! Characters without a shape of their own that do something: beside which characters joiners join, and which characters
-//! selectors choose a shape of.
+//! Invisible characters with an effect: the context in which joiners join and selectors select a shape.
 //!
-//! Everywhere else they cannot be seen and carry bits: a selector behind each letter is a byte that a model reads and a
-//! person does not. The tables are of Unicode: standardized variation sequences, emoji variation sequences, and the scripts
-//! that the standard's chapters on joiners name.
+//! In any other context they are invisible and can carry data: a selector after each letter encodes a byte
+//! that a model reads and a user does not see. The tables are from Unicode: standardized variation sequences,
+//! emoji variation sequences, and the scripts named in the standard's sections on joiners.
 
-/// Selectors of rare shapes, of ideographs above all, that one text keeps: names have a few, hidden data needs hundreds.
+/// Maximum number of selectors for rare shapes, mostly of ideographs, that a text keeps. Names need a few,
+/// hidden data needs hundreds.
 const MAX_RARE: usize = 16;
 
-/// Returns the selectors that a text keeps, from its beginning on.
+/// Decides which selectors a text keeps, from its beginning on.
 #[derive(Debug, Default)]
 pub(crate) struct Selectors {
     rare: usize,
 }
 
 impl Selectors {
-    /// Reports whether a selector stays between these characters.
+    /// Returns `true` if a selector between these characters is kept.
     pub(crate) fn keeps(&mut self, before: Option<char>, selector: char, after: Option<char>) -> bool {
         let Some(before) = before else { return false };
         match selector {
@@ -30,7 +30,7 @@ impl Selectors {
     }
 }
 
-/// Reports whether a joiner between two characters does something.
+/// Returns `true` if a joiner between two characters has an effect.
 pub(crate) fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     let is_of_emoji =
@@ -39,29 +39,31 @@ pub(crate) fn joins(before: Option<char>, joiner: char, after: Option<char>) -> 
         || joiner == '\u{200d}' && is_of_emoji(before) && is_of_emoji(after) && after != '\u{fe0f}'
 }
 
-/// Reports whether a script uses joiners: those whose letters join, and those whose consonants form clusters.
+/// Returns `true` if the character's script uses joiners, because its letters connect or its consonants form
+/// clusters.
 fn has_joiners(c: char) -> bool {
     matches!(
         c,
-        // Hebrew, Arabic, Syriac, N'Ko, Mandaic, and what belongs to them.
+        // Hebrew, Arabic, Syriac, N'Ko, Mandaic, and their extensions.
         '\u{591}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
         // Devanagari to Sinhala, Tibetan, Myanmar.
         | '\u{900}'..='\u{df4}' | '\u{f00}'..='\u{109f}'
-        // Khmer, Mongolian, Limbu to Balinese, Sundanese to Lepcha, Vedic signs.
+        // Khmer, Mongolian, Limbu to Balinese, Sundanese to Lepcha, Vedic extensions.
         | '\u{1700}'..='\u{18aa}' | '\u{1900}'..='\u{1c4f}' | '\u{1cd0}'..='\u{1cff}'
-        // Phags-pa, Saurashtra, Devanagari's extension, Javanese, Myanmar's extensions, Meetei Mayek.
+        // Phags-pa, Saurashtra, Devanagari Extended, Javanese, Myanmar Extended, Meetei Mayek.
         | '\u{a840}'..='\u{aa7f}' | '\u{aae0}'..='\u{aaff}' | '\u{abc0}'..='\u{abff}'
         // Manichaean to Chorasmian, Brahmi to Kawi, Adlam.
         | '\u{10a00}'..='\u{10fff}' | '\u{11000}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}'
     )
 }
 
-/// Reports whether a digit or sign is on a key of a telephone.
+/// Returns `true` for the characters of a telephone keypad.
 const fn is_key(c: char) -> bool {
     matches!(c, '0'..='9' | '#' | '*')
 }
 
-/// Reports whether Unicode has a selector of a rare shape of a character: of an ideograph, a letter, a sign of mathematics.
+/// Returns `true` if Unicode defines a variation sequence of an ideograph, a letter or a mathematical symbol
+/// with this selector.
 fn is_rare(before: char, selector: char) -> bool {
     match selector {
         '\u{e0100}'..='\u{e01ef}' => is_ideograph(before),
@@ -89,7 +91,7 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3347f}')
 }
 
-/// Signs of East Asian text that stand in a corner or in the middle.
+/// Returns `true` for East Asian punctuation that can be in a corner or centered.
 fn is_punctuation(c: char) -> bool {
     matches!(
         c,
@@ -97,7 +99,8 @@ fn is_punctuation(c: char) -> bool {
     )
 }
 
-/// Reports whether a character is shown as text or as an emoji, as a selector says. Of those beyond the basic plane all count.
+/// Returns `true` if a selector chooses between text and emoji presentation. All emoji beyond the basic plane
+/// are included.
 fn has_two_presentations(c: char) -> bool {
     matches!(
         c,
@@ -125,13 +128,13 @@ fn has_two_presentations(c: char) -> bool {
 mod tests {
     use crate::{clean, clean_json, is_shown, readable};
 
-    /// Returns the bits that a text hides beside letters that a person sees.
+    /// Interleaves hidden characters with visible letters.
     fn with(bases: &str, hidden: impl Iterator<Item = char>) -> String {
         let bases: Vec<char> = bases.chars().collect();
         hidden.enumerate().flat_map(|(at, c)| [bases[at % bases.len()], c]).collect()
     }
 
-    /// All selectors: one carries a byte.
+    /// All selectors. Each can encode a byte.
     fn selectors() -> impl Iterator<Item = char> {
         ('\u{fe00}'..='\u{fe0f}').chain('\u{e0100}'..='\u{e01ef}')
     }
@@ -149,7 +152,7 @@ mod tests {
                 "{bases}"
             );
         }
-        // A row of them behind one letter.
+        // Several selectors after a single letter.
         for base in ["x", "😀", "中"] {
             let text: String = base.chars().chain(selectors()).collect();
             assert!(readable(&text).chars().count() <= 2, "{base}");
@@ -183,7 +186,7 @@ mod tests {
         }
     }
 
-    /// All that Unicode calls ignorable by default, but for what the other tests are about.
+    /// Covers all default-ignorable code points of Unicode, except those in the other tests.
     #[test]
     fn nothing_else_that_is_ignorable_is_shown() {
         let ignorable = [

@@ -1,11 +1,11 @@
-//! Text that others chose, made fit for who reads it: [`clean`] for a model, [`line`] for a line of a file, and for all
-//! which characters deceive.
+//! Sanitizes untrusted text: [`clean`] for a model, [`line`] for a log line, and classification of
+//! deceptive characters.
 //!
-//! There are three rules, for three situations. Text that is shown to a person who only answers it keeps
-//! what scripts and emoji need: [`is_shown`] takes the rest out. Text that somebody decides by, and
-//! names, must be exactly what it looks like: [`is_deceptive`] refuses it whole. Text that a model
-//! reads keeps what a person would see of it: [`readable`] takes the rest out. Of names of files
-//! [`folded`] says which are one.
+//! There are three levels. Text shown to a user who only answers it keeps what scripts and emoji need;
+//! [`is_shown`] selects the characters to keep. Text on which a user bases a decision, and names, must be
+//! exactly what they look like; [`is_deceptive`] finds the characters for which the whole text is refused.
+//! Text for a model keeps what a human reader would see; [`readable`] removes the rest. [`folded`] determines
+//! which file names are equivalent.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -28,45 +28,47 @@ pub use nearest::nearest;
 pub use readable::readable;
 pub use rule_texts::RuleTexts;
 
-/// Whether a character may be shown. Joiners and selectors may: Persian words, families of emoji and
-/// hearts fall apart without them. So may soft hyphens.
+/// Returns `true` if a character may be displayed. This includes joiners and selectors, without which Persian
+/// words, emoji families and hearts fall apart, and soft hyphens.
 pub fn is_shown(c: char) -> bool {
     !c.is_control() && !hides(c)
 }
 
-/// Whether a text with this character can look like another text: control characters but line
-/// feeds, what [`is_shown`] hides, and what is honest only in running text. Joiners are of that
-/// kind: between Latin letters they cannot be seen, so that two names would look the same. So are
-/// soft hyphens, selectors, separators of lines that many programs do not break at, and blanks that
-/// look like the usual one or like nothing.
+/// Returns `true` if a character can make a text look like another one.
+///
+/// This covers control characters except line feed, everything that [`is_shown`] hides, and characters that
+/// are legitimate only in running text. Joiners belong to the last group: between Latin letters they are
+/// invisible, so two names would look the same. So do soft hyphens, selectors, line separators that many
+/// programs do not break at, and blanks that look like a space or like nothing.
 pub fn is_deceptive(c: char) -> bool {
     let in_running_text = matches!(
         c,
         '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2028}' | '\u{2029}'
-        // Blanks, but for the wide one of East Asian text.
+        // Blanks, except the ideographic space.
         | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}'
     );
     (c.is_control() && c != '\n') || hides(c) || is_selector(c) || in_running_text
 }
 
-/// What turns text around or has no shape, and is never needed. There is no other list of it.
+/// Returns `true` for characters that reorder text or are invisible, and are never needed. This is the only
+/// list of them.
 fn hides(c: char) -> bool {
     matches!(
         c,
         // Bidi controls.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // What has no width at all, but for the joiners.
+        // Zero-width characters other than the joiners.
         | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}'
         | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{1bca0}'..='\u{1bca3}'
-        // Letters that stand for none.
+        // Filler letters.
         | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
-        // Annotations, notes of music without notes, tags, and what is not assigned among them.
+        // Annotations, musical format controls, tags, and unassigned characters between them.
         | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}'
     )
 }
 
-/// What chooses a shape of the character before it, and has none itself.
+/// Returns `true` for characters that only select a shape of the preceding character.
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }

@@ -1,15 +1,15 @@
-//! Text that others chose, made fit for a line of JSON and for a terminal.
+//! Sanitizes untrusted text for a line of JSON and for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character moves a terminal's cursor, hides text or turns it around.
+/// Returns `true` if a character can move a terminal's cursor, or hide or reorder text.
 pub fn is_unsafe(c: char) -> bool {
-    // A record is one line.
+    // A record is a single line.
     c == '\n' || crate::is_deceptive(c)
 }
 
-/// The beginning of a text, of at most `max` bytes, without such characters.
+/// Returns the beginning of a text, at most `max` bytes, without unsafe characters.
 pub fn clean(text: &str, max: usize) -> String {
     let mut kept = String::with_capacity(text.len().min(max));
     for c in text.chars().filter(|c| !is_unsafe(*c)) {
@@ -22,7 +22,7 @@ pub fn clean(text: &str, max: usize) -> String {
     kept
 }
 
-/// The text with such characters written out, for a terminal.
+/// Escapes unsafe characters for display on a terminal.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -38,7 +38,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A line of JSON that means the same, for a terminal.
+/// Escapes unsafe characters of a JSON line for display on a terminal, without a change of meaning.
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unsafe) {
         return Cow::Borrowed(json);
@@ -46,7 +46,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         match c {
-            // JSON has these between its parts alone.
+            // JSON allows these characters only between tokens.
             '\t' | '\r' | '\n' => shown.push(' '),
             c if is_unsafe(c) => push_escape(&mut shown, c),
             c => shown.push(c),
@@ -62,7 +62,7 @@ fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// Appends a text as a string of JSON that is safe to be shown.
+/// Appends a JSON string that is safe to display.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
@@ -81,7 +81,7 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends a number in decimal.
+/// Appends a decimal number.
 pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();

@@ -1,9 +1,11 @@
-//! Which texts look the same to who reads them quickly.
+//! Detects visually similar texts.
 
 use crate::{is_deceptive, is_selector};
 
-/// What a text looks like: two that look the same have one skeleton. It is to be compared, never to be
-/// shown. Letters of other alphabets that look like Latin ones become those; what cannot be seen goes.
+/// Returns the skeleton of a text, which is equal for texts that look alike.
+///
+/// It is for comparison, not for display. Letters of other alphabets that resemble Latin letters are replaced
+/// by those, and invisible characters are removed.
 pub fn skeleton(text: &str) -> String {
     let seen = text.chars().filter(|c| is_blank(*c) || !(is_deceptive(*c) || is_selector(*c)));
     let alike: String = seen.map(|c| if is_blank(c) { ' ' } else { latin(c) }).collect();
@@ -16,7 +18,7 @@ fn is_blank(c: char) -> bool {
 
 fn latin(c: char) -> char {
     let c = match c {
-        // Wide forms, and letters of formulas, of which there are thirteen sets of 52.
+        // Fullwidth forms, and mathematical letters, which form thirteen sets of 52.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xff01 + 0x21).unwrap_or(c),
         '\u{1d400}'..='\u{1d6a3}' => {
             let letter = (u32::from(c) - 0x1d400) % 52;
@@ -32,7 +34,7 @@ fn latin(c: char) -> char {
     }
 }
 
-/// By the first, which looks like the second.
+/// Pairs of a character and its Latin look-alike, sorted by the first.
 #[rustfmt::skip]
 const ALIKE: [(char, char); 97] = [
     ('\u{131}', 'i'), ('\u{184}', 'b'), ('\u{251}', 'a'), ('\u{261}', 'g'), ('\u{269}', 'i'),

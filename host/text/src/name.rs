@@ -1,10 +1,11 @@
-//! Which names of files are one.
+//! Equivalence of file names.
 
-/// A name as the least particular of file systems compares it: letters of both cases are one, also
-/// those outside of ASCII that fold to one in it, what is not seen does not count, nor do dots and
-/// blanks at the end. For names that must not come to be, which nobody gives by accident.
+/// Normalizes a name as the most lenient file system compares it.
+///
+/// Case is ignored, also for non-ASCII letters that fold to ASCII. Invisible characters, and trailing dots
+/// and blanks, are removed. Use it for names that must not be created; accidental matches are unlikely.
 pub fn folded(name: &str) -> String {
-    // As the rest would have it, of nearly all names there are, in a tenth of the time.
+    // Fast path for nearly all names: the same result in a tenth of the time.
     if name.is_ascii() {
         return name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
     }
@@ -13,7 +14,7 @@ pub fn folded(name: &str) -> String {
     folded.trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// Unicode's `Default_Ignorable_Code_Point`.
+/// Returns `true` for Unicode's `Default_Ignorable_Code_Point`.
 fn is_ignored(c: char) -> bool {
     matches!(u32::from(c),
         0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F

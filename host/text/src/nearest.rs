@@ -1,10 +1,11 @@
-//! The word that was probably meant.
+//! Spelling suggestions.
 
-/// Longer ones are not compared: the comparison takes quadratic time.
+/// Maximum length in bytes of a compared word, because the comparison takes quadratic time.
 const MAX_COMPARED_BYTES: usize = 128;
 
-/// The known word that is nearest to a written one, if it is near: for every three letters one that is wrong,
-/// left out, too many, or swapped with the next. Letters of both cases are one.
+/// Returns the known word that is nearest to `written`, if it is near enough.
+///
+/// It permits one wrong, missing, extra or swapped letter for every three letters. Case is ignored.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if written.len() > MAX_COMPARED_BYTES {
         return None;
@@ -13,7 +14,7 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let distance = |name: &str| strsim::osa_distance(&written, &name.to_lowercase());
     let near = known.into_iter().map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance);
     let letters = |text: &str| text.chars().count();
-    // One letter is like any other.
+    // A single letter is equally far from any other.
     let is_near =
         |distance: usize, name: &str| distance <= (letters(name) / 3).max(1) && distance < letters(&written);
     near.filter(|(distance, name)| is_near(*distance, name)).map(|(_, name)| name)

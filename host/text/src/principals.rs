@@ -1,36 +1,36 @@
-//! Shows principals to people: by the name that lines have. Their issuer is named where two share a name.
+//! Displays principals by the name used in audit lines, with their issuer if two share a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::line::{clean, escaped};
 
-/// Longest name of a principal in a line, in bytes.
+/// Maximum length of a principal's name in a line, in bytes.
 pub const MAX_NAME_BYTES: usize = 100;
-/// Longest address of who vouches for a principal.
+/// Maximum length of an issuer's URL in bytes.
 pub const MAX_ISSUER_BYTES: usize = 300;
 
-/// The issuer and the name of a principal's key.
+/// Splits a principal's key into issuer and name.
 pub fn parts(key: &str) -> (Option<&str>, &str) {
-    // No name of an issuer has a line break.
+    // An issuer never contains a line break.
     key.split_once('\n').map_or((None, key), |(issuer, name)| (Some(issuer), name))
 }
 
-/// The name of a principal, as lines of the audit have it.
+/// Returns the name of a principal as used in audit lines.
 pub fn name(key: &str) -> String {
     clean(parts(key).1, MAX_NAME_BYTES)
 }
 
-/// The issuer that vouches for a principal, as lines of the audit have it.
+/// Returns the issuer of a principal as used in audit lines.
 pub fn issuer(key: &str) -> Option<String> {
     parts(key).0.map(|issuer| clean(issuer, MAX_ISSUER_BYTES))
 }
 
-/// Principals that are shown together.
+/// Principals displayed together.
 #[derive(Debug, Default)]
 pub struct Names<'a>(BTreeMap<String, BTreeSet<&'a str>>);
 
 impl<'a> Names<'a> {
-    /// Those of these keys.
+    /// Collects the principals with these keys.
     pub fn of(keys: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names = Self::default();
         for key in keys {
@@ -39,7 +39,7 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// The shown name of a principal.
+    /// Returns the display name of a principal.
     pub fn shown(&self, key: &str) -> String {
         let short = name(key);
         if self.0.get(&short).is_none_or(|same| same.len() <= 1) {

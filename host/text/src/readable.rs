@@ -1,17 +1,18 @@
-//! Text for a model: what a person would see of it, and nothing besides.
+//! Reduces text for a model to what a human reader would see.
 //!
-//! Characters without a shape are how text hides instructions in a page, or shows one thing and says
-//! another. What scripts and emoji need of them stays, where it stands as they need it.
+//! Invisible characters can hide instructions in a page, or make a text look different from its content.
+//! Those that scripts and emoji need are kept where they have an effect.
 
 use std::borrow::Cow;
 
 use crate::invisible::{Selectors, joins};
 use crate::{hides, is_selector};
 
-/// The text without control characters but line feeds and tabs, and without characters that hide or
-/// turn text. Joiners stay between letters of scripts that use them and between emoji; one variation
-/// selector stays behind a character that Unicode has a variant of, and only a few rare ones do. Other separators of lines become line feeds.
-/// Borrowed when nothing of it is special.
+/// Removes control characters other than line feed and tab, and characters that hide or reorder text.
+///
+/// Joiners are kept between letters of scripts that use them and between emoji. A variation selector is kept
+/// after a character with a Unicode variant, and only a few rare ones are kept. Other line separators become
+/// line feeds. Returns a borrowed text if there is nothing to change.
 pub fn readable(text: &str) -> Cow<'_, str> {
     if !is_special(text) {
         return Cow::Borrowed(text);
@@ -39,9 +40,9 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Whether anything in the text has to be looked at closer.
+/// Returns `true` if any character of the text needs a closer check.
 fn is_special(text: &str) -> bool {
-    // Most texts are told by their bytes alone.
+    // Fast path: most texts contain only plain bytes.
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if text.bytes().all(is_plain) {
         return false;
@@ -55,13 +56,13 @@ fn is_special(text: &str) -> bool {
     })
 }
 
-/// What has no shape, or turns others around, and is not needed in running text.
+/// Returns `true` for characters that are invisible or reorder others, and are not needed in running text.
 fn is_empty(c: char) -> bool {
     hides(c) || c == '\u{ad}'
 }
 
-/// The text without selectors, and without joiners where there are several, that stand where they do nothing: all else
-/// stays. Nothing if there is none of them.
+/// Removes selectors without effect, and also joiners without effect if there are several. Returns `None` if
+/// nothing was removed.
 pub(crate) fn without_idle(text: &str) -> Option<String> {
     let is_one = |c: char| is_selector(c) || matches!(c, '\u{200c}' | '\u{200d}');
     if !text.contains(is_one) {
@@ -81,7 +82,7 @@ pub(crate) fn without_idle(text: &str) -> Option<String> {
             }
         }
     }
-    // One may be data of somebody who cut a text; several are bits.
+    // A single joiner may come from truncated data. Several of them encode bits.
     if let [(at, joiner)] = strays[..] {
         kept.insert(at, joiner);
     }

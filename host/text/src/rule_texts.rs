@@ -1,29 +1,30 @@
-//! The words of rules, which lines cite beside their numbers: a number alone says nothing once the file is another.
+//! Text of policy rules. Audit lines cite it with the line number, because the number alone is meaningless
+//! once the file has changed.
 
 use crate::line::clean;
 
-/// Longest text of a rule, in bytes.
+/// Maximum length of a rule's text in bytes.
 const MAX_BYTES: usize = 200;
-/// The separator between a file and a line where rules are named.
+/// Separator between file and line number in the name of a rule.
 const LINE: &str = " line ";
-/// Keys whose values are nobody's to read: of search engines, variables of commands, and hashes of tokens.
+/// Keys with secret values: keys of search engines, environment variables, and hashes of tokens.
 const SECRET_KEYS: [&str; 3] = ["key", "set", "sha256"];
-/// Parts of keys of the same kind.
+/// Substrings of keys with secret values.
 const SECRET_WORDS: [&str; 3] = ["password", "secret", "token"];
-/// Parts of headings of tables whose values are all of that kind.
+/// Substrings of table headings whose values are all secret.
 const SECRET_TABLES: [&str; 4] = [".set]", "secrets", "tokens", "engine"];
 
-/// The texts of a policy's files, by the names that rules have for them.
+/// Texts of the policy files, by the file names that rules use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleTexts(Vec<(String, String)>);
 
 impl RuleTexts {
-    /// Takes each file's name, as rules name it, with its text.
+    /// Creates the collection from pairs of a file name, as used by rules, and the file's text.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(files.into_iter().collect())
     }
 
-    /// Returns the text of a rule that is named as `FILE line NUMBER`, on one line, bounded, without secrets.
+    /// Returns the text of a rule named `FILE line NUMBER`, as a single bounded line without secrets.
     pub fn of(&self, rule: &str) -> Option<String> {
         let (file, number) = rule.rsplit_once(LINE)?;
         let number: usize = number.parse().ok()?;
@@ -34,13 +35,13 @@ impl RuleTexts {
         Some(clean(&shown, MAX_BYTES)).filter(|text| !text.is_empty())
     }
 
-    /// Lists the rules that a text names, each once, with their own texts.
+    /// Returns the distinct rules that a text names, each with its own text.
     pub fn cited(&self, text: &str) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for (file, _) in &self.0 {
             let named = format!("{file}{LINE}");
             for (at, _) in text.match_indices(&named) {
-                // The name of one file may be the end of another's path.
+                // The name of one file may be the end of another file's path.
                 let is_path = text[..at].ends_with(['/', '\\']);
                 let digits = &text[at + named.len()..];
                 let digits = &digits[..digits.bytes().take_while(u8::is_ascii_digit).count()];
@@ -55,12 +56,12 @@ impl RuleTexts {
     }
 }
 
-/// Returns the heading of the table that a line behind these is in.
+/// Returns the heading of the table that contains the line after `before`.
 fn heading<'a>(before: &[&'a str]) -> Option<&'a str> {
     before.iter().rev().map(|line| line.trim()).find(|line| line.starts_with('['))
 }
 
-/// Cuts a line behind the first key whose value nobody should read.
+/// Truncates a line after the first key with a secret value.
 fn without_secrets(line: &str, heading: impl Fn() -> String) -> String {
     let cut = line.match_indices('=').find(|(at, _)| {
         let key = line[..*at].trim_end();
@@ -112,7 +113,7 @@ mod tests {
             assert!(!words.contains("s3cret"), "{line}: {words}");
         }
         assert_eq!(texts().of("policy.toml line 6").as_deref(), Some("key = …"));
-        // Whatever stands before a key.
+        // A key is found after any other character.
         let odd = RuleTexts::new([("p".to_owned(), "# “key = s3cret” → é=1".to_owned())]);
         assert_eq!(odd.of("p line 1").as_deref(), Some("# “key = …"));
     }

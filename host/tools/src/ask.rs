@@ -1,6 +1,6 @@
-//! `AskUserQuestion`: a question to the person, in the best way that is there.
+//! `AskUserQuestion`: asks the user through the best available channel.
 
-use scorpiox_ask::{Answers, Questions};
+use scorpiox_questions::{Answers, Questions};
 use scorpiox_tool_kit::Args;
 
 use scorpiox_audit::BUILT_IN;

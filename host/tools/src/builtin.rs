@@ -11,7 +11,7 @@ use scorpiox_runtime::{Binary, Component, Limits};
 
 const MIB: usize = 1024 * 1024;
 
-/// A component that was compiled with this program, and its definitions.
+/// Embeds a component that was compiled with this program, and its definitions.
 macro_rules! embedded {
     ($name:literal) => {
         Embedded {
@@ -25,19 +25,19 @@ macro_rules! embedded {
 
 struct Embedded {
     name: &'static str,
-    /// What the audit calls it.
+    /// Component hash for the audit.
     hash: &'static str,
     code: &'static [u8],
     definitions: &'static str,
 }
 
 impl Embedded {
-    /// The tools of this component, which may do what `grants` lists.
+    /// Returns the tools of this component, with these grants.
     fn tools(&self, names: &[&'static str], grants: &'static [Capability]) -> Vec<Tool> {
         self.limited(names, grants, Limits::default())
     }
 
-    /// The same, with a budget of its own for each call.
+    /// Returns the tools with custom limits for each call.
     fn limited(&self, names: &[&'static str], grants: &'static [Capability], limits: Limits) -> Vec<Tool> {
         let mut component = Component::new(self.name, Binary::Precompiled(self.code), grants);
         component.limits = limits;
@@ -60,7 +60,7 @@ fn native(name: &'static str, tool: impl NativeTool + 'static) -> Vec<Tool> {
     vec![Tool { name: name.into(), kind: Kind::Native(Arc::new(tool)), marks: Marks::default() }]
 }
 
-/// The same tools; a model is to know the first one from the start.
+/// Marks the first tool as one that a model should know from the start.
 fn at_once(mut tools: Vec<Tool>) -> Vec<Tool> {
     if let Some(first) = tools.first_mut() {
         first.marks.at_once = true;
@@ -68,7 +68,7 @@ fn at_once(mut tools: Vec<Tool>) -> Vec<Tool> {
     tools
 }
 
-/// The same tools, whose results are of use whole.
+/// Marks the tools as ones whose results should reach the model completely.
 fn whole(mut tools: Vec<Tool>) -> Vec<Tool> {
     for tool in &mut tools {
         tool.marks.whole = true;
@@ -76,14 +76,14 @@ fn whole(mut tools: Vec<Tool>) -> Vec<Tool> {
     tools
 }
 
-/// The tools of this program, in the order they are listed.
+/// Returns the built-in tools in listing order.
 pub fn builtin() -> Vec<Tool> {
     [
         at_once(native("Bash", shell::Bash)),
         at_once(whole(embedded!("read-image").limited(
             &["ReadImage"],
             &[Files],
-            // A hundred megapixels are read row by row.
+            // An image of a hundred megapixels is decoded row by row.
             Limits {
                 cpu: Duration::from_secs(15),
                 memory_bytes: 256 * MIB,
@@ -99,11 +99,11 @@ pub fn builtin() -> Vec<Tool> {
         at_once(embedded!("web-search").limited(
             &["WebSearch"],
             &[Web, Engines, Progress, Store, Clock, Bounds],
-            // Eleven pages are read, each of some megabytes at most.
+            // A search reads eleven pages of a few megabytes each at most.
             Limits { cpu: Duration::from_secs(10), memory_bytes: 128 * MIB, ..Limits::default() },
         )),
         at_once(embedded!("task-manager").tools(&["TaskManager"], &[Store, Clock, Bounds])),
-        at_once(embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock, Bounds])),
+        at_once(embedded!("plan-mode").tools(&["PlanMode"], &[Store, Clock, Files, Bounds])),
         at_once(native("AskUserQuestion", ask::AskUserQuestion)),
         at_once(embedded!("invoke-skill").tools(&["InvokeSkill", "SearchSkills"], &[Skills, Bounds])),
         native("BackgroundBash", shell::BackgroundBash),

@@ -1,8 +1,9 @@
-//! The tools: what each is called, where it runs, what it may touch.
+//! The tools: their names, where they run, and what they may access. [`offers`] has prompts and resources.
 
 mod ask;
 mod builtin;
 pub mod listing_cache;
+pub mod offers;
 pub mod plugins;
 mod registry;
 mod shell;
@@ -14,7 +15,7 @@ pub use registry::Registry;
 pub use shell::still_running;
 use tool::schema;
 
-/// Why a call of a tool has no result, as the tool says.
+/// Reason why a tool call has no result, as reported by the tool.
 pub use scorpiox_tool_kit::Failure;
 
 pub use tool::{Call, Definition, Hints, Kind, Marks, NativeTool, Output, OutputContent, Tool, ToolHost};

@@ -1,7 +1,6 @@
-//! What was listed for some skills, kept while they do not change: in memory, and in a file for the
-//! servers that start later.
+//! Caches the skill listing until the skills change: in memory, and in a file for servers that start later.
 //!
-//! Reading the skills takes the first run of a component, which costs a start more than all else.
+//! Reading the skills requires the first component run, which is the most expensive part of a server's start.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,24 +8,24 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_home::private;
-use scorpiox_paths::Stamp;
+use scorpiox_fs::Stamp;
+use scorpiox_fs::home::private;
 use serde::{Deserialize, Serialize};
 
 use crate::Definition;
 use scorpiox_capabilities::skills::Reading;
-use scorpiox_operator::{Required, Scope, Source};
+use scorpiox_workspace_config::{Required, Scope, Source};
 
-/// Longest file that is read: descriptions have 2 KiB.
+/// Maximum size of the cache file. Descriptions have up to 2 KiB each.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// All that definitions depend on.
+/// Everything that the definitions depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// Of the component that lists them.
+    /// Hash of the component that lists the skills.
     component: String,
     prefix: Option<String>,
-    /// Names of those that are described first.
+    /// Names of the skills that are described first.
     #[serde(default)]
     required: Vec<String>,
     skills: Vec<SkillKey>,
@@ -36,12 +35,12 @@ pub struct Key {
 struct SkillKey {
     path: PathBuf,
     is_of_workspace: bool,
-    /// Of its SKILL.md; `None` where that cannot be read.
+    /// Stamp of the SKILL.md; `None` if it cannot be read.
     stamp: Option<Stamp>,
 }
 
 impl Key {
-    /// Of these skills as they are now, for clients with one prefix.
+    /// Creates the key of these skills in their current state, for clients with this prefix.
     pub fn new(
         component: &str,
         prefix: Option<&str>,
@@ -62,37 +61,37 @@ impl Key {
         }
     }
 
-    /// Names that files beside the skills require, whatever has them.
+    /// Returns the skill names that files next to the skills require, whether or not those skills exist.
     pub fn required(&self) -> &[String] {
         &self.required
     }
 
-    /// Whether any change from now on gives another key.
+    /// Returns `true` if any later change results in another key.
     fn is_settled(&self, now: SystemTime) -> bool {
         self.skills.iter().all(|skill| skill.stamp.is_none_or(|stamp| stamp.is_settled(now)))
     }
 }
 
-/// What was listed under a key.
+/// A cached listing with its key.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cached {
     key: Key,
-    /// What it was.
+    /// The listing.
     pub listed: Listed,
 }
 
-/// What clients are told of skills.
+/// The skill listing for clients.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Listed {
-    /// Of all tools of the component.
+    /// Definitions of all tools of the component.
     pub definitions: Vec<Definition>,
-    /// What the server's instructions add to them.
+    /// Descriptions that the server's instructions add.
     pub more: Vec<String>,
-    /// Which of the required skills models can invoke.
+    /// Required skills that models can invoke.
     pub required: Vec<String>,
 }
 
-/// Definitions that depend on the skills.
+/// Cache of the definitions that depend on skills.
 #[derive(Debug)]
 pub struct ListingCache {
     memory: Mutex<Option<Arc<Cached>>>,
@@ -100,7 +99,7 @@ pub struct ListingCache {
 }
 
 impl ListingCache {
-    /// The one of a workspace.
+    /// Creates the cache of a workspace.
     pub fn new(own_home: &Path, workspace: &str) -> Self {
         Self {
             memory: Mutex::default(),
@@ -108,7 +107,7 @@ impl ListingCache {
         }
     }
 
-    /// What was listed under this key.
+    /// Returns the listing for this key.
     pub fn get(&self, key: &Key) -> Option<Arc<Cached>> {
         let remembered = self.lock().clone();
         if let Some(listed) = remembered.filter(|listed| listed.key == *key) {
@@ -119,10 +118,10 @@ impl ListingCache {
         Some(listed)
     }
 
-    /// Keeps what was listed under a key that was taken before.
+    /// Stores the listing for a key that was computed before the listing.
     pub fn put(&self, key: Key, listed: Listed) -> Arc<Cached> {
         let listed = Arc::new(Cached { key, listed });
-        // The clock of the files may not tell these skills from what they become at once.
+        // The file timestamps may be too coarse to detect an immediate change of these skills.
         if listed.key.is_settled(SystemTime::now()) {
             self.write(&listed);
             *self.lock() = Some(Arc::clone(&listed));
@@ -134,14 +133,14 @@ impl ListingCache {
         let file = private::open(&self.file).ok()?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
-        // Another program may have written it in another form.
+        // Another version of the program may have written another format.
         serde_json::from_slice(&bytes).ok()
     }
 
     fn write(&self, listed: &Cached) {
         let cache = self.file.parent();
         let Some(own_home) = cache.and_then(Path::parent).and_then(Path::parent) else { return };
-        // A list is no reason to make a home folder.
+        // A cache file alone does not justify creating the home directory.
         if !own_home.is_dir() {
             return;
         }

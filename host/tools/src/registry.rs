@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{Definition, Kind, Tool};
 
-/// The tools in the order they are listed.
+/// The tools in listing order.
 pub struct Registry {
     tools: Vec<Arc<Tool>>,
 }
 
 impl Registry {
-    /// A registry of these tools; their names must differ.
+    /// Creates a registry of these tools. Their names must differ.
     pub fn new(tools: Vec<Tool>) -> Self {
         debug_assert!(
             (1..tools.len()).all(|i| tools[..i].iter().all(|t| t.name != tools[i].name)),
@@ -19,30 +19,30 @@ impl Registry {
         Self { tools: tools.into_iter().map(Arc::new).collect() }
     }
 
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// All tools.
+    /// Returns all tools.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.tools.iter()
     }
 
-    /// All names.
+    /// Returns all names.
     pub fn names(&self) -> Vec<&str> {
         self.tools.iter().map(|tool| tool.name.as_ref()).collect()
     }
 }
 
 impl Tool {
-    /// Whether it is listed in only some situations.
+    /// Returns `true` if the tool is only listed in some situations.
     pub fn is_conditional(&self) -> bool {
         matches!(self.kind, Kind::Wasm { conditional: true, .. })
     }
 
-    /// What clients are told, as it was known when this program was built: for a tool that
-    /// depends on what it finds, as if it found nothing.
+    /// Returns the definition known at build time. For a tool that depends on its environment, this assumes
+    /// an empty one.
     pub fn fixed_definition(&self) -> Option<Definition> {
         match &self.kind {
             Kind::Native(tool) => Some(tool.definition()),

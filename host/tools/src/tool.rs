@@ -1,16 +1,16 @@
-//! One tool.
+//! A single tool.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use scorpiox_ask::Questions;
 use scorpiox_audit::Uses;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_capabilities::contents::RichContent;
 use scorpiox_executor::Cancel;
+use scorpiox_questions::Questions;
 use scorpiox_tool_kit::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -21,52 +21,53 @@ use scorpiox_shell::Shell;
 
 /// A tool, and where it runs.
 pub struct Tool {
-    /// What it is called by. Unique.
+    /// Unique name.
     pub name: Cow<'static, str>,
-    /// Where it runs.
+    /// Kind of the tool, which determines where it runs.
     pub kind: Kind,
-    /// What clients may do better, knowing it.
+    /// Hints that some clients use.
     pub marks: Marks,
 }
 
-/// What some clients can be told of a tool, beside what the protocol has words for.
+/// Hints about a tool for some clients, which the protocol does not define.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// A model is to know it from the start, where a client gives bare names until the model searches. The tools
-    /// that begin a kind of work are: results name those that go on with it.
+    /// `true` if a model should know the tool from the start, in clients that list only names until the model
+    /// searches. This applies to tools that begin a kind of work, because their results name the follow-up
+    /// tools.
     pub at_once: bool,
-    /// Its results are long, and of use whole.
+    /// `true` if the tool's results are long and should not be truncated.
     pub whole: bool,
 }
 
-/// Where a tool runs.
+/// Kind of a tool.
 pub enum Kind {
-    /// In a sandbox.
+    /// A built-in tool in a sandbox.
     Wasm {
-        /// The component that has it; several tools may share one.
+        /// Component of the tool. Several tools may share one.
         component: Arc<Component>,
-        /// Its definitions as JSON, as if it found nothing of what they may depend on.
+        /// Definitions as JSON, for an empty environment.
         definitions: &'static str,
-        /// Listed in only some situations, by the component itself.
+        /// `true` if the component itself lists the tool only in some situations.
         conditional: bool,
     },
-    /// In a sandbox, shipped by others, approved by a person.
+    /// An external tool in a sandbox, approved by the user.
     Plugin {
-        /// The plugin's component.
+        /// Component of the plugin.
         component: Arc<Component>,
-        /// What was approved.
+        /// The approved definition.
         definition: Definition,
-        /// Another number where clients are told something else of it.
+        /// Digest of the definition, to detect changes of the list.
         listed: u64,
-        /// What the component itself calls it.
+        /// The component's own name for the tool.
         inner: String,
     },
-    /// In the host.
+    /// A tool in the host process.
     Native(Arc<dyn NativeTool>),
 }
 
 impl Tool {
-    /// Whether a call of it is over in a moment: it is this program's own, asks nobody, and works on its own data alone.
+    /// Returns `true` if a call ends quickly: the tool is built in, asks nobody, and uses only its own data.
     pub fn is_brief(&self) -> bool {
         use Capability::{Bounds, Clock, Store, Timer};
         match &self.kind {
@@ -78,81 +79,81 @@ impl Tool {
     }
 }
 
-/// A tool that the host itself implements, on top of capabilities.
+/// A tool that the host itself implements with capabilities.
 pub trait NativeTool: Send + Sync {
-    /// What clients are told.
+    /// Returns the definition for clients.
     fn definition(&self) -> Definition;
-    /// What it may touch, for people: "may …".
+    /// Describes the tool's access for users: "may …".
     fn may(&self) -> &'static str;
-    /// Whether it lets go of what takes too long by itself, at [`Call::answer_by`].
+    /// Returns `true` if the tool itself moves a slow call to the background at [`Call::answer_by`].
     fn lets_go(&self) -> bool {
         false
     }
-    /// Runs one call. Must return soon after `call.cancel` is set.
+    /// Runs a call. Must return soon after `call.cancel` is set.
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
 }
 
-/// What a native tool may use, for one call.
+/// Services of the host for a native tool, for one call.
 pub trait ToolHost {
-    /// Where commands run.
+    /// Returns the shell that runs commands.
     fn shell(&self) -> &Shell;
-    /// The goal of the plan that is active in the workspace. An error is no answer: who has to know must
-    /// refuse then.
+    /// Returns the goal of the workspace's active plan. On an error the state is unknown, and callers that
+    /// depend on it must refuse.
     fn active_plan(&self) -> Result<Option<String>, Fault>;
-    /// Asks the person. `rule` is what allows it.
+    /// Asks the user. `rule` is the rule that allows it.
     fn ask(&self, questions: &Questions, rule: &'static str) -> Asked;
-    /// Tells the client how far the call is, if it asked.
+    /// Reports progress to the client, if it asked for that.
     fn report(&self, message: &str);
 }
 
-/// One call of a native tool.
+/// A call of a native tool.
 pub struct Call<'a> {
-    /// The arguments, a JSON object.
+    /// Arguments, as a JSON object.
     pub arguments: &'a str,
-    /// Set when the call must stop.
+    /// Cancellation flag of the call.
     pub cancel: &'a Cancel,
-    /// Whether output is to be told while it comes.
+    /// `true` if output is streamed as progress.
     pub streams: bool,
-    /// Most characters that the text of the result may have.
+    /// Maximum length of the result's text in characters.
     pub room: usize,
-    /// When the client has to be answered, done or not; none where it waits.
+    /// Time by which the client must be answered; `None` if it waits indefinitely.
     pub answer_by: Option<Instant>,
-    /// How long it waits for an answer without a word of progress; none where it does.
+    /// Maximum time to an answer without progress notifications; `None` if the client waits indefinitely.
     pub answer_within: Option<Duration>,
-    /// What the client is told before the names of tools.
+    /// Prefix of tool names for the client.
     pub prefix: Option<&'a str>,
-    /// Told of what the call touches.
+    /// Record of everything the call accesses.
     pub uses: &'a Uses,
-    /// The server that the tool is part of.
+    /// The host server.
     pub host: &'a dyn ToolHost,
 }
 
 impl Call<'_> {
-    /// A tool's name, as this client knows it.
+    /// Returns a tool's name as this client knows it.
     pub fn name<'n>(&self, tool: &'n str) -> Cow<'n, str> {
         prefixed(self.prefix, tool)
     }
 }
 
-/// What a client is told about a tool.
+/// A tool's definition for clients.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Definition {
-    /// What it is called by.
+    /// Name of the tool.
     pub name: Cow<'static, str>,
-    /// A name for people.
+    /// Title for users.
     pub title: Cow<'static, str>,
-    /// What it does.
+    /// Description of the tool.
     pub description: String,
     /// JSON Schema of the arguments.
     pub input_schema: Box<RawValue>,
     /// JSON Schema of the structured result.
     pub output_schema: Option<Box<RawValue>>,
-    /// What a client may assume.
+    /// Hints for clients.
     pub hints: Hints,
 }
 
 impl Definition {
-    /// A number that is another, but for rare chance, where anything of it is.
+    /// Returns a digest that changes with the definition, except for rare collisions.
     pub fn digest(&self) -> u64 {
         let Self { name, title, description, input_schema, output_schema, hints } = self;
         let mut hasher = DefaultHasher::new();
@@ -162,37 +163,37 @@ impl Definition {
     }
 }
 
-/// A schema of this folder, which is valid JSON.
+/// Parses a schema of this crate, which is valid JSON.
 pub(super) fn schema(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap_or_default()
 }
 
-/// Hints about a call, never permissions.
+/// Hints about calls, which are never permissions.
 #[derive(Debug, Clone, Copy, Hash, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the protocol's four hints
 pub struct Hints {
-    /// Changes nothing.
+    /// `true` if a call changes nothing.
     pub read_only: bool,
-    /// May destroy something that exists.
+    /// `true` if a call may destroy existing data.
     pub destructive: bool,
-    /// Calling it twice is the same as once.
+    /// `true` if repeating a call has no further effect.
     pub idempotent: bool,
-    /// Reaches beyond this machine.
+    /// `true` if a call reaches beyond this machine.
     pub open_world: bool,
 }
 
-/// What a call gave.
+/// Output of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// For the model.
+    /// Content for the model.
     pub content: Vec<OutputContent>,
-    /// The same as a JSON object.
+    /// The same output as a JSON object.
     pub structured: Option<String>,
-    /// Whether what it tells of is a failure: a command that failed, and what it printed.
+    /// `true` if the output describes a failure, such as a failed command with its output.
     pub is_error: bool,
 }
 
-/// A piece of what a call gave.
+/// A content item of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum OutputContent {
@@ -206,12 +207,12 @@ pub enum OutputContent {
         mime_type: Option<String>,
         text: String,
     },
-    /// What a plugin attached to its result.
+    /// Content that a plugin attached to its result.
     Attached(RichContent),
 }
 
 impl Output {
-    /// Text alone.
+    /// Creates an output with only text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![OutputContent::Text(text.into())], structured: None, is_error: false }
     }

@@ -1,5 +1,5 @@
-//! Arguments that a tool does not have: told where the call failed, since that may be why, and where a command ran
-//! otherwise than somebody thought.
+//! Reports arguments that a tool does not have, if they may explain a failure, or if a command may have run
+//! differently than intended.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use serde_json::value::RawValue;
 
 use crate::{Output, OutputContent, Tool};
 
-/// Tools of which an argument would change what a command does.
+/// Tools whose unknown arguments might have been meant to change a command's behavior.
 const OF_COMMANDS: [&str; 2] = ["Bash", "BackgroundBash"];
-/// Arguments that some models give with each command, for people: they change nothing.
+/// Arguments that some models add to commands for the user's information. They change nothing.
 const FOR_PEOPLE: [&str; 5] = ["description", "explanation", "reason", "title", "thought"];
-/// Most that are named.
+/// Maximum number of names reported.
 const MAX_NAMED: usize = 3;
-/// Most characters of a name.
+/// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Returns the outcome of a call; with the arguments that the tool does not have where it failed, or ran a command.
+/// Returns the outcome of a call, with a note on unknown arguments if it failed or ran a command.
 pub fn told(tool: &Tool, arguments: &str, outcome: Result<Output, String>) -> Result<Output, String> {
     match outcome {
         Ok(output) if !output.is_error && !OF_COMMANDS.contains(&&*tool.name) => Ok(output),
         Ok(mut output) => {
             let is_error = output.is_error;
             if let Some(OutputContent::Text(text)) = output.content.first_mut()
-                // The output of a command may have the name by chance.
+                // The output of a command may contain the name by chance.
                 && let Some(note) = note(tool, arguments, is_error.then_some(text))
             {
                 text.push_str("\n\n");
@@ -35,13 +35,21 @@ pub fn told(tool: &Tool, arguments: &str, outcome: Result<Output, String>) -> Re
             Ok(output)
         }
         Err(why) => Err(match note(tool, arguments, Some(&why)) {
-            Some(note) => format!("{why} {note}"),
+            Some(note) => format!("{} {note}", as_sentence(why)),
             None => why,
         }),
     }
 }
 
-/// The names in a schema, and whether there may be others.
+/// Ends a message with a period, unless it already ends with punctuation.
+fn as_sentence(mut message: String) -> String {
+    if !message.ends_with(['.', '!', '?']) {
+        message.push('.');
+    }
+    message
+}
+
+/// Names of the properties in a schema, and the rule for additional ones.
 #[derive(Deserialize)]
 struct Schema {
     #[serde(default)]
@@ -50,7 +58,7 @@ struct Schema {
     others: Option<Box<RawValue>>,
 }
 
-/// Names the arguments that the tool does not have, but for those in its own `text` about an error.
+/// Names the unknown arguments, except those that the tool's own error `text` mentions.
 #[allow(clippy::zero_sized_map_values, reason = "an object is read as a map")]
 fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
     let definition = tool.fixed_definition()?;
@@ -58,7 +66,7 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
     if schema.properties.is_empty() || schema.others.is_some_and(|others| others.get() != "false") {
         return None;
     }
-    // The values may be long, and are of no interest.
+    // The values may be long and are not needed.
     let given: BTreeMap<String, IgnoredAny> = serde_json::from_str(arguments).ok()?;
     let is_for_people = |name: &str| OF_COMMANDS.contains(&&*tool.name) && FOR_PEOPLE.contains(&name);
     let is_news = |name: &&String| {
@@ -78,4 +86,21 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
     (!named.is_empty()).then(|| {
         format!("{} has no argument {} It has {}.", tool.name, named.join(" and no "), known.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_sentence;
+
+    #[test]
+    fn a_message_ends_before_the_note_begins() {
+        for (message, ended) in [
+            ("policy.toml line 3: unknown key", "policy.toml line 3: unknown key."),
+            ("start it again (by the operator)", "start it again (by the operator)."),
+            ("command is missing.", "command is missing."),
+            ("did you mean `x`?", "did you mean `x`?"),
+        ] {
+            assert_eq!(as_sentence(message.to_owned()), ended);
+        }
+    }
 }

@@ -1,15 +1,16 @@
-//! `wasi:config`: the values that `plugin.toml` sets, which were approved with it, and the secrets that a person set.
+//! `wasi:config`: values from `plugin.toml`, which were approved with the plugin, and secrets that the user
+//! set.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Linker, Lower};
 
 use super::HasWasi;
 
-/// The interface by the names that components import it by.
+/// Names under which components import the interface.
 pub(super) const NAMES: [&str; 3] =
     ["wasi:config/store@0.2.0-rc.1", "wasi:config/store@0.2.0-draft", "wasi:config/runtime@0.2.0-draft"];
 
-/// What the interface calls errors. There are none here: all values are at hand.
+/// Errors of the interface. They never occur, because all values are in memory.
 #[derive(Debug, ComponentType, Lower)]
 #[component(variant)]
 #[allow(dead_code, reason = "the interface has these")]
@@ -23,7 +24,7 @@ enum Error {
 type One = Result<Option<String>, Error>;
 type All = Result<Vec<(String, String)>, Error>;
 
-/// Puts it into a linker.
+/// Adds the interface to a linker.
 pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for name in NAMES {
         let mut interface = linker.instance(name)?;

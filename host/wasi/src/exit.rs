@@ -1,6 +1,6 @@
-//! `wasi:cli/exit` of WASI 0.2 and 0.3: a component ends itself, with a code or with the word that it failed.
+//! `wasi:cli/exit` of WASI 0.2 and 0.3: a component exits with a code, or with a bare failure.
 //!
-//! wasmtime's own makes 1 of that word, which nobody could tell from the code 1.
+//! wasmtime's implementation maps a bare failure to the code 1, so that the two could not be distinguished.
 
 use wasmtime::component::{HasData, Linker};
 use wasmtime_wasi::p2::bindings::cli::exit as in_0_2;
@@ -8,13 +8,13 @@ use wasmtime_wasi::p3::bindings::cli::exit as in_0_3;
 
 use super::HasWasi;
 
-/// How a component ended itself.
+/// Exit status of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Exit {
-    /// It said with which code.
+    /// The component exited with a code.
     #[error("exit code {0}")]
     Code(u8),
-    /// It said only that it failed: `exit` gives no code, nor does what `run` returns.
+    /// The component failed without a code: neither `exit` nor the return value of `run` contains one.
     #[error("an exit code other than 0")]
     Failed,
 }
@@ -25,7 +25,7 @@ impl From<Result<(), ()>> for Exit {
     }
 }
 
-/// Needs no state.
+/// Host implementation, which needs no state.
 struct Exiting;
 
 impl HasData for Exiting {
@@ -56,7 +56,7 @@ pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     in_0_2::add_to_linker::<T, Exiting>(linker, |_| Exiting)
 }
 
-/// The same for WASI 0.3.
+/// Adds the interface of WASI 0.3 to a linker.
 pub(super) fn link_newer<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     in_0_3::add_to_linker::<T, Exiting>(linker, |_| Exiting)
 }

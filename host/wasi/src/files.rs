@@ -1,12 +1,12 @@
-//! `wasi:filesystem/types`, with a decision before everything that has a path.
+//! `wasi:filesystem/types`, with an access check before each operation on a path.
 //!
-//! A path is followed to the folder that its last part is in, by `cap-std`, which leaves no folder that
-//! was granted. That folder is held open, what the last part is called in it is decided about, and
-//! then it is acted upon there without following a link: what is exchanged in between is not reached.
-//! Reading and writing what is open, and looking at names, times and sizes, is wasmtime's own.
+//! `cap-std` resolves a path to the directory of its last component, without leaving the granted folders.
+//! That directory is held open, the name in it is checked, and the operation is performed there without
+//! following links. A file that is replaced after the check is therefore not reached. Operations on open
+//! descriptors are wasmtime's own.
 //!
-//! A [`Way`] is a resource of its own kind in the place of a descriptor: what does not know it cannot
-//! take it for a folder.
+//! A [`Way`] is a resource of a separate type in the place of a descriptor, so that wasmtime's code cannot
+//! mistake it for a directory.
 
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::Descriptor;
@@ -21,7 +21,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use super::guarded::{Guarded, Opened, Seen};
 use super::way::{Way, WayListing};
 
-/// Listings of folders that a call may have open.
+/// Maximum number of open directory listings of a call.
 const MAX_LISTINGS: u32 = 16;
 
 impl Host for Guarded<'_> {
@@ -186,7 +186,7 @@ impl HostDescriptor for Guarded<'_> {
         target
     }
 
-    // What follows works with what is open already.
+    // The remaining functions operate on open descriptors.
 
     fn read_via_stream(
         &mut self,

@@ -1,4 +1,4 @@
-//! The folders of a call, and what in them stays closed.
+//! The folders of a call, and the paths in them that are denied.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::Folder;
+use scorpiox_fs::Folder;
 use scorpiox_policy::{FileDenial, Places};
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::filesystem::{Dir as OpenDir, FsPerms, OpenMode};
@@ -19,39 +19,40 @@ use scorpiox_capabilities::granted::decide;
 use scorpiox_capabilities::rules;
 use scorpiox_shell::{Area, Shell, Special};
 
-/// Folders that a refusal names.
+/// Maximum number of folders that a refusal names.
 const MAX_NAMED: usize = 3;
 
-/// Most files in a folder that is moved.
+/// Maximum number of files in a folder that is moved.
 const MAX_MOVED: usize = 20_000;
 
-/// Folders right below `/` that machines have, and projects seldom. A path that begins with one, where the workspace
-/// has no such folder, is taken for an absolute one: the C library of WASI gives the host both alike.
+/// Top-level directories that exist on most machines but rarely in projects. A path that starts with such a
+/// name is treated as absolute unless the workspace contains that folder. WASI's C library passes both kinds
+/// to the host in the same form.
 const OF_MACHINES: [&str; 14] = [
     "dev", "etc", "home", "mnt", "opt", "proc", "root", "srv", "sys", "tmp", "usr", "var", "Users", "Volumes",
 ];
 
-/// Decides about places in the folders of a call.
+/// Checks access to paths in the folders of a call.
 #[derive(Default)]
 pub(super) struct Guard {
     plugin: String,
     uses: Uses,
-    /// The folders, resolved, and whether they may be written.
+    /// Resolved paths of the folders, each with `true` if it may be written.
     roots: Vec<(PathBuf, bool)>,
-    /// The same, open.
+    /// The open folders, in the same order as `roots`.
     opened: Vec<OpenDir>,
-    /// Where paths without a beginning lead: the workspace, if it was granted.
+    /// Folder in which relative paths start: the workspace, if it was granted.
     start: Option<OpenDir>,
     rules: Option<(Arc<Shell>, Places)>,
-    /// It asked for folders and was granted them, whether or not they could be opened.
+    /// `true` if the plugin was granted folders, even if they could not be opened.
     has_folders: bool,
-    /// A plan is active, so that no folder may be written.
+    /// `true` if a plan is active, so that no folder may be written.
     is_planning: bool,
-    /// What may not be changed in them, looked for before the first change of a call.
+    /// Write-protected paths in the folders, determined before the first change of a call.
     unwritable: OnceLock<Unwritable>,
 }
 
-/// Opens what was granted and is there.
+/// Opens the granted folders that exist.
 pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
     let mut guard = Guard {
         plugin: source.name.clone(),
@@ -70,7 +71,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             return guard;
         }
     };
-    // The first one is where some programs begin.
+    // Some programs start in the first preopened folder.
     let (first, others): (Vec<_>, Vec<_>) =
         source.approved.folders.iter().partition(|folder| folder.path == FolderPath::Workspace);
     for folder in first.into_iter().chain(others) {
@@ -90,7 +91,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
             continue;
         }
         let write = folder.write && !source.read_only;
-        // The folder that was reached, whatever takes its place meanwhile.
+        // The opened folder, even if another one replaces it at its path.
         let place = place(&held, &path);
         let opened = open_dir(&place, write).and_then(|dir| {
             if folder.path == FolderPath::Workspace {
@@ -127,11 +128,11 @@ fn open_dir(place: &Path, write: bool) -> io::Result<OpenDir> {
     } else {
         (FsPerms::ReadOnly, OpenMode::READ)
     };
-    // Only regular files and folders are opened, which answer soon.
+    // Only regular files and folders are opened, which do not block for long.
     Ok(OpenDir::new(dir, perms, mode, true))
 }
 
-/// By what path a folder is opened again that is held.
+/// Returns the path by which an open folder is opened again.
 fn place(held: &Folder, path: &Path) -> PathBuf {
     #[cfg(target_os = "linux")]
     {
@@ -145,31 +146,32 @@ fn place(held: &Folder, path: &Path) -> PathBuf {
     }
 }
 
-/// What a guest begins with.
+/// A preopened descriptor of a guest.
 pub(super) enum Preopen {
-    /// A folder that was granted.
+    /// A granted folder.
     Folder(OpenDir),
-    /// What leads to those.
+    /// A virtual parent directory of granted folders.
     Way(Way),
 }
 
 impl Guard {
-    /// Decides for another call. The folders are the same; what may not be changed in them is looked for again.
+    /// Prepares for another call with the same folders. The write-protected paths are determined again.
     pub(super) fn renew(&mut self, source: &WasiSource) {
         self.uses = source.uses.clone();
         self.is_planning = source.read_only;
         self.unwritable = OnceLock::new();
     }
 
-    /// What a guest begins with, and what each is called. The C library of WASI takes `.` and `/` for one, and
-    /// then the last: paths without a beginning are of the workspace, if that was granted.
+    /// Returns the guest's preopens with their names. WASI's C library treats `.` and `/` as equal and uses
+    /// the last one, so that relative paths belong to the workspace, if it was granted.
     pub(super) fn preopens(&self) -> Vec<(Preopen, String)> {
         let named = |((path, _), dir): (&(PathBuf, bool), &OpenDir)| {
             (Preopen::Folder(dir.clone()), path.display().to_string())
         };
         let mut all: Vec<_> = self.roots.iter().zip(&self.opened).map(named).collect();
-        // Elsewhere absolute paths have more than one beginning. Without a folder all paths begin here: the C library
-        // of WASI would not ask the host otherwise, and nobody would learn why there is no file.
+        // On other systems, absolute paths have several roots. Without a granted folder, all paths start at
+        // `/`: otherwise, WASI's C library would not call the host, and the missing grant would not be
+        // reported.
         if cfg!(unix) || all.is_empty() {
             all.push((Preopen::Way(Way::root()), "/".to_owned()));
         }
@@ -177,18 +179,18 @@ impl Guard {
         all
     }
 
-    /// The folders, resolved, and whether they may be written.
+    /// Returns the resolved paths of the folders, each with `true` if it may be written.
     pub(super) fn roots(&self) -> &[(PathBuf, bool)] {
         &self.roots
     }
 
-    /// A folder by its number in [`Self::roots`].
+    /// Returns the open folder with an index in [`Self::roots`].
     pub(super) fn opened(&self, index: usize) -> Option<OpenDir> {
         self.opened.get(index).cloned()
     }
 
-    /// The beginning of a path that is of the machine and not of the workspace, where it was given to the folder that
-    /// paths without a beginning lead to.
+    /// Returns the first component of a path that was passed relative to the start folder, but is an absolute
+    /// path of the machine. Returns `None` for paths of the workspace.
     pub(super) fn of_machine<'p>(&self, from: &OpenDir, path: &'p str) -> Option<&'p str> {
         let start = self.start.as_ref().filter(|start| Arc::ptr_eq(&start.dir, &from.dir))?;
         let Some(Component::Normal(first)) = Path::new(path).components().next() else { return None };
@@ -204,7 +206,7 @@ impl Guard {
         workspace.symlink_metadata(first).is_err_and(|error| is_absent(&error)).then_some(first)
     }
 
-    /// Notes an absolute path that lies in no folder that was granted.
+    /// Records access to an absolute path outside of the granted folders.
     pub(super) fn lies_outside(&self, path: &Path, write: bool) {
         if !self.roots.is_empty() {
             return self.outside(path, write, &format!("it has only {}", self.named()));
@@ -217,15 +219,15 @@ impl Guard {
         self.outside(Self::meant(path), write, why);
     }
 
-    /// A path that began nowhere: the C library of WASI gives it to the host without its first slash, as it does with
-    /// the paths of a machine.
+    /// Removes the leading `/` from a path that the plugin probably wrote as a relative one. WASI's C library
+    /// passes relative and absolute paths to the host in the same form, without the leading slash.
     fn meant(path: &Path) -> &Path {
         let Ok(relative) = path.strip_prefix("/") else { return path };
         let first = relative.components().next().and_then(|part| part.as_os_str().to_str());
         if first.is_some_and(|first| !OF_MACHINES.contains(&first)) { relative } else { path }
     }
 
-    /// The same of a path that may have been meant for the workspace.
+    /// Records access to an absolute path that may have been meant for the workspace.
     pub(super) fn lies_at_machine(&self, first: &str, path: &str, write: bool) {
         let workspace = self.roots.first().map_or(Path::new("/"), |(path, _)| path);
         let meant = workspace.join(first);
@@ -242,7 +244,7 @@ impl Guard {
         tracing::warn!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());
     }
 
-    /// The folders, for a sentence.
+    /// Returns the names of the folders, for messages.
     fn named(&self) -> String {
         let mut names: Vec<_> =
             self.roots.iter().take(MAX_NAMED).map(|(path, _)| path.display().to_string()).collect();
@@ -251,8 +253,8 @@ impl Guard {
         names.join(", ")
     }
 
-    /// Whether something may be done at a path, which is absolute and passes through no link; `asked` is how the
-    /// plugin named it. Says on the operator's log why not.
+    /// Returns `true` if access to a path is allowed. `path` must be absolute and without links; `asked` is
+    /// the plugin's own name for it. Logs a refusal for the operator.
     pub(super) fn allows(&self, path: &Path, asked: &Path, write: bool) -> bool {
         let what = if write { "write" } else { "read" };
         match self.check(path, write) {
@@ -271,7 +273,7 @@ impl Guard {
         }
     }
 
-    /// Notes that something below a folder was to be changed, which is there to be read.
+    /// Records an attempt to write below a read-only folder.
     pub(super) fn is_to_read(&self, folder: &Path, asked: &Path) {
         let (why, rule) = if self.is_planning {
             ("a plan is active, and nothing is changed meanwhile", BUILT_IN)
@@ -283,7 +285,7 @@ impl Guard {
         tracing::warn!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
     }
 
-    /// Notes a path that leads out of the folders.
+    /// Records a path that leads out of the folders.
     pub(super) fn leads_out(&self, asked: &Path, write: bool) {
         let what = if write { "write" } else { "read" };
         let why = "the path leads out of the folders that were granted";
@@ -291,7 +293,7 @@ impl Guard {
         tracing::warn!(plugin = self.plugin, "refused: a path leads out of the folders that were granted");
     }
 
-    /// The rule that closes a path.
+    /// Returns the rule that denies a path.
     fn rule(&self, path: &Path, write: bool) -> String {
         let granted: Vec<_> = self.roots.iter().map(|(root, _)| root.clone()).collect();
         let is_granted = |(root, writable): &(PathBuf, bool)| path.starts_with(root) && (*writable || !write);
@@ -300,7 +302,7 @@ impl Guard {
         }
         let policy =
             self.rules.as_ref().and_then(|(shell, places)| Some((shell.operator().policy().ok()?, places)));
-        // What the policy does not close is closed by the program itself.
+        // A denial without a rule of the policy is built into the program.
         policy
             .map(|(policy, places)| rules::of_file(&policy.files, path, &granted, places))
             .filter(|rule| rule != APPROVAL)
@@ -319,7 +321,7 @@ impl Guard {
         Ok(root)
     }
 
-    /// Reports whether everything below a folder may be moved to another path with it, where other rules hold.
+    /// Reports whether everything below a folder may be moved to a path where other rules apply.
     pub(super) fn allows_all_below(&self, folder: &Path, to: &Path) -> bool {
         let mut left = MAX_MOVED;
         let mut open = vec![(folder.to_owned(), to.to_owned())];
@@ -341,18 +343,18 @@ impl Guard {
     }
 }
 
-/// What may not be changed in folders that may be written.
+/// Write-protected paths in writable folders.
 pub struct Unwritable(Result<Special, String>);
 
 impl Unwritable {
-    /// Looks through them.
+    /// Scans the writable folders.
     pub fn look(shell: &Shell, roots: &[(PathBuf, bool)]) -> Self {
         let written = roots.iter().filter(|(_, write)| *write);
         let areas: Vec<_> = written.map(|(path, write)| Area { path: path.clone(), write: *write }).collect();
         Self(shell.guard(&areas).map_err(|error| error.to_string()))
     }
 
-    /// Whether a path, absolute and without links, may be changed.
+    /// Fails if a path is write-protected. The path must be absolute and without links.
     pub fn check(&self, path: &Path) -> Result<(), FileDenial> {
         let refused = |why: String| Err(FileDenial::new(path, format!("not written: {why}")));
         match self.0.as_ref().map(|special| special.closes(path, true)) {

@@ -1,4 +1,4 @@
-//! The files of one call: what each resource stands for, and whether something may be done at a path from there.
+//! The files of one call: resolves resources to folders, and checks access to paths from there.
 
 use std::fs::File as StdFile;
 use std::io;
@@ -17,7 +17,7 @@ use super::folders::{Guard, Preopen};
 use super::place::{Place, real_path};
 use super::way::{Leads, Way};
 
-/// Names the state that is behind the interface.
+/// Marker that selects [`Guarded`] as the state of the interface.
 pub(super) struct GuardedFiles;
 
 impl HasData for GuardedFiles {
@@ -48,12 +48,12 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// The folder on the way that a resource stands for, if it does.
+    /// Returns the virtual parent directory of a resource, if it is one.
     pub(super) fn way(&self, fd: &Resource<Descriptor>) -> Option<&Way> {
         self.view.table.get(&Resource::<Way>::new_borrow(fd.rep())).ok()
     }
 
-    /// Refuses what only a file or a folder of the machine has.
+    /// Fails for a virtual parent directory, which does not support the operation.
     pub(super) fn real(&self, fd: &Resource<Descriptor>) -> FsResult<()> {
         if self.way(fd).is_some() { Err(ErrorCode::NotPermitted.into()) } else { Ok(()) }
     }
@@ -63,7 +63,7 @@ impl<'a> Guarded<'a> {
         Ok(Resource::new_own(held.rep()))
     }
 
-    /// Where a path begins: in a folder that was granted, or on the way to one.
+    /// Determines the folder in which a path starts: a granted folder or a virtual parent of one.
     fn begin(&self, fd: &Resource<Descriptor>, path: &str, write: bool) -> FsResult<Begin> {
         let Some(way) = self.way(fd) else {
             let dir = self.dir(fd)?;
@@ -71,7 +71,7 @@ impl<'a> Guarded<'a> {
                 return Ok(Begin::In(dir, Asked { path: path.to_owned(), named: path.into() }));
             };
             self.guard.lies_at_machine(first, path, write);
-            // As a path of the workspace it leads to nothing.
+            // In the workspace, the path does not exist.
             return Err(if write { ErrorCode::NotPermitted } else { ErrorCode::NoEntry }.into());
         };
         if path.is_empty() {
@@ -97,7 +97,7 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// Where a path leads, if something may be done there.
+    /// Resolves a path and checks that access is allowed.
     fn place(&self, dir: &OpenDir, asked: &Asked, follow: bool, write: bool) -> FsResult<Place> {
         let Asked { path, named } = asked;
         if write && dir.perms.write_not_permitted() {
@@ -113,7 +113,8 @@ impl<'a> Guarded<'a> {
         if is_allowed { Ok(place) } else { Err(ErrorCode::NotPermitted.into()) }
     }
 
-    /// The folder of a place that may be changed, as a resource, and the name in it.
+    /// Checks write access to a path. Returns its folder as a resource, its name in that folder, and its
+    /// resolved path.
     pub(super) fn changed(
         &mut self,
         fd: &Resource<Descriptor>,
@@ -128,7 +129,7 @@ impl<'a> Guarded<'a> {
         Ok((Held(held.rep()), place.name, place.real))
     }
 
-    /// The folder of a place that may be looked at, as a resource, and the name in it.
+    /// Checks read access to a path. Returns its folder as a resource, and its name in that folder.
     pub(super) fn seen(&mut self, fd: &Resource<Descriptor>, path: &str, flags: PathFlags) -> FsResult<Seen> {
         let (dir, path) = match self.begin(fd, path, false)? {
             Begin::In(dir, path) => (dir, path),
@@ -140,7 +141,7 @@ impl<'a> Guarded<'a> {
         Ok(Seen::In(Held(held.rep()), place.name))
     }
 
-    /// What a guest begins with.
+    /// Returns the guest's preopened descriptors with their names.
     pub(super) fn preopened(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let mut all = Vec::new();
         for (preopen, name) in self.guard.preopens() {
@@ -162,7 +163,7 @@ impl<'a> Guarded<'a> {
         Ok(())
     }
 
-    /// Reports whether what is there may get another path, with all that is in it.
+    /// Reports whether a file or folder, with all its contents, may be moved to another path.
     pub(super) fn may_move(&self, real: &Path, to: &Path) -> bool {
         let is_folder = real.symlink_metadata().is_ok_and(|about| about.is_dir());
         !is_folder || self.guard.allows_all_below(real, to)
@@ -209,42 +210,42 @@ impl<'a> Guarded<'a> {
         } else if about.is_file() {
             Ok(Opened::Real(Descriptor::File(OpenFile::new(file, dir.perms, mode, true))))
         } else {
-            // A pipe or a device could keep the call waiting, or do what no file does.
+            // A pipe or a device could block the call, or have effects that files do not have.
             Err(ErrorCode::NotPermitted.into())
         }
     }
 }
 
-/// What a plugin asked for.
+/// A path requested by a plugin.
 struct Asked {
-    /// From the folder that it is in.
+    /// Path relative to the starting folder.
     path: String,
-    /// As the plugin named it.
+    /// Path as named by the plugin.
     named: PathBuf,
 }
 
-/// Where a path begins.
+/// Starting point of a path.
 enum Begin {
-    /// In a folder that was granted; and the path from there.
+    /// A granted folder, and the path relative to it.
     In(OpenDir, Asked),
-    /// It leads to a folder on the way to one, and there is nothing to change.
+    /// The path leads to a virtual parent directory, which cannot be changed.
     Along(Way),
 }
 
-/// What was opened.
+/// An opened file or directory.
 pub(super) enum Opened {
     Real(Descriptor),
     Way(Way),
 }
 
-/// What is looked at.
+/// Target of a read operation.
 pub(super) enum Seen {
-    /// Something in a folder, by its name there.
+    /// An entry of a folder, with its name there.
     In(Held, String),
     Way(Way),
 }
 
-/// A resource that stands for a folder while something is done in it.
+/// A resource for a folder, which exists only during an operation.
 pub(super) struct Held(u32);
 
 impl Held {
@@ -265,7 +266,7 @@ fn options(read: bool, write: bool, create: OpenFlags) -> OpenOptions {
         let new = create.contains(OpenFlags::EXCLUSIVE);
         options.create(!new).create_new(new);
     }
-    // A pipe without a writer would be waited for.
+    // Opening a pipe without a writer would block.
     #[cfg(unix)]
     cap_std::fs::OpenOptionsExt::custom_flags(
         &mut options,

@@ -1,8 +1,8 @@
-//! Which interfaces of WASI there are, by name: what is asked before anything is compiled.
+//! Names of the supported WASI interfaces, which are checked before anything is compiled.
 
 use super::{config, keyvalue, logging};
 
-/// Interfaces that [`super::link`] puts into a linker, each in all releases of WASI 0.2.
+/// Interfaces that [`super::link`] adds to a linker, in all releases of WASI 0.2.
 const RELEASED: [(&str, &[&str]); 7] = [
     ("wasi:io", &["error", "poll", "streams"]),
     ("wasi:clocks", &["wall-clock", "monotonic-clock"]),
@@ -38,7 +38,7 @@ const RELEASED: [(&str, &[&str]); 7] = [
     ("wasi:http", &["outgoing-handler", "types"]),
 ];
 
-/// The same, in WASI 0.3.
+/// Interfaces that [`super::link`] adds to a linker for WASI 0.3.
 const RELEASED_0_3: [(&str, &[&str]); 6] = [
     ("wasi:clocks", &["monotonic-clock", "system-clock", "types"]),
     ("wasi:random", &["random", "insecure", "insecure-seed"]),
@@ -63,20 +63,20 @@ const RELEASED_0_3: [(&str, &[&str]); 6] = [
     ("wasi:http", &["client", "types"]),
 ];
 
-/// Whether an interface of WASI is there.
+/// Availability of a WASI interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linked {
-    /// It is, with what it is named for.
+    /// The interface is available.
     Yes,
-    /// It belongs to a draft of WASI 0.3, which has other types than the release.
+    /// The interface belongs to a draft of WASI 0.3, whose types differ from the release.
     Draft,
-    /// It belongs to WASI 0.3, of which there is not all.
+    /// The interface belongs to WASI 0.3, but is not supported.
     Newer,
-    /// It is none that there is.
+    /// The interface is unknown.
     No,
 }
 
-/// Whether this import of WASI is there.
+/// Returns the availability of a WASI import.
 pub fn linked(import: &str) -> Linked {
     let drafts = config::NAMES.iter().chain(&logging::NAMES).any(|name| *name == import);
     if drafts || keyvalue::names().any(|name| name == import) {
@@ -97,7 +97,7 @@ pub fn linked(import: &str) -> Linked {
     }
 }
 
-/// Whether this is an import of WASI 0.3.
+/// Returns `true` for an import of WASI 0.3.
 pub fn is_newer(import: &str) -> bool {
     super::is_wasi(import) && import.contains("@0.3.")
 }
@@ -117,7 +117,7 @@ mod tests {
         link(&mut linker, true).expect("it links");
         let mut is_there = |name: &str| {
             let resource = ResourceType::host::<()>();
-            // A name is given once.
+            // Defining an existing name fails.
             linker.root().resource(name, resource, |_, _| Ok(())).is_err()
         };
         assert!(!is_there("wasi:cli/nothing@0.2.0"));
@@ -125,7 +125,7 @@ mod tests {
             for (package, interfaces) in all {
                 for interface in *interfaces {
                     let mut releases = (0..40).map(|patch| format!("{package}/{interface}@{minor}.{patch}"));
-                    // Of an interface that has types alone, and no resource, nothing has to be in a linker.
+                    // An interface with only types and no resources need not be defined in a linker.
                     let has_types_alone =
                         *interface == "types" && ["wasi:cli", "wasi:clocks"].contains(package);
                     let is_linked = releases.any(|name| is_there(&name));

@@ -1,5 +1,5 @@
-//! `wasi:keyvalue`: buckets in the component's own data of the workspace, for which it asks with
-//! `[capabilities.store]`. What a call stores is kept when it succeeds, and only then.
+//! `wasi:keyvalue`: buckets in the component's data of the workspace, which require `[capabilities.store]`.
+//! The writes of a call are committed only if the call succeeds.
 
 use scorpiox_store::{Order, StoreError};
 use wasmtime::StoreContextMut;
@@ -9,13 +9,13 @@ use super::HasWasi;
 use scorpiox_capabilities::store::StoreCtx;
 use scorpiox_capabilities::view::View;
 
-/// The versions that components are built with; they differ in the type of a cursor alone.
+/// Versions of the interface in use. They differ only in the type of a cursor.
 const DRAFT: &str = "0.2.0-draft";
 const DRAFT_2: &str = "0.2.0-draft2";
 
-/// Keys that are listed at once.
+/// Maximum number of keys in a page of a listing.
 const PAGE: u32 = 1000;
-/// Longest name of a bucket, in bytes.
+/// Maximum length of a bucket's name in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
 #[derive(Debug, ComponentType, Lower)]
@@ -29,9 +29,9 @@ enum Error {
     Other(String),
 }
 
-/// One collection of keys.
+/// A collection of keys.
 struct Bucket {
-    /// What its keys begin with in the store.
+    /// Prefix of the bucket's keys in the store.
     prefix: String,
 }
 
@@ -45,7 +45,7 @@ struct Keys<Cursor> {
 type Guest<V> = wasmtime::Result<(Result<V, Error>,)>;
 type In = Resource<Bucket>;
 
-/// The names of its interfaces.
+/// Returns the names of the interfaces.
 pub(super) fn names() -> impl Iterator<Item = String> {
     let [stores, batches] =
         ["store", "batch"].map(|interface| [DRAFT, DRAFT_2].map(|version| (interface, version)));
@@ -53,7 +53,7 @@ pub(super) fn names() -> impl Iterator<Item = String> {
     all.map(|(interface, version)| format!("wasi:keyvalue/{interface}@{version}"))
 }
 
-/// Puts all of it into a linker.
+/// Adds all interfaces to a linker.
 pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for version in [DRAFT, DRAFT_2] {
         let mut store = linker.instance(&format!("wasi:keyvalue/store@{version}"))?;
@@ -99,7 +99,7 @@ fn link_store<T: HasWasi>(store: &mut LinkerInstance<'_, T>) -> wasmtime::Result
         if name.len() > MAX_NAME_BYTES {
             return Ok((Err(Error::NoSuchStore),));
         }
-        // Its length, so that no name and key look like another name and key.
+        // The length of the name makes the combination of name and key unambiguous.
         let prefix = format!("keyvalue/{}/{name}/", name.len());
         Ok((Ok(data.table().push(Bucket { prefix })?),))
     })?;
@@ -153,7 +153,7 @@ fn delete(view: &mut Kept<'_>, prefix: &str, key: &str) -> Result<(), StoreError
     view.call.transaction.get()?.delete(&view.call.name, &format!("{prefix}{key}"))
 }
 
-/// A page of keys; a cursor counts those that were listed before.
+/// Returns a page of keys. The cursor is the number of keys already listed.
 fn list<T: HasWasi, C>(
     mut store: StoreContextMut<'_, T>,
     bucket: &In,
@@ -165,7 +165,7 @@ fn list<T: HasWasi, C>(
         let mut skipped = 0;
         let mut after: Option<String> = None;
         loop {
-            // The pages before are read again: a cursor is too small for a key.
+            // A cursor cannot contain a key, so the preceding pages are read again.
             let limit = u32::try_from(begin - skipped).unwrap_or(PAGE).clamp(1, PAGE);
             let limit = if skipped == begin { PAGE } else { limit };
             let transaction = view.call.transaction.get()?;
@@ -184,7 +184,7 @@ fn list<T: HasWasi, C>(
     })
 }
 
-/// Does something with what the component keeps. What a guest can do nothing about ends its run.
+/// Runs `act` on the component's data. An error that the guest cannot handle ends its run.
 fn with<T: HasWasi, V>(
     store: &mut StoreContextMut<'_, T>,
     bucket: &In,

@@ -1,13 +1,13 @@
-//! WASI 0.2 and 0.3, `wasi:http`, `wasi:config`, `wasi:logging` and `wasi:keyvalue`, for components that others ship.
+//! WASI 0.2 and 0.3, `wasi:http`, `wasi:config`, `wasi:logging` and `wasi:keyvalue` for plugin components.
 //!
-//! All of it is linked, so that what ordinary compilers make can start; none of it reaches anything
-//! that was not approved. Without a grant there are no folders, no variables, no hosts, a clock that
-//! stands still and random numbers that are the same each time. Sockets are refused always: requests
-//! go through [`requests`], which has the checks of every other request of this program. What is
-//! printed goes to the operator's log, or is the result of a program that is run.
+//! All interfaces are linked, so that the output of ordinary compilers can start, but they give access only
+//! to approved resources. Without grants, a component has no folders, no variables and no hosts. Its clock
+//! stands still, and its random numbers are the same each time. Sockets are always refused: requests go
+//! through [`requests`], which applies the checks of all requests of this program. Printed output goes to the
+//! operator's log, or is the result of a program.
 //!
-//! Invariant: each function with a path in it is in [`files`] or, for WASI 0.3, in [`p3`]. Both have [`guarded`] decide
-//! about the place that the path leads to, in a folder that is held open, before anything is done there.
+//! Invariant: each function that takes a path is in [`files`] or, for WASI 0.3, in [`p3`]. Before any
+//! operation, both check the path with [`guarded`], relative to a folder that is held open.
 
 mod config;
 mod exit;
@@ -24,6 +24,7 @@ pub mod secrets;
 mod sink;
 mod source;
 mod still;
+mod unreached;
 mod way;
 
 use std::sync::Arc;
@@ -52,29 +53,30 @@ use requests::Requests;
 use scorpiox_capabilities::store::StoreCtx;
 use scorpiox_capabilities::view::View;
 use sink::Sink;
+use unreached::Unreached;
 
-/// Files, streams, requests and timers that a call may have at once.
+/// Maximum number of concurrent files, streams, requests and timers of a call.
 const MAX_RESOURCES: usize = 1024;
-/// Most random bytes at once.
+/// Maximum number of random bytes in one call.
 const MAX_RANDOM_BYTES: u64 = 1024 * 1024;
-/// Most of what is kept of standard error, and of standard output where that is no result.
+/// Maximum number of captured bytes of standard error, and of standard output unless it is the result.
 const MAX_SAID_BYTES: usize = 64 * 1024;
 
-/// Most of what an error repeats of it.
+/// Maximum number of characters of the output that an error shows.
 const MAX_SAID_CHARS: usize = 8000;
 
-/// What a program is started with.
+/// Inputs of a program.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// Its arguments, without its name.
+    /// Command-line arguments, without the program's name.
     pub args: Vec<String>,
-    /// Its standard input.
+    /// Content of standard input.
     pub stdin: Vec<u8>,
-    /// Most that it may print, in bytes, if that is its result.
+    /// Maximum number of printed bytes, if the output is the result.
     pub output_bytes: Option<usize>,
 }
 
-/// The WASI of one call.
+/// WASI state of one call.
 pub struct WasiState {
     source: Arc<WasiSource>,
     ctx: WasiCtx,
@@ -82,18 +84,19 @@ pub struct WasiState {
     http: WasiHttpCtx,
     requests: Requests,
     guard: Guard,
-    /// Listings of folders that are open: each is held whole.
+    unreached: Arc<Unreached>,
+    /// Number of open directory listings, each of which is completely in memory.
     listings: u32,
-    /// Lines that were logged.
+    /// Number of logged lines.
     lines: u32,
-    /// What was printed.
+    /// Captured standard output.
     pub stdout: Sink,
-    /// What was complained about.
+    /// Captured standard error.
     pub stderr: Sink,
 }
 
 impl WasiState {
-    /// With what was approved, for one call.
+    /// Creates the state of one call with the approved permissions.
     pub fn new(source: Arc<WasiSource>, program: Program) -> Self {
         let stdout = Sink::new(program.output_bytes.unwrap_or(MAX_SAID_BYTES));
         let stderr = Sink::new(MAX_SAID_BYTES);
@@ -102,7 +105,7 @@ impl WasiState {
             .allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false)
-            // Only regular files and folders are opened, which answer soon.
+            // Only regular files and folders are opened, which do not block for long.
             .allow_blocking_current_thread(true)
             .max_random_size(MAX_RANDOM_BYTES)
             .stdin(wasmtime_wasi::p2::pipe::MemoryInputPipe::new(program.stdin))
@@ -111,8 +114,10 @@ impl WasiState {
             .arg(source.name.as_str())
             .args(&program.args);
         note_grants(&source);
+        let unreached = Unreached::new(&source);
         if !source.approved.clock {
-            builder.wall_clock(still::Clock).monotonic_clock(still::Clock);
+            let clock = || still::Clock(Arc::clone(&unreached));
+            builder.wall_clock(clock()).monotonic_clock(clock());
         }
         if !source.approved.random {
             let (secure, insecure, seed) = still::random();
@@ -130,6 +135,7 @@ impl WasiState {
             http: WasiHttpCtx::new(),
             requests: Requests::new(&source),
             guard,
+            unreached,
             listings: 0,
             lines: 0,
             stdout,
@@ -138,29 +144,38 @@ impl WasiState {
         }
     }
 
-    /// The same for a program, before it was started.
+    /// Resets the state for a program that is about to start.
     pub fn start(&mut self, program: Program) {
         *self = Self::new(Arc::clone(&self.source), program);
     }
 
-    /// The same for another call of an instance that is kept. What it opened is still open; all else begins anew.
+    /// Resets the state for another call of a retained instance. Open descriptors stay open; everything else
+    /// is reset.
     pub fn renew(&mut self, source: Arc<WasiSource>) {
         note_grants(&source);
         self.guard.renew(&source);
         self.requests = Requests::new(&source);
+        self.unreached.renew(&source);
         self.lines = 0;
         self.stdout.clear();
         self.stderr.clear();
         self.source = source;
     }
 
-    /// Between two calls of an instance that is kept: no request of the last one goes on.
+    /// Suspends a retained instance between two calls. Pending requests are cancelled, and nothing is
+    /// accessible.
     pub fn rest(&mut self) {
         let nothing = WasiSource::nothing(&self.source.name);
         self.renew(Arc::new(nothing));
     }
 
-    /// The end of all that was printed, for an error.
+    /// Returns notes for the reader of a result with the text `said`: requests of the component that were
+    /// refused.
+    pub fn notes(&self, said: &str) -> Vec<String> {
+        self.unreached.notes(said)
+    }
+
+    /// Returns the end of the printed output, for an error.
     pub fn said(&self) -> String {
         let said = self
             .source
@@ -171,7 +186,7 @@ impl WasiState {
         said.chars().skip(skipped).collect()
     }
 
-    /// Tells the operator what was printed.
+    /// Writes the printed output to the operator's log.
     pub fn log(&self, tool: &str) {
         for sink in [&self.stdout, &self.stderr] {
             sink.log(tool, &self.source.secrets);
@@ -179,7 +194,7 @@ impl WasiState {
     }
 }
 
-/// Notes what a call has without asking for it again.
+/// Records the grants that take effect without further requests by the component.
 fn note_grants(source: &WasiSource) {
     for (name, granted) in [("clock", source.approved.clock), ("random", source.approved.random)] {
         if granted {
@@ -191,12 +206,12 @@ fn note_grants(source: &WasiSource) {
     }
 }
 
-/// A store's data with WASI in it.
+/// Data of a store with WASI.
 pub trait HasWasi: IoView + WasiView + WasiHttpView + Send + 'static {
-    /// The WASI of the call.
+    /// Returns the WASI state of the call.
     fn wasi(&mut self) -> &mut WasiState;
 
-    /// What the component keeps, if that was approved.
+    /// Returns the component's stored data, if storage was approved.
     fn kept(&mut self) -> Option<View<'_, StoreCtx>>;
 }
 
@@ -228,13 +243,13 @@ impl HasWasi for WasiState {
     }
 }
 
-/// Whether this is the name of an interface of WASI.
+/// Returns `true` for the name of a WASI interface.
 pub fn is_wasi(import: &str) -> bool {
     import.starts_with("wasi:")
 }
 
-/// Links all of it. Calls have to be asynchronous then. With `newer` also WASI 0.3, for which the engine has to allow
-/// concurrent calls.
+/// Links all interfaces. Calls must then be asynchronous. With `newer`, also links WASI 0.3, which requires
+/// an engine with support for concurrent calls.
 pub fn link<T: HasWasi>(linker: &mut Linker<T>, newer: bool) -> wasmtime::Result<()> {
     let l = linker;
     wasmtime_wasi_io::add_to_linker_async(l)?;
@@ -253,6 +268,7 @@ pub fn link<T: HasWasi>(linker: &mut Linker<T>, newer: bool) -> wasmtime::Result
     config::link(l)?;
     logging::link(l)?;
     keyvalue::link(l)?;
+    unreached::link(l)?;
     if newer { p3::link(l) } else { Ok(()) }
 }
 
@@ -275,7 +291,7 @@ fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {
     cli::terminal_stderr::add_to_linker::<T, Cli>(l, T::cli)
 }
 
-/// They are there, and each function refuses: programs can be built against them without using them.
+/// Links the socket interfaces, all of whose functions fail. Programs may import them without using them.
 fn link_sockets<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {
     type Sockets = wasmtime_wasi::sockets::WasiSockets;
     sockets::instance_network::add_to_linker::<T, Sockets>(l, T::sockets)?;

@@ -1,4 +1,4 @@
-//! `wasi:logging`: lines in the operator's log, bounded as those of every guest.
+//! `wasi:logging`: lines in the operator's log, with the limits of all guests.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker};
@@ -6,9 +6,9 @@ use wasmtime::component::{ComponentType, Lift, Linker};
 use super::HasWasi;
 use scorpiox_capabilities::log::one_line;
 
-/// The interface by the names that components import it by.
+/// Names under which components import the interface.
 pub(super) const NAMES: [&str; 2] = ["wasi:logging/logging", "wasi:logging/logging@0.1.0-draft"];
-/// Most lines of one call.
+/// Maximum number of lines of one call.
 const MAX_LINES: u32 = 100;
 
 #[derive(Debug, Clone, Copy, ComponentType, Lift)]
@@ -30,7 +30,7 @@ enum Level {
     Critical,
 }
 
-/// Puts it into a linker.
+/// Adds the interface to a linker.
 pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for name in NAMES {
         linker.instance(name)?.func_wrap(

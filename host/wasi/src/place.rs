@@ -1,4 +1,4 @@
-//! Where a path leads to, in a folder that is held open.
+//! Resolves a path relative to a folder that is held open.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -6,20 +6,20 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::Dir;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-/// Links that are followed one after the other.
+/// Maximum number of consecutive links.
 const MAX_LINKS: u32 = 40;
 
-/// Where a path leads to.
+/// Target of a path.
 pub(super) struct Place {
     pub(super) folder: Dir,
-    /// In the folder; `.` for the folder itself.
+    /// Name in the folder; `.` for the folder itself.
     pub(super) name: String,
-    /// The whole path, without links.
+    /// Complete path without links.
     pub(super) real: PathBuf,
 }
 
 impl Place {
-    /// Follows a path to the folder that its last part is in.
+    /// Resolves a path to the folder of its last component.
     pub(super) fn find(from: &Dir, path: &str, follow: bool) -> Result<Self, ErrorCode> {
         let mut path = PathBuf::from(path);
         for _ in 0..MAX_LINKS {
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-/// The folder and the name in it; no name for a path that ends in `.` or `..`.
+/// Splits a path into its folder and its last component; `None` if the path ends in `.` or `..`.
 fn split(path: &Path) -> Result<(PathBuf, Option<String>), ErrorCode> {
     match path.components().next_back() {
         Some(Component::Normal(name)) => {
@@ -52,7 +52,7 @@ fn split(path: &Path) -> Result<(PathBuf, Option<String>), ErrorCode> {
     }
 }
 
-/// Where a folder that is open is now.
+/// Returns the current path of an open folder.
 pub(super) fn real_path(folder: &Dir) -> io::Result<PathBuf> {
     #[cfg(target_os = "linux")]
     {
@@ -62,7 +62,7 @@ pub(super) fn real_path(folder: &Dir) -> io::Result<PathBuf> {
     #[cfg(windows)]
     {
         use std::os::windows::io::AsHandle as _;
-        scorpiox_windows::file::path(folder.as_handle())
+        scorpiox_sys::windows::file::path(folder.as_handle())
     }
     #[cfg(not(any(target_os = "linux", windows)))]
     {

@@ -1,5 +1,5 @@
-//! `wasi:http/outgoing-handler`, and `wasi:http/client` of WASI 0.3: requests to the hosts that were approved, by the one way that this
-//! program makes requests.
+//! `wasi:http/outgoing-handler`, and `wasi:http/client` of WASI 0.3: requests to approved hosts, through the
+//! same fetcher as all requests of this program.
 
 use std::sync::Arc;
 
@@ -18,23 +18,24 @@ use super::{HasWasi, WasiSource};
 use crate::secrets::{self, Secrets};
 use scorpiox_capabilities::web::Web;
 
-/// Largest body of a request, in bytes.
+/// Maximum size of a request body in bytes.
 const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
-/// Largest body of an answer, in bytes.
+/// Maximum size of a response body in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Requests of a call that wait for an answer: the body of each is held.
+/// Maximum number of pending requests of a call, each with its body in memory.
 const MAX_WAITING: usize = 8;
-/// Most bytes of a request's body that are taken over at once.
+/// Maximum number of bytes of a request body that are accepted in one write.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Longest method, authority, and path with query, in bytes: the host keeps them for each request.
+/// Maximum length of the method, authority, and path with query, in bytes. The host stores them for each
+/// request.
 pub(super) const MAX_METHOD_BYTES: usize = 64;
 pub(super) const MAX_AUTHORITY_BYTES: usize = 1024;
 pub(super) const MAX_PATH_BYTES: usize = 16 * 1024;
 
-/// What WASI calls the interface.
+/// Name of the WASI interface.
 const TYPES: &str = "wasi:http/types@0.2.12";
 
-/// Puts bounds in front of what a guest can have the host keep without a request.
+/// Limits the data that a guest can make the host store before it sends a request.
 pub(super) fn link_bounded<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     type Done = wasmtime::Result<(Result<(), ()>,)>;
     type Request = Resource<HostOutgoingRequest>;
@@ -84,7 +85,7 @@ pub(super) fn link_bounded<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Resu
     Ok(())
 }
 
-/// What sends the requests of one call.
+/// Sends the requests of one call.
 pub(super) struct Requests {
     plugin: String,
     web: Option<Arc<Web>>,
@@ -92,7 +93,7 @@ pub(super) struct Requests {
     secrets: Arc<Secrets>,
     uses: Uses,
     places: Arc<Semaphore>,
-    /// Goes with the call, and what is on its way ends then: an instance may be kept for longer.
+    /// Dropped at the end of the call, which cancels its requests, even if the instance is retained.
     call: watch::Sender<()>,
 }
 
@@ -149,7 +150,7 @@ impl WasiHttpHooks for Requests {
                 first_byte: options.and_then(|options| options.first_byte_timeout),
             };
             let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
-            // Calls run on the web's own thread pool, which its connections belong to, too.
+            // Calls run on the thread pool of the fetcher, to which its connections also belong.
             let watch = Arc::clone(&web).watch(Some(Arc::clone(&hosts)), uses);
             let answer =
                 fetcher.exchange(exchange, hosts, &watch).await.map_err(|error| refused(&plugin, &error))?;
@@ -161,7 +162,7 @@ impl WasiHttpHooks for Requests {
         Box::new(async move {
             tokio::select! {
                 sent = sent => sent,
-                // Nothing is ever said there: the call has ended.
+                // No value is ever sent on this channel; a change means that the call has ended.
                 _ = call.changed() => Err(Error::ConnectionTerminated),
             }
         })

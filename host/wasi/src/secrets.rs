@@ -1,6 +1,7 @@
-//! What a person set for a plugin, as one call has it: values that the plugin reads, and headers that it never sees.
+//! Secrets that the user set for a plugin, as one call sees them: values that the plugin reads, and headers
+//! that it never sees.
 //!
-//! Invariant: no value is in what [`fmt::Debug`] writes, and what a plugin prints of one is taken out.
+//! Invariant: [`fmt::Debug`] shows no values, and values are redacted in the plugin's output.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,34 +10,34 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use scorpiox_policy::{HostRule, covers};
 
-/// Reads the secrets as they are now, or says which are missing, and what to do.
+/// Reads the current secrets. The error names the missing secrets and the remedy.
 pub type ReadSecrets = dyn Fn() -> Result<Secrets, String> + Send + Sync;
 
-/// Values that are shorter are not taken out of what is printed: they would be found everywhere.
+/// Minimum length of a redacted value. Shorter values would match everywhere.
 const MIN_REDACTED_BYTES: usize = 4;
 
 /// Secrets of one call.
 #[derive(Default)]
 pub struct Secrets {
-    /// For `wasi:config`.
+    /// Values for `wasi:config`.
     pub config: BTreeMap<String, String>,
-    /// For requests.
+    /// Headers for requests.
     pub headers: Vec<SecretHeader>,
-    /// All values with their names, to find them in what is printed.
+    /// All values with their names, for redaction.
     pub values: Vec<(String, String)>,
 }
 
 /// A header that is added to requests to one host.
 pub struct SecretHeader {
-    /// The host.
+    /// Host of the requests.
     pub host: HostRule,
-    /// Its name.
+    /// Name of the header.
     pub name: HeaderName,
-    /// Its value.
+    /// Value of the header.
     pub value: HeaderValue,
 }
 
-/// Why a request does not go out with its headers.
+/// Reason why a request cannot be sent with its secret headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unsent {
     #[error("a secret is sent over https alone")]
@@ -52,7 +53,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// A text without them.
+    /// Returns a text with all secrets redacted.
     pub fn redacted(&self, text: String) -> String {
         let long = |(_, value): &&(String, String)| value.trim().len() >= MIN_REDACTED_BYTES;
         self.values.iter().filter(long).fold(text, |text, (name, value)| {
@@ -65,7 +66,7 @@ impl Secrets {
     }
 }
 
-/// Adds what belongs to a request. What the plugin itself wrote there is replaced.
+/// Adds the headers for a request. Replaces headers with the same names that the plugin set.
 pub(crate) fn add(
     secrets: &[SecretHeader],
     method: &Method,
@@ -88,7 +89,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Whether what is sent to a host does not leave the machine.
+/// Returns `true` if requests to a host do not leave the machine.
 fn stays_here(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse();
     address.is_ok_and(|address: IpAddr| match address {

@@ -1,4 +1,4 @@
-//! What a guest prints, up to a bound: all of it, or its beginning and its end.
+//! Captures a guest's output up to a limit: all of it, or its beginning and its end.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -16,44 +16,44 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
 use crate::secrets::Secrets;
 use scorpiox_capabilities::log::one_line;
-use scorpiox_transcript::{human_bytes, is_binary, whole_end, whole_start};
+use scorpiox_command_output::{human_bytes, is_binary, whole_end, whole_start};
 
-/// Most bytes of one write.
+/// Maximum size of one write in bytes.
 const WRITE_BYTES: usize = 64 * 1024;
-/// Most lines that are shown to the operator.
+/// Maximum number of lines in the operator's log.
 const MAX_LINES: usize = 100;
 
-/// A stream that keeps its beginning and its end.
+/// A stream that captures the beginning and the end of the output.
 #[derive(Clone)]
 pub struct Sink(Arc<Mutex<Kept>>);
 
 struct Kept {
     head: Vec<u8>,
-    /// A third of what is kept, as in all results that are cut.
+    /// Maximum size of the head: a third of the limit, as in all truncated results.
     most_head: usize,
     tail: VecDeque<u8>,
     most_tail: usize,
     total: u64,
 }
 
-/// What was written.
+/// Captured output.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Printed {
-    /// The beginning: all of it, if nothing is missing.
+    /// Beginning of the output; all of it if nothing is missing.
     pub head: Vec<u8>,
-    /// The end, if something is missing between.
+    /// End of the output, if a part in the middle is missing.
     pub tail: Vec<u8>,
-    /// Bytes that were written in all.
+    /// Total number of bytes written.
     pub total: u64,
 }
 
 impl Printed {
-    /// How many bytes are missing between.
+    /// Returns the number of missing bytes in the middle.
     pub fn missing(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// As a text for people and errors; what is none is only counted.
+    /// Returns the output as text for users and errors. Only reports the size of binary output.
     pub fn text(&self) -> String {
         if is_binary(&self.head) && std::str::from_utf8(&self.head).is_err() {
             return format!("[{} that are not text]", human_bytes(self.total));
@@ -61,7 +61,7 @@ impl Printed {
         if self.missing() == 0 {
             return String::from_utf8_lossy(&self.head).into_owned();
         }
-        // Whole code points, where something is missing between.
+        // Avoids split code points at the gap.
         let (head, tail) = (&self.head[..whole_end(&self.head)], &self.tail[whole_start(&self.tail)..]);
         let missing = self.total - (head.len() + tail.len()) as u64;
         let mut text = String::from_utf8_lossy(head).into_owned();
@@ -84,7 +84,7 @@ impl Sink {
         Self(Arc::new(Mutex::new(kept)))
     }
 
-    /// What was written.
+    /// Returns the captured output.
     pub fn printed(&self) -> Printed {
         let kept = self.lock();
         let (head, tail) = (kept.head.clone(), kept.tail.iter().copied().collect::<Vec<_>>());
@@ -94,7 +94,7 @@ impl Sink {
         Printed { head, tail, total: kept.total }
     }
 
-    /// Forgets what was written.
+    /// Discards the captured output.
     pub(super) fn clear(&self) {
         let mut kept = self.lock();
         kept.head.clear();
@@ -102,7 +102,7 @@ impl Sink {
         kept.total = 0;
     }
 
-    /// Tells the operator what was written.
+    /// Writes the output to the operator's log.
     pub(super) fn log(&self, tool: &str, secrets: &Secrets) {
         let text = secrets.redacted(self.printed().text());
         for line in text.lines().take(MAX_LINES) {

@@ -1,4 +1,4 @@
-//! What the WASI of a call is made from.
+//! Inputs from which the WASI state of a call is created.
 
 use std::env;
 use std::sync::Arc;
@@ -10,26 +10,26 @@ use scorpiox_capabilities::approved::Approved;
 use scorpiox_capabilities::web::Web;
 use scorpiox_shell::Shell;
 
-/// What the WASI of a call is made from.
+/// Inputs from which the WASI state of a call is created.
 pub struct WasiSource {
-    /// Who asks, for messages.
+    /// Name of the plugin, for messages.
     pub name: String,
-    /// What was approved.
+    /// Approved permissions.
     pub approved: Arc<Approved>,
-    /// The web; without one no request is made.
+    /// Web access; without it, no requests are sent.
     pub web: Option<Arc<Web>>,
-    /// The workspace and the policy; without them no folder is opened.
+    /// Shell with the workspace and the policy; without it, no folder is opened.
     pub shell: Option<Arc<Shell>>,
-    /// What a person set.
+    /// Secrets that the user set.
     pub secrets: Arc<Secrets>,
-    /// Told of what is decided.
+    /// Record of the decisions.
     pub uses: Uses,
-    /// Whether nothing may be changed at the moment.
+    /// `true` while nothing may be changed.
     pub read_only: bool,
 }
 
 impl WasiSource {
-    /// Nothing at all.
+    /// Creates a source without any permissions.
     pub fn nothing(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -42,7 +42,7 @@ impl WasiSource {
         }
     }
 
-    /// The variables that were granted, and that are there.
+    /// Returns the granted variables that are set.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
         let value = |name: &String| Some((name.clone(), env::var(name).ok()?));
         self.approved.env.iter().filter_map(value).collect()

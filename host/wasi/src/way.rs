@@ -1,5 +1,5 @@
-//! The folders on the way to those that were granted, from `/` on: a guest can list them and go through
-//! them. They hold nothing else, whatever lies there on the machine, and nobody can write in them.
+//! Virtual parent directories of granted folders, from `/` on. A guest can list and traverse them. They
+//! contain only the path to granted folders, regardless of the machine's files, and are read-only.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,32 +9,32 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, MetadataHashValue,
 };
 
-/// Such a folder, as a resource in the place of a descriptor.
+/// A virtual parent directory, as a resource in the place of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Way(PathBuf);
 
-/// What is left of a listing of one.
+/// Remaining names of a directory listing, in reverse order.
 pub(super) struct WayListing(Vec<String>);
 
-/// Where a path leads from there.
+/// Target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Leads {
-    /// Into a granted folder, by its number; and the path that is left.
+    /// Path inside a granted folder: the folder's index, and the rest of the path.
     Into(usize, PathBuf),
-    /// To another folder on the way.
+    /// Another virtual parent directory.
     Along(Way),
-    /// To nothing that was granted.
+    /// Path outside of all granted folders.
     Elsewhere(PathBuf),
 }
 
 impl Way {
-    /// The beginning of all absolute paths.
+    /// Returns the root of all absolute paths.
     pub(super) fn root() -> Self {
         Self(PathBuf::from("/"))
     }
 
-    /// Where a path leads. Of folders in each other the inner one counts. The granted folders are reached by
-    /// no link, so that a path can be followed by its parts alone.
+    /// Resolves a path. For nested folders, the inner one is decisive. No links lead to the granted folders,
+    /// so that the path can be resolved lexically.
     pub(super) fn lead(&self, path: &str, granted: &[(PathBuf, bool)]) -> Leads {
         let mut at = self.0.clone();
         let mut found = None;
@@ -43,7 +43,7 @@ impl Way {
             match part {
                 Component::CurDir => {}
                 Component::Normal(name) => at = beneath(&at, name),
-                // The granted folder itself knows where that leads.
+                // The granted folder itself resolves the rest.
                 Component::ParentDir if found.is_some() => break,
                 Component::ParentDir => _ = at.pop(),
                 Component::RootDir | Component::Prefix(_) => return Leads::Elsewhere(path.into()),
@@ -63,7 +63,7 @@ impl Way {
         &self.0
     }
 
-    /// The names in it, of what leads to a granted folder.
+    /// Returns the names of the entries that lead to granted folders.
     pub(super) fn listing(&self, granted: &[(PathBuf, bool)]) -> WayListing {
         let next = |root: &PathBuf| {
             let name = root.strip_prefix(&self.0).ok()?.components().next()?;
@@ -88,7 +88,7 @@ impl Way {
         }
     }
 
-    /// The same for the same folder.
+    /// Returns a hash that is equal for equal folders.
     pub(super) fn hash(&self) -> MetadataHashValue {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
         let mut hasher = DefaultHasher::new();
@@ -97,7 +97,7 @@ impl Way {
     }
 }
 
-/// What is called so in a folder, as a guest writes it: with `/` on each system.
+/// Appends a name to a path in the guest's form, with `/` on each system.
 fn beneath(folder: &Path, name: &OsStr) -> PathBuf {
     let mut path = folder.as_os_str().to_owned();
     if folder != Path::new("/") {

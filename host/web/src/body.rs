@@ -1,11 +1,11 @@
-//! Taking an answer, as much of it as will be used.
+//! Reads the body of a response up to a limit.
 
 use crate::error::{WebError, causes};
 
-/// The whole body, decompressed, if it has at most `limit` bytes.
+/// Reads the complete, decompressed body, if it has at most `limit` bytes.
 pub(crate) async fn read(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, WebError> {
     let too_large = || WebError::TooLarge(limit as u64);
-    // Says nothing where the body is compressed.
+    // `None` if the body is compressed.
     if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }

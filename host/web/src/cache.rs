@@ -1,4 +1,4 @@
-//! Answers of the last minutes.
+//! Cache of recent responses.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::request::Response;
 
-/// How long an answer will do.
+/// Lifetime of a cached response.
 const KEPT_TIME: Duration = Duration::from_mins(15);
-/// Bytes of all answers together.
+/// Maximum total size of all responses in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Keeps answers by what was asked for.
+/// Cached responses by URL and request headers.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     kept: HashMap<String, Kept>,

@@ -1,4 +1,4 @@
-//! The client that sends requests.
+//! HTTP client for requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::error::causes;
 use crate::route::Router;
 use crate::{CONNECT_TIME, USER_AGENT};
 
-/// A client that connects to nothing that the router did not check.
+/// Creates a client that connects only to addresses checked by the router.
 pub(crate) fn client(
     router: &Arc<Router>,
     more: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
 ) -> Result<reqwest::Client, String> {
-    // Fails when there is one already, which is as well.
+    // Fails if a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder()
         .user_agent(USER_AGENT)
@@ -30,7 +30,7 @@ pub(crate) fn client(
     })
 }
 
-/// Answers with the addresses that were checked, and with no others.
+/// Resolver that returns only the checked addresses.
 struct OnlyChecked(Arc<Router>);
 
 impl Resolve for OnlyChecked {

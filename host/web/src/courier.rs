@@ -1,9 +1,9 @@
-//! What a person's own command downloads and uploads.
+//! Downloads and uploads for the user's own commands.
 //!
-//! Invariant: only the command line makes a [`Courier`] (`host/program/tests/layers.rs` guards it). So no tool and no
-//! plugin reaches it, and with it no method that pages are not fetched with. Where it may go is decided as for every
-//! other request, each redirect anew. What authorizes a request goes to the host that it was meant for, and never along
-//! with a redirect.
+//! Invariant: only the command line creates a [`Courier`] (guarded by `host/cli/tests/layers.rs`). Tools
+//! and plugins therefore cannot use it, nor the methods that are not available for pages. The policy checks
+//! its requests like all others, including each redirect. The authorization of a request goes only to its
+//! original host, never to the target of a redirect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,10 +24,10 @@ use crate::request::Method;
 use crate::route::{Router, Watch, tell};
 use crate::{FIRST_BYTE_TIME, MAX_REDIRECTS, redirect};
 
-/// What is read of an answer that says no: a sentence is looked for in it.
+/// Maximum size of an error response that is searched for a message.
 const MAX_REFUSAL_BYTES: u64 = 16 * 1024;
 
-/// Carries bytes for a person at the command line.
+/// Transfers bytes for the user of the command line.
 pub struct Courier {
     router: Arc<Router>,
     runtime: Arc<AsyncRuntime>,
@@ -35,7 +35,7 @@ pub struct Courier {
     watch: Option<Watch>,
 }
 
-/// How much of an answer has arrived, for who waits for it.
+/// Progress of a response, for display.
 #[derive(Debug, Default)]
 pub struct Gauge {
     arrived: AtomicU64,
@@ -43,18 +43,18 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Of an answer that is said to have so many bytes.
+    /// Creates a gauge for a response of known size.
     pub fn of(whole: u64) -> Self {
         Self { arrived: AtomicU64::new(0), whole: AtomicU64::new(whole) }
     }
 
-    /// Bytes that are here, and how many it is said to have, if that is known.
+    /// Returns the number of received bytes, and the total number if it is known.
     pub fn read(&self) -> (u64, Option<u64>) {
         let whole = self.whole.load(Ordering::Relaxed);
         (self.arrived.load(Ordering::Relaxed), (whole > 0).then_some(whole))
     }
 
-    /// An answer begins that says this of its length. What was known before stays.
+    /// Starts a response with this length. A total that is already known takes precedence.
     fn begin(&self, length: Option<u64>) {
         self.arrived.store(0, Ordering::Relaxed);
         if let Some(length) = length {
@@ -67,51 +67,51 @@ impl Gauge {
     }
 }
 
-/// What is carried, and where to.
+/// A request to transfer bytes.
 #[derive(Debug, Clone)]
 pub struct Transfer {
-    /// Redirects are followed for `GET` and `HEAD` alone.
+    /// Method. Redirects are followed only for `GET` and `HEAD`.
     pub method: http::Method,
-    /// Absolute, http or https.
+    /// Absolute http or https URL.
     pub url: Url,
-    /// Beside those that are always sent; another host gets them, too.
+    /// Headers in addition to the default ones. After a redirect, the new host also gets them.
     pub headers: HeaderMap,
-    /// What authorizes it, which no other host gets.
+    /// Authorization, which is not sent to other hosts.
     pub authorization: Option<HeaderValue>,
-    /// The whole body.
+    /// Complete body.
     pub body: Bytes,
-    /// Most bytes of the answer.
+    /// Maximum size of the response in bytes.
     pub limit: u64,
-    /// How long it may take.
+    /// Timeouts of the transfer.
     pub times: Times,
-    /// Is told how much has arrived.
+    /// Gauge to update as bytes arrive.
     pub gauge: Option<Arc<Gauge>>,
 }
 
-/// How long a transfer may take.
+/// Timeouts of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// Without a byte.
+    /// Maximum time without a byte.
     pub silence: Duration,
-    /// In all, with redirects: an answer that never ends has this end.
+    /// Maximum total time with redirects, which also ends an endless response.
     pub whole: Duration,
 }
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug)]
 pub struct Arrived {
-    /// Where it came from, after redirects.
+    /// URL after redirects.
     pub url: Url,
-    /// The status.
+    /// Status of the response.
     pub status: u16,
-    /// Its headers.
+    /// Headers of the response.
     pub headers: HeaderMap,
-    /// As it was sent. Of an answer that is no success, the beginning.
+    /// Body as sent, without decompression. For an error status, only its beginning.
     pub body: Vec<u8>,
 }
 
 impl Courier {
-    /// One under this policy, whose requests `runtime` looks after.
+    /// Creates a courier under this policy, whose requests run on `runtime`.
     pub fn new(policy: WebPolicy, runtime: Arc<AsyncRuntime>) -> Result<Self, WebError> {
         let router = Arc::new(Router::of_system(policy));
         let as_it_is = |builder: reqwest::ClientBuilder| builder.no_gzip().no_brotli().no_deflate().no_zstd();
@@ -119,13 +119,13 @@ impl Courier {
         Ok(Self { router, runtime, http, watch: None })
     }
 
-    /// The same; each decision about a host is told, also those about redirects.
+    /// Sets a callback for each decision about a host, including the targets of redirects.
     #[must_use]
     pub fn watched(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
     }
 
-    /// Whether the policy names the host of a URL, and does not allow it only because it allows all.
+    /// Returns `true` if a rule of the policy names the URL's host, as opposed to a rule for all hosts.
     pub fn is_named(&self, url: &Url) -> bool {
         matches!(
             self.router.check_host(url, None),
@@ -133,7 +133,7 @@ impl Courier {
         )
     }
 
-    /// Carries it, and waits for the answer.
+    /// Sends the request and waits for the response.
     pub fn carry(&self, transfer: Transfer) -> Result<Arrived, WebError> {
         let handle = self.runtime.handle().map_err(WebError::Failed)?;
         handle.block_on(self.follow(transfer))
@@ -154,8 +154,8 @@ impl Courier {
         Err(WebError::Failed(format!("{origin} redirects more than {MAX_REDIRECTS} times")))
     }
 
-    /// Where an answer leads, if it does. What arrives is pinned by its digest, so another host is asked as well, unless
-    /// a policy's own line says that none is.
+    /// Returns the target of a redirect. The content is verified by its digest, so redirects to other hosts
+    /// are followed unless a line of the policy forbids that.
     fn next(&self, transfer: &Transfer, answer: &reqwest::Response) -> Result<Option<Url>, WebError> {
         if ![http::Method::GET, http::Method::HEAD].contains(&transfer.method) {
             return Ok(None);
@@ -183,7 +183,7 @@ impl Courier {
         }
     }
 
-    /// That a redirect is not followed, whoever it leads to.
+    /// Returns the error for a redirect that is not followed, and reports the decision.
     fn refused(&self, to: &str, why: String) -> WebError {
         let error = WebError::Denied(why);
         if let Ok(to) = Url::parse(to) {
@@ -205,7 +205,7 @@ impl Courier {
         }
         let request = self.http.request(transfer.method.clone(), url.clone());
         let request = request.headers(headers).body(transfer.body.clone());
-        // An upload has its whole time: until it is done nothing is answered.
+        // An upload may use the complete time, because the response starts only after it.
         let first = if transfer.body.is_empty() { Instant::now() + FIRST_BYTE_TIME } else { until };
         let answer = timeout_at(first.min(until), request.send()).await;
         let answer = answer.map_err(|_| WebError::TimedOut(format!("{url} sent no answer in time")))?;
@@ -262,7 +262,7 @@ async fn read(
     Ok(arrived(url, body))
 }
 
-/// Whether both are one server, as browsers count.
+/// Returns `true` if both URLs have the same origin, as defined for browsers.
 pub fn is_same_origin(one: &Url, other: &Url) -> bool {
     one.origin() == other.origin()
 }

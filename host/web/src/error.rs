@@ -1,32 +1,32 @@
-//! Why there is no answer.
+//! Reasons why a request has no response.
 
-/// Each text is a sentence for the model.
+/// An error, each with a sentence for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebError {
-    /// The policy does not allow it.
+    /// The policy denies the request.
     #[error("{0}")]
     Denied(String),
-    /// Not a request that can be made.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
     /// The server redirects to another host.
     #[error("the server redirects to another host: {0}")]
     Moved(String),
-    /// The answer has more than this many bytes.
+    /// The response exceeds this number of bytes.
     #[error("the answer has more than {0} bytes")]
     TooLarge(u64),
-    /// It took too long.
+    /// The request timed out.
     #[error("{0}")]
     TimedOut(String),
     /// The server cannot be reached, or does not speak HTTP.
     #[error("{0}")]
     Failed(String),
-    /// There is no browser, or it cannot run here.
+    /// No browser is installed, or it cannot run here.
     #[error("{0}")]
     NoBrowser(String),
 }
 
-/// An error with all its causes on one line: libraries put what is of interest last.
+/// Formats an error with all its causes on one line, since libraries put the most specific cause last.
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut next = Some(error);

@@ -1,5 +1,5 @@
-//! A request made as it is written, and an answer as it comes: for components that speak HTTP
-//! themselves. Redirects are answers; whoever follows one makes another request.
+//! Sends a request unchanged and returns the response as a stream, for components that implement HTTP
+//! themselves. Redirects are returned as responses; following one requires another request.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::error::WebError;
 use crate::fetch::{Fetcher, OWN_HEADERS, unreachable};
 use crate::route::{Router, Watch, tell};
 
-/// What is asked for.
+/// A request of a component.
 pub struct Exchange {
-    /// Any but `CONNECT`.
+    /// Any method except `CONNECT`.
     pub method: http::Method,
-    /// Absolute, http or https.
+    /// Absolute http or https URL.
     pub url: String,
-    /// Those that say how a message is framed and where it goes are left out.
+    /// Headers. Those for framing and routing are omitted.
     pub headers: HeaderMap,
-    /// The whole body.
+    /// Complete body.
     pub body: Vec<u8>,
-    /// Until the answer begins; at most [`FIRST_BYTE_TIME`].
+    /// Maximum time until the response starts; capped at [`FIRST_BYTE_TIME`].
     pub first_byte: Option<Duration>,
 }
 
 impl Fetcher {
-    /// Makes a request to a host that `only` names, if the policy allows it, too. To be awaited on
-    /// this fetcher's own [`handle`](Self::handle).
+    /// Sends a request to a host that both `only` and the policy allow. The future must run on this fetcher's
+    /// own [`handle`](Self::handle).
     pub async fn exchange(
         &self,
         exchange: Exchange,
@@ -58,7 +58,7 @@ impl Fetcher {
     }
 }
 
-/// Without what concerns one connection alone (RFC 9110, 7.6.1).
+/// Removes hop-by-hop headers (RFC 9110, 7.6.1).
 fn passed_on(mut headers: HeaderMap) -> HeaderMap {
     let named: HashSet<String> = headers
         .get_all("connection")

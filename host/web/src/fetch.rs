@@ -1,4 +1,4 @@
-//! Making requests.
+//! Sends requests.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -22,9 +22,9 @@ use crate::request::{Method, Request, Response};
 use crate::route::{Router, Watch, tell};
 use crate::{CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, body, redirect};
 
-/// Longest address, in bytes.
+/// Maximum length of a URL in bytes.
 const MAX_URL_BYTES: usize = 16 * 1024;
-/// Headers that say how a message is framed and where it goes: not for callers.
+/// Headers for framing and routing, which callers cannot set.
 pub(crate) const OWN_HEADERS: [&str; 8] = [
     "host",
     "connection",
@@ -40,11 +40,11 @@ pub(crate) const OWN_HEADERS: [&str; 8] = [
 pub struct Fetcher {
     router: Arc<Router>,
     runtime: Arc<AsyncRuntime>,
-    /// The authorities that vouch for hosts, instead of those that the system trusts.
+    /// Trusted certificate authorities, if they replace those of the system.
     authorities: Option<Vec<reqwest::Certificate>>,
-    /// For pages.
+    /// Client for pages.
     http: OnceLock<Result<reqwest::Client, String>>,
-    /// For requests whose answers are not to be touched.
+    /// Client for requests whose responses are returned unchanged.
     plain: OnceLock<Result<reqwest::Client, String>>,
     cache: Arc<Mutex<Cache>>,
 }
@@ -52,13 +52,13 @@ pub struct Fetcher {
 #[derive(Clone)]
 struct Started {
     handle: Handle,
-    /// Lives for as long as what it looks after.
+    /// Keeps the runtime alive as long as its tasks.
     _runtime: Arc<AsyncRuntime>,
     http: reqwest::Client,
 }
 
 impl Fetcher {
-    /// A fetcher under this policy, whose requests `runtime` looks after.
+    /// Creates a fetcher under this policy, whose requests run on `runtime`.
     pub fn new(policy: WebPolicy, runtime: Arc<AsyncRuntime>) -> Self {
         Self {
             router: Arc::new(Router::of_system(policy)),
@@ -70,7 +70,7 @@ impl Fetcher {
         }
     }
 
-    /// The same, which trusts the authorities in this text of PEM alone.
+    /// Trusts only the authorities in this PEM text.
     pub fn trusting(self, pem: &[u8]) -> Result<Self, WebError> {
         let unusable = |why: String| WebError::Invalid(format!("the certificates cannot be used: {why}"));
         let certificates = reqwest::Certificate::from_pem_bundle(pem);
@@ -79,17 +79,17 @@ impl Fetcher {
             return Err(unusable("there is none in it".to_owned()));
         }
         let trusting = Self { authorities: Some(certificates), ..self };
-        // What cannot be read as a certificate shows here.
+        // Building a client detects unreadable certificates.
         trusting.client(|builder| builder).map_err(unusable)?;
         Ok(trusting)
     }
 
-    /// What decides where requests go.
+    /// Returns the router that decides about requests.
     pub fn router(&self) -> &Arc<Router> {
         &self.router
     }
 
-    /// Whether requests can be made at all: that there are authorities to trust, for one.
+    /// Fails if no requests can be sent, for example because there are no trusted authorities.
     pub fn check(&self) -> Result<(), WebError> {
         self.started().map(drop)
     }
@@ -101,7 +101,7 @@ impl Fetcher {
         Ok(Started { handle, _runtime: Arc::clone(&self.runtime), http })
     }
 
-    /// What sends requests as they are, and leaves answers compressed.
+    /// Returns the client that sends requests unchanged and does not decompress responses.
     pub(crate) fn as_it_is(&self) -> Result<&reqwest::Client, WebError> {
         let plain = self
             .plain
@@ -119,8 +119,8 @@ impl Fetcher {
         })
     }
 
-    /// A place for requests that are waited for together, to those hosts `only`, if it says some.
-    /// Dropped, they end.
+    /// Creates a set of requests that are awaited together, restricted to the hosts in `only`, if given.
+    /// Dropping it cancels the requests.
     pub fn pending(&self, only: Option<Arc<[HostRule]>>) -> Result<Pending, WebError> {
         let started = self.started()?;
         let (done, finished) = mpsc::unbounded_channel();
@@ -138,7 +138,7 @@ impl Fetcher {
     }
 }
 
-/// Requests that were begun and not waited for yet.
+/// Requests that have started and whose results have not been returned.
 pub struct Pending {
     started: Started,
     router: Arc<Router>,
@@ -151,31 +151,31 @@ pub struct Pending {
     count: u32,
 }
 
-/// What was waited for.
+/// Outcome of a wait.
 #[derive(Debug)]
 pub enum Waited {
-    /// A request is done.
+    /// A request completed.
     Finished(u32, Box<Result<Response, WebError>>),
-    /// None is, within the time.
+    /// No request completed within the time.
     Nothing,
-    /// The bell rang.
+    /// The call was cancelled.
     Stopped,
 }
 
 impl Pending {
-    /// The same, with somebody who is told of each decision.
+    /// Sets a callback for each decision about a host.
     #[must_use]
     pub fn watched(mut self, watch: Watch) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// How many are not done.
+    /// Returns the number of running requests.
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// Begins a request; its number.
+    /// Starts a request and returns its ID.
     pub fn begin(&mut self, request: Request) -> u32 {
         self.count += 1;
         let (id, done) = (self.count, self.done.clone());
@@ -188,14 +188,14 @@ impl Pending {
         };
         let task = self.started.handle.spawn(async move {
             let outcome = job.run(request).await;
-            // Nobody waits any more when this fails.
+            // Fails if the receiver no longer waits.
             let _ = done.send((id, outcome));
         });
         self.running.insert(id, task.abort_handle());
         id
     }
 
-    /// Waits until a request is done, for at most `time`, or until `cancel` is set, if there is one.
+    /// Waits until a request completes, for at most `time`, or until `cancel` is set.
     pub fn next(&mut self, time: Duration, cancel: Option<&Cancel>) -> Waited {
         if self.running.is_empty() {
             return Waited::Nothing;
@@ -231,12 +231,12 @@ impl Drop for Pending {
     }
 }
 
-/// One request.
+/// A single request.
 struct Job {
     http: reqwest::Client,
     router: Arc<Router>,
     cache: Arc<Mutex<Cache>>,
-    /// Hosts of those that the policy allows.
+    /// Restriction to some of the hosts that the policy allows.
     only: Option<Arc<[HostRule]>>,
     watch: Option<Watch>,
 }
@@ -263,7 +263,7 @@ impl Job {
         let key =
             (request.cached && request.method == Method::Get).then(|| cache_key(&url, &request.headers));
         if let Some(found) = key.as_ref().and_then(|key| self.lock().get(key, Instant::now())) {
-            // Somebody else may have fetched it, who may reach more.
+            // A caller with access to more hosts may have fetched the page.
             let checked = self.router.check_host(&url, self.only.as_deref());
             tell(self.watch.as_ref(), &url, &checked);
             return checked.map(|_| (*found).clone());

@@ -1,14 +1,15 @@
-//! Fetching pages.
+//! Fetches web pages.
 //!
-//! Reading order: [`Fetcher`] takes a request through `route` (where may it go), `redirect`
-//! (where does it go next) and `body` (how much of the answer is taken); `cache` keeps answers. [`Courier`] is for
-//! what people download and upload themselves.
+//! Reading order: [`Fetcher`] passes a request through `route` (permitted targets), `redirect` (the next
+//! target) and `body` (reading the response). `cache` stores responses. [`Courier`] transfers files for the
+//! user's own commands. [`browser`] renders pages with a browser.
 //!
-//! Invariants: a host is decided about before its name is looked up; the name is looked up
-//! once, every address that it has is checked, and the connection goes to one of those.
-//! Each redirect is a request of its own. Nothing of the environment says where requests go.
+//! Invariants: the policy checks a host before its name is resolved. The name is resolved once, all its
+//! addresses are checked, and the connection uses one of them. Each redirect is checked like a new request.
+//! Environment variables do not influence the target of requests.
 
 mod body;
+pub mod browser;
 mod cache;
 mod client;
 mod courier;
@@ -28,15 +29,15 @@ pub use fetch::{Fetcher, Pending, Waited};
 pub use request::{Method, Request, Response};
 pub use route::{Route, Router, Watch, tell};
 
-/// Longest time of one request, with its redirects.
+/// Maximum time of one request, including its redirects.
 pub const MAX_TIME: Duration = Duration::from_secs(30);
-/// Until the answer begins.
+/// Maximum time until the response starts.
 const FIRST_BYTE_TIME: Duration = Duration::from_secs(20);
-/// Until a connection is there.
+/// Maximum time to establish a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// Largest answer, decompressed, in bytes.
+/// Maximum size of a decompressed response in bytes.
 pub const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
-/// Redirects that are followed, one after the other.
+/// Maximum number of consecutive redirects.
 const MAX_REDIRECTS: usize = 5;
-/// What this program says it is.
+/// Value of the `User-Agent` header.
 pub const USER_AGENT: &str = concat!("scorpiox-code/", env!("CARGO_PKG_VERSION"));

@@ -1,4 +1,4 @@
-//! Where an answer leads.
+//! Determines the target of a redirect.
 
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION};
@@ -8,24 +8,24 @@ use url::Url;
 use crate::error::WebError;
 use crate::request::Method;
 
-/// Headers that another host is given, too.
+/// Headers that are also sent to another host.
 const FOR_ANYBODY: [&str; 3] = ["accept", "accept-language", "content-type"];
 
-/// The next request of a chain.
+/// The next request in a chain of redirects.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Next {
     pub url: Url,
     pub method: Method,
-    /// Whether it goes to another host.
+    /// `true` if the request goes to another host.
     pub elsewhere: bool,
 }
 
-/// Whether a header may be sent to another host than the first.
+/// Returns `true` if a header may also be sent to a host other than the first.
 pub(crate) fn is_for_anybody(name: &str) -> bool {
     FOR_ANYBODY.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The request that an answer asks for, if it does.
+/// Returns the request that follows from a response, if it is a redirect.
 pub(crate) fn next(
     url: &Url,
     method: Method,
@@ -40,7 +40,7 @@ pub(crate) fn next(
     };
     let Some(location) = headers.get(LOCATION) else { return Ok(None) };
     let broken = || WebError::Failed(format!("{url} redirects to what is no URL: {location:?}"));
-    // Servers send UTF-8 in this header, whatever the standard says.
+    // Contrary to the standard, servers send UTF-8 in this header.
     let location_text = std::str::from_utf8(location.as_bytes()).map_err(|_| broken())?;
     let target = url.join(location_text).map_err(|_| broken())?;
     if !matches!(target.scheme(), "http" | "https") || target.host_str().is_none() {
@@ -56,7 +56,7 @@ pub(crate) fn next(
     Ok(Some(Next { url: target, method, elsewhere }))
 }
 
-/// The same host, but for `www.`, on the same port or on the standard ones.
+/// Returns `true` for the same host and port, ignoring `www.`.
 fn same_host(a: &Url, b: &Url) -> bool {
     let name = |url: &Url| {
         let host = url.host_str().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Requests and answers.
+//! Requests and responses.
 
 use std::time::Duration;
 
-/// How something is asked for.
+/// HTTP method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Method {
@@ -10,38 +10,38 @@ pub enum Method {
     Post,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// How.
+    /// HTTP method.
     pub method: Method,
-    /// Absolute, http or https.
+    /// Absolute http or https URL.
     pub url: String,
-    /// Beside those that are always sent.
+    /// Headers in addition to the default ones.
     pub headers: Vec<(String, String)>,
-    /// Empty for `Get`.
+    /// Body; empty for `Get`.
     pub body: Vec<u8>,
-    /// Until the whole answer is there; at most [`crate::MAX_TIME`].
+    /// Maximum time until the response is complete; capped at [`crate::MAX_TIME`].
     pub timeout: Duration,
-    /// Whether an answer that was fetched a short while ago will do.
+    /// `true` if a recently fetched response may be used.
     pub cached: bool,
 }
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Where it came from, after redirects.
+    /// URL after redirects.
     pub url: String,
-    /// The status.
+    /// Status of the response.
     pub status: u16,
-    /// Names in lower case. Values that are not text are left out.
+    /// Headers with lowercase names. Values that are not text are omitted.
     pub headers: Vec<(String, String)>,
-    /// Decompressed.
+    /// Decompressed body.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// Bytes that it takes.
+    /// Returns the memory used by the response in bytes.
     pub(crate) fn size(&self) -> usize {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
         self.url.len() + headers + self.body.len()

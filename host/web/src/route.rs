@@ -1,4 +1,4 @@
-//! Where a request may go: from a URL to addresses that were checked.
+//! Determines the permitted target of a request: maps a URL to checked addresses.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,18 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use scorpiox_egress_proxy::{AddressPolicy, Resolve, SystemResolver};
 use scorpiox_policy::{HostRule, WebPolicy, WebVerdict};
-use scorpiox_proxy::{AddressPolicy, Resolve, SystemResolver};
 use url::{Host, Url};
 
 use crate::error::WebError;
 
-/// Hosts whose addresses are kept.
+/// Maximum number of hosts whose addresses are stored.
 const MAX_HOSTS: usize = 1024;
-/// Until a name is looked up.
+/// Ports of a host that is approved without a port.
+const WEB_PORTS: [u16; 2] = [80, 443];
+/// Maximum time to resolve a name.
 const LOOKUP_TIME: Duration = Duration::from_secs(10);
 
-/// Decides where requests go.
+/// Decides about the targets of requests.
 pub struct Router {
     policy: WebPolicy,
     addresses: AddressPolicy,
@@ -26,10 +28,10 @@ pub struct Router {
     checked: Mutex<HashMap<String, Vec<SocketAddr>>>,
 }
 
-/// Told of each decision: the host and port that it is about, and why it is denied, if so.
+/// Callback for each decision: the host, its port, and the reason if it is denied.
 pub type Watch = Arc<dyn Fn(&str, u16, Result<(), &str>) + Send + Sync>;
 
-/// Tells of what was decided about a URL. One that cannot be used at all is no decision.
+/// Reports the decision about a URL. An invalid URL is not a decision.
 pub fn tell<T>(watch: Option<&Watch>, url: &Url, decided: &Result<T, WebError>) {
     let (Some(watch), Some(host), Some(port)) = (watch, url.host_str(), url.port_or_known_default()) else {
         return;
@@ -37,40 +39,40 @@ pub fn tell<T>(watch: Option<&Watch>, url: &Url, decided: &Result<T, WebError>) 
     match decided {
         Err(WebError::Invalid(_)) => {}
         Err(WebError::Denied(why)) => watch(host, port, Err(why)),
-        // It may be reached, whether or not it could be.
+        // Other errors do not mean that the host was denied.
         _ => watch(host, port, Ok(())),
     }
 }
 
-/// Where a request goes.
+/// Target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The host, as it is written in the URL.
+    /// Host as written in the URL.
     pub host: String,
-    /// Its port.
+    /// Port of the host.
     pub port: u16,
-    /// Addresses of the host, each of which was checked.
+    /// Checked addresses of the host.
     pub addresses: Vec<SocketAddr>,
 }
 
 impl Router {
-    /// A router under this policy.
+    /// Creates a router under this policy.
     pub fn new(policy: WebPolicy, resolver: Arc<dyn Resolve>) -> Self {
         let allow = policy.allow_private.iter().map(|rule| rule.network).collect();
         Self { policy, addresses: AddressPolicy::new(allow, "[web]"), resolver, checked: Mutex::default() }
     }
 
-    /// A router under this policy, which asks the system for addresses.
+    /// Creates a router under this policy that resolves names through the system.
     pub fn of_system(policy: WebPolicy) -> Self {
         Self::new(policy, Arc::new(SystemResolver::default()))
     }
 
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> &WebPolicy {
         &self.policy
     }
 
-    /// Reads a URL strictly.
+    /// Parses a URL strictly.
     pub fn parse(text: &str) -> Result<Url, WebError> {
         let invalid = |why: &str| {
             let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
@@ -91,13 +93,12 @@ impl Router {
         Ok(url)
     }
 
-    /// Whether the host of a URL is an address, which is not looked up.
+    /// Returns `true` if the host of a URL is an IP address, which is not resolved.
     pub fn is_address(url: &Url) -> bool {
         matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)))
     }
 
-    /// Whether a URL's host may be reached, as far as its name says; `only` narrows what the policy
-    /// allows to some hosts.
+    /// Checks a URL's host by its name; `only` restricts the hosts that the policy allows.
     pub fn check_host(&self, url: &Url, only: Option<&[HostRule]>) -> Result<WebVerdict<'_>, WebError> {
         let (name, port) = (plain_host(url)?, port(url)?);
         if let Some(only) = only
@@ -105,14 +106,22 @@ impl Router {
         {
             let hosts: Vec<String> = only.iter().map(ToString::to_string).collect();
             let hosts = if hosts.is_empty() { "none".to_owned() } else { hosts.join(", ") };
+            let is_named = WEB_PORTS.iter().any(|port| scorpiox_policy::covers(only, name, *port));
+            let hint = is_named.then(|| {
+                format!(
+                    "; a host without a port is approved for {} and {} alone: write \"{name}:{port}\" in plugin.toml",
+                    WEB_PORTS[0], WEB_PORTS[1]
+                )
+            });
             return Err(WebError::Denied(format!(
-                "{name}:{port} is none of the hosts that were approved for this plugin ({hosts})"
+                "{name}:{port} is none of the hosts that were approved for this plugin ({hosts}){}",
+                hint.unwrap_or_default()
             )));
         }
         self.policy.check_host(name, port).map_err(|denial| WebError::Denied(denial.to_string()))
     }
 
-    /// Where a request for a URL goes, if it may. Waits for the name to be looked up.
+    /// Returns the target of a request, if it is permitted. Blocks while the name is resolved.
     pub fn route(&self, url: &Url, only: Option<&[HostRule]>) -> Result<Route, WebError> {
         let invalid = || WebError::Invalid(format!("{url} has no host"));
         let host = url.host().ok_or_else(invalid)?;
@@ -132,7 +141,7 @@ impl Router {
         if checked.len() >= MAX_HOSTS {
             checked.clear();
         }
-        // Who connects puts in the port of the URL.
+        // The client adds the port of the URL when it connects.
         let of_no_port = addresses.iter().map(|address| SocketAddr::new(address.ip(), 0)).collect();
         checked.insert(written.clone(), of_no_port);
         Ok(Route { host: written, port, addresses })
@@ -151,8 +160,8 @@ impl Router {
         Ok(found)
     }
 
-    /// Of several addresses one that is not open is enough to refuse: which of them is
-    /// connected to is not decided here.
+    /// Checks one address of a host. A single denied address is sufficient for a refusal, because the client
+    /// chooses among the addresses.
     fn check(&self, host: &str, address: IpAddr, verdict: &WebVerdict<'_>) -> Result<(), WebError> {
         let denied = |denial: scorpiox_policy::WebDenial| WebError::Denied(denial.to_string());
         self.policy.check_address(host, address, verdict).map_err(denied)?;
@@ -169,13 +178,13 @@ impl Router {
         })
     }
 
-    /// The addresses that were checked for a host.
+    /// Returns the checked addresses of a host.
     pub(crate) fn checked(&self, host: &str) -> Option<Vec<SocketAddr>> {
         self.checked.lock().get(host).cloned()
     }
 }
 
-/// A final dot is another name to a URL and the same to the resolver.
+/// Returns the host without a final dot, which changes the name in a URL but not for the resolver.
 fn plain_host(url: &Url) -> Result<&str, WebError> {
     let written = url.host_str().ok_or_else(|| WebError::Invalid(format!("{url} has no host")))?;
     Ok(written.strip_suffix('.').unwrap_or(written))

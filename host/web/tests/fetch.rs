@@ -1,4 +1,4 @@
-//! Requests to a real server on this machine, which the policy allows.
+//! Sends requests to a real server on this machine, which the policy allows.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,14 +14,14 @@ use scorpiox_web::{Fetcher, Method, Pending, Request, Response, Waited, WebError
 
 type Answer = dyn Fn(&Asked, &mut TcpStream) + Send + Sync;
 
-/// What a server was asked for.
+/// A request that the server received.
 struct Asked {
     path: String,
     head: String,
     body: String,
 }
 
-/// A server that answers as a function says, one connection for each request.
+/// A server whose responses come from a function, with one connection for each request.
 struct Server {
     address: SocketAddr,
     count: Arc<AtomicUsize>,
@@ -157,7 +157,7 @@ fn redirects_are_followed_on_the_same_host_only() {
         matches!(&looped, Err(WebError::Failed(text)) if text.contains("more than 5 times")),
         "{looped:?}"
     );
-    // Another port is another host.
+    // A different port counts as a different host.
     assert_eq!(fetch(&strict, get(&server.url("/away"))), Err(WebError::Moved(other.url("/there"))));
     assert_eq!(other.requests(), 0);
 
@@ -227,12 +227,12 @@ fn who_is_slow_is_given_up_on() {
     let server = Server::start(|asked, stream| {
         if asked.path == "/drip" {
             let _ = write!(stream, "HTTP/1.1 200 OK\r\n\r\n");
-            // Ends when the other side has gone.
+            // Ends when the peer has closed the connection.
             while stream.write_all(b"x").is_ok() {
                 thread::park_timeout(Duration::from_millis(20));
             }
         }
-        // Holds the connection until the other side closes it.
+        // Keeps the connection open until the peer closes it.
         let _ = stream.read(&mut [0]);
     });
     for path in ["/drip", "/silent"] {

@@ -1,4 +1,4 @@
-"""Processes of a run: waiting for them, and ending what is left."""
+"""Waits for processes of a run, and ends the remaining ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-# How often something is looked at, in seconds.
+# Interval between polls in seconds.
 LOOK = 0.05
 
 
 def wait_for(what: Callable[[], object], seconds: float) -> bool:
-    """Whether it came true in time."""
+    """Returns whether the condition became true in time."""
     end = time.monotonic() + seconds
     while not what():
         if time.monotonic() > end:
@@ -28,12 +28,12 @@ def pause(seconds: float) -> None:
 
 
 def with_word(word: str) -> list[int]:
-    """The processes that have a word among their arguments."""
+    """Returns the processes that have this word as an argument."""
     return [pid for pid in pids() if word.encode() in read(pid, "cmdline").split(b"\0")]
 
 
 def of(home: Path) -> list[int]:
-    """Every process of a run, daemons too: those whose HOME is the run's own folder."""
+    """Returns all processes of a run, including daemons, by the HOME variable of the run."""
     mark = f"HOME={home}".encode()
     return [pid for pid in pids() if mark in read(pid, "environ").split(b"\0")]
 
@@ -42,7 +42,7 @@ def sweep(home: Path) -> None:
     """Ends every process of a run."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         for pid in of(home):
-            # It may end by itself meanwhile.
+            # The process may exit in between.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
         if wait_for(lambda: not of(home), 3):

@@ -1,6 +1,6 @@
-"""Stands between a client and the server, and keeps each line: relay.py LOG COMMAND [ARGUMENT...]
+"""Relays and records each line between a client and the server: relay.py LOG COMMAND [ARGUMENT...]
 
-A line of the log is JSON: who said it, when in seconds since the start, and the line.
+A line of the log is JSON: the sender, the time in seconds since the start, and the line.
 """
 
 import json

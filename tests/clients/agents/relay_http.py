@@ -1,8 +1,8 @@
-"""Stands between clients and a server over HTTP, and keeps each message.
+"""Relays and records each message between clients and a server over HTTP.
 
-Bytes are handed on as they come, and connections end as they do on the other side. A line of the log is as
-that of relay.py, with the session that it belongs to; `left` is who closed a connection before the answer, and
-the line is then the request.
+Bytes are forwarded as they arrive, and connections close like those on the other side. A line of the log has
+the format of relay.py, with the session of the message. The sender `left` marks a client that closed a
+connection before the response, and the line is then the request.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pathlib import Path
 
 SESSION = "mcp-session-id"
 
-# Responses that have no body, whatever their head says.
+# Statuses of responses without a body, regardless of their headers.
 BODILESS = (204, 304)
 
-# Longest time to reach the server, in seconds.
+# Maximum time to connect to the server, in seconds.
 PATIENCE = 10
 
 
 class Log:
-    """The lines, each written at once and whole."""
+    """Log whose lines are written immediately and atomically."""
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "ab", buffering=0)
@@ -44,7 +44,7 @@ class Log:
 
 
 class Tap(io.RawIOBase):
-    """What one side sends: handed on to the other, and read here too."""
+    """Reader of one side's data that also forwards the data to the other side."""
 
     def __init__(self, source: socket.socket, sink: socket.socket) -> None:
         self._source, self._sink = source, sink
@@ -60,7 +60,7 @@ class Tap(io.RawIOBase):
             size = self._source.recv_into(buffer)
             self._sink.sendall(memoryview(buffer)[:size])
         except OSError:
-            # One of the two is gone.
+            # One side has disconnected.
             size = 0
         self._ended = size == 0
         return size
@@ -68,7 +68,7 @@ class Tap(io.RawIOBase):
 
 @dataclass
 class Head:
-    """The first line of a request or a response, and its fields."""
+    """Start line and fields of a request or a response."""
 
     start: str
     fields: Message
@@ -81,7 +81,7 @@ class Head:
 
 
 def read_head(stream: io.BufferedReader) -> Head | None:
-    """The next one; `None` at the end."""
+    """Reads the next head; `None` at the end."""
     start = stream.readline()
     if not start.endswith(b"\n"):
         return None
@@ -96,7 +96,7 @@ def read_head(stream: io.BufferedReader) -> Head | None:
 
 
 def body(stream: io.BufferedReader, head: Head, until_end: bool) -> Iterator[bytes]:
-    """Its parts, as they come."""
+    """Yields the parts of a body as they arrive."""
     if "chunked" in head.field("transfer-encoding"):
         while size := int(stream.readline().split(b";")[0] or b"0", 16):
             yield stream.read(size)
@@ -110,7 +110,7 @@ def body(stream: io.BufferedReader, head: Head, until_end: bool) -> Iterator[byt
 
 
 def events(parts: Iterator[bytes]) -> Iterator[str]:
-    """The data of each event of a stream."""
+    """Yields the data of each event of a stream."""
     rest = b""
     for part in parts:
         *whole, rest = (rest + part).replace(b"\r\n", b"\n").split(b"\n\n")
@@ -121,7 +121,7 @@ def events(parts: Iterator[bytes]) -> Iterator[str]:
 
 @dataclass
 class Asked:
-    """A request that is not answered yet."""
+    """Request without a response yet."""
 
     method: str
     session: str
@@ -129,7 +129,7 @@ class Asked:
 
 
 class Connection:
-    """One connection of a client, and its own to the server."""
+    """Connection of a client, and the corresponding one to the server."""
 
     def __init__(self, client: socket.socket, port: int, log: Log) -> None:
         self._client, self._log = client, log
@@ -137,7 +137,7 @@ class Connection:
         self._server.settimeout(None)
         for end in (self._client, self._server):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # In their order, for whoever reads the answers; and those that are not answered.
+        # Requests in order, for the thread that reads the responses, and the unanswered ones.
         self._asked: queue.Queue[Asked] = queue.Queue()
         self._open: list[Asked] = []
 
@@ -158,7 +158,7 @@ class Connection:
         stream: io.BufferedReader = io.BufferedReader(Tap(source, sink))
         with contextlib.suppress(ValueError, queue.Empty):
             read(stream)
-        # What is not understood is handed on all the same.
+        # Data that cannot be parsed is still forwarded.
         while stream.read1(65536):
             pass
         with contextlib.suppress(OSError):
@@ -176,7 +176,7 @@ class Connection:
         while head := read_head(stream):
             if head.status() < 200:
                 continue
-            # The request was handed on before it was read here.
+            # The request was forwarded before it was parsed here, so its record may be late.
             asked = self._asked.get(timeout=PATIENCE)
             session = head.field(SESSION) or asked.session
             bodiless = asked.method == "HEAD" or head.status() in BODILESS
@@ -192,7 +192,7 @@ class Connection:
 
 
 class Relay:
-    """Listens until `close`, for a server at a port of this machine, which may come and go."""
+    """Relay that listens until `close`, for a server on a local port that may restart."""
 
     def __init__(self, port: int, log: Path) -> None:
         self._port, self._log = port, Log(log)
@@ -210,13 +210,13 @@ class Relay:
         try:
             connection = Connection(client, self._port, self._log)
         except OSError:
-            # There is no server now.
+            # The server is down.
             client.close()
             return
         connection.run()
 
     def close(self) -> None:
-        # Wakes the thread that waits for clients.
+        # Wakes the thread that accepts clients.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

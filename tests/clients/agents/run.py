@@ -1,7 +1,7 @@
 """Plays the scenes to the agents: run.py BINARY [--client NAME] [--scene NAME] [--transport NAME] [--keep FOLDER]
 
-Prints a line for each step: `ok`; `cannot`, with the reason, where a client is known not to be able, which
-is measured again; or `FAIL`.
+Prints a line for each step: `ok`; `cannot`, with the reason, for a known limitation of a client, which is
+verified each time; or `FAIL`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from session import Session
 from site_of_tests import Site
 from transports import TRANSPORTS
 
-# Longest time of one scene, in seconds.
+# Maximum time of one scene, in seconds.
 PATIENCE = 180
 
-# How many scenes play at once of those that do not wait.
+# Number of concurrent scenes, excluding those that wait.
 AT_ONCE = 1
 
 
 class Recorder:
-    """Keeps what the agent sent the model, for whoever looks into a failure."""
+    """Records the agent's requests to the model, for debugging."""
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "a", buffering=1)
@@ -43,7 +43,7 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Part:
-    """One scene to one agent over one transport."""
+    """One scene for one agent over one transport."""
 
     client: Client
     transport: str
@@ -54,7 +54,7 @@ class Part:
 
 
 def play(part: Part, binary: Path, base: Path) -> list[Outcome]:
-    """What came of each step."""
+    """Plays a scene and returns the outcome of each step."""
     client, scene = part.client, part.scene
     base.mkdir(parents=True)
     acted = scene.acted(client)
@@ -91,7 +91,7 @@ def tell(part: Part, outcomes: list[Outcome]) -> None:
 
 
 def play_all(parts: list[Part], binary: Path, base: Path) -> list[Outcome]:
-    """Scenes that mostly wait play beside the others."""
+    """Plays all parts. Scenes that mostly wait run concurrently with the others."""
 
     def begin(pool: ThreadPoolExecutor, part: Part) -> tuple[Part, Future[list[Outcome]]]:
         return part, pool.submit(play, part, binary, base / part.folder())

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The agents that people use, against the real program: tests/clients/agents/run.sh BINARY [OPTION...]
+# Runs popular agents against the real program: tests/clients/agents/run.sh BINARY [OPTION...]
 #
-# Sets up what it needs beside this file, pinned, and only what is missing or has changed: about 2 GB,
-# once. Then no network is used but loopback. The options are those of run.py.
+# Installs pinned packages next to this file, and only those that are missing or have changed: about 2 GB,
+# once. Afterwards only the loopback network is used. The options are those of run.py.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -31,8 +31,8 @@ node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'
     missing "node $(node --version) is too old, 20 or newer is needed"
 [ "$(uname -s)" = Linux ] || missing "the agents are started by the programs that their packages ship for Linux"
 
-# Install scripts are not run: they fetch what no lockfile pins. Not `npm ci`, which wants packages of
-# other systems in the lockfile too, and some registries do not have them.
+# Skips install scripts, because they download files that no lockfile pins. Avoids `npm ci`, because it
+# requires lockfile entries for other systems, which some registries lack.
 stamp=$here/node_modules/.made-for
 content=$(uname -m; cat "$here/package-lock.json")
 if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ]; then

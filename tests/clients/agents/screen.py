@@ -1,4 +1,4 @@
-"""An agent on a screen of its own, with a person who types."""
+"""Runs an agent on a private screen, with a simulated user."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 import processes
 from agents.client import Typed
 
-# Longest time for a screen to show something, in seconds.
+# Maximum time until a screen shows an expected text, in seconds.
 PATIENCE = 40
 
-# How long a person looks at what has appeared, in seconds.
+# Time that a user needs to read new content, in seconds.
 READING = 0.7
 
 
 class Screen:
-    """A terminal that nobody else sees, by tmux; a context manager that closes it."""
+    """Private tmux terminal; a context manager that closes it."""
 
     def __init__(self, command: list[str], environment: dict[str, str], folder: Path, base: Path) -> None:
-        # Short, since the path of a socket may have 107 bytes.
+        # A short path, because the path of a socket is limited to 107 bytes.
         self._tmux = ["tmux", "-f", "/dev/null", "-S", str(base / "tmux")]
         words = ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), *command]
         line = f"{shlex.join(words)} 2>{shlex.quote(str(base / 'err'))}"
@@ -39,7 +39,7 @@ class Screen:
         return done.stdout
 
     def text(self) -> str:
-        """What is to be read, without empty lines."""
+        """Returns the text on the screen, without empty lines."""
         try:
             lines = self._run("capture-pane", "-p").splitlines()
         except subprocess.CalledProcessError:
@@ -49,7 +49,7 @@ class Screen:
     def type(self, typed: Typed) -> None:
         for pattern, keys in typed:
             self._wait_for(pattern)
-            # Forms drop keys that come sooner than a person can read.
+            # Forms drop keys that arrive faster than a user can read.
             time.sleep(READING)
             for key in keys:
                 self._run("send-keys", key)

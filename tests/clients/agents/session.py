@@ -1,4 +1,4 @@
-"""One run of one agent: its folders, its processes, and what passed between it and the server."""
+"""One run of one agent: its directories, its processes, and the messages between it and the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from screen import Screen
 from site_of_tests import Site
 from transports import TRANSPORTS
 
-# Every engine that is asked without a key, but the one that the site plays.
+# Engines without an API key, except the one that the site simulates.
 ENGINES = ("duckduckgo", "brave", "startpage", "bing", "mojeek", "qwant", "yahoo", "yep", "mwmbl", "wikipedia")
 
 POLICY = """\
@@ -30,20 +30,20 @@ base_url = "{url}/engine"
 """
 
 SKILL = "---\nname: hello\ndescription: Says hello to somebody\n---\nSay HELLO-SKILL-BODY to $ARGUMENTS.\n"
-# The revision in which a client that closes the connection of a call takes the call back.
+# Revision in which closing the connection of a call cancels the call.
 WITHOUT_SESSIONS = "2026-07-28"
 
-# More than the description of InvokeSkill can describe, so that SearchSkills is listed.
+# Number of skills that exceeds the description of InvokeSkill, so that SearchSkills is listed.
 MORE_SKILLS = 100
 
 
 @dataclass
 class Served:
-    """A call as the server answered it."""
+    """Call as the server answered it."""
 
     tool: str
     text: str
-    # How many texts it is made of.
+    # Number of texts in the result.
     blocks: int
     images: int
     failed: bool
@@ -51,7 +51,7 @@ class Served:
 
 
 class Session:
-    """Folders and processes of one run, below `base`."""
+    """Directories and processes of one run, below `base`."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Session:
         return own | {"LANG": "C.UTF-8"} | self.client.environment(self.place)
 
     def program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """The program's own commands, as the person gives them."""
+        """Runs a command of the program on behalf of the user."""
         return subprocess.run(
             [str(self.binary), *arguments],
             env=self.environment(),
@@ -112,7 +112,7 @@ class Session:
         )
 
     def run(self, seconds: float) -> str:
-        """Runs the agent once, without a person; how it ended."""
+        """Runs the agent once without a user, and returns how it ended."""
         environment = self.environment() | {"TERM": "dumb", "NO_COLOR": "1"}
         command = [*self.client.program(), *self.client.arguments(self.place)]
         with open(self.base / "out", "wb") as out, open(self.base / "err", "wb") as err:
@@ -134,13 +134,13 @@ class Session:
                 agent.wait()
 
     def on_screen(self) -> Screen:
-        """The agent with a person in front of it."""
+        """Starts the agent on a screen with a user."""
         command = [*self.client.program(), *self.client.screen(self.place)]
         environment = self.environment() | {"TERM": "xterm-256color"}
         return Screen(command, environment, self.workspace, self.base)
 
     def end_agent(self) -> None:
-        """Ends the agent, with what it started."""
+        """Ends the agent and the processes that it started."""
         processes.sweep(self.home)
 
     def end(self) -> None:
@@ -148,7 +148,7 @@ class Session:
         self.transport.end()
 
     def said(self) -> str:
-        """The end of what the agent printed, for a failure."""
+        """Returns the end of the agent's output, for an error message."""
         ends = [
             (self.base / name).read_text(errors="replace")[-800:]
             for name in ("out", "err", "server-err")
@@ -157,11 +157,12 @@ class Session:
         return "\n".join(ends)
 
     def messages(self, who: str) -> list[dict[str, Any]]:
-        """What the client or the server said so far."""
+        """Returns the messages that the client or the server has sent so far."""
         return [message for _, message in self._said(who)]
 
     def _said(self, who: str) -> list[tuple[str, dict[str, Any]]]:
-        """The same, each with the session that it belongs to: two of one client number their requests alike."""
+        """Returns the messages, each with its session: two sessions of one client use the same request
+        IDs."""
         if not self._lines.exists():
             return []
         lines = [json.loads(line) for line in self._lines.read_text().splitlines() if line.endswith("}")]
@@ -175,7 +176,7 @@ class Session:
         return found
 
     def revision(self) -> str:
-        """The one that client and server agreed on."""
+        """Returns the negotiated revision."""
         for message in self.messages("server"):
             agreed = message.get("result", {}).get("protocolVersion")
             if agreed:
@@ -185,7 +186,7 @@ class Session:
         return str(meta.get("io.modelcontextprotocol/protocolVersion", "none"))
 
     def cancelled(self) -> list[Any]:
-        """The requests that the client took back."""
+        """Returns the requests that the client cancelled."""
         said = self.messages("client")
         told = [
             message["params"]["requestId"] for message in said if message.get("method") == "notifications/cancelled"
@@ -196,14 +197,14 @@ class Session:
         return told
 
     def served(self) -> list[Served]:
-        """The finished calls, in their order."""
+        """Returns the completed calls in order."""
         answers = {(session, m["id"]): m["result"] for session, m in self._said("server") if "result" in m}
         found = []
         for session, message in self._said("client"):
             called = message.get("method") == "tools/call"
             result = answers.get((session, message.get("id")), {}) if called else {}
             if "content" in result:
-                # Some clients are told the names with a prefix.
+                # Some clients use the names with a prefix.
                 found.append(served(message["params"]["name"].removeprefix("scorpiox_"), result))
         return found
 

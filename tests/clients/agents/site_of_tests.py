@@ -1,4 +1,4 @@
-"""The web of a session, on loopback: a page, a long page, and a search engine."""
+"""Local web of a session: a page, a long page, and a search engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = (
     "<p>{title} begins here.</p>{body}<p>{title} ends here.</p>"
 )
 
-# Paragraphs of the long page: several times what one result may have.
+# Number of paragraphs of the long page, which exceeds the limit of a result several times.
 MANY = 2000
 
 
@@ -44,7 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Site:
-    """Serves until `close`."""
+    """Site that serves until `close`."""
 
     def __init__(self) -> None:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""How the agent of a run reaches the server: it starts it, or is given its address."""
+"""Connections between an agent and the server: the agent starts it, or uses its address."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 
-# What the server prints when it can be reached.
+# Line that the server prints when it is ready.
 SERVING = re.compile(r" at http://127\.0\.0\.1:(\d+)/mcp;")
 
-# Longest time for it to begin or to end, in seconds.
+# Maximum time for the server to start or to stop, in seconds.
 PATIENCE = 20
 
 
 class Transport(ABC):
-    """The one of a run, with what it needs."""
+    """Transport of a run, with its resources."""
 
     name: ClassVar[str]
 
     def __init__(self, session: Session, log: Path | None) -> None:
         self.session = session
-        # Where what passes is kept, if it is.
+        # Path of the log of messages, if any.
         self.log = log
 
     @abstractmethod
     def enter(self) -> Path:
-        """Puts the program's own entry into the client's file; which that is."""
+        """Writes the program's own entry into the client's file, and returns the file."""
 
     def restart(self, how: signal.Signals, pause: float) -> None:
-        """Ends the server, and starts it again some seconds later."""
+        """Stops the server, and starts it again after a pause."""
         raise AssertionError(f"nobody but the client can start a server over {self.name} again")
 
     def end(self) -> None:
-        """Ends what the run started beside the agent."""
+        """Ends the processes of the run other than the agent."""
 
 
 class Stdio(Transport):
@@ -66,7 +66,7 @@ class Stdio(Transport):
         return file
 
     def _front(self, log: Path) -> Path:
-        """A program that starts the server behind the relay."""
+        """Creates a program that starts the server behind the relay."""
         front = self.session.base / "server"
         words = [sys.executable, str(HERE / "relay.py"), str(log), str(self.session.binary)]
         front.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
@@ -75,20 +75,20 @@ class Stdio(Transport):
 
 
 class Http(Transport):
-    """A server that runs by itself, at an address; the agent shows it the token."""
+    """A separate server with an address, to which the agent shows a token."""
 
     name = "http"
 
     def __init__(self, session: Session, log: Path | None) -> None:
         super().__init__(session, log)
-        # Not the agent's, by which its processes are found.
+        # Not the agent's home, which identifies the agent's processes.
         self._home = session.base / "server"
         self._home.mkdir()
         self._server, self._port = self._start(0)
         self._relay = Relay(self._port, log) if log else None
 
     def enter(self) -> Path:
-        """As the person does who is told where to put the entry."""
+        """Writes the entry like a user who follows the instructions."""
         session = self.session
         address = self._relay.address if self._relay else f"127.0.0.1:{self._port}"
         done = session.program("config", session.client.config, "--http", address)
@@ -102,7 +102,7 @@ class Http(Transport):
     def restart(self, how: signal.Signals, pause: float) -> None:
         self._server.send_signal(how)
         self._server.wait(PATIENCE)
-        # The client may call meanwhile.
+        # The client may make calls during the pause.
         processes.pause(pause)
         self._server, _ = self._start(self._port)
 
@@ -113,7 +113,7 @@ class Http(Transport):
         self._server.wait(PATIENCE)
 
     def _start(self, port: int) -> tuple[subprocess.Popen[bytes], int]:
-        """A server, and the port that it serves at."""
+        """Starts a server and returns it with its port."""
         session = self.session
         environment = {"HOME": str(self._home), "SCORPIOX_HOME": str(session.home / ".scorpiox")}
         environment |= {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SCORPIOX_LOG": "info"}

@@ -1,4 +1,5 @@
-//! Any line of the audit: a record or none, never a crash; what is shown acts on no terminal.
+//! Fuzzes audit lines: each parses as a record or is rejected without a crash, and its display contains no
+//! terminal control characters.
 
 #![no_main]
 

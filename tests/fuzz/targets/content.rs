@@ -1,4 +1,5 @@
-//! Any page: what is kept of it stands in it, in its order, and the part that is asked for stays.
+//! Fuzzes content extraction: the kept text is a subsequence of the page, and the requested section is
+//! retained.
 
 #![no_main]
 
@@ -15,7 +16,7 @@ fn letters(page: &Document) -> Vec<char> {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Whether an element has text that is read of a page.
+/// `true` if an element contains text that extraction reads.
 fn is_read(node: &NodeRef<'_>) -> bool {
     let text = node
         .descendants_it()

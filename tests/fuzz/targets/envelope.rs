@@ -1,9 +1,10 @@
-//! Any line: a message or a refusal, never a crash; what is echoed is JSON on one line.
+//! Fuzzes JSON-RPC lines: each is a message or is refused without a crash, and echoed values are single-line
+//! JSON.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_rpc::{Incoming, Message, reply};
+use scorpiox_mcp::jsonrpc::{Incoming, Message, reply};
 
 fuzz_target!(|line: &[u8]| {
     let answer = match Incoming::parse(line) {

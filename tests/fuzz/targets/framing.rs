@@ -1,11 +1,11 @@
-//! Any bytes in any pieces: the same lines, and bounded memory.
+//! Fuzzes line framing: the chunking of the input does not affect the lines, and memory is bounded.
 
 #![no_main]
 
 use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_rpc::{Frame, Framer};
+use scorpiox_mcp::jsonrpc::{Frame, Framer};
 
 struct Pieces<'a> {
     input: &'a [u8],

@@ -1,4 +1,4 @@
-//! Any SKILL.md: front matter or a reason, never a crash and never a hang.
+//! Fuzzes SKILL.md files: parsing yields front matter or a reason, without a crash or a hang.
 
 #![no_main]
 

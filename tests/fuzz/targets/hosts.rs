@@ -1,4 +1,4 @@
-//! Any list of hosts and any name: nothing is allowed that is not the name of a rule, or below it.
+//! Fuzzes host lists: only names in a rule, or below one, are allowed.
 
 #![no_main]
 

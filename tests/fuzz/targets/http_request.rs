@@ -1,13 +1,14 @@
-//! A request over HTTP, from its head to what it asks for: lines of headers, an empty line, a body.
+//! Fuzzes HTTP requests, from the head to the parameters. The input consists of header lines, an empty line
+//! and a body.
 #![no_main]
 
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Builder;
 use libfuzzer_sys::fuzz_target;
-use scorpiox_http_request::admission::{self, Doors};
-use scorpiox_http_request::claims::Claims;
-use scorpiox_http_request::{modern, params};
-use scorpiox_rpc::Incoming;
+use scorpiox_mcp::jsonrpc::Incoming;
+use scorpiox_transport_http::request::admission::{self, Doors};
+use scorpiox_transport_http::request::claims::Claims;
+use scorpiox_transport_http::request::{modern, params};
 use serde_json::Value;
 
 fuzz_target!(|data: &[u8]| {
@@ -31,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let is_admitted = admission::admit(&parts, &doors, admission::Pages::Callers).is_ok();
     if is_admitted {
-        // Whoever is let in was asked for by a name that is known.
+        // An admitted request names a known host.
         let host = parts.headers.get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
         assert!(host.to_ascii_lowercase().starts_with("localhost"), "{host:?}");
     }
@@ -40,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(Incoming::Single(message)) = Incoming::parse(body) else { return };
     let Ok(claims) = Claims::of(message) else { return };
     if modern::is_meant(&parts.headers, &claims) && modern::check(&parts.headers, &claims).is_ok() {
-        // Whatever runs was named in the head as it is in the body.
+        // The head of an accepted request names the method of its body.
         assert!(claims.id().is_none() || parts.headers.contains_key("mcp-method"));
     }
     if let Ok(body) = serde_json::from_slice::<Value>(body) {

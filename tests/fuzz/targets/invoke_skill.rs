@@ -1,4 +1,5 @@
-//! Any skills and any arguments: a result or an error, and a description within its limit.
+//! Fuzzes skills and arguments: each call yields a result or an error, and the description stays within its
+//! limit.
 
 #![no_main]
 

@@ -1,11 +1,11 @@
-//! Key sets: whatever an issuer publishes, and tokens that name its keys.
+//! Fuzzes key sets of an issuer, together with tokens that name their keys.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_access::Algorithm;
-use scorpiox_jwt::{Expected, Keys, verify};
+use scorpiox_policy::access::Algorithm;
+use scorpiox_transport_http::jwt::{Expected, Keys, verify};
 
-/// A token with no signature.
+/// Tokens without a valid signature.
 const TOKENS: [&str; 3] = [
     "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.AAAA",
     "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.AAAA",

@@ -1,11 +1,11 @@
-//! Tokens of an issuer: what nobody signed is never good.
+//! Fuzzes JWTs: an unsigned token is never valid.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_access::Algorithm;
-use scorpiox_jwt::{Expected, Keys, verify};
+use scorpiox_policy::access::Algorithm;
+use scorpiox_transport_http::jwt::{Expected, Keys, verify};
 
-/// Public keys, whose private ones nobody has: examples of RFC 8037 and RFC 7517.
+/// Public keys whose private keys are not used: examples from RFC 8037 and RFC 7517.
 const KEYS: &[u8] = br#"{"keys":[
 {"kty":"OKP","crv":"Ed25519","kid":"ed","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"},
 {"kty":"EC","crv":"P-256","kid":"ec","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}

@@ -1,4 +1,5 @@
-//! Any plugin.toml: a manifest within all bounds or an error in words, never a crash.
+//! Fuzzes plugin.toml files: parsing yields a manifest within all limits or an error message, without a
+//! crash.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any policy: it is refused with a place and a fix, or it says the same when it is written out
-//! and read again, and no grant widens it.
+//! Fuzzes policies: each is refused with a location and a fix, or is unchanged after it is written and read
+//! again, and no grant widens it.
 
 #![no_main]
 

@@ -1,11 +1,11 @@
-//! Any bytes to the proxy: what is sent on is one request, to the host that was decided about.
+//! Fuzzes input to the proxy: it forwards exactly one request, to the host that the policy check approved.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Some((host, port, head)) = scorpiox_proxy::read_head(bytes) else { return };
+    let Some((host, port, head)) = scorpiox_egress_proxy::read_head(bytes) else { return };
     assert!(!host.is_empty() && port > 0);
     assert!(host.bytes().all(|byte| byte.is_ascii_graphic()), "{host:?}");
     if head.is_empty() {

@@ -1,4 +1,4 @@
-//! Any answer of a server, in any format: a page or an error, within the size of a page.
+//! Fuzzes responses of a server in all formats: each yields a page within the size limit, or an error.
 
 #![no_main]
 
@@ -19,7 +19,7 @@ const TYPES: [&str; 10] = [
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 ];
 const FORMATS: [&str; 3] = ["markdown", "text", "html"];
-/// A page, and what stands around it.
+/// Maximum length of a page including its header and footer.
 const MOST_CHARS: usize = 100_000 + 4096;
 
 fuzz_target!(|input: (u8, &[u8])| {

@@ -1,11 +1,11 @@
-//! Image files: every decoder, and that what is sent is a whole, small picture itself.
+//! Fuzzes image files for every decoder, and checks that the output is a complete, small image.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use scorpiox_tool_kit::{Failure, Files, FilesError, Output};
 use serde_json::Value;
 
-/// A folder where each path leads to this file.
+/// Directory in which each path leads to this file.
 struct Everywhere<'a>(&'a [u8]);
 
 impl Files for Everywhere<'_> {

@@ -1,7 +1,7 @@
-//! Words anywhere on a page of PDF: a text in which none is lost, in every format.
+//! Fuzzes words at any position on a PDF page: no format loses a word.
 //!
-//! Each line of the input is a word or what else is drawn: `x y size font word`, where the size may be 0 and the font is F, B
-//! (bold) or C (fixed width), or `x y width height` for a rectangle. Any other line goes on the page as it is.
+//! Each input line is a word, `x y size font word`, or a rectangle, `x y width height`. The size may be 0,
+//! and the font is F, B (bold) or C (fixed width). Any other line is inserted into the page unchanged.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
 use serde_json::json;
 
 const FORMATS: [&str; 3] = ["markdown", "text", "html"];
-/// Words are told apart by letters of their numbers.
+/// Letters that encode the number of a word, which makes words distinguishable.
 const LETTERS: [char; 10] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 
 fuzz_target!(|input: &str| {
@@ -62,7 +62,7 @@ fuzz_target!(|input: &str| {
         let mut server = MemoryWeb { content_type: "application/pdf", body: file.as_bytes() };
         if let Ok(output) = read_docs::call(&mut server, &mut Silent, &client, &arguments) {
             let text: String = output.text.chars().filter(|c| !c.is_whitespace()).collect();
-            // Lines that are no words may change where the words go, or hide them.
+            // Other lines may move or hide words.
             assert!(is_free || words.iter().all(|word| text.contains(word.as_str())), "a word is lost");
         }
     }

@@ -1,4 +1,4 @@
-//! Any results of a search: addresses that are shown stay as they are when they come again, and the same result twice is one.
+//! Fuzzes search results: a displayed URL is unchanged by a second pass, and a repeated result is merged.
 
 #![no_main]
 
@@ -10,14 +10,14 @@ use std::fmt::Write as _;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-/// Most results in a page.
+/// Maximum number of results in a page.
 const MOST: usize = 8;
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// The results of a search whose engines find these: address, title and snippet of each.
+/// Returns the results of a search whose engines return these URLs, titles and snippets.
 fn search<'a>(results: impl Iterator<Item = (&'a str, &'a str, &'a str)>) -> Vec<Value> {
     let mut body = String::new();
     for (address, title, snippet) in results {

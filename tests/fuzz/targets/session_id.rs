@@ -1,12 +1,13 @@
-//! The ids of a session and of the events of its streams: what nobody gave is none, and what was given says the same again.
+//! Fuzzes IDs of sessions and of stream events: unknown IDs are rejected, and issued IDs decode to the same
+//! value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_http_request::event_id::Source;
-use scorpiox_http_request::session_id::{Can, Handshake, Number};
+use scorpiox_exchange::seal::Seal;
 use scorpiox_mcp::Params;
-use scorpiox_rpc::{Incoming, Message};
-use scorpiox_seal::Seal;
+use scorpiox_mcp::jsonrpc::{Incoming, Message};
+use scorpiox_transport_http::request::event_id::Source;
+use scorpiox_transport_http::request::session_id::{Can, Handshake, Number};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -21,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(Source::parse(&id), Some((source, event)));
         }
     }
-    // What a client says of itself, however it says it.
+    // Handshake parameters of a client, in any form.
     let Ok(Incoming::Single(Message::Request { params, .. })) = Incoming::parse(data) else { return };
     let Ok(params) = Params::new(params) else { return };
     let can = Can { elicits: data.len() % 2 == 0, samples: true, channel: false, roots: true };

@@ -1,4 +1,4 @@
-//! Any calls and fires in a row: a result or an error, and timers that match the slots.
+//! Fuzzes sequences of calls and fires: each yields a result or an error, and the timers match the slots.
 
 #![no_main]
 

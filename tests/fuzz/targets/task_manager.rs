@@ -1,4 +1,5 @@
-//! Any calls in a row: a result or an error, and a store that the next call can read.
+//! Fuzzes sequences of calls: each yields a result or an error, and leaves a store that the next call can
+//! read.
 
 #![no_main]
 
@@ -25,7 +26,8 @@ enum Call<'a> {
     },
 }
 
-const ACTIONS: [&str; 6] = ["create", "add", "complete", "list", "pending", "switch"];
+const ACTIONS: [&str; 9] =
+    ["create", "add", "complete", "list", "pending", "switch", "rename", "reopen", "delete"];
 
 fn arguments(call: &Call<'_>) -> String {
     let action = |at: u8| ACTIONS[usize::from(at) % ACTIONS.len()];

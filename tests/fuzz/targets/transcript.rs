@@ -1,10 +1,9 @@
-//! Any output, in any pieces: the pieces do not matter, and nothing that controls a terminal
-//! is left.
+//! Fuzzes command output: the chunking does not affect the result, and no terminal control characters remain.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_transcript::{Cursor, Ring, SpillPlace, Transcript, clean};
+use scorpiox_command_output::{Cursor, Ring, SpillPlace, Transcript, clean};
 
 fuzz_target!(|pieces: Vec<Vec<u8>>| {
     let whole = pieces.concat();

@@ -1,4 +1,4 @@
-//! Pages of search engines: each engine's parser sees the same bytes.
+//! Fuzzes pages of search engines: each engine's parser receives the same bytes.
 #![no_main]
 
 #[path = "shared/search.rs"]

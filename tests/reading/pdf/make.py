@@ -1,9 +1,9 @@
-"""Makes the PDFs that reading is measured on, and what is expected of each.
+"""Creates the PDFs for the measurement of PDF reading, and the expected output of each.
 
     python make.py OUT [NAME…]
 
-The texts are in words.py. A document is a list of blocks; each producer lays the same blocks out its own way, and
-the expected markdown is written from the blocks alone.
+The texts are in words.py. A document is a list of blocks. Each producer lays out the same blocks in its own
+way, and the expected Markdown is derived from the blocks alone.
 """
 
 import html
@@ -16,7 +16,7 @@ import tempfile
 
 import words as w
 
-# --- what is expected ---------------------------------------------------------------------------
+# --- expected output ----------------------------------------------------------------------------
 
 
 def markdown(blocks):
@@ -41,7 +41,7 @@ def markdown(blocks):
 
 
 def sections(numbers, heads, first, each, level=2):
-    """Sections with some paragraphs each."""
+    """Returns sections with several paragraphs each."""
     blocks = []
     at = first
     for n, head in enumerate(heads, 1):
@@ -185,7 +185,7 @@ def maths(path):
         ("h", 2, "2 Its errors"), ("raw", r"The error $\epsilon = h - \hat h$ is below $10^{-2}$ metres on most days."), ("p", w.P[9]),
     ]
     latex(path, HEAD % ("a4paper", "", "", "") + tex_body(blocks) + "\\end{document}")
-    # The formula has no one reading in words.
+    # The formula has no unambiguous form in words.
     return [
         ("h", 2, "1 The model"), ("p", w.P[10]), ("p", w.P[11]), ("h", 2, "2 Its errors"), ("p", w.P[9]),
     ]
@@ -328,7 +328,7 @@ def hebrew(path):
     return blocks
 
 
-# --- programs that draw -------------------------------------------------------------------------
+# --- drawing libraries --------------------------------------------------------------------------
 
 
 def canvas(path, size):
@@ -391,7 +391,7 @@ def form(path):
 
 
 def out_of_order(path):
-    """The lower half first, and columns line by line from left to right."""
+    """Draws the lower half first, and the columns line by line from left to right."""
     c = canvas(path, (595, 842))
     left, right = [], []
     for column, texts in ((left, (w.P[0], w.P[1], w.P[2], w.P[3])), (right, (w.P[4], w.P[5], w.P[6], w.P[7]))):
@@ -408,11 +408,11 @@ def out_of_order(path):
     return [("h", 1, w.TITLE), *[("p", w.P[n]) for n in range(8)]]
 
 
-# --- kept back while the reader was made ---------------------------------------------------------
+# --- held-out set -------------------------------------------------------------------------------
 
 
 def held_groff(path):
-    """Two columns of troff, with running heads of its own."""
+    """Two columns of troff, with custom running heads."""
     blocks = sections(True, ["Instruments", "Floods", "Forecasts"], 3, 5)
     lines = [".RP no", ".ds CH The gauges", ".TL", w.TITLE, ".AU", w.AUTHOR, ".2C"]
     for kind, *rest in blocks:
@@ -424,7 +424,7 @@ def held_groff(path):
 
 
 def held_newspaper(path):
-    """Columns of a browser, ragged, with a table and a list in them."""
+    """Browser output in ragged columns, with a table and a list in them."""
     first = [("h", 2, "Boards"), ("p", w.P[1]), ("p", w.P[2]), ("ul", w.BULLETS), ("p", w.P[3]), ("h", 2, "Floods"), ("p", w.P[6]), ("p", w.P[7]), ("p", w.P[8]), ("p", w.P[9])]
     last = [("h", 2, "All stations"), ("table", w.TABLE), ("p", w.P[21])]
     style = "body { font-family: DejaVu Serif; font-size: 10pt } .c { columns: 2; column-gap: 8mm } h1 { text-align: center } td, th { padding: 2px 12px; text-align: left; border-bottom: 1px solid #999 }"
@@ -434,7 +434,7 @@ def held_newspaper(path):
 
 
 def held_report(path):
-    """A report of several pages with heads and feet, and a table that goes on over a page."""
+    """Report of several pages with headers and footers, and a table that spans a page break."""
     rows = [["No.", "Date", "Level", "Remark"]]
     rows += [[str(n), f"{1 + n % 28} March 19{10 + n}", f"{200 + 7 * n % 90} cm", ["clear", "ice at the banks", "wind from the west"][n % 3]] for n in range(1, 41)]
     blocks = [("h", 1, "Report on the year"), ("p", w.P[9]), ("p", w.P[10]), ("h", 2, "Readings"), ("table", rows), ("p", w.P[13]), ("h", 2, "Remarks"), ("p", w.P[14]), ("ol", w.STEPS), ("p", w.P[15]), ("p", w.P[16])]
@@ -456,7 +456,7 @@ def held_paper(path):
 
 
 def held_manual(path):
-    """A manual of fpdf2: headings, lists with wide margins, a table with borders whose cells wrap."""
+    """Manual from fpdf2: headings, lists with wide margins, and a table with borders and wrapped cells."""
     import datetime
 
     import fpdf
@@ -492,11 +492,12 @@ def held_manual(path):
     return blocks
 
 
-# --- a second set that was kept back --------------------------------------------------------------
+# --- second held-out set --------------------------------------------------------------------------
 
 
 def fresh_journal(path):
-    """Two narrow columns with unnumbered headings in capitals, a table in one column and numbered references."""
+    """Two narrow columns with unnumbered headings in capitals, a table in one column and numbered
+    references."""
     heads = ["BOARDS", "INSTRUMENTS", "FORECASTS"]
     references = [f"Miller, A. and Stone, B.: {text.split('.')[0]}. Letters of the River {n}, 19{30 + n}." for n, text in enumerate(w.P[12:18], 1)]
     blocks = [("h", 2, heads[0]), ("p", w.P[1]), ("p", w.P[2]), ("p", w.P[3]), ("h", 2, heads[1]), ("p", w.P[4]), ("p", w.P[5])]
@@ -510,7 +511,7 @@ def fresh_journal(path):
 
 
 def fresh_newsletter(path):
-    """A wide column and a narrow one beside it, then two columns."""
+    """Wide column next to a narrow one, followed by two columns."""
     main = [("h", 2, "The flood of the year"), ("p", w.P[7]), ("p", w.P[6]), ("p", w.P[8]), ("p", w.P[3])]
     side = [("h", 2, "In short"), ("p", w.P[19]), ("p", w.P[17])]
     last = [("h", 2, "From the archive"), ("p", w.P[15]), ("p", w.P[16]), ("p", w.P[12]), ("p", w.P[13])]
@@ -521,7 +522,7 @@ def fresh_newsletter(path):
 
 
 def fresh_platypus(path):
-    """Frames of reportlab with a grid whose cells wrap, and heads on every page."""
+    """Frames of reportlab with a grid with wrapped cells, and headers on every page."""
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph, Spacer, Table
 
@@ -550,7 +551,7 @@ def fresh_platypus(path):
 
 
 def fresh_thesis(path):
-    """A thesis of typst: outline, numbered headings three deep, notes, code in the text, nested lists."""
+    """Thesis from typst: outline, numbered headings in three levels, notes, inline code, nested lists."""
     blocks = [("h", 1, "1 Water"), ("p", w.P[0]), ("h", 2, "1.1 Boards"), ("p", w.P[1]), ("p", w.P[2]), ("h", 3, "1.1.1 Wood"), ("p", w.P[3]), ("h", 2, "1.2 Pipes"), ("p", w.P[4]), ("ul", w.BULLETS), ("p", w.P[5]), ("h", 1, "2 Numbers"), ("p", w.P[12]), ("code", w.CODE), ("p", w.P[13]), ("ol", w.STEPS), ("p", w.P[14])]
     source = [("h", rest[0], rest[1].split(" ", 1)[1]) if kind == "h" else (kind, *rest) for kind, *rest in blocks]
     top = '#set page(paper: "a5", numbering: "1", header: align(right)[#smallcaps[The gauges]])\n#set heading(numbering: "1.1")\n#set text(font: "Libertinus Serif", size: 10pt)\n#outline(title: [Contents])\n#pagebreak()\n'
@@ -560,7 +561,7 @@ def fresh_thesis(path):
 
 
 def fresh_leaflet(path):
-    """A leaflet of a browser on its side: three columns with headings, one with a table."""
+    """Landscape leaflet from a browser: three columns with headings, one with a table."""
     blocks = [("h", 2, "Boards"), ("p", w.P[1]), ("p", w.P[2]), ("h", 2, "Stations"), ("table", [row[:3] for row in w.TABLE]), ("h", 2, "Steps"), ("ol", w.STEPS), ("h", 2, "Floods"), ("p", w.P[6]), ("p", w.P[8]), ("h", 2, "Trust"), ("p", w.P[14])]
     style = "@page { size: A4 landscape; margin: 12mm } body { font: 10.5pt DejaVu Sans; columns: 3; column-gap: 12mm; column-fill: auto; height: 170mm } td, th { padding: 1px 8px 1px 0; text-align: left }"
     chromium(path, page(blocks, style))

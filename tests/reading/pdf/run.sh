@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# How well PDFs are read: tests/reading/pdf/run.sh [FOLDER…]
+# Measures the quality of PDF reading: tests/reading/pdf/run.sh [FOLDER…]
 #
-# Makes the PDFs of make.py anew, reads them with ReadDocs and, where it is installed, with poppler's pdftotext, and prints the
-# shares of score.py. Readings of other programs, NAME.md for each PDF in target/reading/pdf/files, are scored from the folders that are named.
-# On Debian: apt-get install texlive-latex-recommended texlive-latex-extra lmodern groff chromium fonts-noto-cjk fonts-dejavu poppler-utils
+# Regenerates the PDFs of make.py, reads them with ReadDocs and, if installed, with poppler's pdftotext, and
+# prints the scores of score.py. The named folders contain output of other programs, NAME.md for each PDF in
+# target/reading/pdf/files.
+# On Debian: apt-get install texlive-latex-recommended texlive-latex-extra lmodern groff chromium
+# fonts-noto-cjk fonts-dejavu poppler-utils
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../../.. && pwd)

@@ -1,10 +1,11 @@
-"""How well readings agree with what is expected: python score.py EXPECTED READINGS…
+"""Scores extracted texts against the expected ones: python score.py EXPECTED READINGS…
 
-EXPECTED holds NAME.md; each folder of READINGS one reading NAME.md a document. Four shares, in percent:
+EXPECTED contains NAME.md; each folder of READINGS contains one NAME.md per document. Prints four scores in
+percent:
   order   words in their order: F1 of the longest common subsequence
-  heads   headings found as headings of markdown: F1
-  rows    rows of tables whose cells stand in their order on one line, with nothing else
-  paras   paragraphs and items that are one line, with nothing else
+  heads   headings recognized as Markdown headings: F1
+  rows    table rows with their cells in order on one line, without other content
+  paras   paragraphs and items on exactly one line, without other content
 """
 
 import pathlib
@@ -27,7 +28,7 @@ def words(text):
 
 
 def common(a, b):
-    """Length of the longest common subsequence, by bits (Hyyrö 2004)."""
+    """Returns the length of the longest common subsequence, bit-parallel (Hyyrö 2004)."""
     places = {}
     for n, word in enumerate(a):
         places[word] = places.get(word, 0) | 1 << n

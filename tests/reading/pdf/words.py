@@ -1,4 +1,4 @@
-"""The text that the test PDFs are made of: our own, about a river that is none."""
+"""Text of the test PDFs, written for them, about a fictional river."""
 
 TITLE = "The Gauges of the River Oster"
 AUTHOR = "Ada Miller"

@@ -1,4 +1,4 @@
-//! Extractors, ours and others, each from a page to its text.
+//! Extractors, ours and others, each a function from a page to its text.
 
 use std::panic;
 
@@ -23,12 +23,12 @@ fn read_docs(page: &Page) -> String {
     read_docs::convert(&page.html, &page.url, Format::Text).body
 }
 
-/// The choice alone, on pages that it was grown on too.
+/// Applies the content selection alone, on pages that include its training data.
 fn content(page: &Page) -> String {
     let parsed = scorpiox_page::parse(&page.html, LIMITS);
     parsed.drop_no_scripts();
     scorpiox_content::keep_content(&parsed.document, &page.url, &[]);
-    // What is there for browsers without scripts has been chosen or not; the writer would drop it unseen.
+    // Selection has already considered the content for browsers without scripts, which the writer would drop.
     for node in parsed.document.select("noscript").nodes() {
         node.rename("div");
     }
@@ -51,7 +51,7 @@ fn dom_smoothie(page: &Page) -> String {
     article.map(|article| article.text_content.to_string()).unwrap_or_default()
 }
 
-/// Runs one; one that panics has read nothing.
+/// Runs an extractor; a panic counts as an empty text.
 pub fn run(extract: Extract, page: &Page) -> String {
     panic::catch_unwind(|| extract(page)).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! How well pages are read: reading FOLDER
+//! Measures the extraction quality of pages: reading FOLDER
 //!
-//! FOLDER has pages as the Web Content eXtraction Benchmark has them. Prints a row for each extractor: the mean F1 of all
-//! pages, of each type, and the median of the times in milliseconds.
+//! FOLDER contains pages in the format of the Web Content eXtraction Benchmark. Prints a row for each
+//! extractor: the mean F1 of all pages and of each type, and the median time in milliseconds.
 
 mod extractors;
 mod measure;
@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result};
 fn main() -> Result<()> {
     let folder: PathBuf = std::env::args_os().nth(1).context("usage: reading FOLDER")?.into();
     let pages = pages::read(&folder)?;
-    // Extractors that panic are told by their figures.
+    // Panics of extractors show in their figures.
     std::panic::set_hook(Box::new(|_| {}));
     let mut kinds: Vec<&str> = pages.iter().map(|page| page.kind.as_str()).collect();
     kinds.sort_unstable();

@@ -1,8 +1,8 @@
-//! The measure: F1 over the multisets of words of two texts.
+//! Computes F1 over the word multisets of two texts.
 
 use std::collections::HashMap;
 
-/// How much two texts have of each other's words, from 0 to 1.
+/// Returns the overlap of the words of two texts, from 0 to 1.
 pub fn f1(found: &str, wanted: &str) -> f64 {
     let (found, wanted) = (words(found), words(wanted));
     let count = |words: &HashMap<String, usize>| words.values().sum::<usize>();

@@ -1,4 +1,4 @@
-//! The pages: HTML, what people would read of each, and of what type each is.
+//! Benchmark pages: HTML, reference text and type of each.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -9,13 +9,13 @@ use flate2::read::GzDecoder;
 use serde::Deserialize;
 use url::Url;
 
-/// A page.
+/// Benchmark page.
 pub struct Page {
     pub name: String,
     pub kind: String,
     pub url: Url,
     pub html: String,
-    /// What is to be read.
+    /// Reference text.
     pub text: String,
 }
 
@@ -42,7 +42,7 @@ struct Reference {
     main_content: Option<String>,
 }
 
-/// All pages of a folder, by name.
+/// Reads all pages of a directory, sorted by name.
 pub fn read(folder: &Path) -> Result<Vec<Page>> {
     let truths = folder.join("ground-truth");
     let entries = fs::read_dir(&truths).with_context(|| format!("no pages in {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `AskUserQuestion`: by the client's forms, in a terminal, or as text.
+//! Tests of `AskUserQuestion`: with the client's forms, in a terminal, or as text.
 
 #[cfg(unix)]
 mod attacks;
@@ -31,26 +31,24 @@ fn ask(server: &mut Started, questions: &str) -> u64 {
         .request("tools/call", json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}}))
 }
 
-/// A server whose client shows forms.
+/// Starts a server whose client supports forms.
 fn eliciting(revision: &str) -> Served {
     let mut server = program().serve();
     server.initialize_with(revision, json!({"elicitation": {}}));
     server
 }
 
-/// A program that finds no terminal and no desktop.
+/// Returns a program without access to a terminal or a desktop.
 fn program() -> Program {
     Program::new().with("PATH", "/usr/bin:/bin")
 }
 
-/// That a message is what the revision's schema says.
+/// Asserts that a message matches the revision's schema.
 fn check(revision: &str, name: &str, message: &Value) {
-    if let Some(mut schema) = Schema::of(revision) {
-        schema.check(name, message);
-    }
+    Schema::of(revision).check(name, message);
 }
 
-/// The server's request for a form.
+/// Returns the server's elicitation request.
 fn form(server: &mut Started) -> Value {
     server.notification("elicitation/create")
 }
@@ -90,7 +88,7 @@ fn the_clients_form_is_used_where_it_has_one() {
     }
 }
 
-/// Longer than it takes a client to decline without a person.
+/// Longer than a client needs to decline automatically.
 const READING_TIME: Duration = Duration::from_millis(1050);
 
 #[test]
@@ -101,7 +99,7 @@ fn a_person_who_declines_has_answered() {
                 let mut server = eliciting("2025-11-25");
                 let id = ask(&mut server, TWO);
                 let form = form(&mut server);
-                // Somebody reads.
+                // Time in which a user would read the question.
                 assert!(server.is_silent_for(READING_TIME));
                 server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": action}}));
                 let answer = server.answer(id);
@@ -123,7 +121,7 @@ fn a_client_that_declines_at_once_has_no_person_and_the_model_gets_the_questions
     }
 }
 
-/// That a result says that nobody was asked, and has the questions.
+/// Asserts that a result contains the questions and reports that the user was not asked.
 fn not_asked(result: &Value) {
     assert_eq!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().expect("text");
@@ -160,7 +158,7 @@ fn a_cancelled_call_takes_its_form_back() {
     server.notify("notifications/cancelled", json!({"requestId": id}));
     let cancelled = server.notification("notifications/cancelled");
     assert_eq!(cancelled["params"]["requestId"], form["id"]);
-    // An answer that comes too late, and one to nothing, are ignored.
+    // A late answer and answers to unknown requests are ignored.
     accept(&mut server, &form, json!({"q1": "Red"}));
     server.send(&json!({"jsonrpc": "2.0", "id": "scorpiox-99", "result": {}}));
     server.send(&json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "x"}}));
@@ -226,7 +224,7 @@ fn bad_questions_are_refused_with_the_reason() {
     assert!(result["content"][0]["text"].as_str().expect("text").contains("questions_json is missing"));
 }
 
-/// Parameters of a client of the newest revision that shows forms.
+/// Returns parameters of a client of the newest revision that supports forms.
 fn with_forms(params: Value) -> Value {
     let mut params = modern(params);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
@@ -250,7 +248,7 @@ fn in_the_newest_revision_the_client_calls_again_with_the_answer() {
     assert_eq!(second["result"]["resultType"], "complete", "{second}");
     assert_eq!(second["result"]["structuredContent"]["answers"][1]["selected"], json!(["L"]), "{second}");
 
-    // One that answers in the person's place is known by its haste, in this revision too.
+    // A client that answers in the user's place is recognized by its speed, in this revision too.
     let again_at_once = |server: &mut Started| {
         let first = server.ask("tools/call", with_forms(call.clone()));
         let mut again = call.clone();
@@ -264,14 +262,14 @@ fn in_the_newest_revision_the_client_calls_again_with_the_answer() {
     let later = server.ask("tools/call", with_forms(declined));
     assert_eq!(later["result"]["structuredContent"]["declined"], true, "{later}");
 
-    // The state is of this call, and of this server.
+    // The state is bound to the call and to the server.
     again["arguments"]["questions_json"] = json!(r#"{"questions":[{"text":"Other?","options":["A"]}]}"#);
     for state in [again["requestState"].clone(), json!("made up"), json!("0.made up"), Value::Null] {
         again["requestState"] = state;
         let refused = server.ask("tools/call", with_forms(again.clone()));
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
     }
-    // A client that shows none gets the text.
+    // A client without forms receives the questions as text.
     let text = server.ask("tools/call", modern(call));
     assert_eq!(text["result"]["isError"], true, "{text}");
 }

@@ -1,5 +1,4 @@
-//! Batches (revision 2025-03-26) that do not go as planned. What they look like when they do
-//! stands in `conversations/batches.txt`.
+//! Tests of irregular batches (revision 2025-03-26). `conversations/batches.txt` covers the regular ones.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,7 @@ fn started(program: &Program) -> Started {
     server
 }
 
-/// The ids in an array of answers.
+/// Returns the IDs in an array of responses.
 fn ids(batch: &Value) -> Vec<u64> {
     let answers = batch.as_array().unwrap_or_else(|| panic!("no array: {batch}"));
     answers.iter().map(|answer| answer["id"].as_u64().expect("an id")).collect()

@@ -1,4 +1,4 @@
-//! With many tasks a call is as fast as with few.
+//! Tests that calls stay fast with many tasks.
 
 use std::time::{Duration, Instant};
 
@@ -6,17 +6,17 @@ use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
 const NEWEST: &str = "2025-11-25";
-/// A revision whose results are text alone.
+/// Revision whose results are text only.
 const TEXT_ONLY: &str = "2024-11-05";
 
 const STEPS: usize = 10;
-/// Tasks that count as few.
+/// Number of tasks in the small store.
 const FEW: usize = 100;
-/// Tasks that count as many: 100,000 of them take three minutes to make, so that is for
+/// Number of tasks in the large store. Creating 100,000 of them takes three minutes, so that size requires
 /// `SCORPIOX_TASKS=100000`.
 const MANY: usize = 10_000;
-/// How much slower a call may be with many tasks than with few. What is aimed for is 1.3,
-/// which the benchmark measures on a quiet machine.
+/// Maximum ratio of the call times with many and with few tasks. The target is 1.3, which the benchmark
+/// measures on an idle machine.
 const MAX_RATIO: f64 = 3.0;
 
 fn started(program: &Program) -> Started {
@@ -33,8 +33,8 @@ fn many() -> usize {
     std::env::var("SCORPIOX_TASKS").map_or(MANY, |text| text.parse().expect("SCORPIOX_TASKS is a number"))
 }
 
-/// Makes tasks with their steps, through the tool. Requests that are sent at once may be
-/// served at once, so the tasks are there before their steps are added.
+/// Creates tasks with their steps through the tool. Concurrent requests may be reordered, so all tasks are
+/// created before their steps are added.
 fn seed(program: &Program, count: usize) {
     let mut server = program.start();
     server.initialize(TEXT_ONLY);
@@ -48,7 +48,7 @@ fn seed(program: &Program, count: usize) {
     });
 }
 
-/// Sends many calls, some of them ahead of their answers: not more than a server takes at once, however slow it is.
+/// Sends many calls, some of them ahead of their responses, within the server's limit of concurrent calls.
 fn send_all(server: &mut Started, count: usize, arguments: impl Fn(usize) -> Value) {
     const AHEAD: usize = 100;
     let mut unread = 0;
@@ -74,8 +74,8 @@ fn all_done(server: &mut Started, count: usize) {
     }
 }
 
-/// The medians of how long a call takes with few and with many tasks, asked in turn so that
-/// what else runs on the machine falls on both.
+/// Returns the median call times with few and with many tasks. The calls alternate, so that other load on the
+/// machine affects both equally.
 fn medians(servers: &mut [Started; 2], arguments: &Value) -> [Duration; 2] {
     const ROUNDS: usize = 200;
     let mut times = [Vec::new(), Vec::new()];

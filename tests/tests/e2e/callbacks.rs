@@ -1,4 +1,4 @@
-//! Callbacks that fire: who is told, how, how often, and what a restart does to them.
+//! Tests of firing callbacks: recipients, delivery, repetition, and restarts.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -27,12 +27,12 @@ fn set(server: &mut Started, message: &str, delay: u32, repeats: i32) {
     server.text("SetCallback", arguments);
 }
 
-/// A call that has nothing to do with callbacks.
+/// Makes a call that is unrelated to callbacks.
 fn status(server: &mut Started) -> Value {
     server.call("PlanMode", json!({ "action": "status" }))
 }
 
-/// The messages at the end of a result's text, each after a blank line.
+/// Returns the callback messages at the end of a result's text, each after a blank line.
 fn blocks(result: &Value) -> Vec<String> {
     let content = result["content"].as_array().expect("content");
     assert_eq!(content.len(), 1, "one text: {result}");
@@ -40,14 +40,14 @@ fn blocks(result: &Value) -> Vec<String> {
     text.split("\n\n[Callback ").skip(1).map(|rest| format!("[Callback {rest}")).collect()
 }
 
-/// The text of a fire without its time.
+/// Removes the time from the text of a fired callback.
 fn without_time(text: &str) -> String {
     let time = regex::Regex::new(r" at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,").expect("a pattern");
     assert!(time.is_match(text), "no time: {text}");
     time.replace(text, ",").into_owned()
 }
 
-/// Calls until a result brings a message; what came with it, and that nothing else came.
+/// Makes calls until a result carries messages, and returns them. Asserts that no notification arrives.
 fn message_with_a_result(server: &mut Started, mut call: impl FnMut(&mut Started) -> Value) -> Vec<String> {
     let start = Instant::now();
     loop {
@@ -76,9 +76,7 @@ fn fires_in(revision: &str) {
     set(&mut server, "Look at the build", 1, 1);
     let told = server.next().expect("a notification");
     assert_eq!(told["method"], MESSAGE, "{revision}: {told}");
-    if let Some(mut schema) = Schema::of(revision) {
-        schema.check_notification(&told);
-    }
+    Schema::of(revision).check_notification(&told);
     let params = &told["params"];
     assert_eq!((&params["level"], &params["logger"]), (&json!("info"), &json!("callback")), "{revision}");
     assert_eq!(params["data"]["callback_id"], 0, "{revision}");
@@ -182,7 +180,7 @@ fn messages_come_with_as_many_results_as_they_need() {
     for _ in 0..8 {
         server.notification(MESSAGE);
     }
-    // A result that is long by itself brings one message, a short one as many as fit.
+    // A long result carries one message, and a short one as many as fit.
     let long = server.call("Bash", json!({ "command": "seq 1 20000" }));
     let mut brought = vec![blocks(&long), blocks(&status(&mut server)), blocks(&status(&mut server))];
     assert_eq!(brought.iter().map(Vec::len).collect::<Vec<_>>(), [1, 7, 0], "{brought:?}");
@@ -222,13 +220,31 @@ fn there_are_eight_slots_and_the_ninth_callback_is_refused() {
 }
 
 #[test]
+fn fires_that_nobody_was_told_of_are_one_message() {
+    let program = Program::new();
+    let mut server = started(&program);
+    set(&mut server, "Look at the build", 1, 3);
+    set(&mut server, "Something else", 3600, 1);
+    for left in ["2 left", "1 left", "last time"] {
+        let told = server.notification(MESSAGE);
+        assert!(told["params"]["data"]["message"].as_str().is_some_and(|text| text.contains(left)), "{told}");
+    }
+    let told = status(&mut server);
+    let blocks = blocks(&told);
+    let once = "[Callback 0 fired, last time, the last of 3 times] Look at the build";
+    assert_eq!(blocks.iter().map(|block| without_time(block)).collect::<Vec<_>>(), [once], "{told}");
+    let next = status(&mut server);
+    assert_eq!(super::callbacks::blocks(&next), [""; 0]);
+}
+
+#[test]
 fn after_a_kill_a_late_callback_fires_once_and_says_what_was_missed() {
     let program = Program::new();
     let mut server = started(&program);
     set(&mut server, "Look at the build", 60, 5);
     server.kill();
     server.wait();
-    // As if the computer had slept for 200 s: the callback is 140 s late.
+    // Simulates a computer that slept for 200 s: the callback is 140 s late.
     store::change(&program, "UPDATE timer SET due = due - 200000");
     let mut server = started(&program);
     let told = server.notification(MESSAGE);
@@ -239,7 +255,7 @@ fn after_a_kill_a_late_callback_fires_once_and_says_what_was_missed() {
     );
     server.kill();
     server.wait();
-    // The message was not attached to a result yet, so it is still there.
+    // The message is still pending, because it was not attached to a result.
     let mut server = started(&program);
     assert!(server.is_silent_for(Duration::from_millis(200)), "fired again");
     let list = server.call("SetCallback", json!({ "action": "list" }));
@@ -326,7 +342,7 @@ fn nothing_fires_while_calls_are_in_flight() {
     let mut server = started(&program);
     set(&mut server, "M", 1, 1);
     let lock = WriteLock::hold(&program);
-    // Blocked calls and the clock wait for the same lock. Of so many, the clock would get it
+    // Blocked calls and the timer wait for the same lock. With this many calls, the timer would get the lock
     // before the last call if it tried.
     for call in 0..CALLS {
         let arguments = json!({ "action": "create", "query": "", "text": format!("task {call}") });

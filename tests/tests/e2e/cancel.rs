@@ -1,8 +1,8 @@
-//! Calls that have to wait: what their client hears meanwhile, that nobody waits with them,
-//! and that a cancelled one leaves nothing behind.
+//! Tests of calls that have to wait: their progress, their independence from other requests, and the effects
+//! of a cancellation.
 //!
-//! A call waits because the test holds the write lock of the workspace's state, as another
-//! server does while it writes.
+//! A call waits because the test holds the write lock of the workspace's state, like another server with a
+//! long transaction.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,10 +17,10 @@ const NEWEST: &str = "2025-11-25";
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", NEWEST, "2026-07-28"];
 const PROGRESS: &str = "notifications/progress";
 const WAITING: &str = "Waiting for others to finish writing";
-/// Longest time for a request that has nothing to wait for.
+/// Maximum time for a request that does not wait for anything.
 const AT_ONCE: Duration = Duration::from_millis(if cfg!(windows) { 1000 } else { 100 }); // Wine is slow
 
-/// A client of one revision.
+/// Client of one revision.
 struct Client {
     revision: &'static str,
     server: Started,
@@ -55,7 +55,7 @@ impl Client {
         assert_eq!(answer["result"]["isError"], false, "{answer}");
     }
 
-    /// The names of all tasks.
+    /// Returns the list of all tasks.
     fn tasks(&mut self) -> String {
         let arguments = json!({ "action": "list", "query": "" });
         let params = self.params(json!({ "name": "TaskManager", "arguments": arguments }));
@@ -63,7 +63,7 @@ impl Client {
         answer["result"]["content"][0]["text"].as_str().expect("text").to_owned()
     }
 
-    /// Small requests are answered at once.
+    /// Asserts that small requests are answered immediately.
     fn is_awake(&mut self) {
         for _ in 0..3 {
             let method = if self.revision == "2026-07-28" { "server/discover" } else { "ping" };
@@ -93,9 +93,7 @@ fn cancelled_in(revision: &'static str) {
     let lock = WriteLock::hold(&program);
     let id = client.request_create("never made", Some("t"));
     let progress = client.server.notification(PROGRESS);
-    if let Some(mut schema) = Schema::of(revision) {
-        schema.check_notification(&progress);
-    }
+    Schema::of(revision).check_notification(&progress);
     let mut expected = json!({ "progressToken": "t", "progress": 1 });
     if revision != "2024-11-05" {
         expected["message"] = json!(WAITING);
@@ -197,7 +195,7 @@ fn a_cancel_of_what_is_not_in_flight_changes_nothing() {
 
 #[test]
 fn a_call_that_was_cancelled_before_its_turn_does_nothing() {
-    /// Calls that run at once; one more waits for its turn.
+    /// Maximum number of running calls; one more is queued.
     const RUNNING: usize = 64;
     let program = Program::new();
     let mut client = Client::start(&program, NEWEST);

@@ -1,4 +1,4 @@
-//! The commands for people.
+//! Tests of the command-line interface.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const TOOLS: [&str; 4] = ["TaskManager", "PlanMode", "InvokeSkill", "SetCallback"];
 
-/// A command that must succeed and have nothing to complain about; what it prints.
+/// Runs a command that must succeed without warnings, and returns its output.
 fn prints(program: &Program, arguments: &[&str]) -> String {
     let (status, out, err) = program.run(arguments);
     assert!(status.success(), "{arguments:?}: {status}\n{out}{err}");
@@ -18,7 +18,7 @@ fn prints(program: &Program, arguments: &[&str]) -> String {
     out
 }
 
-/// A command that must fail with this code; its standard output and standard error.
+/// Runs a command that must fail with this code; returns its standard output and standard error.
 fn fails(program: &Program, arguments: &[&str], code: i32) -> (String, String) {
     let (status, out, err) = program.run(arguments);
     assert_eq!(status.code(), Some(code), "{arguments:?}: {out}{err}");
@@ -100,6 +100,8 @@ fn doctor_finds_nothing_to_fix_in_a_fresh_home() {
     }
     assert!(!report.contains("FAIL"), "{report}");
     assert!(report.ends_with("\nEverything works.\n"), "{report}");
+    assert!(report.contains("Bash: runs commands in a sandbox of tier T"), "{report}");
+    assert!(report.contains("ReadDocs: may fetch pages of the public web"), "{report}");
     for tool in TOOLS {
         assert!(report.contains(&format!("  ok    {tool}: ")), "{tool}:\n{report}");
     }
@@ -192,7 +194,7 @@ const DESKTOP_FILE: &str = if cfg!(target_os = "macos") {
 const ZED_FILE: &str =
     if cfg!(windows) { "home/AppData/Roaming/Zed/settings.json" } else { "home/.config/zed/settings.json" };
 
-/// The clients whose files are JSON: where each has its file, and the object that lists servers.
+/// Clients with JSON files: the path of each file, and the object that lists servers.
 const CLIENTS: [(&str, &str, &str); 11] = [
     ("claude-desktop", DESKTOP_FILE, "mcpServers"),
     ("claude-code", "workspace/.mcp.json", "mcpServers"),
@@ -242,6 +244,7 @@ fn config_writes_a_file_that_does_not_exist() {
     for (client, file, key) in CLIENTS {
         let printed = prints(&program, &["config", client, "--write"]);
         assert!(printed.starts_with("created "), "{client}: {printed}");
+        assert!(printed.contains("open it again: it starts the server"), "{client}: {printed}");
         let written = fs::read_to_string(program.home().join("..").join(file)).expect("the file");
         let written: Value = serde_json::from_str(&written).expect("JSON");
         assert_eq!(written, json!({ key: { "scorpiox": entry(client) } }), "{client}");
@@ -264,7 +267,8 @@ fn config_keeps_everything_else_in_a_file_and_a_backup() {
             assert!(after.contains(line), "{client} lost {line:?}:\n{after}");
         }
         assert!(after.contains("\"last\": null") && after.contains("\"scorpiox\""), "{client}:\n{after}");
-        let backup = printed.split_once("(before: ").expect("a backup").1.trim_end().trim_end_matches(')');
+        let backup = printed.split_once("(before: ").expect("a backup").1;
+        let backup = backup.split_once(')').expect("its end").0;
         assert_eq!(fs::read_to_string(backup).expect("the backup"), before, "{client}");
         let again = prints(&program, &["config", client, "--write"]);
         assert!(again.contains("already has the entry"), "{client}: {again}");
@@ -272,12 +276,12 @@ fn config_keeps_everything_else_in_a_file_and_a_backup() {
     }
 }
 
-/// The program's path as a text of JSON, TOML and YAML.
+/// Returns the program's path as a string literal of JSON, TOML and YAML.
 fn quoted() -> String {
     format!("\"{}\"", binary().display().to_string().replace('\\', "\\\\"))
 }
 
-/// How the program writes a path that is named with `/`.
+/// Converts a path with `/` into the form that the program prints.
 fn native(path: &str) -> String {
     path.replace('/', std::path::MAIN_SEPARATOR_STR)
 }
@@ -366,7 +370,7 @@ fn shells_complete_the_commands_and_the_manual_has_a_page_for_each() {
     for page in ["scorpiox-code.1", "scorpiox-code-policy-why.1", "scorpiox-code-config.1"] {
         assert!(folder.join(page).is_file(), "{page}");
     }
-    // Neither needs a project or a home.
+    // Neither command needs a project or a home.
     assert!(!program.home().join(".scorpiox").exists());
 }
 
@@ -466,7 +470,7 @@ fn a_folder_that_is_nobody_s_project_is_replaced_and_the_instructions_say_so() {
     }
 }
 
-/// Clients pass the name of a field of theirs for one that a person left empty.
+/// Some clients pass a field's placeholder if the user leaves the field empty.
 #[test]
 fn what_a_client_left_unfilled_counts_as_not_set() {
     let unfilled = ["SCORPIOX_WORKSPACE", "SCORPIOX_HOME", "SCORPIOX_DURABILITY", "STREAMING"];

@@ -1,4 +1,4 @@
-//! What `config --write` does with what a project brought, and from where it would start this program.
+//! Tests of `config --write`: files of a project, and the location of the program that clients would start.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use scorpiox_tests::program::binary;
 use scorpiox_tests::{Canonical as _, Program};
 use serde_json::{Value, json};
 
-/// The entry in a project's file.
+/// Returns the entry in a project's file.
 fn entry(program: &Program) -> Value {
     let text = fs::read_to_string(program.workspace().join(".mcp.json")).expect("the file");
     serde_json::from_str::<Value>(&text).expect("JSON")["mcpServers"]["scorpiox"].clone()
@@ -57,12 +57,12 @@ fn no_client_is_told_to_start_a_program_that_commands_can_exchange() {
     assert!(!status.success() && out.is_empty(), "{out}{err}");
     assert!(err.contains("can be changed by commands") && err.contains("make install"), "{err}");
     assert!(!program.home().join(".cursor").exists());
-    // From another project it is as good as any.
+    // From another project, the program's location is acceptable.
     let (status, out, err) = program.run(&["config", "cursor", "--write"]);
     assert!(status.success(), "{out}{err}");
     let (status, out, _) = program.run(&["--workspace", workspace, "doctor"]);
     assert!(!status.success() && out.contains("FAIL  clients must not start this program"), "{out}");
-    // Unless commands could write there before: `doctor` has run one.
+    // Unless commands could already have written there: `doctor` ran one.
     let (status, _, err) = program.run(&["config", "codex", "--write"]);
     assert!(!status.success() && err.contains("can be changed by commands"), "{err}");
 }

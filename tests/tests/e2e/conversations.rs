@@ -1,7 +1,7 @@
-//! Golden conversations: the files in `tests/conversations`, one test each. What a client of
-//! each revision sends and gets stands there to be read.
+//! Runs the golden conversations, the files in `tests/conversations`, with one test each. They show the
+//! messages that clients of each revision exchange.
 //!
-//! Every message that comes is checked against the protocol's own schema of its revision.
+//! Each received message is validated against the schema of its revision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -19,10 +19,10 @@ license: MIT
 Say hello to $0, in the tone of notes/tone.md. All of it: $ARGUMENTS
 ";
 
-/// What came in a conversation, once it was held.
+/// Messages received in a conversation, once it has run.
 type Held = Arc<OnceLock<Arc<Vec<Seen>>>>;
 
-/// Runs the conversation of that name, once for all tests, in a workspace with one skill.
+/// Runs the named conversation once for all tests, in a workspace with one skill.
 pub fn run(name: &'static str) -> Arc<Vec<Seen>> {
     static RUNS: Mutex<BTreeMap<&str, Held>> = Mutex::new(BTreeMap::new());
     let held = Arc::clone(RUNS.lock().expect("lock").entry(name).or_default());
@@ -31,6 +31,7 @@ pub fn run(name: &'static str) -> Arc<Vec<Seen>> {
 
 fn start(name: &str) -> Vec<Seen> {
     let program = Program::as_shipped();
+    program.put("workspace/docs/plan.md", "# Plan\n");
     program.put("workspace/.claude/skills/greet/SKILL.md", SKILL);
     program.put("workspace/.claude/skills/greet/notes/tone.md", "Warm and short.\n");
     conversation::run(name, &program)

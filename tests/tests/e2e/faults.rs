@@ -1,7 +1,6 @@
-//! Faults: what the program does when it is killed, when its disk is full, when its client
-//! misbehaves, and when too much is asked of it at once.
+//! Fault tests: kills, full disks, misbehaving clients and overload.
 //!
-//! Random choices come from a seed, which `SCORPIOX_TEST_SEED` sets and each failure shows.
+//! Random choices derive from a seed, which `SCORPIOX_TEST_SEED` sets and each failure reports.
 
 mod backpressure;
 mod disk;
@@ -16,4 +15,4 @@ mod quiet;
 mod shared_home;
 pub(crate) mod support;
 
-pub use disk::Mount;
+pub use disk::{Disk, Mount};

@@ -1,4 +1,4 @@
-//! The finished program over HTTP.
+//! Tests of the built program over HTTP.
 
 mod access;
 #[cfg(unix)]
@@ -25,6 +25,8 @@ mod observe;
 mod others;
 #[cfg(unix)]
 mod proxies;
+#[cfg(unix)]
+mod rejected;
 #[cfg(unix)]
 mod relayed;
 #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! The finished program, over real pipes. One test binary, a module for each subject.
+//! End-to-end tests of the built program, over real pipes. A single test binary contains one module per
+//! subject.
 
 mod ask;
 mod audit;
@@ -11,7 +12,7 @@ mod config;
 mod conversations;
 #[cfg(unix)]
 mod documents;
-#[cfg(unix)] // signals, and what Linux says of a process
+#[cfg(unix)] // signals, and process information of Linux
 mod faults;
 mod http;
 #[cfg(unix)]

@@ -1,5 +1,5 @@
-//! What differs by revision, as a table of every member that the server sends: nothing newer
-//! leaks into an older revision, and nothing that a revision has is forgotten.
+//! Checks every member that the server sends against a table of revisions: no member leaks into an older
+//! revision, and none is missing.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::conversations;
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// The revisions that have a member: positions in [`REVISIONS`], both included.
+/// Range of revisions that have a member: inclusive positions in [`REVISIONS`].
 type Since = std::ops::RangeInclusive<usize>;
 
 const ALL: Since = 0..=4;
@@ -20,8 +20,8 @@ const HANDSHAKE_FROM_2025_06: Since = 2..=3;
 const ONLY_2025_11: Since = 3..=3;
 const MODERN: Since = 4..=4;
 
-/// Every member of every message: `[]` is any element of an array, and what is below `*`
-/// belongs to others (JSON Schemas, results of tools, a skill's front matter).
+/// Every member of every message. `[]` is any element of an array, and members below `*` are not part of the
+/// protocol (JSON Schemas, tool results, a skill's front matter).
 const TABLE: &[(&str, &[(&str, Since)])] = &[
     (
         "error",
@@ -212,10 +212,10 @@ const TABLE: &[(&str, &[(&str, Since)])] = &[
     ),
 ];
 
-/// Members below which everything belongs to others.
+/// Members whose content is not part of the protocol.
 const OTHERS: [&str; 4] = ["inputSchema", "outputSchema", "structuredContent", "frontmatter"];
 
-/// The paths of all leaves.
+/// Collects the paths of all leaves.
 fn walk(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -234,12 +234,12 @@ fn walk(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Lists that may be empty as well as full.
+/// `true` for a list that may be empty.
 fn is_empty_list(path: &str, table: &BTreeSet<(&str, &str)>, row: &str) -> bool {
     table.iter().any(|(known, member)| *known == row && member.starts_with(&format!("{path}[]")))
 }
 
-/// What the table has for a revision.
+/// Returns the members that the table lists for a revision.
 fn expected(position: usize) -> BTreeSet<(&'static str, &'static str)> {
     let rows = TABLE.iter().flat_map(|(row, members)| members.iter().map(move |member| (*row, member)));
     rows.filter(|(_, (_, since))| since.contains(&position)).map(|(row, (path, _))| (row, *path)).collect()

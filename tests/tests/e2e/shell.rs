@@ -1,4 +1,4 @@
-//! Commands: what clients see of them, and what becomes of the machine.
+//! Tests of commands: the results that clients see, and the effects on the machine.
 
 mod areas;
 mod background;

@@ -1,4 +1,4 @@
-//! Skills: found, listed, invoked, searched, and served as prompts and resources.
+//! Tests of skills: discovery, listing, invocation, search, and access as prompts and resources.
 
 mod files;
 mod formats;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use scorpiox_tests::program::{modern, shared_data};
+use scorpiox_tests::program::{data, modern};
 use scorpiox_tests::{Canonical as _, Program, Started};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const NEWEST: &str = "2025-11-25";
-/// Clients cut descriptions at this many bytes.
+/// Limit at which clients truncate descriptions, in bytes.
 const MAX_DESCRIPTION_BYTES: usize = 2048;
 const FROM_OUTSIDE: &str = "it is content from outside";
 
@@ -48,7 +48,7 @@ fn invoke(server: &mut Started, name: &str, arguments: &str) -> String {
     server.text("InvokeSkill", json!({ "skill_name": name, "arguments": arguments }))
 }
 
-/// The instructions within the result of a call.
+/// Returns the instructions in the result of a call.
 fn body(text: &str, name: &str) -> String {
     let open = format!("<skill_content name=\"{name}\">\n");
     let rest = text.strip_prefix(&open).unwrap_or_else(|| panic!("no block: {text}"));
@@ -61,7 +61,7 @@ fn ask_modern(server: &mut Started, method: &str, params: Value) -> Value {
     answer["result"].clone()
 }
 
-/// All files below a folder, by path relative to it, with `/`.
+/// Returns all files below a directory, by relative path with `/`.
 fn files(folder: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -79,13 +79,13 @@ fn files(folder: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Copies the real skills into the workspace, or elsewhere; their names, sorted.
-fn copy_real_skills(program: &Program) -> Option<Vec<String>> {
+/// Copies the real-world skills into the workspace and returns their names, sorted.
+fn copy_real_skills(program: &Program) -> Vec<String> {
     copy_real_skills_to(program, "workspace")
 }
 
-fn copy_real_skills_to(program: &Program, to: &str) -> Option<Vec<String>> {
-    let source = shared_data()?.join("skills");
+fn copy_real_skills_to(program: &Program, to: &str) -> Vec<String> {
+    let source = data().join("skills");
     for (path, file) in files(&source).into_iter().filter(|(path, _)| path.contains('/')) {
         program.put(&format!("{to}/.claude/skills/{path}"), fs::read(file).expect("a file"));
     }
@@ -94,13 +94,13 @@ fn copy_real_skills_to(program: &Program, to: &str) -> Option<Vec<String>> {
     let mut names: Vec<_> = folders.map(|entry| entry.file_name().into_string().expect("Unicode")).collect();
     names.sort();
     assert_eq!(names.len(), 14, "{names:?}");
-    Some(names)
+    names
 }
 
 #[test]
 fn real_skills_are_in_the_catalogue_and_come_byte_for_byte_or_say_from_which_line_on_they_go_on() {
     let program = Program::new();
-    let Some(names) = copy_real_skills(&program) else { return };
+    let names = copy_real_skills(&program);
     let mut server = started(&program);
     let description = description(&mut server);
     assert!(description.len() < MAX_DESCRIPTION_BYTES, "{} bytes", description.len());
@@ -130,7 +130,7 @@ fn real_skills_are_in_the_catalogue_and_come_byte_for_byte_or_say_from_which_lin
 #[test]
 fn real_skills_are_prompts_and_resources_with_the_digests_of_their_files() {
     let program = Program::new();
-    let Some(names) = copy_real_skills(&program) else { return };
+    let names = copy_real_skills(&program);
     let mut server = started(&program);
     let prompts = server.ask("prompts/list", json!({}))["result"]["prompts"].clone();
     let listed: Vec<_> = prompts.as_array().expect("prompts").iter().map(|prompt| &prompt["name"]).collect();
@@ -141,7 +141,7 @@ fn real_skills_are_prompts_and_resources_with_the_digests_of_their_files() {
     for (name, served) in names.iter().zip(skills) {
         let prompt = server.ask("prompts/get", json!({ "name": name }));
         let text = &prompt["result"]["messages"][0]["content"]["text"];
-        // A person who asks for it gets the whole.
+        // A user who selects the prompt receives the complete instructions.
         let file = fs::read_to_string(program.workspace().join(".claude/skills").join(name).join("SKILL.md"));
         let file = file.expect("UTF-8");
         let instructions = file.split_once("\n---\n").expect("its end").1;
@@ -159,7 +159,7 @@ fn real_skills_are_prompts_and_resources_with_the_digests_of_their_files() {
     }
 }
 
-/// The files of a skill are listed with their digests and read as they are.
+/// Asserts that the files of a skill are listed with their digests and read unchanged.
 fn are_served_as_they_are(server: &mut Started, name: &str, folder: &Path, served: &Value) {
     let mut expected = files(folder);
     expected.sort_by_key(|(path, _)| (path != "SKILL.md", path.clone()));
@@ -186,7 +186,7 @@ fn files_that_are_no_plain_text_are_read_as_they_are() {
         .put(&format!("{folder}/SKILL.md"), "\u{feff}---\r\nname: odd\r\ndescription: D\r\n---\r\nBody\r\n");
     program.put(&format!("{folder}/empty.txt"), "");
     program.put(&format!("{folder}/controls.txt"), "\u{1b}[31mred\u{0}\r\n\u{feff}");
-    // Windows has no `?` in names.
+    // Windows forbids `?` in names.
     let (odd, encoded) = if cfg!(windows) { ("a b/ü%20#.md", "%23") } else { ("a b/ü%20#?.md", "%23%3F") };
     let encoded = format!("a%20b/%C3%BC%2520{encoded}.md");
     program.put(&format!("{folder}/{odd}"), "odd name");
@@ -273,7 +273,7 @@ fn a_skill_cannot_end_its_own_block() {
 
 #[test]
 fn of_skills_with_one_name_the_first_folder_wins() {
-    // What a project brings takes no name from what the person has.
+    // A skill of a project cannot take the name of one of the user's skills.
     let folders = [
         "home/.scorpiox/skills/same",
         "home/.claude/skills/same",
@@ -333,7 +333,7 @@ fn what_changes_in_the_folders_is_in_the_next_list() {
     assert!(description(&mut server).contains("No skills are installed."));
 }
 
-#[cfg(unix)] // elsewhere any program can set all times of a file, so that no list is kept
+#[cfg(unix)] // elsewhere, any program can set all timestamps of a file, so the list is not cached
 #[test]
 fn what_a_server_listed_is_found_by_the_next_one_as_long_as_it_is_so() {
     let program = Program::new();
@@ -359,7 +359,7 @@ fn required_skills_are_named_in_the_instructions() {
     let program = Program::new();
     program.put("workspace/.claude/skills/review/SKILL.md", skill("review", "D", "Body\n"));
     program.put("workspace/.claude/skills/required_skills.txt", "# ours\nplan\nreview\n\ntest-first\n");
-    // A model can invoke neither what is not there nor what is for people.
+    // A model can invoke neither missing skills nor skills reserved for users.
     program.put("home/.scorpiox/skills/required_skills.txt", "plan\nghost\nclosed\n");
     program.put("home/.scorpiox/skills/plan/SKILL.md", skill("plan", "D", "Body\n"));
     let closed = "---\nname: closed\ndescription: D\ndisable-model-invocation: true\n---\nBody\n";
@@ -496,7 +496,7 @@ fn links_in_a_project_s_skills_are_not_followed_however_fast_they_change() {
     assert!(report.contains("skills/private is a symbolic link"), "{report}");
 }
 
-#[cfg(target_os = "linux")] // says what a process has used
+#[cfg(target_os = "linux")] // reports the resource usage of a process
 #[test]
 fn a_large_file_in_a_skill_s_folder_takes_no_memory() {
     const LARGE: u64 = 126 * 1024 * 1024;

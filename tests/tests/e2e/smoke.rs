@@ -1,10 +1,10 @@
-//! The program starts, answers and ends.
+//! Tests that the program starts, answers and exits.
 
 use scorpiox_tests::Program;
 use serde_json::json;
 
-/// The most that a server may have used when nothing was called yet. Loading one component
-/// takes it beyond that, and compiling one far beyond.
+/// Maximum memory of a server before the first call. Loading one component exceeds it, and compiling one
+/// exceeds it by far.
 const MAX_IDLE_KIB: u64 = 16 * 1024;
 
 #[test]

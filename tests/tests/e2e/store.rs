@@ -1,20 +1,20 @@
-//! What tools keep, in a PostgreSQL database: the same tools, by any server that has the workspace at the same path.
+//! Tests of tool state in a PostgreSQL database, shared by all servers with the workspace at the same path.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_test_support::postgres::{PASSWORD, Postgres};
 use scorpiox_tests::Program;
 use serde_json::json;
 
-/// A program whose tools keep what they store in a database of this server.
+/// Returns a program that stores its state in a database of this server.
 fn program(server: &Postgres) -> Program {
     let program = Program::new();
     use_database(&program, &server.database());
     program
 }
 
-/// Writes the policy, with the password in a file of its own.
+/// Writes the policy, with the password in a separate file.
 fn use_database(program: &Program, address: &str) {
     let address = address.replace(&format!(":{}@", PASSWORD.replace(' ', "%20")), "@");
     let file = program.put("home/database-password", format!("{PASSWORD}\n"));
@@ -51,7 +51,7 @@ fn tools_keep_what_they_store_in_the_database_and_nothing_on_disk() {
         said.contains("(format 3)") && said.contains("(this workspace)") && !said.contains(PASSWORD),
         "{said}"
     );
-    // A database is as PostgreSQL makes it, also one that a backup is restored into, until somebody closes it.
+    // A new or restored database has PostgreSQL's default permissions until it is restricted.
     let open = "Every role of this PostgreSQL can connect to the database. Run `scorpiox-code store migrate`";
     assert!(said.contains(open), "{said}");
     let (_, said, _) = program.run(&["doctor"]);
@@ -64,7 +64,7 @@ fn tools_keep_what_they_store_in_the_database_and_nothing_on_disk() {
         let (_, said, _) = program.run(command);
         assert!(!said.contains("Every role"), "{said}");
     }
-    // The tables hold what is counted.
+    // The counters match the content of the tables.
     let broken = "UPDATE scorpiox_code.usage SET bytes = bytes + 1";
     server.psql("test0", broken).expect("changed");
     let (status, said, _) = program.run(&["store", "check"]);
@@ -82,7 +82,7 @@ fn a_workspace_is_copied_to_the_database_and_back_and_nothing_is_overwritten() {
     assert!(status.success() && said.contains("and compared"), "{said}{errors}");
     assert!(listed(&program).contains("from a file"));
     add(&program, "from the database");
-    // One that is there already keeps none of the others back.
+    // A database that already has content does not prevent the others from being copied.
     let state = program.home().join(".scorpiox/state");
     let files = fs::read_dir(&state).expect("files").map(|file| file.expect("a file").path());
     let mut databases = files.filter(|file| file.extension().is_some_and(|extension| extension == "db"));
@@ -94,7 +94,7 @@ fn a_workspace_is_copied_to_the_database_and_back_and_nothing_is_overwritten() {
     assert!(already.is_some_and(|line| line.contains("was not copied")), "{said}");
     let other = said.lines().find(|line| line.starts_with("zoo-0123456789abcdef: "));
     assert!(other.is_some_and(|line| line.ends_with("and compared")), "{said}");
-    // Back, into a folder that has none.
+    // Back to files, in an empty directory.
     fs::rename(&state, state.with_file_name("state-of-before")).expect("moved");
     let (status, said, errors) = program.run(&["store", "copy", "--to", "files", "--all"]);
     assert!(status.success() && said.contains("and compared"), "{said}{errors}");
@@ -128,7 +128,7 @@ fn a_database_that_cannot_be_used_is_said_with_its_place_and_no_password() {
     assert!(checked.contains("tools would refuse what they store"), "{checked}");
 }
 
-/// Two servers with folders of their own, as on two machines.
+/// Uses two servers with separate directories, as on two machines.
 #[test]
 fn servers_of_two_machines_see_what_either_does() {
     let server = Postgres::start();

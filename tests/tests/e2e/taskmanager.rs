@@ -1,4 +1,4 @@
-//! TaskManager over the whole program: shared, paged and kept. `bulk` has the times.
+//! Tests of `TaskManager`: sharing, paging and persistence. `bulk` covers the performance.
 
 use std::collections::BTreeSet;
 
@@ -44,8 +44,8 @@ fn two_servers_of_one_workspace_see_each_other_s_tasks() {
     assert_eq!((&data["current_task_id"], &data["tasks"][0]["steps_done"]), (&json!(1), &json!(1)), "{data}");
 }
 
-/// SQLite's locks are POSIX locks: a process that closes the file in any other way loses them
-/// all, and then others take the state for unused and clear away what belongs to it.
+/// SQLite's locks are POSIX locks: a process that closes the file through another descriptor loses all of
+/// them. Other processes then consider the state unused and remove its log.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_keeps_its_lock_on_the_state_however_many_connections_it_uses() {
@@ -105,7 +105,7 @@ fn two_servers_can_be_the_first_ones_of_a_workspace() {
     }
 }
 
-/// Two servers on a new workspace make `each` tasks, and do not wait for each other.
+/// Lets two servers create `each` tasks on a new workspace without waiting for each other.
 fn write_at_once(each: usize) {
     let program = Program::new();
     let mut servers = [started(&program), started(&program)];
@@ -135,7 +135,7 @@ fn write_at_once(each: usize) {
     assert_eq!((&list["total_tasks"], &list["open_tasks"]), (&json!(2 * each), &json!(2 * each)));
 }
 
-/// Follows the hints of a list from page to page; the ids of `list` on all pages.
+/// Follows the hints from page to page and returns the IDs in `list` on all pages.
 fn all_pages(server: &mut Started, first: Value, list: &str) -> Vec<u64> {
     let mut found = Vec::new();
     let mut call = Some(first);

@@ -1,4 +1,4 @@
-//! What commands for people print acts on no terminal, whoever chose the names and the texts in it.
+//! Tests that untrusted names and texts in the output of commands cannot control a terminal.
 
 use std::os::unix::fs::symlink;
 
@@ -6,7 +6,7 @@ use scorpiox_tests::Program;
 
 use super::plugins::{guest, source};
 
-/// That nothing in a text acts on a terminal, or turns it around.
+/// Asserts that a text contains neither control characters nor characters that reverse its direction.
 #[track_caller]
 fn is_plain(text: &str) {
     let acts = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));

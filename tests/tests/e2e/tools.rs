@@ -1,14 +1,14 @@
-//! The tools as clients see them: what is listed, what results are made of, and who can
-//! switch them off.
+//! Tests of the tools as clients see them: their list, the structure of results, and the settings that
+//! disable them.
 
 use base64::Engine as _;
-use scorpiox_tests::program::{ALLOWS_COMMANDS, shared_data};
+use scorpiox_tests::program::{ALLOWS_COMMANDS, data};
 use scorpiox_tests::site::{Answer, Site};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
 const NEWEST: &str = "2025-11-25";
-/// A tool that a project adds when it has many skills; the specification has no word for it.
+/// Tool that a project adds if it has many skills. The specification does not contain it.
 const OWN: &str = "SearchSkills";
 
 fn listed(server: &mut Started) -> Vec<Value> {
@@ -20,17 +20,17 @@ fn names(server: &mut Started) -> Vec<String> {
     listed(server).iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// The tools as the specification has them, in its order.
-fn specified() -> Option<Vec<Value>> {
-    let file = shared_data()?.parent()?.join("spec/tools.json");
+/// Returns the tools of the specification, in its order.
+fn specified() -> Vec<Value> {
+    let file = data().join("tools.json");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    Some(document["tools"].as_array().expect("tools").clone())
+    document["tools"].as_array().expect("tools").clone()
 }
 
 #[test]
 fn names_descriptions_and_input_schemas_are_those_of_the_specification() {
-    let Some(specified) = specified() else { return };
+    let specified = specified();
     let program = Program::new();
     let mut server = program.start();
     server.initialize(NEWEST);
@@ -65,6 +65,7 @@ fn the_list_is_the_same_bytes_each_time_and_for_every_server() {
 #[test]
 fn every_structured_result_is_one_of_the_tool_s_output_schema() {
     let program = Program::new();
+    program.put("workspace/plan.md", "# Plan\n");
     let mut server = program.start();
     server.initialize(NEWEST);
     let tools = listed(&mut server);
@@ -87,8 +88,11 @@ fn every_structured_result_is_one_of_the_tool_s_output_schema() {
         json!({ "action": "add", "query": "", "task_id": 1, "text": "Second" }),
         json!({ "action": "complete", "query": "", "step_id": 1 }),
         json!({ "action": "complete", "query": "", "task_id": 1 }),
+        json!({ "action": "reopen", "query": "", "task_id": 1 }),
         json!({ "action": "switch", "query": "one" }),
-        json!({ "action": "list", "query": "second" }),
+        json!({ "action": "rename", "query": "", "text": "Renamed" }),
+        json!({ "action": "delete", "query": "", "step_id": 2 }),
+        json!({ "action": "list", "query": "first" }),
         json!({ "action": "list", "query": "", "task_id": 2 }),
         json!({ "action": "list", "query": "nothing has this" }),
         json!({ "action": "pending", "query": "" }),
@@ -131,7 +135,7 @@ fn results_are_structured_exactly_where_a_schema_says_so() {
 
 fn each_result(program: &Program, is_structured: bool) {
     program.put("workspace/.claude/skills/s/SKILL.md", "---\nname: s\ndescription: D\n---\nBody\n");
-    // A page for who reads, and a list for one of the engines.
+    // A page for `ReadDocs`, and a result list for one of the engines.
     let site = Site::start(|asked| match asked.path.as_str() {
         "/page" => Answer::html("<title>T</title><p>Some text."),
         _ => Answer::of("application/json", r#"[{"URL":"https://a.example/","Title":"A","Snippet":"S"}]"#),
@@ -156,7 +160,7 @@ fn each_result(program: &Program, is_structured: bool) {
             "ReadImage" => json!({ "file_path": image }),
             "ReadDocs" => json!({ "url": site.url("/page") }),
             "WebSearch" => json!({ "query": "a" }),
-            // Has no result without a person: see `ask`.
+            // Produces no result without a user; see `ask`.
             "AskUserQuestion" => continue,
             "BackgroundBash" => json!({ "command": "sleep 1000" }),
             "ReadBgOutput" | "KillBgTask" => json!({ "task_id": 1 }),
@@ -170,7 +174,7 @@ fn each_result(program: &Program, is_structured: bool) {
         let texts = result["content"].as_array().expect("content");
         assert_eq!(texts.iter().filter(|content| content["type"] == "text").count(), 1, "{name}: {result}");
         if name == "ListBgTasks" {
-            // It has no arguments that could be wrong.
+            // This tool has no arguments, so none can be wrong.
             continue;
         }
         let failed = server.call(name, json!({ "action": "none", "skill_name": "none" }));
@@ -179,14 +183,14 @@ fn each_result(program: &Program, is_structured: bool) {
     }
 }
 
-/// Where a setting can stand, in the order in which later ones win.
+/// Sources of a setting, in ascending order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tier {
     BesideTheBinary,
     Home,
     WorkspaceClaude,
     WorkspaceScorpiox,
-    /// The user's, chosen by the user.
+    /// The user's file, selected by the user.
     Profile,
     Environment,
 }
@@ -195,7 +199,7 @@ use Tier::{BesideTheBinary, Environment, Home, Profile, WorkspaceClaude, Workspa
 
 const TIERS: [Tier; 6] = [BesideTheBinary, Home, WorkspaceClaude, WorkspaceScorpiox, Profile, Environment];
 
-/// Starts a server with a setting in each of some tiers.
+/// Starts a server with a setting in each of the given sources.
 fn with_settings(settings: &[(Tier, &str)]) -> (Program, Started) {
     let mut program = Program::new().with_own_binary();
     for (tier, line) in settings {

@@ -1,4 +1,4 @@
-//! What goes, what stays, and that somebody is asked.
+//! Tests of `uninstall`: removed files, kept files, and the confirmation.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use scorpiox_tests::Program;
 use serde_json::json;
 
-/// A program that was used: something was stored, and a client starts it.
+/// Returns a program with stored data and with a client that starts it.
 fn used() -> Program {
     let program = Program::new();
     program.put("home/.scorpiox/skills/x/SKILL.md", "---\nname: x\ndescription: y\n---\n");
@@ -18,7 +18,7 @@ fn used() -> Program {
     drop(server);
     let (wrote, out, err) = program.run(&["config", "cursor", "--write"]);
     assert!(wrote.success(), "{out}{err}");
-    // What was left by a server that was killed together with its helper.
+    // Left by a server that was killed together with its helper.
     let left = program.home().join(".scorpiox/tmp/old/inside");
     fs::create_dir_all(&left).expect("folders");
     fs::set_permissions(&left, fs::Permissions::from_mode(0o000)).expect("a mode");
@@ -30,9 +30,14 @@ fn nothing_goes_without_a_yes() {
     let program = used();
     let (ran, out, err) = program.run(&["uninstall"]);
     assert!(!ran.success() && err.contains("nothing was removed"), "{out}{err}");
-    for words in
-        ["Removed:", ".scorpiox/tmp", "the entry in ", ".cursor/mcp.json", "Left (--purge", "(the policy)"]
-    {
+    for words in [
+        "Will remove:",
+        ".scorpiox/tmp",
+        "the entry in ",
+        ".cursor/mcp.json",
+        "Will keep (--purge",
+        "(the policy)",
+    ] {
         assert!(out.contains(words), "{words}: {out}");
     }
     assert!(program.home().join(".scorpiox/tmp/old").exists());
@@ -44,6 +49,7 @@ fn what_was_decided_and_stored_stays_unless_it_is_asked_for() {
     let own = program.home().join(".scorpiox");
     let (ran, out, err) = program.run(&["uninstall", "--yes"]);
     assert!(ran.success(), "{out}{err}");
+    assert!(out.contains(&format!("\nRemoved {}.", own.join("tmp").display())), "{out}");
     assert!(!own.join("tmp").exists() && !own.join("cache").exists() && !own.join("run").exists(), "{out}");
     for name in ["policy.toml", "audit", "state", "skills"] {
         assert!(own.join(name).exists(), "{name}: {out}");

@@ -1,11 +1,11 @@
-//! Pages, search engines and images through the finished program.
+//! Tests of pages, search engines and images.
 
-#[cfg(unix)] // there is no sandbox for one
+#[cfg(unix)] // the browser needs a sandbox
 mod browser;
 mod docs;
 #[cfg(unix)] // links and pipes
 mod image;
-#[cfg(unix)] // what Linux says of a process
+#[cfg(unix)] // process information of Linux
 mod large;
 mod search;
 mod support;

@@ -1,9 +1,10 @@
-//! Takes pages apart for those who grow forests: blocks LIST OUT [FIRST] or blocks LIST OUT LIKELY kept
+//! Splits pages into blocks for training forests: `blocks LIST OUT [FIRST]` or `blocks LIST OUT LIKELY kept`
 //!
-//! Each line of LIST has the file of a page, a tab, and its URL. OUT gets `NAME.txt` with the text of each block on a
-//! line, and `NAME.f32` with the features of each. With FIRST, where `NAME.f32` has a first probability for each block,
-//! it gets the features of the second judgement instead. With LIKELY, where `NAME.f32` has the last one, it gets
-//! `NAME.kept` with a byte for each block, 1 if it is kept.
+//! Each line of LIST has the file of a page, a tab, and the page's URL. The program writes to OUT a
+//! `NAME.txt` with the text of each block on a line, and a `NAME.f32` with the features of each block. If
+//! FIRST contains a `NAME.f32` with the first probability of each block, the features are those of the second
+//! forest. If LIKELY contains a `NAME.f32` with the final probabilities, the output is a `NAME.kept` with one
+//! byte for each block: 1 if the block is kept.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Which blocks are kept, by how likely each is wanted.
+//! Selects the blocks to keep from their probabilities.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::features::number;
 use crate::fill;
 use crate::outline::Outline;
 
-/// Which blocks are kept. None is in an element that is unseen.
+/// Selects the blocks to keep. Blocks in an unseen element are never selected.
 pub(crate) fn choose(outline: &Outline, unseen: &[bool], mut likely: Vec<f32>) -> Vec<bool> {
     even_out(outline, &mut likely);
     let is_unseen = |index: usize| unseen[outline.blocks[index].element];
@@ -19,7 +19,7 @@ pub(crate) fn choose(outline: &Outline, unseen: &[bool], mut likely: Vec<f32>) -
     kept
 }
 
-/// Gives the blocks of a listing or a table one probability, that of all their words.
+/// Gives all blocks of a code listing or a table the same probability: the average over their words.
 pub(crate) fn even_out(outline: &Outline, likely: &mut [f32]) {
     let whole: Vec<_> = outline.blocks.iter().map(|block| outline.whole(block)).collect();
     let mut sums: HashMap<usize, (f32, f32)> = HashMap::new();
@@ -37,8 +37,8 @@ pub(crate) fn even_out(outline: &Outline, likely: &mut [f32]) {
     }
 }
 
-/// Whether each block is kept: those are that make the harmonic mean of precision and recall, both by words, the
-/// greatest that can be expected.
+/// Selects the blocks that maximize the expected harmonic mean of precision and recall, both counted in
+/// words.
 pub(crate) fn keep(outline: &Outline, likely: &[f32]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..likely.len()).collect();
     order.sort_by(|&a, &b| likely[b].total_cmp(&likely[a]).then(a.cmp(&b)));
@@ -60,7 +60,7 @@ pub(crate) fn keep(outline: &Outline, likely: &[f32]) -> Vec<bool> {
     kept
 }
 
-/// Keeps the blocks in some elements if none of them is kept.
+/// Keeps all blocks in the `asked` elements if none of these blocks is kept.
 pub(crate) fn keep_asked(outline: &Outline, asked: &[NodeId], kept: &mut [bool]) {
     let asked: HashSet<NodeId> = asked.iter().copied().collect();
     let within = outline.within(|element| asked.contains(&element.node));

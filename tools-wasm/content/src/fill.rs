@@ -1,36 +1,38 @@
-//! Evens out a choice: what belongs to what is kept stays with it, however short it is.
+//! Smooths a selection: short blocks stay with the kept blocks that they belong to.
 //!
-//! The measure that the choice makes the best of counts words, so it cares little about a term without its meaning, or
-//! a heading. On pages with references this changes the measure by less than its noise.
+//! The selection maximizes a measure that counts words, so a heading or a term without its definition has
+//! little effect on it. On reference pages, this step changes the measure by less than its noise.
 
 use crate::features::number;
 use crate::outline::{Block, Outline, Sums};
 use crate::tags::Tag;
 
-/// A listing of code stays where this part of the words around it does.
+/// A code listing stays if at least this share of the surrounding words stays.
 const AROUND_CODE: f32 = 0.3;
-/// The same for a table of data, unless it is mostly links: that is navigation.
+/// A data table stays if at least this share of the surrounding words stays, unless it is mostly links
+/// (navigation).
 const AROUND_TABLE: f32 = 0.5;
-/// All of a list stays where this part of it does.
+/// A list stays as a whole if at least this share of its words stays.
 const OF_LIST: f32 = 0.7;
-/// A block between two that stay need not be likelier than this.
+/// Minimum probability of a block between two kept blocks.
 const BETWEEN: f32 = 0.1;
-/// A few blocks between two that stay in the same element stay as well.
+/// Maximum length of a gap between two kept blocks of the same element that is filled, in blocks.
 const GAP: usize = 4;
 const WORDS_OF_GAP: u32 = 30;
 const IN_GAP: f32 = 0.03;
-/// A paragraph beside one that stays need not be likelier, if this part of what they are in does.
+/// Minimum probability of a paragraph next to a kept one, if at least `OF_ENDS` of the parent element stays.
 const AT_END: f32 = 0.2;
 const OF_ENDS: f32 = 0.8;
-/// A heading before one that stays need not be likelier.
+/// Minimum probability of a heading before a kept block.
 const HEADING: f32 = 0.2;
 
-/// On a page with listings, which is documentation, all of its landmark stays where this part of it does, but for what is
-/// hardly likely, and for long blocks.
+/// On a page with code listings (documentation), a landmark stays as a whole if at least this share of its
+/// words stays. Very unlikely blocks and long blocks are excluded.
 const OF_LANDMARK: f32 = 0.75;
 const IN_LANDMARK: f32 = 0.05;
 const MOST_IN_LANDMARK: u32 = 60;
-/// A page of fewer words is read whole, but for what is hidden or in elements for what stands beside the text.
+/// Pages with at most this many words are kept as a whole, except for hidden elements and elements such as
+/// `aside`.
 const FEW_WORDS: u32 = 100;
 
 const LISTS: [Tag; 4] = [Tag::UL, Tag::OL, Tag::DL, Tag::DETAILS];
@@ -74,7 +76,7 @@ fn fill_landmarks(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
     }
 }
 
-/// Words that are kept in each element.
+/// Counts the kept words in each element.
 fn kept_words(outline: &Outline, kept: &[bool]) -> Vec<u32> {
     let mut words = vec![0; outline.elements.len()];
     for (block, _) in outline.blocks.iter().zip(kept).filter(|(_, kept)| **kept) {
@@ -130,7 +132,7 @@ fn fill_gaps(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
     }
 }
 
-/// Keeps the first and the last paragraphs of an element of which nearly all stays.
+/// Keeps the first and last paragraphs of an element if nearly all of it stays.
 fn fill_ends(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
     let words = kept_words(outline, kept);
     let stays = |at: usize| {
@@ -155,7 +157,7 @@ fn fill_ends(outline: &Outline, likely: &[f32], kept: &mut [bool]) {
     }
 }
 
-/// Whether the blocks before and behind stay, and one of them stands beside it.
+/// Returns `true` if the blocks before and after stay, and at least one of them has the same parent.
 fn is_between(outline: &Outline, index: usize, kept: &[bool]) -> bool {
     let parent = |at: usize| outline.elements[outline.blocks[at].element].parent;
     let Some(before) = index.checked_sub(1).filter(|&before| kept[before]) else { return false };

@@ -1,10 +1,11 @@
-//! Forests of decision trees, each the sum of what its trees say.
+//! Forests of decision trees. The result of a forest is the sum of its trees' leaves.
 //!
-//! A forest is a file of nodes of eight bytes, in the order of their trees, each tree from its root on, the left side
-//! first: the feature that is looked at (16 bits), the distance to the right side, or from a leaf to the next tree
-//! (16 bits), and the greatest value that goes left, or what a leaf says (32 bits). All are little-endian.
+//! A forest is a file of 8-byte nodes. The trees follow each other, and each tree is stored in pre-order,
+//! left side first. A node has the index of the tested feature (16 bits), the distance to the right child, or
+//! from a leaf to the next tree (16 bits), and the maximum value that goes left, or the value of the leaf (32
+//! bits). All fields are little-endian.
 
-/// In the place of a feature: a leaf.
+/// Feature index that marks a leaf.
 const LEAF: u16 = u16::MAX;
 const NODE: usize = 8;
 
@@ -12,12 +13,13 @@ const NODE: usize = 8;
 pub(crate) struct Forest(&'static [u8]);
 
 impl Forest {
-    /// Takes the bytes of one. Those that are no whole nodes, or lead out of the forest, say nothing when it is asked.
+    /// Wraps the bytes of a forest. Incomplete nodes, and trees that lead out of the forest, contribute
+    /// nothing.
     pub(crate) const fn of(bytes: &'static [u8]) -> Self {
         Self(bytes)
     }
 
-    /// How likely the answer is yes for the features of something.
+    /// Returns the probability for a row of features.
     pub(crate) fn probability(&self, features: &[f32]) -> f32 {
         let (nodes, _) = self.0.as_chunks::<NODE>();
         let mut sum = 0.0;
@@ -44,7 +46,7 @@ impl Forest {
 mod tests {
     use super::*;
 
-    /// A tree that asks whether the second feature is at most 1.5, and one that is a leaf.
+    /// Two trees: a tree that tests if the second feature is at most 1.5, and a single leaf.
     const BYTES: [u8; 32] = {
         let mut bytes = [0; 32];
         let nodes: [(u16, u16, f32); 4] = [(1, 2, 1.5), (LEAF, 2, -2.0), (LEAF, 1, 2.0), (LEAF, 1, 0.5)];

@@ -1,19 +1,19 @@
-//! Pictures that say nothing that does not stand beside them.
+//! Removes images that only repeat the text next to them.
 
 use std::collections::HashSet;
 
 use dom_query::{Document, NodeRef};
 
-/// How far around a picture its text may stand: in elements, and in words.
+/// Maximum distance between an image and its text, in ancestor levels. `MAX_WORDS` is the limit in words.
 const LEVELS: usize = 4;
 const MAX_WORDS: usize = 80;
-/// A shorter description may well stand in any text.
+/// Minimum number of words of a description. A shorter description may occur in any text.
 const MIN_WORDS: usize = 2;
-/// Files of pictures: a link to one shows the same picture larger.
+/// Extensions of image files. A link to an image file shows the same image in a larger size.
 const PICTURES: [&str; 7] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"];
 
-/// Removes the pictures of cards, which link where a text beside them does, and those whose description stands
-/// beside them.
+/// Removes images whose link target also has a text link, as in cards, and images whose description is in the
+/// nearby text.
 pub fn drop_repeated(dom: &Document) {
     let says = |link: &&NodeRef<'_>| link.text().chars().any(char::is_alphanumeric);
     let links = dom.select("a[href]");
@@ -34,7 +34,7 @@ fn is_picture(address: &str) -> bool {
     PICTURES.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Whether the nearest text has the words of the description, but for one.
+/// Returns `true` if the nearest text contains all words of the description except at most one.
 fn is_described_beside(image: &NodeRef<'_>) -> bool {
     let description = words(&image.attr_or("alt", ""));
     if description.len() < MIN_WORDS {

@@ -1,9 +1,9 @@
-//! Which part of a page is its content.
+//! Extracts the main content of a page.
 //!
-//! The page is taken as a list of blocks of text ([`outline`]). What is known of each ([`features`]) is judged by two
-//! forests, which were grown on pages that people had read ([`forest`]): the first looks at the block, the second at
-//! what the first said of those around it. The blocks are kept that make the best of both, what is wanted and what is
-//! not ([`choice`]).
+//! The page is split into a list of text blocks ([`outline`]). Two forests ([`forest`]), trained on pages
+//! that were annotated by hand, judge the features ([`features`]) of each block: the first forest judges the
+//! block alone, the second also uses the first forest's results for the surrounding blocks. The selection
+//! ([`choice`]) balances wanted and unwanted text.
 
 mod choice;
 mod features;
@@ -30,17 +30,17 @@ use outline::Outline;
 static FIRST: Forest = Forest::of(include_bytes!("first.forest"));
 static SECOND: Forest = Forest::of(include_bytes!("second.forest"));
 
-/// Words that were left out of a page.
+/// Numbers of words that were removed from a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// In what the page names as comments or replies.
+    /// Words in elements that the page marks as comments or replies.
     pub comments: u32,
-    /// Others: navigation, mostly.
+    /// Other words, mostly navigation.
     pub others: u32,
 }
 
-/// Removes from a page what is not its content. What is in `asked` stays: if nothing in those elements is taken for
-/// content, they are kept whole.
+/// Removes everything but the content from a page. If none of the blocks in the `asked` elements counts as
+/// content, these elements are kept as a whole.
 pub fn keep_content(dom: &Document, url: &Url, asked: &[NodeId]) -> LeftOut {
     let outline = Outline::of(dom);
     let facts = Facts::of(dom, url);
@@ -51,8 +51,8 @@ pub fn keep_content(dom: &Document, url: &Url, asked: &[NodeId]) -> LeftOut {
     outline.left_out(&kept)
 }
 
-/// How likely each block is wanted. Each row is made twice: a page has up to 100,000 blocks, and all rows would take
-/// a kilobyte each.
+/// Returns the probability of each block. Each row of features is computed twice instead of stored: a page
+/// has up to 100,000 blocks, and a row takes a kilobyte.
 fn judge(outline: &Outline, facts: &Facts) -> Vec<f32> {
     let describer = Describer::new(outline, facts);
     let mut row = Vec::new();
@@ -74,36 +74,36 @@ fn judge(outline: &Outline, facts: &Facts) -> Vec<f32> {
         .collect()
 }
 
-/// The blocks of a page, for those who grow forests.
+/// Blocks of a page, for training forests.
 pub struct Blocks {
     outline: Outline,
     facts: Facts,
 }
 
 impl Blocks {
-    /// Takes a page apart.
+    /// Splits a page into blocks.
     pub fn of(dom: &Document, url: &Url) -> Self {
         Self { outline: Outline::of(dom), facts: Facts::of(dom, url) }
     }
 
-    /// What each says.
+    /// Returns the text of each block.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.outline.blocks.iter().map(|block| self.outline.text(block))
     }
 
-    /// What is known of each.
+    /// Returns the features of each block.
     pub fn rows(&self) -> Vec<Vec<f32>> {
         let describer = Describer::new(&self.outline, &self.facts);
         self.each(|index, row| describer.describe(index, row))
     }
 
-    /// What is known of each after a first judgement, which has a probability for each.
+    /// Returns the features of each block for the second forest, from the first forest's probabilities.
     pub fn rows_after(&self, first: &[f32]) -> Vec<Vec<f32>> {
         let judged = Judged::new(&self.outline, first);
         self.each(|index, row| judged.describe(index, row))
     }
 
-    /// Which are kept, by how likely each is wanted.
+    /// Selects the blocks to keep from their probabilities.
     pub fn kept(&self, likely: Vec<f32>) -> Vec<bool> {
         choice::choose(&self.outline, &self.outline.unseen(), likely)
     }

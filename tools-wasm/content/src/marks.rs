@@ -1,6 +1,6 @@
-//! What the classes and the id of an element say about it.
+//! Hints in the classes and the ID of an element.
 
-/// Kinds of names, each with the words that stand for it. A word may stand for more than one.
+/// Kinds of names, each with the words that indicate it. A word may indicate several kinds.
 const KINDS: [&str; 31] = [
     "nav navbar navigation menu menus submenu topnav sitenav dropdown megamenu",
     "sidebar side aside rail widget widgets toc tableofcontents",
@@ -34,12 +34,12 @@ const KINDS: [&str; 31] = [
     "language languages lang locale country currency",
     "button btn link links action actions toolbar tools",
 ];
-/// Two more, behind them.
+/// Two more kinds, after the `KINDS`.
 const MORE: [&str; 2] = ["tab tabs accordion panel faq", "note notice alert warning tip message"];
-/// How many kinds there are.
+/// Number of kinds.
 pub(crate) const COUNT: usize = KINDS.len() + MORE.len();
 
-/// Roles, and the kind that each is of.
+/// ARIA roles and their kinds.
 const ROLES: [(&str, u32); 8] = [
     ("navigation", 0),
     ("banner", 3),
@@ -50,7 +50,7 @@ const ROLES: [(&str, u32); 8] = [
     ("menu", 0),
     ("dialog", 9),
 ];
-/// Longest word that is looked up.
+/// Length of the longest word that is looked up.
 const LONGEST: usize = 16;
 
 /// A set of kinds.
@@ -67,7 +67,7 @@ impl Marks {
         self.has(COMMENTS)
     }
 
-    /// Tabs, and parts of a page that open and close.
+    /// Returns `true` for tabs, and for parts of a page that open and close.
     pub(crate) fn unfolds(self) -> bool {
         const UNFOLDING: usize = KINDS.len();
         self.has(UNFOLDING)
@@ -78,7 +78,7 @@ impl Marks {
     }
 }
 
-/// The vocabulary, sorted, for many elements.
+/// The vocabulary, sorted for fast lookup.
 pub(crate) struct Vocabulary(Vec<(&'static str, u64)>);
 
 impl Vocabulary {
@@ -96,7 +96,7 @@ impl Vocabulary {
         Self(all)
     }
 
-    /// What names such as `post-body siteNav` say, with a role.
+    /// Returns the kinds that names such as `post-body siteNav` and a role indicate.
     pub(crate) fn marks(&self, names: &[&str], role: &str) -> Marks {
         let mut kinds = ROLES.iter().find(|(name, _)| *name == role).map_or(0, |(_, kind)| 1 << kind);
         for name in names {
@@ -117,7 +117,7 @@ impl Vocabulary {
     }
 }
 
-/// Words of a name: `postBody`, `post-body` and `POST_body2` have two.
+/// Splits a name into words: `postBody`, `post-body` and `POST_body2` have two.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = name;
     std::iter::from_fn(move || {
@@ -126,7 +126,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
         let bytes = rest.as_bytes();
         let upper = bytes.iter().take_while(|b| b.is_ascii_uppercase()).count();
         let lower = |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_lowercase()).count();
-        // `HTMLBody`: the last capital begins the next word.
+        // In `HTMLBody`, the last capital begins the next word.
         let end = match upper {
             0 | 1 => lower(upper),
             _ if lower(upper) > upper => upper - 1,

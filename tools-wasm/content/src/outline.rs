@@ -1,7 +1,7 @@
-//! The page as a list of blocks of text, in the order of reading, and the elements around them.
+//! A page as a list of text blocks in reading order, and the elements around them.
 //!
-//! A block is what a reader sees as one piece: a paragraph, a cell, an entry of a list, a button. It ends where an
-//! element begins or ends that is not within lines.
+//! A block is a unit that a reader sees as one piece: a paragraph, a cell, a list item, a button. Every
+//! element that is not inline begins and ends a block.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -15,48 +15,49 @@ use crate::sight::{self, Sight};
 use crate::tags::Tag;
 use crate::words::words;
 
-/// An element with text below.
+/// An element that contains text.
 #[derive(Debug)]
 pub(crate) struct Element {
-    /// Its number in [`Outline::elements`]; the first is its own parent.
+    /// Index of the parent in [`Outline::elements`]. The first element is its own parent.
     pub(crate) parent: usize,
     pub(crate) tag: Tag,
-    /// How many elements it is in.
+    /// Number of ancestors.
     pub(crate) depth: usize,
     pub(crate) marks: Marks,
     pub(crate) sight: Sight,
-    /// By its role.
+    /// `true` if the element has the role `main`.
     pub(crate) is_main: bool,
-    /// Whether it, or what it is in, is named as something that readers unfold.
+    /// `true` if the element or one of its ancestors is marked as expandable.
     unfolds: bool,
-    /// Elements of its parent with the same kind and classes, itself among them.
+    /// Number of children of the same parent that have the same tag and classes, including this element.
     pub(crate) alike: u32,
     pub(crate) sums: Sums,
     pub(crate) node: NodeId,
-    /// The same for elements at like places: of one kind, in elements of the same kinds.
+    /// Hash of the position: equal for elements with the same tag and the same tags of all ancestors.
     pub(crate) path: u64,
-    /// The same for elements at like places that also have the same classes, as those around them have.
+    /// Hash of the position and classes: equal if the tags and classes of the element and of all ancestors
+    /// match.
     pub(crate) role: u64,
     kin: u64,
 }
 
-/// What is in an element, all levels together.
+/// Totals of an element and all its descendants.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sums {
     pub(crate) words: u32,
-    /// Words within links.
+    /// Words in links.
     pub(crate) linked: u32,
     pub(crate) blocks: u32,
-    /// Words of paragraphs, entries, cells, quotes and code.
+    /// Words in paragraphs, list items, cells, quotes and code.
     pub(crate) running: u32,
-    /// Characters that end or part sentences.
+    /// Characters that end or separate sentences.
     pub(crate) stops: u32,
     pub(crate) sentences: u32,
-    /// The first block.
+    /// Index of the first block.
     pub(crate) first: usize,
-    /// Behind the last one.
+    /// Index after the last block.
     pub(crate) end: usize,
-    /// Direct children of the kinds `li`, and all cells and rows.
+    /// Number of direct `li` children. `rows` and `cells` count all descendants.
     pub(crate) entries: u32,
     pub(crate) rows: u32,
     pub(crate) cells: u32,
@@ -65,11 +66,11 @@ pub(crate) struct Sums {
 /// A piece of text.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The nearest element that is not within lines, by its number.
+    /// Index of the nearest element that is not inline.
     pub(crate) element: usize,
-    /// In [`Outline::text`].
+    /// Range in [`Outline::text`].
     text: Range<usize>,
-    /// In [`Outline::nodes`].
+    /// Range in [`Outline::nodes`].
     nodes: Range<usize>,
     pub(crate) words: u32,
     pub(crate) linked: u32,
@@ -95,23 +96,24 @@ impl Outline {
         &self.text[block.text.clone()]
     }
 
-    /// The texts of the page that a block is made of.
+    /// Returns the text nodes of a block.
     pub(crate) fn nodes(&self, block: &Block) -> &[NodeId] {
         &self.nodes[block.nodes.clone()]
     }
 
-    /// An element and those that it is in, from the inside.
+    /// Returns an element and its ancestors, innermost first.
     pub(crate) fn around(&self, element: usize) -> impl Iterator<Item = usize> {
         let up = |&at: &usize| (at != 0).then(|| self.elements[at].parent);
         std::iter::successors(Some(element), up)
     }
 
-    /// The outermost element around a block that is kept or left out as one: a listing of code, or a table of data.
+    /// Returns the outermost ancestor of a block that is kept or removed as a unit: a code listing or a data
+    /// table.
     pub(crate) fn whole(&self, block: &Block) -> Option<usize> {
         self.around(block.element).filter(|&at| self.elements[at].is_whole()).last()
     }
 
-    /// Whether each element is one of some, or in one.
+    /// Returns for each element whether it or one of its ancestors satisfies a condition.
     pub(crate) fn within(&self, is_one: impl Fn(&Element) -> bool) -> Vec<bool> {
         let mut within: Vec<bool> = Vec::with_capacity(self.elements.len());
         for element in &self.elements {
@@ -121,16 +123,17 @@ impl Outline {
         within
     }
 
-    /// Whether no reader of the page can see each element. One with much of the page is hidden until a script shows it.
+    /// Returns for each element whether it is invisible to all readers. An element with a large share of the
+    /// page does not count as invisible: a script shows it.
     pub(crate) fn unseen(&self) -> Vec<bool> {
-        /// In percent of the words.
+        /// Percentage of the page's words.
         const MUCH: u64 = 40;
         let is_much =
             |element: &Element| u64::from(element.sums.words) * 100 > u64::from(self.words()) * MUCH;
         self.within(|element| element.sight == Sight::Off && !is_much(element))
     }
 
-    /// The words of the blocks that are not kept.
+    /// Counts the words of the blocks that are not kept.
     pub(crate) fn left_out(&self, kept: &[bool]) -> LeftOut {
         let mut left_out = LeftOut::default();
         for (block, _) in self.blocks.iter().zip(kept).filter(|(_, kept)| !**kept) {
@@ -149,11 +152,11 @@ impl Outline {
 struct Walk {
     outline: Outline,
     vocabulary: Vocabulary,
-    /// The ids of elements that a control of the page shows.
+    /// IDs of elements that a control of the page shows.
     unfolded: HashSet<String>,
-    /// Elements that are open, by their numbers, and whether each is a link or in one.
+    /// Indexes of the open elements. The flag is `true` for a link or an element in a link.
     open: Vec<(usize, bool)>,
-    /// Where the block begins that is being read.
+    /// Start of the current block in `text` and `nodes`.
     begun: (usize, usize),
     linked: u32,
     owner: usize,
@@ -199,7 +202,8 @@ impl Walk {
         }
     }
 
-    /// Takes a text, or opens an element with something to read: then whether it is not within lines.
+    /// Adds a text node, or opens an element. Returns `Some(true)` for an opened block-level element,
+    /// `Some(false)` for an inline one, and `None` for text or an unread element.
     fn enter(&mut self, node: &NodeRef<'_>) -> Option<bool> {
         let is_first = self.outline.elements.is_empty();
         let (parent, in_link) = self.open.last().copied().unwrap_or((0, false));
@@ -225,7 +229,7 @@ impl Walk {
                     let name = &*element.name.local;
                     let (path, role) = up.map_or((0, 0), |up| (up.path, up.role));
                     let path = hasher.hash_one((path, name));
-                    // What is numbered, such as `post-17`, is alike.
+                    // Digits are removed, so that numbered classes such as `post-17` are equal.
                     let class: String = class.chars().filter(|c| !c.is_ascii_digit()).collect();
                     let role = hasher.hash_one((role, name, class));
                     let unfolds =
@@ -282,7 +286,7 @@ impl Walk {
         self.owner = self.open.iter().rev().find(outside).map_or(0, |(number, _)| *number);
     }
 
-    /// Makes a block of what was read since the last one.
+    /// Creates a block from the text that was read since the last block.
     fn end_block(&mut self) {
         let (text_from, nodes_from) = self.begun;
         let outline = &mut self.outline;
@@ -313,7 +317,7 @@ impl Walk {
         self.outline
     }
 
-    /// Adds up what is in each element, from the inside: an element stands behind those that it is in.
+    /// Sums up the totals of all elements. Reverse order works because an element follows its ancestors.
     fn sum(&mut self) {
         let Outline { elements, blocks, text, .. } = &mut self.outline;
         for (number, block) in blocks.iter().enumerate() {
@@ -360,19 +364,20 @@ impl Walk {
 
 impl Element {
     fn is_whole(&self) -> bool {
-        /// Cells of tables that only arrange a page hold more (words).
+        /// Maximum average number of words per cell. Layout tables have more.
         const FULL: u32 = 25;
         let Sums { rows, cells, words, .. } = self.sums;
         let has_data = rows >= 2 && cells >= 2 * rows && words <= FULL * cells;
         self.tag == Tag::PRE || self.tag == Tag::TABLE && has_data
     }
 
-    /// Not within lines; what is hidden is no part of the line that it stands in.
+    /// Returns `true` if the element begins and ends a block. A hidden element is not part of the surrounding
+    /// line.
     fn parts_lines(&self) -> bool {
         self.tag.is_block() || self.sight == Sight::Off
     }
 
-    /// Not of the content, by its own kind.
+    /// Returns `true` if the element is not content because of its tag or visibility.
     pub(crate) fn is_beside(&self) -> bool {
         self.sight != Sight::Shown || [Tag::NAV, Tag::HEADER, Tag::FOOTER, Tag::ASIDE].contains(&self.tag)
     }

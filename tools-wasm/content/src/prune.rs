@@ -1,14 +1,15 @@
-//! Removes from a page what is not its content.
+//! Removes everything but the content from a page.
 
 use dom_query::{Document, NodeId};
 
 use crate::outline::Outline;
 
-/// An element without text, such as a picture, stays where at least this part of the words around it does (percent).
+/// An element without text, such as an image, stays if at least this percentage of the surrounding words
+/// stays.
 const STAYS_WITH: u32 = 50;
 
-/// Removes the texts of the blocks that are not kept, and the elements that nothing is left in. A picture that is unseen goes,
-/// too: it may have a description.
+/// Removes the text of the blocks that are not kept, and elements that become empty. Unseen images are
+/// removed too, because they may have a description.
 pub(crate) fn prune(dom: &Document, outline: &Outline, kept: &[bool], unseen: &[bool]) {
     let mut words = vec![0; outline.elements.len()];
     for (block, is_kept) in outline.blocks.iter().zip(kept) {

@@ -1,19 +1,19 @@
-//! The part of a page that the fragment of an address points at.
+//! Finds the part of a page that a URL fragment refers to.
 
 use dom_query::{Document, NodeId, NodeRef};
 
-/// Elements that mean nothing outside of what they are in: the part is all of that.
+/// Elements that are meaningless without their parent: the part is the parent.
 const PIECES: [&str; 9] = ["tr", "td", "th", "thead", "tbody", "tfoot", "caption", "colgroup", "summary"];
-/// Elements around a heading alone, at most.
+/// Maximum number of elements that wrap a heading.
 const WRAPPERS: usize = 3;
 
-/// The elements of the part that is named so, in their order; none when there is no such part.
+/// Returns the elements of the part with this name in document order, or nothing if the part does not exist.
 pub fn find(dom: &Document, name: &str) -> Vec<NodeId> {
     let Some(target) = target(dom, name) else { return Vec::new() };
     extent(target).iter().map(|element| element.id).collect()
 }
 
-/// The element with the id, or the old kind of anchor.
+/// Returns the element with this ID, or the `a` element with this `name`.
 fn target<'a>(dom: &'a Document, name: &str) -> Option<NodeRef<'a>> {
     let body = dom.body()?;
     let has = |attribute: &str, node: &NodeRef<'_>| node.attr(attribute).is_some_and(|value| &*value == name);
@@ -41,7 +41,7 @@ fn extent(target: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     if says(&at) {
         return vec![at];
     }
-    // An empty anchor stands before what it names, or behind a heading in an element with it.
+    // An empty anchor precedes the part that it names, or follows a heading within the same element.
     let beside = following(at).next().or_else(|| at.parent()).filter(|beside| !beside.has_name("body"));
     let Some(beside) = beside else { return vec![at] };
     match level_within(&beside) {
@@ -50,7 +50,7 @@ fn extent(target: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     }
 }
 
-/// A heading, and what follows until the next one that is as high.
+/// Returns a heading and everything up to the next heading of the same or a higher level.
 fn of_heading(heading: NodeRef<'_>, level: u8) -> Vec<NodeRef<'_>> {
     let mut at = heading;
     for _ in 0..WRAPPERS {
@@ -66,7 +66,7 @@ fn of_heading(heading: NodeRef<'_>, level: u8) -> Vec<NodeRef<'_>> {
     all
 }
 
-/// The level of a heading, or of an element that has a heading and no other text.
+/// Returns the level of a heading, or of an element that contains a heading and no other text.
 fn level_within(node: &NodeRef<'_>) -> Option<u8> {
     let level = highest(node)?;
     let heading =
@@ -75,7 +75,7 @@ fn level_within(node: &NodeRef<'_>) -> Option<u8> {
     (letters(&heading) == letters(node)).then_some(level)
 }
 
-/// The highest heading in an element.
+/// Returns the highest heading level in an element.
 fn highest(node: &NodeRef<'_>) -> Option<u8> {
     std::iter::once(*node).chain(node.descendants_it()).filter_map(|below| level_of(&below)).min()
 }
@@ -95,7 +95,7 @@ fn says(node: &NodeRef<'_>) -> bool {
     node.text().chars().any(char::is_alphanumeric)
 }
 
-/// Within a line of text, with text in it or not.
+/// Returns `true` for an inline element, with or without text.
 fn is_in_line(node: &NodeRef<'_>) -> bool {
     let is_anchor = node.has_name("a") && !says(node);
     let holds = |name: &str| node.parent().is_some_and(|parent| parent.has_name(name));
@@ -111,7 +111,7 @@ fn is_in_line(node: &NodeRef<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// The texts of the elements of a part.
+    /// Returns the texts of the elements of a part.
     fn part(html: &str, name: &str) -> Vec<String> {
         let dom = Document::from(html);
         let found = find(&dom, name);

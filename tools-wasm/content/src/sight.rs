@@ -1,25 +1,25 @@
-//! What a page hides, by attributes of the elements themselves: style sheets are not read.
+//! Visibility from the attributes of elements. Style sheets are not evaluated.
 
 use std::collections::HashSet;
 
 use dom_query::Document;
 
-/// Whether readers of the page can see an element.
+/// Visibility of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
     Shown,
-    /// Hidden from some readers, or until they look for it or unfold it.
+    /// Hidden from some readers, or until the reader searches for it or expands it.
     Hidden,
-    /// Hidden from all.
+    /// Hidden from all readers.
     Off,
 }
 
 impl Sight {
     pub(crate) fn of<'a>(attribute: impl Fn(&str) -> Option<&'a str>, unfolds: bool) -> Self {
         let hidden = attribute("hidden");
-        // Parts of a page that React sends after the rest: a script puts them where they belong.
+        // React streams some parts of a page later, and a script moves them to their position.
         let is_sent_later = attribute("id").is_some_and(|id| id.starts_with("S:"));
-        // What is hidden until it is found is there to be found.
+        // Browsers reveal `hidden="until-found"` content during a search, so it counts as visible.
         if hidden.is_some_and(|value| value != "until-found") || attribute("style").is_some_and(hides) {
             return if unfolds || is_sent_later { Self::Hidden } else { Self::Off };
         }
@@ -28,7 +28,7 @@ impl Sight {
     }
 }
 
-/// The ids that links and buttons of the page name.
+/// Returns the IDs that links and buttons of the page refer to.
 pub(crate) fn unfolded(dom: &Document) -> HashSet<String> {
     const NAMES: [&str; 4] = ["aria-controls", "data-target", "data-bs-target", "href"];
     let controls = dom.select("[aria-controls], [data-target], [data-bs-target], a[href^='#']");

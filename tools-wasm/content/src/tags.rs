@@ -1,6 +1,6 @@
 //! Kinds of elements.
 
-/// The kinds that a block's place is told by.
+/// Tags that are features of a block's position.
 const TOLD: [&str; 40] = [
     "a",
     "address",
@@ -43,28 +43,28 @@ const TOLD: [&str; 40] = [
     "tr",
     "ul",
 ];
-/// How many they are.
+/// Number of these tags.
 pub(crate) const COUNT: usize = TOLD.len();
 
-/// Others that begin and end a block.
+/// Other tags that begin and end a block.
 const BLOCKS: [&str; 15] = [
     "body", "br", "center", "dir", "div", "fieldset", "hgroup", "hr", "html", "legend", "menu", "tbody",
     "tfoot", "caption", "search",
 ];
-/// What has no text for readers.
+/// Elements without text for readers.
 const UNREAD: [&str; 13] = [
     "script", "style", "template", "head", "svg", "iframe", "object", "embed", "canvas", "math", "textarea",
     "select", "datalist",
 ];
 
-/// A kind of elements.
+/// Kind of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// By its place among those that are told.
+    /// Index in `TOLD`.
     Told(u8),
     /// Begins and ends a block.
     Block,
-    /// Within lines.
+    /// Inline.
     Inline,
     /// Has no text for readers.
     Unread,
@@ -106,7 +106,7 @@ impl Tag {
         }
     }
 
-    /// A kind that is told, by its name; made when this is compiled.
+    /// Returns the kind of a tag in `TOLD`; evaluated at compile time.
     const fn named(name: &str) -> Self {
         let mut index = 0;
         while index < COUNT {
@@ -128,7 +128,7 @@ impl Tag {
         }
     }
 
-    /// From `h1` to `h4`.
+    /// Returns `true` for `h1` to `h4`.
     pub(crate) fn is_heading(self) -> bool {
         let (Self::Told(this), Self::Told(first), Self::Told(last)) = (self, Self::H1, Self::H4) else {
             return false;
@@ -136,7 +136,7 @@ impl Tag {
         (first..=last).contains(&this)
     }
 
-    /// As a number.
+    /// Returns the tag as a feature value.
     pub(crate) fn number(self) -> f32 {
         match self {
             Self::Told(index) => f32::from(index),

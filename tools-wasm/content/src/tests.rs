@@ -90,7 +90,7 @@ fn what_is_not_kept_leaves_the_page_with_the_elements_around_it() {
     assert_eq!(body.text().as_ref(), "keptkept too");
 }
 
-/// What the forests say of a page that nobody would read otherwise.
+/// Tests the forests on an invented page.
 #[test]
 fn an_article_is_kept_and_what_surrounds_it_is_not() {
     let link = |links: String, n| links + &format!("<li><a href=/{n}>Section {n}</a></li>");
@@ -123,7 +123,8 @@ fn what_is_asked_for_stays() {
     assert_eq!(kept, [true, true, true]);
 }
 
-/// Which of the blocks are kept with others, on a page with many more words that are not kept.
+/// Returns the blocks that `fill` keeps in addition to `kept`, on a page with many more words that are not
+/// kept.
 fn filled(html: &str, likely: &[f32], kept: &[bool]) -> Vec<bool> {
     let (_, outline) = outline(&format!("{html}<div><div><p>{}</p></div></div>", "more ".repeat(100)));
     let mut all_likely = likely.to_vec();

@@ -1,6 +1,6 @@
-//! Words, as the measure of extraction counts them: runs of letters, digits and underscores.
+//! Words as extraction metrics count them: runs of letters, digits and underscores.
 
-/// The words of a text. Each character of a script that is written without spaces is one.
+/// Returns the words of a text. In scripts without spaces, each character is a word.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -21,7 +21,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Chinese, Japanese, Thai and the like.
+/// Returns `true` for Chinese, Japanese, Thai and similar scripts.
 fn is_word(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

@@ -1,62 +1,59 @@
-//! Arguments of a skill, filled into its instructions.
+//! Substitution of arguments in a skill's instructions.
 //!
 //! | written | becomes |
 //! | --- | --- |
 //! | `$ARGUMENTS` | the arguments as given |
-//! | `$ARGUMENTS[N]`, `$N` | the word number N from 0; as written when there is none |
+//! | `$ARGUMENTS[N]`, `$N` | word number N, counted from 0; unchanged if there is no such word |
 //! | `\$1`, `\$1.00`, `\$ARGUMENTS` | the same without the backslash |
-//! | `$name` | the word at the place of a name that the front matter gives to arguments |
-//! | `${CLAUDE_SKILL_DIR}`, … | what the variable stands for; as written where nobody knows |
+//! | `$name` | the word at the position of this name in the front matter's `arguments` |
+//! | `${CLAUDE_SKILL_DIR}`, … | the value of the variable; unchanged if it is unknown |
 //!
-//! `$N` must not be taken from prices, cells, formulas and shell code, which skills
-//! are full of. It has one or two digits, and stays as written
-//! - after a letter, a digit or `$` (`$B$6`, `US$5`, `$$1`), but not after another
-//!   placeholder (`$0$1`),
-//! - before a letter, a digit, `_` or the `$` that ends a formula (`$5k`, `$100`,
-//!   `$1_a`, `$5$`),
+//! Skills contain many prices, cell references, formulas and shell code, in which `$N` is not a placeholder.
+//! `$N` therefore has one or two digits, and stays unchanged
+//! - after a letter, a digit or `$` (`$B$6`, `US$5`, `$$1`), but not after another placeholder (`$0$1`),
+//! - before a letter, a digit, `_` or the `$` that ends a formula (`$5k`, `$100`, `$1_a`, `$5$`),
 //! - before `.` or `,` with a digit (`$1.50`, `$5,000`),
 //! - inside an awk program in single quotes on the same line (`awk '{print $1}'`).
 //!
-//! Substituted text is not looked at again. Where no argument found a place, the
-//! arguments follow the instructions as `ARGUMENTS: …`. Without arguments only
-//! `$ARGUMENTS` (then empty), the folder and the backslashes are treated.
-//! Commands (`` !`date` ``) are never run: they stay as written.
+//! Substituted text is not scanned again. If no placeholder uses the arguments, they are appended to the
+//! instructions as `ARGUMENTS: …`. Without arguments, only `$ARGUMENTS` (which becomes empty), variables and
+//! backslashes are processed. Commands (`` !`date` ``) are never executed and stay unchanged.
 
 const ARGUMENTS: &str = "$ARGUMENTS";
-/// How far before a `$N` an awk program may start, in bytes.
+/// Maximum distance between the start of an awk program and a `$N`, in bytes.
 const AWK_REACH: usize = 256;
-/// Names of variables like the known ones; what else is in braces is a shell's.
+/// Prefix of known variables. Other names in braces belong to the shell.
 const OURS: &str = "CLAUDE_";
-/// Longest name of a variable, in bytes.
+/// Maximum length of a variable's name, in bytes.
 const MAX_VARIABLE: usize = 64;
-/// Most variables without a value that are named.
+/// Maximum number of unknown variables that are reported.
 const MAX_UNKNOWN: usize = 8;
 
-/// What is filled in.
+/// Values for the placeholders.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Given<'a> {
-    /// The arguments as they were given.
+    /// The arguments as given.
     pub arguments: &'a str,
-    /// Names for their words, in order.
+    /// Names of the arguments, in order.
     pub names: &'a [String],
-    /// What `${NAME}` stands for.
+    /// Values of `${NAME}` variables.
     pub variables: &'a [(String, String)],
 }
 
-/// Instructions with everything filled in.
+/// Instructions with all placeholders filled in.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// The text.
+    /// The filled text.
     pub text: String,
-    /// Variables without a value, which stay as written.
+    /// Variables without a value, which stay unchanged in the text.
     pub unknown: Vec<String>,
 }
 
-/// The text would be larger than allowed.
+/// Error: the text would exceed the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// What stands at a `$`.
+/// Placeholder that begins with `$`.
 #[derive(Debug, PartialEq, Eq)]
 enum Placeholder<'a> {
     All,
@@ -65,7 +62,7 @@ enum Placeholder<'a> {
     Unknown(&'a str),
 }
 
-/// Fills what is given into `body`; the result has at most `limit` bytes.
+/// Fills the placeholders of `body`. The result has at most `limit` bytes.
 pub fn fill(body: &str, given: &Given<'_>, limit: usize) -> Result<Filled, TooLarge> {
     let arguments = given.arguments;
     let has_arguments = !arguments.trim().is_empty();
@@ -125,7 +122,8 @@ impl Bounded {
     }
 }
 
-/// One backslash before the `$` of `$1`, `$ARGUMENTS` or a name. Two do not escape it.
+/// Returns `true` if a single backslash precedes the `$` of `$1`, `$ARGUMENTS` or a name. Two backslashes do
+/// not escape.
 fn is_escaped(body: &str, dollar: usize, names: &[String]) -> bool {
     let before = &body[..dollar];
     let after = &body[dollar + 1..];
@@ -137,7 +135,8 @@ fn is_escaped(body: &str, dollar: usize, names: &[String]) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\") && is_placeholder()
 }
 
-/// What stands at `dollar`, and its length in bytes; the last substitution ended at `copied`.
+/// Parses the placeholder at `dollar`, and returns it with its length in bytes. The last substitution ended
+/// at `copied`.
 fn placeholder<'a>(
     body: &'a str,
     copied: usize,
@@ -172,12 +171,12 @@ fn is_ours(name: &str) -> bool {
     name.strip_prefix(OURS).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'))
 }
 
-/// Whether a letter, a digit or `$` stands right before, which no placeholder left there.
+/// Returns `true` if a letter, a digit or `$` directly precedes, unless it belongs to another placeholder.
 fn is_preceded(body: &str, copied: usize, dollar: usize) -> bool {
     body[copied..dollar].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '$')
 }
 
-/// The argument whose name stands at the start of `text`: the longest such name, and its length.
+/// Returns the index and length of the longest argument name that `text` starts with.
 fn name(text: &str, names: &[String]) -> Option<(usize, usize)> {
     let ends =
         |name: &str| !text[name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '[');
@@ -185,7 +184,7 @@ fn name(text: &str, names: &[String]) -> Option<(usize, usize)> {
     found.map(|(index, name)| (index, name.len())).max_by_key(|(_, length)| *length)
 }
 
-/// `$ARGUMENTS` or `$ARGUMENTS[N]`, with what comes after `$ARGUMENTS`.
+/// Parses `$ARGUMENTS` or `$ARGUMENTS[N]` from the text after `$ARGUMENTS`.
 fn all_or_word(after: &str) -> Option<(Placeholder<'static>, usize)> {
     if let Some((index, length)) = after.strip_prefix('[').and_then(index) {
         return Some((Placeholder::Word(index), ARGUMENTS.len() + length + 1));
@@ -194,7 +193,7 @@ fn all_or_word(after: &str) -> Option<(Placeholder<'static>, usize)> {
     (!longer_name).then_some((Placeholder::All, ARGUMENTS.len()))
 }
 
-/// A number that ends in `]`, and its length with that.
+/// Parses a number followed by `]`, and returns it with the length of both.
 fn index(text: &str) -> Option<(usize, usize)> {
     let digits = leading_digits(text, 6);
     let is_index = digits > 0 && text[digits..].starts_with(']');
@@ -223,7 +222,7 @@ fn word(body: &str, dollar: usize) -> Option<(Placeholder<'static>, usize)> {
     Some((Placeholder::Word(text[..digits].parse().ok()?), digits + 1))
 }
 
-/// Whether the position is inside single quotes that opened after `awk`.
+/// Returns `true` if the position is inside single quotes that opened after `awk`.
 fn in_awk(body: &str, at: usize) -> bool {
     let reach = body.as_bytes()[at.saturating_sub(AWK_REACH)..at].iter().rev();
     let line = reach.take_while(|b| **b != b'\n').count();
@@ -232,10 +231,10 @@ fn in_awk(body: &str, at: usize) -> bool {
     awk.is_some_and(|awk| line[awk..].split(|b| *b == b'\'').count() % 2 == 0)
 }
 
-/// Splits as a shell does. Single quotes keep everything; inside double quotes a
-/// backslash keeps `"`, `\`, `$` and `` ` ``; outside quotes it keeps white space,
-/// quotes and itself, and is an ordinary character before anything else, so that
-/// `C:\dir` survives. A quote that is never closed is an ordinary character.
+/// Splits text into words like a shell. Single quotes preserve everything. Inside double quotes a backslash
+/// escapes `"`, `\`, `$` and `` ` ``. Outside quotes it escapes whitespace, quotes and itself, and is an
+/// ordinary character before anything else, so that `C:\dir` is preserved. An unclosed quote is an ordinary
+/// character.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,36 +1,36 @@
-//! Which skills there are: names and descriptions, sorted, each name once.
+//! The catalog of skills: names and descriptions, sorted, with unique names.
 
 use crate::fields::Fields;
 use crate::front_matter::{self, FrontMatter, Refusal};
 use crate::{Caller, ReadError, Skills, Source, hygiene};
 
-/// Read first of a SKILL.md; nearly every front matter ends within it.
+/// Number of bytes of a `SKILL.md` in the first read. Nearly every front matter ends within them.
 pub const FIRST_READ: u32 = 16 * 1024;
-/// What the format calls the file.
+/// Name of the file in the skill format.
 pub const SKILL_FILE: &str = "SKILL.md";
-/// Read when the front matter does not end within [`FIRST_READ`]: the longest front
-/// matter with both of its `---` lines and the byte order mark.
+/// Number of bytes in the second read, if the front matter does not end within [`FIRST_READ`]: the longest
+/// front matter with both `---` lines and the byte order mark.
 pub const SECOND_READ: u32 = 64 * 1024 + 64;
 
 /// A skill that can be invoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Where it was read from.
+    /// Source of the skill.
     pub source: Source,
-    /// The name it is invoked by.
+    /// Name for invocation.
     pub name: String,
-    /// What it is for, and when to use it, in one line.
+    /// Purpose of the skill and when to use it, on one line.
     pub description: String,
-    /// What other fields of the front matter say.
+    /// Other fields of the front matter.
     pub fields: Fields,
-    /// The whole front matter as a JSON object.
+    /// The complete front matter as a JSON object.
     pub front_matter: String,
-    /// What is wrong with it but does not stop it from working.
+    /// Problems that do not prevent the skill from working.
     pub warnings: Vec<String>,
 }
 
 impl Skill {
-    /// Whether it is for whoever asks.
+    /// Returns `true` if `caller` may invoke the skill.
     pub fn is_for(&self, caller: Caller) -> bool {
         match caller {
             Caller::Model => self.fields.for_models,
@@ -39,26 +39,26 @@ impl Skill {
     }
 }
 
-/// A folder whose skill is not in the catalogue.
+/// A folder whose skill is not in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The folder.
     pub source: Source,
-    /// Why it is not used.
+    /// Reason why the skill is not in the catalog.
     pub reason: String,
 }
 
-/// Every skill of this server.
+/// All skills of this server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalogue {
-    /// Sorted by name; each name once.
+    /// Usable skills, sorted by name, with unique names.
     pub skills: Vec<Skill>,
-    /// In lookup order.
+    /// Skipped folders, in lookup order.
     pub skipped: Vec<Skipped>,
 }
 
 impl Catalogue {
-    /// The skill of this name.
+    /// Returns the skill with this name.
     pub fn find(&self, name: &str) -> Option<&Skill> {
         let at = self.skills.binary_search_by(|skill| skill.name.as_str().cmp(name)).ok()?;
         Some(&self.skills[at])
@@ -76,7 +76,7 @@ impl Catalogue {
     }
 }
 
-/// Reads the head of every SKILL.md.
+/// Reads the front matter of every `SKILL.md`.
 pub fn read(skills: &impl Skills) -> Catalogue {
     let mut catalogue = Catalogue::default();
     for source in skills.list() {
@@ -88,7 +88,8 @@ pub fn read(skills: &impl Skills) -> Catalogue {
     catalogue
 }
 
-/// Reads the skill of one source, whatever others have its name; an error says why it is none.
+/// Reads the skill of one source, even if other skills have the same name. The error is the reason why the
+/// source has no usable skill.
 pub fn one(skills: &impl Skills, id: u32) -> Result<Skill, String> {
     let source = skills.list().into_iter().find(|source| source.id == id);
     let source = source.ok_or_else(|| "it is none of the skills".to_owned())?;
@@ -117,11 +118,11 @@ fn read_one(skills: &impl Skills, source: Source) -> Result<Skill, Skipped> {
     }
 }
 
-/// The first bytes of a SKILL.md, with the whole front matter if it has a valid one.
+/// Returns the first bytes of a `SKILL.md`. They contain the complete front matter if it is valid.
 fn head(skills: &impl Skills, id: u32) -> Result<Vec<u8>, ReadError> {
     let first = skills.read(id, FIRST_READ)?;
     let ended = match front_matter::split(&first) {
-        // A last line `---` may be the start of a longer one.
+        // A final `---` line may be the beginning of a longer line.
         Ok(parts) => parts.body < first.len() || first.ends_with(b"\n"),
         Err(Refusal::NoEnd) => false,
         Err(_) => true,

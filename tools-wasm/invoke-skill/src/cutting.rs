@@ -1,15 +1,16 @@
-//! Descriptions that have to be cut: after a sentence or a word, and so that two that begin alike differ.
+//! Shortens descriptions: after a sentence or a word, and so that two descriptions with the same beginning
+//! differ.
 
-/// Fewest bytes that a cut description has beyond what it shares with another.
+/// Minimum number of bytes in a shortened description after the beginning that it shares with another one.
 const MIN_OWN: usize = 12;
-/// What it shares with another is at most one in so many of its bytes.
+/// The shared beginning is at most this fraction (one third) of a shortened description.
 const SHARED_PART: usize = 3;
 
-/// What looks like the end of a sentence and is none.
+/// Abbreviations with a period that does not end a sentence.
 const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "etc.", "vs.", "cf.", "incl.", "approx."];
 
-/// At most `max` characters, cut after a sentence or else a word, where one ends in the second half, and
-/// not after punctuation that leads on.
+/// Shortens a text to at most `max` characters. The cut is after a sentence or else a word that ends in the
+/// second half of the limit, and before trailing punctuation such as a comma.
 pub fn shortened(text: &str, max: usize) -> String {
     if text.char_indices().nth(max).is_none() {
         return text.to_owned();
@@ -25,8 +26,8 @@ pub fn shortened(text: &str, max: usize) -> String {
     format!("{}…", kept[..cut].trim_end_matches([' ', ',', ';', ':', '-', '–', '—', '(']))
 }
 
-/// The same of a text that begins as another does, for `shared` bytes: where little else would be left, it
-/// begins where they differ.
+/// Shortens a text that shares its first `shared` bytes with another text. If the result would contain little
+/// more than the shared beginning, it starts after it.
 pub fn distinct(text: &str, shared: usize, max: usize) -> String {
     let plain = shortened(text, max);
     let kept = plain.trim_end_matches('…').len();
@@ -38,7 +39,7 @@ pub fn distinct(text: &str, shared: usize, max: usize) -> String {
     format!("…{}", shortened(own, max.saturating_sub(1)))
 }
 
-/// The first sentence, and a mark if more follows.
+/// Returns the first sentence, with an ellipsis if more text follows.
 pub fn first_sentence(text: &str) -> String {
     match sentence_ends(text).next() {
         Some(end) if end < text.len() => format!("{} …", &text[..end]),
@@ -46,8 +47,8 @@ pub fn first_sentence(text: &str) -> String {
     }
 }
 
-/// For each text, how many bytes it has in common with the one that begins most alike, up to the start of
-/// a word.
+/// Returns for each text the length of the longest beginning that it shares with another text, in bytes, up
+/// to the start of a word.
 pub fn shared(texts: &[&str]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|at| texts[*at]);
@@ -69,7 +70,7 @@ fn common(one: &str, other: &str) -> usize {
     one.as_bytes()[..same].iter().rposition(|byte| *byte == b' ').map_or(0, |space| space + 1)
 }
 
-/// Where sentences end: after their last character.
+/// Returns the byte positions after the last character of each sentence.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> + '_ {
     text.char_indices().filter_map(move |(at, c)| {
         let end = at + c.len_utf8();
@@ -137,7 +138,7 @@ mod tests {
         let short = "Use when any test fails, before proposing fixes";
         assert_eq!(distinct(short, 9, 40), "Use when any test fails, before…");
         assert_eq!(distinct(short, 9, 24), "…any test fails, before…");
-        // There is nothing to tell these two apart by.
+        // These two texts are identical, so nothing can distinguish them.
         assert_eq!(distinct(texts[1], shared[1], 30), "Use this skill when the user…");
         assert_eq!(distinct(texts[3], shared[3], 16), "Something else…");
     }

@@ -1,44 +1,44 @@
-//! The tool's description with the catalogue in it. Clients cut descriptions at 2 KiB, so it stays below
-//! that.
+//! The tool's description with the skill catalog. Clients cut descriptions at 2 KiB, so it stays below that.
 //!
-//! Descriptions stand there as their authors wrote them while they fit. Where they do not, every skill keeps
-//! its name and some words, and the room that is left goes to whole sentences: first of the person's own
-//! skills, then of those that the workspace requires. Lines are sorted by name, whatever their rank.
+//! Skill descriptions are listed in full if they fit. Otherwise every skill keeps its name and a few words,
+//! and the remaining space goes to complete sentences: first for the user's skills, then for skills that the
+//! workspace requires. Lines are sorted by name, independent of the priority.
 
 use crate::catalogue::Skill;
 use crate::cutting::{distinct, first_sentence, shared};
 use crate::{Caller, Scope, Skills};
 
-/// The description is shorter than this many bytes.
+/// The description is shorter than this limit, in bytes.
 pub const MAX_BYTES: usize = 2048;
-/// Every described skill has as many characters, or all that it has.
+/// Minimum length of each skill's description, in characters, unless the full description is shorter.
 pub const MIN_CHARS: usize = 28;
-/// Most bytes of what the server's instructions add: they have 2 KiB too, and say other things first.
+/// Maximum size of the addition to the server's instructions, in bytes. They are limited to 2 KiB too, and
+/// begin with other content.
 pub const MAX_MORE_BYTES: usize = 1500;
 const BASE: &str = "Invoke a skill by name for reusable workflows";
 const HEADING: &str = "\n\nSkills:";
-/// Before a name, and between it and a description.
+/// Prefix of a name. `COLON` separates the name and the description.
 const BULLET: &str = "\n- ";
 const COLON: &str = ": ";
-/// The tool that finds skills.
+/// Name of the search tool.
 pub(crate) const SEARCH: &str = "SearchSkills";
 const NONE: &str = "\n\nNo skills are installed. A skill is a file ./.scorpiox/skills/<name>/SKILL.md.";
 const NONE_FOR_MODELS: &str = "\n\nThe skills that are installed are for people, who pick them as prompts.";
 
-/// A description, and what it says of each skill.
+/// The tool's description, and the text for each skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The text.
+    /// The description.
     pub text: String,
-    /// What stands for each skill, in the catalogue's order; none for one that is not listed.
+    /// Listed text of each skill, in the catalog's order; `None` if the skill is not listed.
     pub listed: Vec<Option<String>>,
-    /// Lines with the whole descriptions of skills of the person that are cut in the text.
+    /// Lines with the full descriptions of the user's skills that are shortened in `text`.
     pub more: Vec<String>,
     is_complete: bool,
 }
 
 impl Listing {
-    /// Whether every skill for models is listed with its whole description.
+    /// Returns `true` if every skill for models is listed with its full description.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -70,10 +70,10 @@ fn line(skill: &Skill, description: Option<&str>) -> String {
     }
 }
 
-/// What stands for each skill.
+/// Layout of the list.
 struct Plan {
     lines: Vec<Option<String>>,
-    /// What follows the list.
+    /// Text after the list.
     tail: String,
     more: Vec<String>,
 }
@@ -100,17 +100,17 @@ impl Plan {
     }
 }
 
-/// The list while room is given out.
+/// The list while space is allocated.
 struct Room<'a> {
     skills: Vec<&'a Skill>,
-    /// Which comes first when there is not room for all: places in `skills`.
+    /// Indexes in `skills` in order of priority.
     order: Vec<usize>,
     ranks: Vec<u8>,
-    /// How much of a description another one begins with, too.
+    /// Length of the beginning that each description shares with another one.
     shared: Vec<usize>,
     named: Vec<bool>,
     texts: Vec<Option<String>>,
-    /// Bytes that nothing takes yet.
+    /// Unallocated bytes.
     left: usize,
     tail: String,
 }
@@ -128,7 +128,7 @@ impl<'a> Room<'a> {
         Self { skills, order, ranks, shared, named, texts, left: left.saturating_sub(tail.len()), tail }
     }
 
-    /// The names, as far as they fit, and how many do not.
+    /// Adds as many names as fit, and the number of those that do not fit.
     fn name_all(&mut self, search: &str) {
         let cost = |skill: &Skill| BULLET.len() + skill.name.len();
         let all: usize = self.skills.iter().map(|skill| cost(skill)).sum();
@@ -138,7 +138,7 @@ impl<'a> Room<'a> {
             return;
         }
         let tail = |left: usize| format!("\n{left} more: use {search}");
-        // Fewer are left over in the end, so it is not longer.
+        // The final count is smaller, so its text is not longer.
         self.left = (self.left + self.tail.len()).saturating_sub(tail(self.skills.len()).len());
         for at in &self.order {
             if let Some(left) = self.left.checked_sub(cost(self.skills[*at])) {
@@ -147,13 +147,13 @@ impl<'a> Room<'a> {
             }
         }
         self.tail = match self.named.iter().filter(|named| !**named).count() {
-            // A shorter last line made room for the last name.
+            // The tail for the final count can be shorter, which makes room for the last name.
             0 => format!("\n{search} finds all."),
             left => tail(left),
         };
     }
 
-    /// Some words for each skill.
+    /// Adds some words for each skill.
     fn describe_all(&mut self) {
         for at in self.order.clone() {
             let text = self.cut(at, MIN_CHARS);
@@ -161,7 +161,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Better texts, in order; of equals, those first that cost least.
+    /// Replaces texts by better ones in order of priority. Within a priority, shorter texts come first.
     fn improve(&mut self, better: impl Fn(&Skill) -> String) {
         let texts = self.skills.iter().map(|skill| better(skill));
         let texts: Vec<String> = texts.collect();
@@ -176,7 +176,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// What is left, evenly to those that are still cut within a sentence.
+    /// Distributes the remaining space evenly among descriptions that are cut within a sentence.
     fn spread(&mut self) {
         let is_cut = |at: &usize| {
             let text = self.texts[*at].as_deref().unwrap_or_default();
@@ -200,7 +200,7 @@ impl<'a> Room<'a> {
         distinct(&self.skills[at].description, self.shared[at], max)
     }
 
-    /// Gives a skill a text, if there is room for it.
+    /// Sets the text of a skill if there is room for it.
     fn put(&mut self, at: usize, text: String) {
         let taken = self.texts[at].as_ref().map_or(0, |text| COLON.len() + text.len());
         if let Some(left) = (self.left + taken).checked_sub(COLON.len() + text.len())
@@ -211,8 +211,8 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Whole descriptions that are not in the list, of skills that commands cannot have written: in a
-    /// server's instructions a model looks for its user's words.
+    /// Returns full descriptions that are not in the list. Skills of the workspace are excluded because
+    /// commands can write them, and a model trusts the server's instructions as the user's words.
     fn more(&self) -> Vec<String> {
         let is_own = |at: &&usize| self.skills[**at].source.scope != Scope::Workspace;
         let is_cut = |at: &&usize| self.texts[**at].as_ref() != Some(&self.skills[**at].description);
@@ -231,7 +231,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The lower, the sooner: the person's own skills, then those that the workspace requires, then others.
+/// Returns the priority of a skill, lowest first: the user's skills, then skills that the workspace requires,
+/// then others.
 fn rank(skill: &Skill, required: &[String]) -> u8 {
     let is_required = required.contains(&skill.name);
     match (skill.source.scope != Scope::Workspace, is_required) {

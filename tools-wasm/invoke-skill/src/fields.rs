@@ -1,7 +1,7 @@
-//! What a front matter says beside name and description: who may invoke the skill, with which arguments;
-//! and what of it has no effect here.
+//! Front matter fields other than the name and the description: allowed callers, arguments, and fields
+//! without effect.
 //!
-//! The fields are those of agentskills.io and of Claude Code. Nothing of a skill grants anything.
+//! The fields are those of agentskills.io and of Claude Code. A skill never grants permissions.
 
 use scorpiox_tool_kit::args::shown;
 
@@ -9,19 +9,19 @@ use crate::hygiene;
 use crate::nearest::meant;
 use crate::yaml::{Document, Value};
 
-/// Most names of arguments, and most characters of one.
+/// Maximum number of argument names. `MAX_ARGUMENT_CHARS` is the maximum length of each.
 const MAX_ARGUMENTS: usize = 16;
 const MAX_ARGUMENT_CHARS: usize = 64;
-/// Longest hint, in characters: clients show it on one line.
+/// Maximum length of a hint, in characters. Clients show it on one line.
 const MAX_HINT_CHARS: usize = 200;
-/// Longest `compatibility` of the format, in characters.
+/// Maximum length of `compatibility` in the format, in characters.
 const MAX_COMPATIBILITY_CHARS: usize = 500;
-/// Longest `when_to_use`, in characters, as for descriptions.
+/// Maximum length of `when_to_use`, in characters; the same as for descriptions.
 const MAX_WHEN_CHARS: usize = 1024;
-/// Most members that are named as ignored.
+/// Maximum number of ignored members that are reported.
 const MAX_IGNORED: usize = 32;
 
-/// Fields with an effect, or that are passed on to clients that read the whole front matter.
+/// Fields that have an effect, or are passed to clients that read the complete front matter.
 const KNOWN: &[&str] = &[
     "name",
     "description",
@@ -37,7 +37,7 @@ const KNOWN: &[&str] = &[
 
 const CLIENT: &str = "a server cannot choose that for its client";
 const COMMANDS: &str = "the server runs no command of a skill";
-/// Fields of the formats without an effect, and why.
+/// Fields of the formats without effect, and the reason.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("allowed-tools", "a skill grants nothing; the policy and the client decide what tools may do"),
     ("disallowed-tools", "a skill forbids nothing; the policy and the client decide what tools may do"),
@@ -50,31 +50,31 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("shell", COMMANDS),
 ];
 
-/// What the fields say.
+/// Values of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
-    /// Models may invoke the skill.
+    /// `true` if models may invoke the skill.
     pub for_models: bool,
-    /// People may pick it as a prompt.
+    /// `true` if users may select the skill as a prompt.
     pub for_people: bool,
-    /// When to use it, beside the description.
+    /// Additional text that says when to use the skill.
     pub when_to_use: Option<String>,
-    /// What its arguments are.
+    /// Hint about the arguments.
     pub argument_hint: Option<String>,
-    /// The names of its arguments, in order.
+    /// Names of the arguments, in order.
     pub arguments: Vec<String>,
-    /// What the skill needs.
+    /// Requirements of the skill.
     pub compatibility: Option<String>,
-    /// What has no effect.
+    /// Members without effect.
     pub ignored: Vec<Ignored>,
 }
 
-/// A member without an effect.
+/// A member without effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
-    /// Its key.
+    /// Key of the member.
     pub key: String,
-    /// Why, after "is ignored: ".
+    /// Reason; completes the sentence "… is ignored: ".
     pub why: String,
 }
 
@@ -82,7 +82,7 @@ impl Fields {
     pub(crate) fn read(document: &Document, warnings: &mut Vec<String>) -> Self {
         let field =
             |key: &str| document.members.iter().find(|(known, _)| known == key).map(|(_, value)| value);
-        // Whoever wrote something there did not want models to invoke it.
+        // An invalid value counts as `true`: the author wanted to exclude models.
         let is_closed = flag("disable-model-invocation", field("disable-model-invocation"), true, warnings);
         let for_people = flag("user-invocable", field("user-invocable"), true, warnings).unwrap_or(true);
         let for_models = !is_closed.unwrap_or(false);
@@ -99,7 +99,7 @@ impl Fields {
     }
 }
 
-/// A truth value; where it is none, what is `assumed`.
+/// Parses a Boolean field. Any other value counts as `assumed`.
 fn flag(key: &str, value: Option<&Value>, assumed: bool, warnings: &mut Vec<String>) -> Option<bool> {
     let value = value.filter(|value| !value.is_null())?;
     let text = value.as_text().unwrap_or_default().trim().to_ascii_lowercase();
@@ -113,7 +113,8 @@ fn flag(key: &str, value: Option<&Value>, assumed: bool, warnings: &mut Vec<Stri
     })
 }
 
-/// One line of at most so many characters. A list is written as it is in YAML: `argument-hint: [file]` is one.
+/// Reads a field as one line of at most `most` characters. A list is written in YAML's flow style, because
+/// `argument-hint: [file]` is a list.
 fn line(key: &str, value: Option<&Value>, most: usize, warnings: &mut Vec<String>) -> Option<String> {
     let text = match value? {
         Value::List(values) => {
@@ -139,7 +140,7 @@ fn line(key: &str, value: Option<&Value>, most: usize, warnings: &mut Vec<String
     (!text.is_empty()).then_some(text)
 }
 
-/// Names of arguments: a list, or words.
+/// Reads names of arguments from a list or from words.
 fn arguments(value: &Value, warnings: &mut Vec<String>) -> Vec<String> {
     let written: Vec<&str> = match value {
         Value::List(values) => values.iter().map(|value| named(value).unwrap_or_default()).collect(),
@@ -167,7 +168,7 @@ fn arguments(value: &Value, warnings: &mut Vec<String>) -> Vec<String> {
     names
 }
 
-/// A name, or a mapping that has one.
+/// Returns a scalar, or the `name` of a mapping.
 fn named(value: &Value) -> Option<&str> {
     match value {
         Value::Map(members) => {
@@ -182,7 +183,7 @@ fn is_argument_name(name: &str) -> bool {
     (1..=MAX_ARGUMENT_CHARS).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(allowed)
-        // Those have meanings of their own.
+        // These names have a special meaning.
         && !matches!(name, "ARGUMENTS" | "arguments")
 }
 

@@ -1,7 +1,7 @@
-//! The files of a skill: which there are, and the text of one.
+//! The files of a skill: their list, and the text of a file.
 //!
-//! A model that may run no command reads them by the skill's tool: `skill_name` is the skill's name and the
-//! file's path, `arguments` the line to begin at.
+//! A model that may not run commands reads the files with the skill tool: `skill_name` is the skill's name
+//! and the path of the file, and `arguments` is the first line.
 
 use std::fmt::Write as _;
 
@@ -13,34 +13,34 @@ use crate::invoke::{attribute, contained, cut, origin, reason};
 use crate::nearest::nearest;
 use crate::{FileList, ReadError, Skills, hygiene};
 
-/// Most files of a skill that are looked at, and most that a call lists.
+/// Maximum number of files of a skill that are considered. `MAX_LISTED` is the maximum number in a result.
 const MAX_KNOWN: u32 = 1000;
 const MAX_LISTED: usize = 50;
-/// Most characters of the list, and the part of a result that it may have.
+/// Maximum length of the list, in characters. `LIST_PART` limits it to a fraction of the result.
 const LIST_CHARS: usize = 2000;
 const LIST_PART: usize = 8;
-/// Largest file that is read. What is larger is no text for a model.
+/// Maximum size of a file that is read. Larger files are not text for a model.
 const MAX_FILE_BYTES: u32 = 1024 * 1024;
-/// Characters of a result that are kept free for what stands around a file's text, beside its path.
+/// Characters of a result that are reserved for the text around a file's content, in addition to its path.
 const AROUND_CHARS: usize = 500;
-/// Fewest characters of a file, however little room there is.
+/// Minimum number of characters of a file, even if the result has less room.
 const MIN_CHARS: usize = 1000;
-/// An error names so many files.
+/// Maximum number of similar files in an error.
 const NEAR: usize = 5;
-/// Endings of files that are run.
+/// Extensions of executable files.
 const SCRIPTS: &[&str] = &[
     "sh", "bash", "zsh", "fish", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "lua", "r", "jl", "ps1",
     "bat", "cmd", "wasm",
 ];
 
-/// Endings of files that are no text, as far as skills bring them.
+/// Extensions of binary files that occur in skills.
 const BINARIES: &[&str] = &[
     "wasm", "png", "jpg", "jpeg", "gif", "webp", "ico", "pdf", "zip", "gz", "tar", "xz", "7z", "docx",
     "xlsx", "pptx", "ttf", "otf", "woff", "woff2", "mp3", "mp4", "wav", "so", "dll", "exe", "pyc", "jar",
     "db", "sqlite",
 ];
 
-/// The files of a skill as its result lists them: sorted; where not all fit, scripts first.
+/// Lists the files of a skill for its result, sorted. If not all fit, scripts come first.
 pub(crate) fn list(skills: &impl Skills, skill: &Skill) -> Result<String, ReadError> {
     let FileList { mut paths, truncated } = skills.files(skill.source.id, MAX_KNOWN)?;
     if paths.iter().any(|path| is_component(path)) {
@@ -83,12 +83,13 @@ pub(crate) fn list(skills: &impl Skills, skill: &Skill) -> Result<String, ReadEr
     Ok(text)
 }
 
-/// Whether a file is the component that the skill brings.
+/// Returns `true` if the file is the component of the skill.
 fn is_component(path: &str) -> bool {
     !path.contains('/') && ending(path).as_deref() == Some("wasm")
 }
 
-/// Whether a file belongs to a component: the host reads it, and no model has to.
+/// Returns `true` if the file belongs to a component. The host reads these files, and models do not need
+/// them.
 fn is_of_component(path: &str) -> bool {
     path == "plugin.toml" || path.starts_with("plugin.hash") || path.starts_with("wit/")
 }
@@ -111,7 +112,7 @@ fn is_script(path: &str) -> bool {
     is_in_scripts || ending(path).is_some_and(|ending| SCRIPTS.contains(&ending.as_str()))
 }
 
-/// The text of a file from the line on that `from` says.
+/// Returns the text of a file, starting at the line `from`.
 pub(crate) fn read(skills: &impl Skills, skill: &Skill, path: &str, from: &str) -> Result<String, Failure> {
     let name = hygiene::line(path).text;
     let first = first_line(from)?;
@@ -163,7 +164,7 @@ fn shown_from(skills: &impl Skills, skill: &Skill, name: &str, text: &str, first
     );
     if end < rest.len() {
         let next = first + rest[..end].matches('\n').count();
-        // A line that is longer than a result cannot be gone on with.
+        // Reading cannot resume within a line that is longer than a result.
         let cut = if rest[..end].ends_with('\n') { "" } else { " within a line" };
         let _ = write!(
             result,

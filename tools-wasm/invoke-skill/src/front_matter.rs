@@ -1,6 +1,6 @@
-//! SKILL.md: YAML between a first line `---` and the next line `---`, then the
-//! instructions. The format is that of agentskills.io, read leniently: what is
-//! merely wrong is a warning, and only what has no use is refused.
+//! `SKILL.md`: YAML between a first line `---` and the next line `---`, followed by the instructions. The
+//! format is that of agentskills.io. The parser is lenient: mistakes cause warnings, and only unusable files
+//! are refused.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,48 +12,48 @@ use crate::nearest::meant;
 use crate::yaml::{self, Document, Value, YamlError};
 use crate::{hygiene, lenient};
 
-/// Longest front matter in bytes. Real ones have a few hundred.
+/// Maximum size of the front matter, in bytes. Typical sizes are a few hundred bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// Longest description of the format, in characters; a longer one is a warning.
+/// Maximum length of a description in the format, in characters. A longer one causes a warning.
 const MAX_DESCRIPTION_CHARS: usize = 1024;
-/// Longest name of the format.
+/// Maximum length of a name in the format.
 const MAX_NAME_CHARS: usize = 64;
-/// A name that is longer than this, in characters, is not used.
+/// Maximum length of a usable name, in characters.
 const UNUSABLE_NAME_CHARS: usize = 128;
 
-/// What a SKILL.md says about itself.
+/// Contents of a front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontMatter {
-    /// The name, if there is a usable one: one line without hidden characters.
+    /// Name, if it is usable: one line without hidden characters.
     pub name: Option<String>,
-    /// The description: one line without hidden characters, never empty.
+    /// Description: one line without hidden characters, never empty.
     pub description: String,
-    /// What other fields say.
+    /// Other fields.
     pub fields: Fields,
-    /// All of it in the author's order, without hidden characters.
+    /// All members in the author's order, without hidden characters.
     pub whole: Value,
-    /// What is wrong with it but does not stop it from working.
+    /// Problems that do not prevent the skill from working.
     pub warnings: Vec<String>,
-    /// Where the instructions start.
+    /// Byte position of the instructions.
     pub body: usize,
 }
 
-/// Why a SKILL.md is not usable.
+/// Reason why a `SKILL.md` is unusable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// It is text in another encoding, or none.
+    /// The file is not UTF-8 text.
     NotUtf8,
     /// The first line is not `---`.
     NoStart,
     /// No later line is `---`.
     NoEnd,
-    /// Over [`MAX_BYTES`].
+    /// The front matter exceeds [`MAX_BYTES`].
     TooLong,
-    /// The YAML cannot be read, even leniently.
+    /// The YAML cannot be parsed, even leniently.
     Yaml(String),
-    /// There is no text in `description`; a member that may be meant.
+    /// `description` has no text. The value is a similar member that the author may have meant.
     NoDescription(Option<String>),
     /// `description` is a list or a mapping.
     NoText,
@@ -77,17 +77,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The parts of a SKILL.md, as byte positions.
+/// Parts of a `SKILL.md`, as byte positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// The YAML between the two lines.
     pub yaml: Range<usize>,
-    /// Where the instructions start.
+    /// Byte position of the instructions.
     pub body: usize,
 }
 
-/// Finds the front matter. A byte order mark, CRLF and white space after `---` are
-/// tolerated.
+/// Finds the front matter. A byte order mark, CRLF, and whitespace after `---` are tolerated.
 pub fn split(bytes: &[u8]) -> Result<Parts, Refusal> {
     let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     if bytes[bom..].trim_ascii().is_empty() {
@@ -95,7 +94,7 @@ pub fn split(bytes: &[u8]) -> Result<Parts, Refusal> {
     }
     let start = next_line(bytes, bom);
     if !is_fence(&bytes[bom..start]) {
-        // UTF-16 has a zero byte beside each letter of ASCII.
+        // In UTF-16, every ASCII character has a zero byte.
         return Err(if bytes[bom..start].contains(&0) { Refusal::NotUtf8 } else { Refusal::NoStart });
     }
     let mut line = start;
@@ -117,7 +116,7 @@ fn is_fence(line: &[u8]) -> bool {
     line.trim_ascii_end() == b"---"
 }
 
-/// Reads the front matter of a SKILL.md, or of its first bytes.
+/// Parses the front matter of a `SKILL.md`, or of its first bytes.
 pub fn parse(bytes: &[u8]) -> Result<FrontMatter, Refusal> {
     let parts = split(bytes)?;
     let body = parts.body;
@@ -136,7 +135,7 @@ pub fn parse(bytes: &[u8]) -> Result<FrontMatter, Refusal> {
     }
     let name = name(&document, &mut warnings);
     let description = description(&document, &mut warnings).map_err(|refusal| match (refusal, slip) {
-        // What stands there may be a part of something else, for want of a quote or a space.
+        // Because of a missing quote or space, the description may have become part of another value.
         (Refusal::NoDescription(_), Some(slip)) => Refusal::Yaml(slip),
         (refusal, _) => refusal,
     })?;
@@ -145,7 +144,7 @@ pub fn parse(bytes: &[u8]) -> Result<FrontMatter, Refusal> {
     Ok(FrontMatter { name, description, fields, whole, warnings, body })
 }
 
-/// The document, and what is wrong with the text if it had to be repaired first.
+/// Parses the document. Returns the syntax error too if the text required repair.
 fn read(text: &str, warnings: &mut Vec<String>) -> Result<(Document, Option<String>), Refusal> {
     let why = match yaml::read(text) {
         Ok(document) => return Ok((document, None)),
@@ -190,7 +189,7 @@ fn name(document: &Document, warnings: &mut Vec<String>) -> Option<String> {
     Some(cleaned.text)
 }
 
-/// The rule of agentskills.io.
+/// Checks a name against the rule of agentskills.io.
 pub fn is_good_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     (1..=MAX_NAME_CHARS).contains(&name.len())

@@ -1,33 +1,33 @@
-//! Text from outside before it reaches a model or a terminal.
+//! Cleans external text before it reaches a model or a terminal.
 //!
-//! Escape sequences go as a whole, so that nothing of `ESC [ 31 m` stays behind.
-//! What is stripped is never replaced, but for line breaks in a single line.
+//! Escape sequences are removed completely, so that nothing of `ESC [ 31 m` remains. Removed text is not
+//! replaced, except that line breaks become spaces in a single line.
 
-/// Text after cleaning.
+/// Result of cleaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned {
-    /// What is left.
+    /// Remaining text.
     pub text: String,
-    /// Something that cannot be seen was taken out.
+    /// `true` if invisible characters were removed.
     pub stripped: bool,
 }
 
-/// One line for a list: no escape sequences, control, bidi, zero-width or tag
-/// characters; any run of white space is one space.
+/// Cleans a line for a list: removes escape sequences, and control, bidi, zero-width and tag characters. Any
+/// run of whitespace becomes one space.
 pub fn line(text: &str) -> Cleaned {
     let cleaned = strip(text, |c| c.is_whitespace() || !(c.is_control() || is_invisible(c)));
     let words: Vec<&str> = cleaned.text.split_whitespace().collect();
     Cleaned { text: words.join(" "), stripped: cleaned.stripped }
 }
 
-/// A value of the front matter: as [`line`], but line breaks, tabs and spaces stay.
+/// Cleans a front matter value like [`line`], but keeps line breaks, tabs and spaces.
 pub fn value(text: &str) -> Cleaned {
     strip(text, |c| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c)))
 }
 
-/// Text of several lines: no escape sequences, no control characters but line feed
-/// and tab, no tag characters (letters that only a model sees). CRLF and CR become
-/// LF. Joiners and direction marks stay, because scripts and emoji need them.
+/// Cleans multi-line text: removes escape sequences, control characters other than line feed and tab, and tag
+/// characters (letters that only a model sees). CRLF and CR become LF. Joiners and direction marks stay,
+/// because scripts and emoji need them.
 pub fn text(text: &str) -> Cleaned {
     let unix;
     let text = if text.contains('\r') {
@@ -55,7 +55,7 @@ fn strip(text: &str, keep: impl Fn(char) -> bool) -> Cleaned {
     Cleaned { text: kept, stripped }
 }
 
-/// The bytes of the escape sequence that `text` starts with (ECMA-48, section 5).
+/// Returns the length of the escape sequence that `text` starts with, in bytes (ECMA-48, section 5).
 fn sequence_length(text: &str) -> Option<usize> {
     let mut chars = text.chars();
     let introducer = match chars.next()? {
@@ -73,19 +73,20 @@ fn sequence_length(text: &str) -> Option<usize> {
             Some(start + middle + run(&after[middle..], '0'..='~').min(1))
         }
         '0'..='~' => Some(start),
-        _ => Some(1), // an escape character alone
+        _ => Some(1), // a single escape character
     }
 }
 
-/// Parameters, intermediates and the final character after `ESC [`.
+/// Returns the length of the parameters, intermediates and final character after `ESC [`.
 fn control_sequence_length(text: &str) -> usize {
     let parameters = run(text, '0'..='?');
     let intermediates = parameters + run(&text[parameters..], ' '..='/');
     intermediates + run(&text[intermediates..], '@'..='~').min(1)
 }
 
-/// A control string (window titles, hyperlinks) up to its terminator; 0 when another
-/// control character or the end comes first, because then it is not one.
+/// Returns the length of a control string (window title, hyperlink) including its terminator. Returns 0 if
+/// another control character or the end of the text comes first, because the text is then not a control
+/// string.
 fn control_string_length(text: &str) -> usize {
     let Some((end, c)) = text.char_indices().find(|(_, c)| c.is_control()) else { return 0 };
     match c {
@@ -96,7 +97,7 @@ fn control_string_length(text: &str) -> usize {
     }
 }
 
-/// How many ASCII characters of the range `text` starts with.
+/// Counts the ASCII characters in `range` that `text` starts with.
 fn run(text: &str, range: std::ops::RangeInclusive<char>) -> usize {
     text.chars().take_while(|c| range.contains(c)).count()
 }
@@ -105,8 +106,8 @@ fn is_tag(c: char) -> bool {
     ('\u{e0000}'..='\u{e007f}').contains(&c)
 }
 
-/// Characters without a shape of their own: they hide text or change its order.
-/// Variation selectors 15 and 16 stay, emoji are written with them.
+/// Returns `true` for characters without a visible shape, which hide text or change its order. Variation
+/// selectors 15 and 16 are allowed because emoji use them.
 fn is_invisible(c: char) -> bool {
     is_tag(c)
         || matches!(c,

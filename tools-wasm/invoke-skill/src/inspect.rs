@@ -1,11 +1,11 @@
-//! What an author is told of a skill's instructions, which the catalogue does not read.
+//! Checks of a skill's instructions for its author. The catalog does not read the instructions.
 
 use crate::catalogue::{self, Skill};
 use crate::{MAX_SKILL_BYTES, Skills, front_matter, hygiene, invoke, links};
 
-/// Most lines of instructions that the format advises.
+/// Maximum number of lines of instructions that the format recommends.
 const MAX_LINES: usize = 500;
-/// Variables that have a value for some skills alone, and for which.
+/// Variables that have a value only for some skills, and for which skills.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "CLAUDE_SESSION_ID",
@@ -17,20 +17,20 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// A skill as it is given.
+/// Result of inspecting a skill.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// What it gives with these arguments.
+    /// Text of the invocation with these arguments.
     pub text: String,
-    /// What is wrong with the instructions.
+    /// Problems of the instructions.
     pub warnings: Vec<String>,
 }
 
-/// Inspects the skill that was read from a source; an error says why it cannot be invoked.
+/// Inspects the skill of a source. The error is the reason why the skill cannot be invoked.
 pub fn inspect(skills: &impl Skills, id: u32, arguments: &str) -> Result<Inspection, String> {
     let skill = catalogue::one(skills, id)?;
     let given = invoke::give(skills, &skill, arguments).map_err(|failure| failure.to_string())?;
-    // One byte more says that the file is larger than what is read of it.
+    // One extra byte shows that the file is larger than the limit.
     let bytes = skills.read(id, MAX_SKILL_BYTES + 1).map_err(|error| invoke::reason(&error))?;
     let body = front_matter::split(&bytes).map_err(|refusal| refusal.to_string())?.body;
     let body = String::from_utf8_lossy(&bytes[body..]);

@@ -1,4 +1,4 @@
-//! Invoking a skill: its instructions in a block, its folder, its files.
+//! Invokes a skill: returns its instructions in a block, its folder and its files.
 
 use std::fmt::Write as _;
 
@@ -10,20 +10,20 @@ use crate::catalogue::{self, Catalogue, SKILL_FILE, Skill};
 use crate::nearest::nearest;
 use crate::{Caller, MAX_SKILL_BYTES, ReadError, Scope, Skills, description, file, front_matter, hygiene};
 
-/// Characters of a result that are kept free for the block around the instructions, and for notes,
-/// beside the paths in them.
+/// Characters of a result that are reserved for the block around the instructions and for notes, in addition
+/// to the paths in them.
 const NOTE_CHARS: usize = 700;
-/// Fewest characters of instructions, however little room there is.
+/// Minimum number of characters of instructions, even if the result has less room.
 const MIN_CHARS: usize = 1000;
-/// Most bytes of instructions with arguments filled in.
+/// Maximum size of instructions with arguments filled in, in bytes.
 const MAX_FILLED_BYTES: usize = 512 * 1024;
-/// Most bytes of arguments.
+/// Maximum size of the arguments, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
-/// An error lists every name when there are at most this many.
+/// Maximum number of skills for which an error lists every name.
 const FEW: usize = 20;
-/// Otherwise it lists this many near ones.
+/// Number of similar names that the error lists otherwise.
 const NEAR: usize = 5;
-/// What a skill's text stands in, and a file of one.
+/// Tags of the blocks that contain a skill's text or one of its files.
 const BLOCKS: [&str; 2] = ["skill_content", "skill_file"];
 
 pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Failure> {
@@ -41,7 +41,7 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     })?;
     let (skill, path) =
         named(&catalogue, &name).ok_or_else(|| Failure::NotFound(unknown(skills, &catalogue, &name)))?;
-    // A person may have started a skill that models cannot; its files are for whoever follows it.
+    // A user may have started a skill that models cannot invoke. The model that follows it needs its files.
     if path.is_none_or(|path| path == SKILL_FILE || path == skill.source.file) {
         check(skill, skills.asked_by())?;
     }
@@ -53,14 +53,14 @@ pub(crate) fn invoke(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     Ok(Output::text(given.text))
 }
 
-/// The skill of a name, or one and the path of a file of it behind a `/`.
+/// Finds the skill with this name, or the skill and the path of one of its files, separated by `/`.
 fn named<'a, 'n>(catalogue: &'a Catalogue, name: &'n str) -> Option<(&'a Skill, Option<&'n str>)> {
     let whole = catalogue.find(name).map(|skill| (skill, None));
     let of_file = |(at, _)| Some((catalogue.find(&name[..at])?, Some(&name[at + 1..])));
     whole.or_else(|| name.match_indices('/').find_map(of_file))
 }
 
-/// Whether the skill is for whoever asks.
+/// Checks that `caller` may invoke the skill.
 fn check(skill: &Skill, caller: Caller) -> Result<(), Failure> {
     if skill.is_for(caller) {
         return Ok(());
@@ -76,15 +76,15 @@ fn check(skill: &Skill, caller: Caller) -> Result<(), Failure> {
     }))
 }
 
-/// What is given of a skill.
+/// Result of an invocation.
 pub(crate) struct Invoked {
-    /// The result.
+    /// Text of the result.
     pub(crate) text: String,
-    /// Not all of the instructions are in it.
+    /// `true` if the instructions are incomplete.
     pub(crate) is_cut: bool,
-    /// Variables that stay as written.
+    /// Unknown variables, which stay unchanged.
     pub(crate) unknown: Vec<String>,
-    /// What was changed about the instructions, a sentence each.
+    /// Changes to the instructions, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -98,19 +98,19 @@ pub(crate) fn give(skills: &impl Skills, skill: &Skill, arguments: &str) -> Resu
     Ok(Invoked { text, is_cut: body.is_cut, unknown: body.unknown, notes: body.cleaned })
 }
 
-/// The instructions as the model gets them.
+/// Instructions in the form that the model receives.
 struct Body {
     text: String,
     is_cut: bool,
     unknown: Vec<String>,
-    /// What is said of them, a sentence each.
+    /// Notes about the instructions, one sentence each.
     notes: Vec<String>,
-    /// What was changed about them, a sentence each.
+    /// Changes to the instructions, one sentence each.
     cleaned: Vec<String>,
 }
 
 impl Body {
-    /// At most `room` characters of them, before arguments are filled in.
+    /// Prepares the instructions, cut to at most `room` characters before arguments are filled in.
     fn of(
         skills: &impl Skills,
         skill: &Skill,
@@ -132,7 +132,7 @@ impl Body {
             notes.push(goes_on(skills, skill, line, bytes.len() < MAX_SKILL_BYTES as usize));
         }
         let mut cleaned = Vec::new();
-        // The end of what is read may be within a character.
+        // The read may end within a character.
         if std::str::from_utf8(&bytes[start..]).is_err_and(|error| error.error_len().is_some()) {
             cleaned.push("SKILL.md is not valid UTF-8; broken bytes were replaced.".to_owned());
         }
@@ -149,7 +149,8 @@ impl Body {
     }
 }
 
-/// Where the rest of instructions is that are longer than a result; the tool gives it if the file is not too large.
+/// Tells the model how to read the rest of instructions that are longer than a result: with the tool, unless
+/// the file is too large.
 fn goes_on(skills: &impl Skills, skill: &Skill, line: usize, is_given: bool) -> String {
     let (folder, file) = (hygiene::line(&skill.source.path).text, hygiene::line(&skill.source.file).text);
     let rest = format!(
@@ -170,7 +171,7 @@ fn fill(
 ) -> Result<arguments::Filled, Failure> {
     let folder = hygiene::line(&skill.source.path).text;
     let mut variables = vec![("CLAUDE_SKILL_DIR".to_owned(), folder.clone())];
-    // Most instructions have none, and need not ask for them.
+    // Most instructions contain no variables, so the host call is skipped.
     if text.contains("${") {
         let known = skills.variables(skill.source.id).into_iter();
         variables.extend(known.map(|(name, value)| (name, hygiene::line(&value).text)));
@@ -184,16 +185,16 @@ fn fill(
     })
 }
 
-/// Where instructions of more than `most` characters are cut: after the last line that fits, or within
-/// one that is too long.
+/// Returns the byte position at which instructions of more than `most` characters are cut: after the last
+/// line that fits, or within a line that is too long.
 pub(crate) fn cut(text: &str, most: usize) -> usize {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.len() };
     let line = text[..end].rfind('\n').map(|feed| feed + 1);
     line.filter(|line| *line > end / 2).unwrap_or(end)
 }
 
-/// Text that cannot end the block it stands in: `</skill_content` gets a backslash,
-/// in whatever letter case and with white space in between.
+/// Escapes text so that it cannot close the block around it: a backslash precedes the slash of
+/// `</skill_content`, in any letter case and with any whitespace.
 pub(crate) fn contained(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -208,7 +209,7 @@ pub(crate) fn contained(text: &str) -> String {
         if closes {
             safe.push('\\');
         }
-        // White space is passed over, so that a row of it is looked at once.
+        // Skipping whitespace ensures that a run of whitespace is scanned only once.
         safe.push_str(&tag[..tag.len() - slash.len()]);
         rest = slash;
     }
@@ -220,7 +221,7 @@ fn result(skill: &Skill, body: &Body, about: &str) -> String {
         "<skill_content name=\"{}\">\n{}\n</skill_content>{}",
         attribute(&skill.name),
         body.text,
-        // Names and paths of others stand there, too.
+        // `about` contains external names and paths too.
         contained(about)
     );
     for note in body.notes.iter().chain(&body.cleaned) {
@@ -231,7 +232,7 @@ fn result(skill: &Skill, body: &Body, about: &str) -> String {
     text
 }
 
-/// What is said of a skill that the opened project brings.
+/// Returns the origin note for a skill of the opened project.
 pub(crate) fn origin(skill: &Skill) -> &'static str {
     match skill.source.scope {
         Scope::Workspace => {
@@ -241,7 +242,7 @@ pub(crate) fn origin(skill: &Skill) -> &'static str {
     }
 }
 
-/// Where the skill is, what it needs, and its files.
+/// Describes the skill's location, requirements and files.
 fn about(skills: &impl Skills, skill: &Skill) -> String {
     let mut text = format!("\nSkill folder: {}", hygiene::line(&skill.source.path).text);
     if let Some(compatibility) = &skill.fields.compatibility {
@@ -282,7 +283,7 @@ fn unknown(skills: &impl Skills, catalogue: &Catalogue, name: &str) -> String {
     text + &suggestion(skills, catalogue, name)
 }
 
-/// The names that can be used.
+/// Suggests available names.
 fn suggestion(skills: &impl Skills, catalogue: &Catalogue, wanted: &str) -> String {
     let caller = skills.asked_by();
     let usable = catalogue.skills.iter().filter(|skill| skill.is_for(caller));

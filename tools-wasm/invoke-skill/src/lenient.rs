@@ -1,20 +1,20 @@
-//! Front matter as people write it: `description: Use when: a colon comes`,
-//! `argument-hint: [file] [line]`, `note: 'it's here'`.
+//! Repairs common mistakes in front matter: `description: Use when: a colon comes`, `argument-hint: [file]
+//! [line]`, `note: 'it's here'`.
 //!
-//! Only values that are not YAML by themselves are touched: they become quoted text.
+//! Only values that are invalid YAML are changed: they become quoted text.
 
 use crate::yaml::{self, MAX_DEPTH, YamlError};
 
-/// Text that may be YAML now.
+/// Text after the repair. It may still be invalid YAML.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Repaired {
     /// The repaired YAML.
     pub text: String,
-    /// The keys whose values were quoted.
+    /// Keys of the quoted values.
     pub keys: Vec<String>,
 }
 
-/// Quotes the values of `key: value` lines that are not YAML by themselves.
+/// Quotes the values of `key: value` lines that are invalid YAML.
 pub(crate) fn repair(text: &str) -> Repaired {
     let mut repaired = Repaired { text: String::with_capacity(text.len()), keys: Vec::new() };
     for entry in entries(text) {
@@ -28,13 +28,13 @@ pub(crate) fn repair(text: &str) -> Repaired {
 
 /// A line of the form `key: value`.
 struct Pair<'a> {
-    /// White space, and `- ` of a list.
+    /// Whitespace, and the `- ` of a list.
     indent: &'a str,
     key: &'a str,
     value: &'a str,
 }
 
-/// The lines of each top-level member, with whatever follows it.
+/// Groups the lines by top-level member.
 fn entries(text: &str) -> Vec<Vec<&str>> {
     let mut entries: Vec<Vec<&str>> = Vec::new();
     for line in text.lines() {
@@ -77,7 +77,7 @@ fn repair_entry(repaired: &mut Repaired, pair: &Pair<'_>, lines: &[&str]) {
     }
 }
 
-/// A line inside a nested mapping or list.
+/// Repairs a line inside a nested mapping or list.
 fn repair_line(repaired: &mut Repaired, line: &str) {
     match split(line) {
         Some(pair) if !is_yaml(line.trim_start_matches([' ', '-'])) => {
@@ -89,7 +89,7 @@ fn repair_line(repaired: &mut Repaired, line: &str) {
 
 fn push_quoted(repaired: &mut Repaired, pair: &Pair<'_>, value: &str) {
     let text = without_outer_quotes(value);
-    // So many brackets are no slip of the pen: the error that they caused stands.
+    // This many brackets are not a typing mistake, so the original error stays.
     let simple = text.matches(['[', '{']).count() <= MAX_DEPTH;
     let quoted = if simple { serde_json::to_string(text).unwrap_or_default() } else { value.to_owned() };
     push_line(&mut repaired.text, &format!("{}{}: {quoted}", pair.indent, pair.key));
@@ -105,7 +105,7 @@ fn is_block_header(value: &str) -> bool {
     value.starts_with(['|', '>']) && value[1..].chars().all(|c| matches!(c, '+' | '-' | '1'..='9'))
 }
 
-/// `'it's'` is meant as `it's`; `"a" or "b"` is meant with its quotes.
+/// Removes outer quotes: `'it's'` means `it's`. In `"a" or "b"` the quotes belong to the text.
 fn without_outer_quotes(value: &str) -> &str {
     for quote in ['\'', '"'] {
         let inner = value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));

@@ -1,9 +1,8 @@
 //! InvokeSkill: reusable instructions from folders with a `SKILL.md`.
 //!
-//! The host finds folders and moves bytes ([`Skills`]); what is in a `SKILL.md` is
-//! read here, inside the sandbox. Nothing is stored, and nothing is executed: a skill
-//! gives text, never more. Text from outside loses hidden characters on its way and
-//! cannot leave the block that it stands in.
+//! The host finds folders and transfers bytes ([`Skills`]). This crate parses `SKILL.md` files inside the
+//! sandbox. It stores and executes nothing: a skill provides only text. External text is stripped of hidden
+//! characters and cannot escape its block.
 
 pub mod arguments;
 pub mod catalogue;
@@ -25,89 +24,89 @@ pub mod yaml;
 
 use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output};
 
-/// Whose folder a skill is in.
+/// Origin of a skill's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The opened project's: content from outside.
+    /// The opened project; its content is untrusted.
     Workspace,
-    /// The user's own.
+    /// The user's folders.
     User,
-    /// Named in the setting `ADDITIONAL_SKILLS`.
+    /// A folder from the setting `ADDITIONAL_SKILLS`.
     Additional,
 }
 
 /// A folder with a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Names it in the other functions.
+    /// ID for the other functions.
     pub id: u32,
-    /// The folder's own name.
+    /// Name of the folder.
     pub folder_name: String,
-    /// Its path as a person would write it.
+    /// Path of the folder for display.
     pub path: String,
-    /// Whose it is.
+    /// Origin of the folder.
     pub scope: Scope,
-    /// The name of the file with the instructions: `SKILL.md`, or `skill.md`.
+    /// Name of the file with the instructions: `SKILL.md` or `skill.md`.
     pub file: String,
 }
 
-/// Who asks for a skill.
+/// The caller that requests a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// A model, by the tool.
+    /// A model that calls the tool.
     Model,
-    /// A person, who picked it as a prompt.
+    /// A user who selected the skill as a prompt.
     Person,
 }
 
-/// Why a skill could not be read.
+/// Reason why a skill could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError {
-    /// It is not there any more.
+    /// The file does not exist anymore.
     NotFound,
-    /// Larger than this many bytes.
+    /// The file exceeds this many bytes.
     TooLarge(u64),
-    /// The reason that the system gave.
+    /// The operating system's error.
     Unreadable(String),
 }
 
 /// Paths of a skill's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileList {
-    /// Relative to the skill's folder, sorted, without `SKILL.md`.
+    /// Paths relative to the skill's folder, sorted, without `SKILL.md`.
     pub paths: Vec<String>,
-    /// More files exist than are listed.
+    /// `true` if the skill has more files.
     pub truncated: bool,
 }
 
-/// The `skills` interface (see `wit/skills.wit`), and whom they are for.
+/// The `skills` interface (see `wit/skills.wit`), and the caller.
 pub trait Skills: Client {
-    /// Every folder with a `SKILL.md`, in lookup order.
+    /// Lists every folder with a `SKILL.md`, in lookup order.
     fn list(&self) -> Vec<Source>;
-    /// Who asks.
+    /// Returns the caller.
     fn asked_by(&self) -> Caller;
-    /// The first `limit` bytes of its `SKILL.md`.
+    /// Returns the first `limit` bytes of the skill's `SKILL.md`.
     fn read(&self, id: u32, limit: u32) -> Result<Vec<u8>, ReadError>;
-    /// Its files, at most `limit`.
+    /// Lists at most `limit` files of the skill.
     fn files(&self, id: u32, limit: u32) -> Result<FileList, ReadError>;
-    /// A file of it, named as [`files`](Self::files) names it, whole.
+    /// Reads a complete file of the skill; the path is one from [`files`](Self::files).
     fn read_file(&self, id: u32, path: &str, limit: u32) -> Result<Vec<u8>, ReadError>;
-    /// What placeholders such as `${CLAUDE_PROJECT_DIR}` stand for, but for the skill's folder.
+    /// Returns the values of placeholders such as `${CLAUDE_PROJECT_DIR}`, except the skill's folder.
     fn variables(&self, id: u32) -> Vec<(String, String)>;
-    /// Names from `required_skills.txt` files. The host's instructions name them; the list describes
-    /// them first.
+    /// Returns the names from `required_skills.txt` files. The host's instructions mention these skills, and
+    /// the list describes them first.
     fn required(&self) -> Vec<String>;
-    /// Says which skill a call gives, with its arguments as they are and as words.
+    /// Reports an invocation to the host, with its arguments as text and as words.
     fn invoked(&self, id: u32, arguments: &str, words: &[String]);
 }
 
-/// Bytes of a `SKILL.md` that are read when it is invoked or searched.
+/// Maximum size of a `SKILL.md` that is read for an invocation or a search, in bytes.
 const MAX_SKILL_BYTES: u32 = 1024 * 1024;
 
 const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
 
-/// What clients are told. SearchSkills is there when the description of InvokeSkill has not all of each
-/// skill's.
+/// Returns the tool definitions. SearchSkills is included if the description of InvokeSkill does not contain
+/// every full description.
 pub fn definitions(skills: &impl Skills) -> Vec<Definition> {
     let listing = description::describe(skills, &catalogue::read(skills).skills);
     let is_complete = listing.is_complete();
@@ -131,7 +130,7 @@ pub fn definitions(skills: &impl Skills) -> Vec<Definition> {
     if is_complete { vec![invoke] } else { vec![invoke, search] }
 }
 
-/// Runs one call of the tool `name`.
+/// Handles a call of the tool `name`.
 pub fn call(skills: &impl Skills, name: &str, arguments: &str) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     match name {

@@ -1,22 +1,23 @@
-//! The files that instructions name: by links, in code, and in commands.
+//! Checks files that instructions refer to in links, code spans and commands.
 //!
-//! What is looked at is how authors write paths in Markdown: `[a](a.md)`, a path in a code span, a word of a
-//! command. This only advises an author, so what is doubtful is passed over.
+//! Recognized paths have the forms that authors use in Markdown: `[a](a.md)`, a path in a code span, a word
+//! of a command. The result only advises the author, so doubtful cases are ignored.
 
 use std::collections::BTreeSet;
 
 use crate::catalogue::{SKILL_FILE, Skill};
 use crate::{Skills, hygiene};
 
-/// Most files of a skill that paths are compared with, and most paths that are named.
+/// Maximum number of files of a skill that paths are compared with. `MAX_NAMED` is the maximum number of
+/// warnings.
 const MAX_FILES: u32 = 1000;
 const MAX_NAMED: usize = 10;
-/// Folders of the format: a path in code that begins with one is meant as a file of the skill.
+/// Standard folders of the format. A path in code that begins with one refers to a file of the skill.
 const FOLDERS: [&str; 3] = ["scripts", "references", "assets"];
-/// Begins the path of a file in a command that works wherever the skill is.
+/// Prefix of paths in commands that work independently of the skill's location.
 const SKILL_DIR: &str = "${CLAUDE_SKILL_DIR}/";
 
-/// Warns of files that are not there, that lie outside, and that commands would look for elsewhere.
+/// Warns about missing files, files outside of the skill, and paths that commands would resolve elsewhere.
 pub(crate) fn check(skills: &impl Skills, skill: &Skill, body: &str, warnings: &mut Vec<String>) {
     let Ok(list) = skills.files(skill.source.id, MAX_FILES) else { return };
     if list.truncated {
@@ -30,11 +31,11 @@ pub(crate) fn check(skills: &impl Skills, skill: &Skill, body: &str, warnings: &
     warnings.extend(said);
 }
 
-/// The files of a skill.
+/// Files of a skill.
 struct Known(Vec<String>);
 
 impl Known {
-    /// What is wrong with the target of a link.
+    /// Returns the problem with a link's target.
     fn link(&self, target: &str) -> Option<String> {
         let target = target.split(['#', '?']).next().unwrap_or_default();
         if target.is_empty() || is_address(target) {
@@ -46,7 +47,7 @@ impl Known {
         (!self.has(target)).then(|| format!("it links to {target}, which is not in its folder"))
     }
 
-    /// What is wrong with the paths in a code span or a line of code.
+    /// Returns the problems with paths in a code span or a line of code.
     fn command(&self, command: &str) -> Vec<String> {
         let words: Vec<&str> = command.split_whitespace().collect();
         let one = |(at, word): (usize, &&str)| {
@@ -79,14 +80,14 @@ impl Known {
     }
 }
 
-/// Whether a path is one of a file in the format's folders.
+/// Returns `true` for a file path in one of the format's folders.
 fn is_in_folder(word: &str) -> bool {
     let path = word.trim_start_matches("./");
     let (folder, file) = path.split_once('/').unwrap_or_default();
     FOLDERS.contains(&folder) && file.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }
 
-/// Whether the target of a link begins with a scheme.
+/// Returns `true` if a link's target begins with a URL scheme.
 fn is_address(target: &str) -> bool {
     let scheme = target.split_once(':').map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| {
@@ -94,20 +95,20 @@ fn is_address(target: &str) -> bool {
     })
 }
 
-/// Targets of links and images, decoded.
+/// Returns the decoded targets of links and images.
 fn linked(body: &str) -> impl Iterator<Item = String> + '_ {
     body.split("](").skip(1).filter_map(|rest| {
         let target = match rest.strip_prefix('<') {
             Some(rest) => rest.split_once('>')?.0,
-            // What is quoted is a title.
+            // Quoted text is the link's title.
             None => rest.split([')', '"', '\'', '\n']).next()?.trim_end(),
         };
-        // What has placeholders is known once arguments are.
+        // Targets with placeholders depend on the arguments.
         (!target.contains(['$', '{', '`'])).then(|| decoded(target))
     })
 }
 
-/// A target with `%20` and the like as what they stand for.
+/// Decodes percent escapes such as `%20`.
 fn decoded(target: &str) -> String {
     let mut bytes = Vec::with_capacity(target.len());
     let mut rest = target.as_bytes();
@@ -124,7 +125,7 @@ fn decoded(target: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Code spans, and the lines of code blocks.
+/// Returns the code spans, and the lines of code blocks.
 fn commands(body: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     body.lines().flat_map(move |line| {

@@ -1,12 +1,12 @@
-//! The names that someone may have meant.
+//! Finds similar names for suggestions.
 
-/// Characters of a name that are compared.
+/// Maximum number of characters of a name that are compared.
 const COMPARED: usize = 64;
-/// What is one name for another differs by so many letters.
+/// Maximum edit distance between a name and a misspelled name.
 const SLIPS: usize = 2;
 
-/// Up to `most` of `names`, the nearest to `wanted` first: names that contain it or
-/// are contained in it, then by edit distance; of equals the first.
+/// Returns up to `most` of `names`, the most similar to `wanted` first: names that contain it or are
+/// contained in it, then by edit distance. Ties keep their order.
 pub(crate) fn nearest<'a>(wanted: &str, names: &[&'a str], most: usize) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let mut ranked: Vec<_> = names.iter().map(|name| (distance_rank(&wanted, name), *name)).collect();
@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(wanted: &str, names: &[&'a str], most: usize) -> Vec<&
     ranked.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
-/// The one of `names` that is `wanted` but for a slip or two.
+/// Returns the name that differs from `wanted` by at most `SLIPS` edits.
 pub(crate) fn meant<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
     let near = names.iter().map(|name| (edit_distance(wanted, &name.to_lowercase()), *name));
     near.filter(|(distance, _)| (1..=SLIPS).contains(distance)).min().map(|(_, name)| name)
@@ -26,7 +26,7 @@ fn distance_rank(wanted: &str, name: &str) -> (bool, usize) {
     (!related, edit_distance(wanted, &name))
 }
 
-/// Levenshtein's distance of the first characters.
+/// Returns the Levenshtein distance of the first `COMPARED` characters.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(COMPARED).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,8 +1,8 @@
-//! SearchSkills: a regular expression over names, descriptions and instructions.
+//! SearchSkills: a regular expression search in names, descriptions and instructions.
 //!
-//! `regex-lite` takes time linear in the text times the compiled pattern, so that
-//! product is bounded: the larger a pattern, the less text a call searches. Case is
-//! ignored for ASCII letters only, as it knows no others.
+//! The time of `regex-lite` is linear in the product of text size and compiled pattern size, so this product
+//! is limited: a larger pattern searches less text. Case is ignored for ASCII letters only, because
+//! `regex-lite` supports no others.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -15,26 +15,26 @@ use crate::catalogue::{self, Skill};
 use crate::cutting::shortened;
 use crate::{Caller, MAX_SKILL_BYTES, Scope, Skills, front_matter, hygiene};
 
-/// Longest pattern, in bytes.
+/// Maximum length of a pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 512;
-/// Largest compiled pattern, and the bytes of descriptions and instructions that a
-/// call searches with it. In the sandbox the worst patterns take 0.3 µs a byte and
-/// KiB, so the worst call takes less than 3 s; ordinary ones take milliseconds.
+/// Maximum size of the compiled pattern, and the bytes of descriptions and instructions that a call searches
+/// with it. In the sandbox, the worst patterns take 0.3 µs per byte and KiB of pattern, so the worst call
+/// takes less than 3 s. Ordinary calls take milliseconds.
 const TIERS: [(usize, usize); 4] = [
     (1024, 8 * 1024 * 1024),
     (2 * 1024, 4 * 1024 * 1024),
     (4 * 1024, 2 * 1024 * 1024),
     (8 * 1024, 1024 * 1024),
 ];
-/// Fewest skills that are given, and most.
+/// Minimum and maximum number of skills in a result.
 const MATCHES: RangeInclusive<usize> = 5..=20;
-/// Characters of a result that are kept free for what stands around the matches.
+/// Characters of a result that are reserved for the text around the matches.
 const AROUND_CHARS: usize = 500;
-/// What a match takes of a result.
+/// Characters per match in a result.
 const MATCH_CHARS: usize = 510;
-/// Longest line that is shown, in characters, and longest description where many match.
+/// Maximum length of a matching line, in characters; also of a description if there are many matches.
 const SHOWN_CHARS: usize = 200;
-/// Longest description where few match.
+/// Maximum length of a description if there are few matches, in characters.
 const DESCRIBED_CHARS: usize = 1500;
 
 pub(crate) fn search(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Failure> {
@@ -54,7 +54,7 @@ pub(crate) fn search(skills: &impl Skills, args: &Args<'_>) -> Result<Output, Fa
     Ok(Output::text(report(skills, &pattern, (catalogue.len(), described), &found)))
 }
 
-/// A pattern, and how many bytes it may still be matched with.
+/// A pattern, and the number of bytes that it may still search.
 struct Search {
     regex: Regex,
     budget: usize,
@@ -76,7 +76,7 @@ fn compile(pattern: &str) -> Result<Search, Failure> {
     Err(refused(reason))
 }
 
-/// A skill that matches, and the line of its instructions that did.
+/// A matching skill, and the first matching line of its instructions.
 struct Match<'a> {
     skill: &'a Skill,
     line: Option<String>,
@@ -85,16 +85,16 @@ struct Match<'a> {
 #[derive(Default)]
 struct Found<'a> {
     matches: Vec<Match<'a>>,
-    /// More match than are given.
+    /// `true` if there are more matches.
     more: bool,
-    /// Skills whose instructions could not be read or were beyond the limit.
+    /// Number of skills whose instructions were unreadable or beyond the limit.
     unsearched: usize,
 }
 
 struct Unsearched;
 
 impl Search {
-    /// At most so many matches: of names first, then of descriptions, then of instructions.
+    /// Returns at most `most` skills: matches in names first, then in descriptions, then in instructions.
     fn find<'a>(&mut self, skills: &impl Skills, catalogue: &'a [Skill], most: usize) -> Found<'a> {
         let (named, others): (Vec<_>, Vec<_>) =
             catalogue.iter().partition(|skill| self.regex.is_match(&skill.name));
@@ -131,7 +131,7 @@ impl Search {
         Ok(text.lines().find_map(|line| self.regex.find(line).map(|found| around(line, found.start()))))
     }
 
-    /// Takes from the budget; one that does not suffice is used up.
+    /// Takes bytes from the budget. An insufficient budget is set to zero.
     fn spend(&mut self, bytes: usize) -> bool {
         let left = self.budget.checked_sub(bytes);
         self.budget = left.unwrap_or(0);
@@ -139,7 +139,7 @@ impl Search {
     }
 }
 
-/// The line as it is shown: from its start, or from a little before the match.
+/// Returns the displayed part of a line: from its start, or from shortly before the match.
 fn around(line: &str, at: usize) -> String {
     const BEFORE: usize = 60;
     let before = &line[..at];
@@ -149,7 +149,7 @@ fn around(line: &str, at: usize) -> String {
     if skipped == 0 { shown } else { format!("…{shown}") }
 }
 
-/// The result of a search among so many skills, with descriptions of at most so many characters.
+/// Formats the result of a search for the given number of skills and maximum length of descriptions.
 fn report(
     client: &impl Client,
     pattern: &str,

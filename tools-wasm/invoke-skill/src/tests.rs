@@ -1,4 +1,4 @@
-//! The double of the host's skill folders, and tests by module.
+//! Fake of the host's skill folders, and tests by module.
 
 mod arguments;
 mod catalogue;
@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// Skill folders in memory; remembers which limits were read with.
+/// In-memory skill folders. Records the limits of reads.
 #[derive(Default)]
 struct Folders {
     entries: Vec<Folder>,
     reads: RefCell<Vec<(u32, u32)>>,
     invoked: RefCell<Option<(u32, String, Vec<String>)>>,
-    /// Characters of a result, where they are not the usual.
+    /// Length of a result in characters, if it is not `ROOM`.
     room: Option<usize>,
-    /// Stands before the names of tools.
+    /// Prefix of tool names.
     prefix: &'static str,
-    /// A person asks, no model.
+    /// `true` if the caller is a user, not a model.
     by_person: bool,
     required: Vec<String>,
 }
@@ -36,7 +36,7 @@ struct Folder {
     source: Source,
     skill_md: Result<Vec<u8>, ReadError>,
     files: Vec<String>,
-    /// What is in files.
+    /// Contents of files.
     texts: Vec<(&'static str, Vec<u8>)>,
 }
 
@@ -47,7 +47,7 @@ impl Folders {
         self
     }
 
-    /// Adds a skill of the format.
+    /// Adds a skill in the standard format.
     fn skill(self, name: &str, description: &str, body: &str) -> Self {
         self.with(name, format!("---\nname: {name}\ndescription: {description}\n---\n{body}"))
     }
@@ -73,16 +73,16 @@ impl Folders {
         self.entries.last_mut().expect("a folder")
     }
 
-    /// Changes the folder added last.
+    /// Changes the last added folder.
     fn but(mut self, change: impl FnOnce(&mut Folder)) -> Self {
         change(self.last());
         self
     }
 
-    /// The folders below `root`, or nothing when it is absent.
-    fn from_disk(root: &Path) -> Option<Self> {
-        let mut paths: Vec<PathBuf> =
-            std::fs::read_dir(root).ok()?.map(|entry| entry.expect("entry").path()).collect();
+    /// Reads the folders below `root`.
+    fn from_disk(root: &Path) -> Self {
+        let entries = std::fs::read_dir(root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("entry").path()).collect();
         paths.sort();
         let mut folders = Self { room: Some(256 * 1024), ..Self::default() };
         for path in paths.iter().filter(|path| path.join("SKILL.md").is_file()) {
@@ -91,7 +91,7 @@ impl Folders {
             folders.push(&name, &path.to_string_lossy(), Ok(skill_md));
             folders.last().files = files_below(path, path);
         }
-        Some(folders)
+        folders
     }
 }
 
@@ -110,7 +110,7 @@ fn files_below(root: &Path, folder: &Path) -> Vec<String> {
     files
 }
 
-/// Characters of a result.
+/// Length of a result, in characters.
 const ROOM: usize = 17_600;
 
 impl Skills for Folders {
@@ -168,14 +168,9 @@ impl Client for Folders {
     }
 }
 
-/// The real skills, unless this checkout has none.
-fn real_skills() -> Option<Folders> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
-    let folders = Folders::from_disk(&root);
-    if folders.is_none() {
-        eprintln!("skipped: {} is absent", root.display());
-    }
-    folders
+/// Loads real skills.
+fn real_skills() -> Folders {
+    Folders::from_disk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/skills"))
 }
 
 fn invoke_json(skills: &Folders, arguments: &serde_json::Value) -> Result<String, Failure> {
@@ -193,12 +188,8 @@ fn searched(skills: &Folders, pattern: &str) -> Result<String, Failure> {
 
 #[test]
 fn the_definition_is_that_of_the_specification() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/tools.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: {} is absent", path.display());
-        return;
-    };
-    let specification: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let specification = include_str!("../../../tests/data/tools.json");
+    let specification: serde_json::Value = serde_json::from_str(specification).expect("JSON");
     let tools = specification["tools"].as_array().expect("a list of tools");
     let tool = tools.iter().find(|tool| tool["name"] == "InvokeSkill").expect("InvokeSkill");
     let definition = &definitions(&Folders::default())[0];

@@ -1,9 +1,8 @@
-//! YAML as a tree, within limits.
+//! Parses YAML into a tree, within limits.
 //!
-//! The parser gives events and never recurses; the tree is built here, so depth,
-//! nodes and text are counted before anything is kept. An alias is expanded by
-//! copying, and what it copies is counted again: a "billion laughs" document runs
-//! into the limit instead of memory.
+//! The parser emits events and never recurses. This module builds the tree, so that depth, nodes and text are
+//! counted before anything is stored. An alias is expanded by copying, and the copy is counted again: a
+//! "billion laughs" document reaches the limit instead of exhausting memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,51 +10,51 @@ use std::collections::BTreeMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Deepest nesting of lists and mappings.
+/// Maximum nesting depth of lists and mappings.
 pub const MAX_DEPTH: usize = 32;
-/// Most values, each expansion of an alias counted anew.
+/// Maximum number of values. Each expansion of an alias counts again.
 pub const MAX_NODES: usize = 4096;
-/// Most bytes of text, each expansion of an alias counted anew.
+/// Maximum size of text, in bytes. Each expansion of an alias counts again.
 pub const MAX_TEXT: usize = 128 * 1024;
 
-/// Lines of the file before the text.
+/// Number of lines in the file before the YAML text.
 const FENCE: usize = 1;
 
-/// A value as it was written.
+/// A value in its source form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// A scalar; one that is `plain` (not quoted) may be a number, a truth value or null.
+    /// A scalar. If it is `plain` (unquoted), it may be a number, a Boolean or null.
     Scalar {
-        /// Its text.
+        /// Text of the scalar.
         text: String,
-        /// Written without quotes.
+        /// `true` if the scalar is unquoted.
         plain: bool,
     },
     /// A list.
     List(Vec<Value>),
-    /// A mapping in the order of the file; each key once.
+    /// A mapping in the order of the file, with unique keys.
     Map(Vec<(String, Value)>),
 }
 
-/// Why text is not usable as YAML.
+/// Reason why text is unusable as YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum YamlError {
-    /// It is not YAML: what is wrong, and where.
+    /// Syntax error, with its position.
     Syntax(String),
-    /// It is beyond what a front matter may be.
+    /// The text exceeds a limit for front matter.
     Limit(String),
 }
 
-/// A mapping, and the keys that were written more than once (the first one counts).
+/// A mapping, and its duplicate keys (the first value counts).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Its members.
+    /// Members of the mapping.
     pub members: Vec<(String, Value)>,
-    /// Keys that were written again.
+    /// Duplicate keys.
     pub repeated: Vec<String>,
 }
 
-/// Reads the first document of `text`, which must be a mapping or empty.
+/// Parses the first document of `text`, which must be a mapping or empty.
 pub fn read(text: &str) -> Result<Document, YamlError> {
     let mut tree = Tree::default();
     for event in Parser::new_from_str(text) {
@@ -82,7 +81,7 @@ pub fn read(text: &str) -> Result<Document, YamlError> {
     Ok(Document { members, repeated: tree.repeated })
 }
 
-/// A list or mapping that is not finished, and the anchor it was given (0: none).
+/// An unfinished list or mapping, and its anchor (0: none).
 enum Open {
     List(Vec<Value>, usize),
     Map { members: Vec<(String, Value)>, key: Option<String>, anchor: usize },
@@ -130,7 +129,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A finished value: counted, remembered under its anchor, given to its parent.
+    /// Adds a finished value: counts it, stores it under its anchor, and appends it to its parent.
     fn put(&mut self, value: Value, anchor: usize) -> Result<(), YamlError> {
         self.add(value.own_text())?;
         if anchor > 0 {
@@ -176,19 +175,19 @@ impl Tree {
     }
 }
 
-/// A scalar with a tag other than `!!str` is read as if it had none.
+/// Creates a scalar. Tags other than `!!str` are ignored.
 fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
     Value::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain && !is_text }
 }
 
 impl Value {
-    /// Null of YAML's core schema.
+    /// Returns `true` for null of YAML's core schema.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Scalar { text, plain: true } if is_null(text))
     }
 
-    /// The text of a scalar that is not null, as it was written.
+    /// Returns the source text of a scalar that is not null.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Scalar { text, plain } => (!(*plain && is_null(text))).then_some(text),
@@ -232,8 +231,8 @@ impl Serialize for Value {
     }
 }
 
-/// The core schema (YAML 1.2.2, section 10.3.2). Numbers that JSON or 64 bits cannot
-/// hold stay text.
+/// Serializes according to the core schema (YAML 1.2.2, section 10.3.2). Numbers that exceed JSON or 64 bits
+/// stay text.
 fn serialize_plain<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     match text {
         "true" | "True" | "TRUE" => return serializer.serialize_bool(true),
@@ -261,7 +260,7 @@ fn serialize_plain<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S:
     }
 }
 
-/// A decimal number that is not a word (`inf`, `nan`, `infinity`).
+/// Returns `true` for a decimal number, but not for words such as `inf`, `nan` and `infinity`.
 fn is_decimal(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'))
         && text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.')

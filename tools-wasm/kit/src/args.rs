@@ -1,23 +1,23 @@
-//! Tool arguments: a JSON object, read member by member so that an error names the
-//! member, the value it had, and what fits.
+//! Tool arguments: a JSON object that is read member by member, so that an error names the member, its value
+//! and the accepted values.
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::Failure;
 
-/// Longest piece of a wrong value that an error repeats, in characters.
+/// Maximum length of a rejected value in an error message, in characters.
 const SHOWN_CHARS: usize = 60;
 
-/// The members of an arguments object. A member that is null counts as absent, as
-/// clients send it for optional values.
+/// Members of an arguments object. A `null` member counts as absent, because clients send `null` for optional
+/// values.
 #[derive(Debug)]
 pub struct Args<'a> {
     members: Vec<(String, &'a RawValue)>,
 }
 
 impl<'a> Args<'a> {
-    /// Reads the object; empty text counts as `{}`.
+    /// Parses the object. Empty text counts as `{}`.
     pub fn parse(json: &'a str) -> Result<Self, Failure> {
         if json.trim().is_empty() {
             return Ok(Self { members: Vec::new() });
@@ -35,7 +35,7 @@ impl<'a> Args<'a> {
         (raw.get() != "null").then_some(*raw)
     }
 
-    /// A string member.
+    /// Returns the string member `name`.
     pub fn string(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(raw) = self.raw(name) else { return Ok(None) };
         let is_text = raw.get().starts_with('"');
@@ -43,14 +43,14 @@ impl<'a> Args<'a> {
         serde_json::from_str(raw.get()).map(Some).map_err(|_| wrong(name, wanted, raw))
     }
 
-    /// A string member without surrounding white space; absent when it is blank.
+    /// Returns the string member `name` without surrounding whitespace, or `None` if it is blank.
     pub fn trimmed(&self, name: &str) -> Result<Option<String>, Failure> {
         let value = self.string(name)?.map(|text| text.trim().to_owned());
         Ok(value.filter(|text| !text.is_empty()))
     }
 
-    /// An integer member between `min` and `max`. `5.0` is an integer in JSON Schema
-    /// and is taken as one; so is `"5"`, as models often write numbers.
+    /// Returns the integer member `name`, which must be between `min` and `max`. `5.0` is accepted because it
+    /// is an integer in JSON Schema, and `"5"` because models often quote numbers.
     pub fn integer(&self, name: &str, min: i64, max: i64) -> Result<Option<i64>, Failure> {
         let Some(raw) = self.raw(name) else { return Ok(None) };
         let text = raw.get();
@@ -64,12 +64,12 @@ impl<'a> Args<'a> {
     }
 }
 
-/// The value of a number that is written with a fraction or an exponent but is whole.
+/// Returns the value of an integer that is written with a fraction or an exponent.
 fn whole(text: &str) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let value = text.parse::<f64>().ok()?;
     let digit = text.as_bytes().last()?.is_ascii_digit();
-    #[allow(clippy::cast_possible_truncation)] // whole and within ±2^53
+    #[allow(clippy::cast_possible_truncation)] // integral and within ±2^53
     (digit && value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
 }
 
@@ -77,7 +77,7 @@ fn wrong(name: &str, expected: &str, raw: &RawValue) -> Failure {
     Failure::InvalidInput(format!("{name} must be {expected}, but was {}.", shown(raw.get())))
 }
 
-/// A value as an error repeats it: short, on one line.
+/// Formats a value for an error message: shortened and on one line.
 pub fn shown(value: &str) -> String {
     let mut short: String = value.chars().take(SHOWN_CHARS).filter(|c| !c.is_control()).collect();
     if value.chars().nth(SHOWN_CHARS).is_some() {

@@ -1,7 +1,7 @@
-//! Macros that join a component's generated bindings to the kit's types. Each
-//! component has bindings of its own, so the glue has to be expanded in each.
+//! Macros that connect a component's generated bindings to the kit's types. Each component has its own
+//! bindings, so the glue code is expanded in each component.
 
-/// `tool_definition` and `tool_result` for a world that exports `tool`.
+/// Defines `tool_definition` and `tool_result` for a world that exports `tool`.
 #[macro_export]
 macro_rules! bridge_tool {
     () => {
@@ -51,7 +51,7 @@ macro_rules! bridge_tool {
     };
 }
 
-/// `HostClient` (the kit's `Client` on the imported `bounds`) for a world that imports it.
+/// Defines `HostClient`, which implements [`Client`](crate::Client) with the imported `bounds` interface.
 #[macro_export]
 macro_rules! bridge_client {
     () => {
@@ -71,8 +71,8 @@ macro_rules! bridge_client {
     };
 }
 
-/// `HostStore` (the kit's `Store` on the imported one) and `clock` for a world that
-/// imports both.
+/// Defines `HostStore`, which implements [`Store`](crate::Store) with the imported `store` interface, and
+/// imports `clock`.
 #[macro_export]
 macro_rules! bridge_store {
     () => {
@@ -129,7 +129,7 @@ macro_rules! bridge_store {
     };
 }
 
-/// `HostFiles` (the kit's `Files` on the imported ones) for a world that imports `files`.
+/// Defines `HostFiles`, which implements [`Files`](crate::Files) with the imported `files` interface.
 #[macro_export]
 macro_rules! bridge_files {
     () => {
@@ -157,7 +157,8 @@ macro_rules! bridge_files {
     };
 }
 
-/// `HostWeb` (the kit's `Web` and `Progress` on the imported ones) for a world that imports both.
+/// Defines `HostWeb`, which implements [`Web`](crate::web::Web) and [`Progress`](crate::web::Progress) with
+/// the imported `web` and `progress` interfaces.
 #[macro_export]
 macro_rules! bridge_web {
     () => {

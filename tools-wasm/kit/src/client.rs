@@ -1,10 +1,10 @@
-//! Who a result is written for.
+//! Properties of the client that receives a result.
 
-/// The client, as far as results depend on it.
+/// Client properties that results depend on.
 pub trait Client {
-    /// Most characters that the text of a result may have.
+    /// Returns the maximum length of a result's text, in characters.
     fn room(&self) -> usize;
 
-    /// What it calls a tool of this server, for texts that name one.
+    /// Returns the client's name for a tool of this server, for texts that mention the tool.
     fn tool_name(&self, tool: &str) -> String;
 }

@@ -1,32 +1,32 @@
-//! What a client is told about a tool.
+//! Definition of a tool as the client receives it.
 
-/// A tool's name, texts and schemas.
+/// Name, texts and schemas of a tool.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The name that is called.
+    /// Name that clients call.
     pub name: &'static str,
-    /// A name for people.
+    /// Display name.
     pub title: &'static str,
-    /// What it does.
+    /// Description for the model.
     pub description: String,
     /// JSON Schema of the arguments.
     pub input_schema: &'static str,
     /// JSON Schema of the structured result.
     pub output_schema: Option<&'static str>,
-    /// What a client may assume.
+    /// Behavior hints for the client.
     pub hints: Hints,
 }
 
 /// Hints of the protocol's tool annotations.
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // they are the protocol's four hints
+#[allow(clippy::struct_excessive_bools)] // these are the protocol's four hints
 pub struct Hints {
-    /// Changes nothing.
+    /// `true` if the tool changes nothing.
     pub read_only: bool,
-    /// May destroy something that exists.
+    /// `true` if the tool may destroy existing data.
     pub destructive: bool,
-    /// Calling it twice is the same as once.
+    /// `true` if repeating a call has no further effect.
     pub idempotent: bool,
-    /// Reaches beyond this machine.
+    /// `true` if the tool reaches beyond this machine.
     pub open_world: bool,
 }

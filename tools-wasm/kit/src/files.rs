@@ -2,24 +2,25 @@
 
 use crate::Failure;
 
-/// Why a file was not read; each text is a sentence that says what to do.
+/// Reason why a file was not read. Each text is a sentence that tells the model what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilesError {
-    /// The policy does not allow it, or a link leads out of what it allows.
+    /// The policy denies the path, or a symbolic link leads out of the allowed directories.
     Denied(String),
-    /// There is nothing at the path.
+    /// The path does not exist.
     NotFound(String),
-    /// Not a path, or not a file.
+    /// The path is malformed, or is not a file.
     Invalid(String),
-    /// It has this many bytes.
+    /// The file exceeds the limit; it has this many bytes.
     TooLarge(u64),
-    /// It cannot be read.
+    /// Reading failed.
     Failed(String),
 }
 
 /// The `files` interface (see `wit/files.wit`).
 pub trait Files {
-    /// The whole file at a path (a relative one is the workspace's), if it has at most `limit` bytes.
+    /// Returns the complete file at `path` if it has at most `limit` bytes. A relative path is relative to
+    /// the workspace.
     fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, FilesError>;
 }
 

@@ -1,6 +1,6 @@
-//! What the built-in tools share. Plain Rust without any import: a tool's logic is
-//! written against these types and traits, tested natively, and wired to the WIT
-//! interfaces in the tool's own `component` module.
+//! Shared code of the built-in tools. The crate is plain Rust without imports: a tool's logic is written
+//! against these types and traits and tested natively. The tool's `component` module connects it to the WIT
+//! interfaces.
 
 pub mod args;
 mod bridge;
@@ -18,52 +18,53 @@ pub use definition::{Definition, Hints};
 pub use files::{Files, FilesError};
 pub use store::{Entry, Order, Store, StoreError};
 
-/// What a call gives: text for the model, and the same as data.
+/// Result of a call: text for the model, and the same content as data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// What happened, which ids, what to do next.
+    /// Outcome, IDs and next steps for the model.
     pub text: String,
-    /// A JSON object of the tool's output schema.
+    /// JSON object that matches the tool's output schema.
     pub structured: Option<String>,
-    /// Shown after the text.
+    /// Images that follow the text.
     pub images: Vec<Image>,
 }
 
-/// A picture in a result.
+/// An image in a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// The file's bytes.
+    /// Bytes of the image file.
     pub data: Vec<u8>,
-    /// Its media type.
+    /// Media type.
     pub mime_type: String,
 }
 
 impl Output {
-    /// Text alone.
+    /// Creates an output that consists of text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), structured: None, images: Vec::new() }
     }
 
-    /// Text, and the same as data. `structured` must serialise to a JSON object.
+    /// Creates an output with text and the same content as data. `structured` must serialize to a JSON
+    /// object.
     pub fn with_data(text: impl Into<String>, structured: &impl serde::Serialize) -> Self {
         Self { text: text.into(), structured: serde_json::to_string(structured).ok(), images: Vec::new() }
     }
 }
 
-/// Why a call has no result; each text is a sentence for the model.
+/// Reason why a call has no result. Each text is a sentence for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The arguments are wrong: says which, with the value, and what fits.
+    /// The arguments are wrong. The text names the argument, its value and the accepted values.
     InvalidInput(String),
-    /// What the arguments name does not exist.
+    /// An object that the arguments refer to does not exist.
     NotFound(String),
-    /// The policy does not allow it.
+    /// The policy denies the call.
     Denied(String),
-    /// It took too long.
+    /// The call timed out.
     TimedOut(String),
-    /// The tool could not do it now.
+    /// The tool failed.
     Failed(String),
-    /// The call is to stop.
+    /// The call was canceled.
     Cancelled,
 }
 
@@ -113,8 +114,8 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The standard library's allocator in a version that uses the memory a guest starts with
-/// before it grows it; growing costs the host more than an ordinary call does.
+/// The standard library's allocator (dlmalloc), in a version that uses a guest's initial memory before it
+/// grows the memory. Growing memory costs the host more than a typical call.
 #[cfg(target_arch = "wasm32")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

@@ -1,4 +1,4 @@
-//! A store, a client and a web of one answer in memory, for tests of a tool's logic.
+//! In-memory store, client and web for tests of a tool's logic.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -7,14 +7,13 @@ use crate::client::Client;
 use crate::store::{Entry, Order, Store, StoreError};
 use crate::web::{Progress, Rendered, Request, Response, Web, WebError};
 
-/// Keeps entries in a map and counts what was touched, so that tests can assert how
-/// much an operation reads and writes.
+/// Store in a map. It counts reads and writes so that tests can assert the cost of an operation.
 #[derive(Debug, Default, Clone)]
 pub struct MemoryStore {
     entries: BTreeMap<String, Vec<u8>>,
-    /// Entries read by `get` and `scan` so far.
+    /// Number of entries read by `get` and `scan`.
     pub reads: usize,
-    /// Entries written by `set`, `delete` and `increment` so far.
+    /// Number of entries written by `set`, `delete` and `increment`.
     pub writes: usize,
 }
 
@@ -80,12 +79,12 @@ impl Store for MemoryStore {
     }
 }
 
-/// A client that shows results of the usual length, and puts a prefix before names.
+/// Client with the usual result length and a prefix for tool names.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryClient {
-    /// Most characters of a result.
+    /// Maximum length of a result, in characters.
     pub room: usize,
-    /// Stands before the names of tools.
+    /// Prefix of tool names.
     pub prefix: &'static str,
 }
 
@@ -105,12 +104,12 @@ impl Client for MemoryClient {
     }
 }
 
-/// A web where every address has the same answer, and no browser is.
+/// Web where every URL has the same response, and there is no browser.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryWeb<'a> {
-    /// The `Content-Type`.
+    /// Value of the `Content-Type` header.
     pub content_type: &'a str,
-    /// The bytes.
+    /// Body of the response.
     pub body: &'a [u8],
 }
 
@@ -133,7 +132,7 @@ impl Web for MemoryWeb<'_> {
     }
 }
 
-/// Hears of progress and says nothing.
+/// Progress sink that discards all reports.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 

@@ -1,8 +1,8 @@
-//! Times as people and models read them.
+//! Times in the format that users and models read.
 
 use jiff::{Timestamp, tz::Offset};
 
-/// `2026-11-20T22:40:32Z` from milliseconds since 1970; the year 9999 is the last one.
+/// Formats milliseconds since 1970 as `2026-11-20T22:40:32Z`. Times after the year 9999 are clamped.
 pub fn rfc3339(millis: u64) -> String {
     let seconds = i64::try_from(millis / 1000).unwrap_or(i64::MAX);
     let at = Offset::UTC.to_datetime(Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX));
@@ -10,7 +10,7 @@ pub fn rfc3339(millis: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", at.hour(), at.minute(), at.second())
 }
 
-/// `45s`, `0m12s` style lengths: `12s`, `3m05s`, `2h07m`, `4d03h`.
+/// Formats a duration as `12s`, `3m05s`, `2h07m` or `4d03h`.
 pub fn duration(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {

@@ -1,6 +1,6 @@
 //! The `web` interface as a trait.
 
-/// How something is asked for.
+/// HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Method {
@@ -8,25 +8,25 @@ pub enum Method {
     Post,
 }
 
-/// A request; see `wit/web.wit`.
+/// An HTTP request; see `wit/web.wit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// How.
+    /// HTTP method.
     pub method: Method,
-    /// Absolute, http or https.
+    /// Absolute `http` or `https` URL.
     pub url: String,
-    /// Beside those that the host sets.
+    /// Headers in addition to those that the host sets.
     pub headers: Vec<(String, String)>,
-    /// Empty for `Get`.
+    /// Body; empty for `Get`.
     pub body: Vec<u8>,
-    /// Until the whole answer is there.
+    /// Timeout for the complete response, in milliseconds.
     pub timeout_ms: u32,
-    /// Whether an answer of the last 15 minutes will do.
+    /// `true` if a cached response from the last 15 minutes is acceptable.
     pub cached: bool,
 }
 
 impl Request {
-    /// A request for a page.
+    /// Creates a `GET` request for a page.
     pub fn get(url: impl Into<String>, timeout_ms: u32) -> Self {
         Self {
             method: Method::Get,
@@ -38,7 +38,7 @@ impl Request {
         }
     }
 
-    /// With a header more.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -46,67 +46,67 @@ impl Request {
     }
 }
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Where it came from, after redirects.
+    /// URL after redirects.
     pub url: String,
-    /// The status.
+    /// HTTP status code.
     pub status: u16,
-    /// Names in lower case.
+    /// Headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Decompressed.
+    /// Decompressed body.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The first header of that name, given in lower case.
+    /// Returns the first header with this name, which must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A page as a browser shows it.
+/// A page as a browser renders it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// After redirects and scripts.
+    /// URL after redirects and scripts.
     pub url: String,
-    /// The status.
+    /// HTTP status code.
     pub status: u16,
-    /// The document, serialised.
+    /// The serialized document.
     pub html: String,
-    /// What a person should know of how it was loaded.
+    /// Notes for the user about the loading of the page.
     pub notes: Vec<String>,
 }
 
-/// Why there is no answer; each text is a sentence that says what to do.
+/// Reason why there is no response. Each text is a sentence that tells the model what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebError {
-    /// The policy does not allow it.
+    /// The policy denies the request.
     Denied(String),
-    /// Not a request that can be made.
+    /// The request is invalid.
     Invalid(String),
-    /// The server redirects to another host: this URL.
+    /// The server redirects to this URL on another host.
     Moved(String),
-    /// The answer has more than this many bytes.
+    /// The response exceeds this many bytes.
     TooLarge(u64),
-    /// It took too long.
+    /// The request timed out.
     TimedOut(String),
-    /// The server cannot be reached, or does not speak HTTP.
+    /// The server is unreachable, or does not speak HTTP.
     Failed(String),
     /// There is no browser, or it cannot run here.
     NoBrowser(String),
-    /// The call is to stop.
+    /// The call was canceled.
     Cancelled,
 }
 
 /// The `web` interface (see `wit/web.wit`).
 pub trait Web {
-    /// Makes a request and waits for the answer.
+    /// Sends a request and waits for the response.
     fn fetch(&mut self, request: Request) -> Result<Response, WebError>;
-    /// Begins a request; its number.
+    /// Starts a request and returns its ID.
     fn begin(&mut self, request: Request) -> Result<u32, WebError>;
-    /// The next answer to a request that was begun, within the time.
+    /// Returns the next response to a started request, or `None` after the timeout.
     fn next(&mut self, timeout_ms: u32) -> Option<(u32, Result<Response, WebError>)>;
     /// Opens a page in a browser.
     fn render(&mut self, url: &str, wait_ms: u32) -> Result<Rendered, WebError>;
@@ -114,6 +114,6 @@ pub trait Web {
 
 /// The `progress` interface.
 pub trait Progress {
-    /// Tells how far the call is.
+    /// Reports the progress of the call.
     fn report(&mut self, done: u32, total: Option<u32>, message: &str);
 }

@@ -1,4 +1,4 @@
-//! The parser with limits: how deep elements are within each other, and how many there are.
+//! HTML parser with limits on the nesting depth and the number of elements.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -12,10 +12,11 @@ use html5ever::{Attribute, ParseOpts, QualName};
 
 use crate::{Cut, Limits, Page};
 
-/// Bytes between two looks at the limits.
+/// Bytes between two limit checks.
 const CHUNK: usize = 4096;
 
-/// With scripts, what is in `noscript` is one text; without them, it is a part of the page.
+/// Parses `source`. With scripts, the content of `noscript` is a single text; without scripts, it is part of
+/// the page.
 pub(crate) fn parse(source: &str, limits: Limits, has_scripts: bool) -> Page {
     let tree_builder = TreeBuilderOpts { scripting_enabled: has_scripts, ..TreeBuilderOpts::default() };
     let options = ParseOpts { tree_builder, ..ParseOpts::default() };
@@ -32,8 +33,8 @@ pub(crate) fn parse(source: &str, limits: Limits, has_scripts: bool) -> Page {
     Page { document: guard.document, elements: guard.elements.get(), cut, is_for_no_scripts: !has_scripts }
 }
 
-/// The document as the parser's sink, with counters. Errors of the markup are dropped: hostile
-/// pages have millions.
+/// The document as the parser's sink, with counters. Markup errors are dropped, because hostile pages have
+/// millions of them.
 #[derive(Default)]
 struct Guard {
     document: Document,

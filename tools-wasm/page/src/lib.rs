@@ -1,11 +1,11 @@
-//! HTML that comes from outside, parsed within limits.
+//! Parses external HTML within limits.
 //!
-//! The parser itself has none: its time grows with the square of the depth, and with the square of
-//! a tag's attributes. Here tags lose what is too much, and where a page is too deep or too large
-//! the rest of it is left out. Its length is the caller's to bound.
+//! The parser itself has no limits: its time is quadratic in the nesting depth and in the attributes of a
+//! tag. This crate removes excess attributes, and drops the rest of a page that is too deep or too large. The
+//! caller limits the length of a page.
 //!
-//! What is read of a page goes into one line by [`line`], and a node's text is that of [`visible`]: in pages
-//! and in results of searches alike.
+//! [`line`] formats text of a page on one line, and [`visible`] extracts a node's text, both for pages and
+//! for search results.
 
 mod guard;
 pub mod line;
@@ -17,29 +17,31 @@ use std::fmt;
 
 pub use dom_query::Document;
 
-/// What is read of a page.
+/// Limits for a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Elements within each other. Browsers stop at 512.
+    /// Maximum nesting depth of elements. Browsers stop at 512.
     pub depth: u32,
-    /// Elements in all.
+    /// Maximum number of elements.
     pub elements: u32,
 }
 
-/// A page, as far as the limits allow.
+/// A parsed page, up to the limits.
 pub struct Page {
-    /// Its tree.
+    /// DOM of the page.
     pub document: Document,
-    /// Elements in it.
+    /// Number of elements.
     pub elements: u32,
-    /// Which limit ended it.
+    /// Limit that ended the page.
     pub cut: Option<Cut>,
-    /// Whether it was parsed as for browsers that run no scripts: what is in `noscript` is the page.
+    /// `true` if the page was parsed as by a browser without scripts: the content of `noscript` is part of
+    /// the page.
     pub is_for_no_scripts: bool,
 }
 
 impl Page {
-    /// Removes what only browsers without scripts show, where the page was parsed as for others: it is markup as text.
+    /// Removes `noscript` elements if the page was parsed as by a browser with scripts, because they contain
+    /// markup as text.
     pub fn drop_no_scripts(&self) {
         if !self.is_for_no_scripts {
             self.document.select("noscript").remove();
@@ -47,7 +49,7 @@ impl Page {
     }
 }
 
-/// Why the rest of a page was left out: the limit.
+/// Limit that caused the rest of a page to be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// [`Limits::depth`].
@@ -65,8 +67,8 @@ impl fmt::Display for Cut {
     }
 }
 
-/// Parses a page as a browser does that runs scripts. A page that has more text for browsers without them than for
-/// others, as some forums do, is parsed as for those.
+/// Parses a page as a browser with scripts. If the page has more text for browsers without scripts, as in
+/// some forums, it is parsed as by those.
 pub fn parse(source: &str, limits: Limits) -> Page {
     let source = tame::attributes(source);
     let page = guard::parse(&source, limits, true);
@@ -92,7 +94,7 @@ mod tests {
         assert_eq!(deep.cut, Some(Cut::Depth(100)));
         let long = parse(&"<br>".repeat(1_000_000), LIMITS);
         assert_eq!(long.cut, Some(Cut::Elements(1000)));
-        // Looked at from time to time only.
+        // The limits are checked only every `CHUNK` bytes.
         assert!(deep.elements < 2000 && long.elements < 3000, "{} {}", deep.elements, long.elements);
     }
 

@@ -1,9 +1,9 @@
-//! Text from outside, fit to be shown on one line.
+//! Formats external text for display on one line.
 //!
-//! Control characters, terminal escapes, and characters that are invisible or turn the direction
-//! of text are dropped: they serve to hide text from a person or to disguise it.
+//! Control characters, terminal escapes, invisible characters and characters that change the text direction
+//! are dropped, because they can hide or disguise text.
 
-/// The text on one line, white space collapsed, at most `max` characters.
+/// Returns the text on one line, with whitespace collapsed, of at most `max` characters.
 pub fn text(raw: &str, max: usize) -> String {
     let mut out = String::new();
     let mut length = 0;
@@ -36,7 +36,7 @@ pub fn text(raw: &str, max: usize) -> String {
     out
 }
 
-/// Ends a text that goes on.
+/// Adds an ellipsis to a text that is cut.
 fn cut(out: &mut String, length: usize, max: usize) {
     if length >= max {
         out.pop();
@@ -47,12 +47,12 @@ fn cut(out: &mut String, length: usize, max: usize) {
     out.push('…');
 }
 
-/// The text on one line, all of it.
+/// Returns the complete text on one line.
 pub fn whole(raw: &str) -> String {
     text(raw, usize::MAX)
 }
 
-/// Skips what follows ESC: `[`, parameters and a final letter, or one character.
+/// Skips the characters after ESC: `[`, parameters and a final letter, or a single character.
 fn skip_escape(characters: &mut std::str::Chars<'_>) {
     const MAX_PARAMETERS: usize = 32;
     let mut ahead = characters.clone();
@@ -65,16 +65,16 @@ fn skip_escape(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Whether a character shows nothing itself or changes how others are shown.
+/// Returns `true` for characters that are invisible or change the display of other characters.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}'
-            // Zero-width space, direction marks, line separators; the joiners between them are
-            // part of scripts and emoji.
+            // Zero-width space, direction marks, line separators. The joiners between them are part of
+            // scripts and emoji.
             | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            // Tags and further variation selectors can spell out whole texts unseen.
+            // Tags and other variation selectors can encode invisible text.
             | '\u{e0000}'..='\u{e0fff}')
 }

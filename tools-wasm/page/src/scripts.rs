@@ -1,8 +1,8 @@
-//! Whether a page says more to browsers that run no scripts.
+//! Detects pages with more text for browsers without scripts.
 
 use dom_query::{Document, NodeRef};
 
-/// Less text than this asks to switch scripts on, or says that there is none without (bytes).
+/// Minimum size of the text for browsers without scripts, in bytes. Shorter text only asks to enable scripts.
 const LITTLE: usize = 200;
 
 pub(crate) fn hide_text(dom: &Document) -> bool {

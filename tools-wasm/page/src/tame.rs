@@ -1,14 +1,14 @@
-//! Tags with thousands of attributes lose them: the parser compares each with all before it.
+//! Removes excess attributes from tags: the parser compares each attribute with all previous ones.
 
 use std::borrow::Cow;
 
-/// Attributes of one tag. Pages have dozens at most.
+/// Maximum number of attributes of a tag. Typical pages have at most dozens.
 const MAX_ATTRIBUTES: usize = 500;
 
-/// The source with at most [`MAX_ATTRIBUTES`] in each tag, those that end elements among them.
+/// Returns the source with at most [`MAX_ATTRIBUTES`] in each tag, including end tags.
 ///
-/// Scripts and comments are not told apart from markup: a `<` before a letter in them may look like a tag with hundreds of
-/// words. What is left out then is a part of the script; where the script ends stays.
+/// Scripts and comments are treated like markup: a `<` before a letter in them may look like a tag with
+/// hundreds of attributes. The removed text is then part of the script, but the end of the script stays.
 pub(crate) fn attributes(source: &str) -> Cow<'_, str> {
     let bytes = source.as_bytes();
     let mut out = String::new();
@@ -26,7 +26,7 @@ pub(crate) fn attributes(source: &str) -> Cow<'_, str> {
             out.push_str(&source[kept..cut]);
             kept = tag.end;
         }
-        // If it was no script but one tag, what follows is still of it.
+        // If the text was a single tag and not a script, the rest belongs to the same tag.
         counted = if ends_script(bytes, tag.end) { MAX_ATTRIBUTES } else { 0 };
         at = tag.end;
     }
@@ -37,27 +37,27 @@ pub(crate) fn attributes(source: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether the text of a script or a style sheet ends here.
+/// Returns `true` if a script or style sheet ends here.
 fn ends_script(bytes: &[u8], at: usize) -> bool {
     let begins =
         |end: &[u8]| bytes[at..].get(..end.len()).is_some_and(|found| found.eq_ignore_ascii_case(end));
     begins(b"</script") || begins(b"</style")
 }
 
-/// A tag's end, and where its attributes become too many.
+/// End of a tag, and the position from which its attributes are removed.
 struct Tag {
     cut: Option<usize>,
     end: usize,
 }
 
-/// Where in a tag the parser is, as HTML's own rules have it.
+/// Tokenizer state within a tag, according to the HTML standard.
 #[derive(Clone, Copy)]
 enum State {
-    /// In the name of the tag, or in a value without quotes, which white space ends.
+    /// In the tag name or an unquoted value, which whitespace ends.
     Word {
         is_name: bool,
     },
-    /// Where an attribute may begin.
+    /// Before an attribute.
     Between,
     AttributeName,
     AfterAttributeName,
@@ -78,7 +78,7 @@ fn scan(bytes: &[u8], start: usize, counted: usize) -> Tag {
         let is_space = byte.is_ascii_whitespace();
         let next = match (state, byte) {
             (State::Quoted(quote), _) if byte == quote => State::AfterQuoted,
-            // In a value a slash is one of its characters.
+            // A slash is part of a value.
             (State::Quoted(_), _) | (State::Word { is_name: false }, b'/') => state,
             (_, b'>') => break,
             (State::BeforeValue, _) if is_space => state,
@@ -133,7 +133,7 @@ mod tests {
             ("<p ", "a = b "),
             ("<p ", "a b= "),
             ("<p ", "=x "),
-            // The quote belongs to a value that a space ends.
+            // The quote belongs to an unquoted value, which a space ends.
             ("<p x=y=' ", "a "),
             ("<p x=y/=\" ", "a\n"),
         ] {
@@ -160,7 +160,7 @@ mod tests {
             assert!(tamed.ends_with("<p>text</p>") && tamed.len() < 2000, "{tamed}");
             assert!(tamed.to_ascii_lowercase().contains("</s"), "{tamed}");
         }
-        // Which does not help a tag that looks like one.
+        // A tag cannot use `</script` to keep more attributes.
         let flood = format!("<p {}>text", format!("{}</script ", "a ".repeat(400)).repeat(20));
         assert!(attributes(&flood).len() < 3000, "{}", attributes(&flood).len());
         let flood = format!("<p>text</p {}>", "a='' ".repeat(5000));

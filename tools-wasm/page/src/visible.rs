@@ -1,9 +1,9 @@
-//! The text of a node as a person sees it.
+//! Visible text of a node.
 
 use dom_query::{NodeData, NodeRef};
 
-/// The text below a node, without scripts and styles, with a space where a block begins or ends.
-/// It ends soon after `most` bytes.
+/// Returns the text below a node, without scripts and styles. Each block boundary becomes a space. The text
+/// ends soon after `most` bytes.
 pub fn text(root: &NodeRef<'_>, most: usize) -> String {
     let mut out = String::new();
     let mut next = Some(*root);
@@ -18,7 +18,7 @@ pub fn text(root: &NodeRef<'_>, most: usize) -> String {
     out
 }
 
-/// Writes what `node` itself gives; whether there is more below it.
+/// Writes the content of `node` itself. Returns `true` if its children are to be visited.
 fn write(node: &NodeRef<'_>, most: usize, out: &mut String) -> bool {
     let descend = node.query(|tree_node| match &tree_node.data {
         NodeData::Text { contents } => {
@@ -39,7 +39,7 @@ fn write(node: &NodeRef<'_>, most: usize, out: &mut String) -> bool {
     descend.unwrap_or(false)
 }
 
-/// The node after `node` and all below it, inside `root`.
+/// Returns the next node inside `root` after `node` and all its descendants.
 fn after<'a>(node: NodeRef<'a>, root: &NodeRef<'_>, out: &mut String) -> Option<NodeRef<'a>> {
     let mut node = node;
     while node.id != root.id {

@@ -1,16 +1,17 @@
-//! The component: WIT types to the kit's and back.
+//! The component: converts between WIT types and the kit's types.
 
 use scorpiox_tool_kit as kit;
 
 wit_bindgen::generate!({
     path: "../../wit",
     generate_all,
-    // What it imports is all it can do.
+    // The imports are the component's only capabilities.
     inline: "
         package scorpiox:plan-mode;
         world plan-mode {
             import scorpiox:tool/store@0.1.0;
             import scorpiox:tool/clock@0.1.0;
+            import scorpiox:tool/files@0.1.0;
             import scorpiox:tool/bounds@0.1.0;
             export scorpiox:tool/tool@0.1.0;
             export scorpiox:tool/plan-status@0.1.0;
@@ -21,6 +22,7 @@ wit_bindgen::generate!({
 kit::bridge_tool!();
 kit::bridge_client!();
 kit::bridge_store!();
+kit::bridge_files!();
 
 struct PlanMode;
 
@@ -30,7 +32,7 @@ impl exports::scorpiox::tool::tool::Guest for PlanMode {
     }
 
     fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
-        tool_result(crate::call(&mut HostStore, &HostClient, clock::now(), &arguments))
+        tool_result(crate::call(&mut HostStore, &mut HostFiles, &HostClient, clock::now(), &arguments))
     }
 }
 

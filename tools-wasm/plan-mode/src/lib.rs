@@ -1,23 +1,25 @@
-//! PlanMode: whether a plan is being made, its goal, and where it was saved.
+//! PlanMode: tracks if a plan is active, its goal, and the path of its file.
 //!
-//! The state is one record. While it is active the host runs shell commands
-//! read-only; this component only says whether it is.
+//! The state is a single record. While a plan is active, the host runs shell commands read-only. This
+//! component only reports the state.
 
 #[cfg(target_arch = "wasm32")]
 mod component;
 mod state;
 
-use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store, StoreError, args, time};
+use scorpiox_tool_kit::{
+    Args, Client, Definition, Failure, Files, FilesError, Hints, Output, Store, StoreError, args, time,
+};
 use serde::Serialize;
 
 use state::State;
 
-/// Longest goal, in characters.
+/// Maximum length of a goal, in characters.
 const MAX_GOAL_CHARS: usize = 4000;
-/// Longest path of a plan file, in characters.
+/// Maximum length of a plan file's path, in characters.
 const MAX_PATH_CHARS: usize = 4096;
 
-/// What clients are told.
+/// Returns the tool definition.
 pub fn definition() -> Definition {
     Definition {
         name: "PlanMode",
@@ -29,7 +31,7 @@ pub fn definition() -> Definition {
     }
 }
 
-/// The plan as clients see it.
+/// The plan in the structured result.
 #[derive(Serialize)]
 struct PlanData<'a> {
     active: bool,
@@ -38,9 +40,10 @@ struct PlanData<'a> {
     started_at: Option<String>,
 }
 
-/// Runs one call at the time `now` (milliseconds since 1970).
+/// Handles a call at the time `now` (milliseconds since 1970).
 pub fn call(
     store: &mut impl Store,
+    files: &mut impl Files,
     client: &impl Client,
     now: u64,
     arguments: &str,
@@ -49,7 +52,7 @@ pub fn call(
     let action = args.trimmed("action")?.unwrap_or_default();
     match action.as_str() {
         "enter" => enter(store, client, now, &args),
-        "exit" => exit(store, now, &args),
+        "exit" => exit(store, files, now, &args),
         "status" => status(store, now),
         "json" => json(store),
         "reset" => reset(store),
@@ -86,7 +89,12 @@ fn enter(store: &mut impl Store, client: &impl Client, now: u64, args: &Args<'_>
     Ok(output(text, &state))
 }
 
-fn exit(store: &mut impl Store, now: u64, args: &Args<'_>) -> Result<Output, Failure> {
+fn exit(
+    store: &mut impl Store,
+    files: &mut impl Files,
+    now: u64,
+    args: &Args<'_>,
+) -> Result<Output, Failure> {
     let plan_file = args.trimmed("plan_file")?.unwrap_or_default();
     limit("plan_file", &plan_file, MAX_PATH_CHARS)?;
     let mut state = state::load(store)?;
@@ -96,17 +104,38 @@ fn exit(store: &mut impl Store, now: u64, args: &Args<'_>) -> Result<Output, Fai
                 .to_owned(),
         ));
     }
+    let unchecked = if plan_file.is_empty() { None } else { check(files, &plan_file)? };
     state.active = false;
     state.plan_file = plan_file;
     state::save(store, &state)?;
     let saved =
         if state.plan_file.is_empty() { String::new() } else { format!(" Plan file: {}", state.plan_file) };
+    let unchecked = unchecked.map(|why| format!("\n{why}")).unwrap_or_default();
     let text = format!(
-        "Plan mode ended after {}. Goal: {}{saved}\nShell commands may write again.",
+        "Plan mode ended after {}. Goal: {}{saved}\nShell commands may write again.{unchecked}",
         time::duration(now.saturating_sub(state.started_at)),
         state.goal
     );
     Ok(output(text, &state))
+}
+
+/// Checks that the plan file exists, so that the plan does not end without one. Returns a note if the policy
+/// denies the check.
+fn check(files: &mut impl Files, plan_file: &str) -> Result<Option<String>, Failure> {
+    // The content is not needed. With a limit of 0, every non-empty file is "too large".
+    match files.read(plan_file, 0) {
+        Ok(_) | Err(FilesError::TooLarge(_)) => Ok(None),
+        Err(FilesError::NotFound(_)) => Err(Failure::NotFound(format!(
+            "The plan file {:?} does not exist, so plan mode stays active. Write the plan there first, or leave plan_file out.",
+            args::shown(plan_file)
+        ))),
+        Err(FilesError::Invalid(why)) => {
+            Err(Failure::InvalidInput(format!("plan_file: {why} Plan mode stays active.")))
+        }
+        Err(FilesError::Denied(why) | FilesError::Failed(why)) => {
+            Ok(Some(format!("Could not check that the plan file exists: {why}")))
+        }
+    }
 }
 
 fn status(store: &mut impl Store, now: u64) -> Result<Output, Failure> {
@@ -143,7 +172,7 @@ fn reset(store: &mut impl Store) -> Result<Output, Failure> {
     Ok(output(text, &State::default()))
 }
 
-/// The goal and the start of the active plan; why that is not known, otherwise.
+/// Returns the goal and the start of the active plan. The error is the reason why the state is unknown.
 pub fn active(store: &mut impl Store) -> Result<Option<(String, u64)>, String> {
     let state = state::load(store).map_err(|error| match error {
         StoreError::Unavailable(why) | StoreError::TooLarge(why) => why,

@@ -1,17 +1,17 @@
-//! The one record that PlanMode keeps.
+//! The single record of PlanMode.
 
 use scorpiox_tool_kit::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 const KEY: &str = "plan";
 
-/// The plan that is active or was last.
+/// The active plan, or else the last one.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub active: bool,
     pub goal: String,
     pub plan_file: String,
-    /// Milliseconds since 1970; 0 when there never was a plan.
+    /// Start in milliseconds since 1970; 0 if there was never a plan.
     pub started_at: u64,
 }
 

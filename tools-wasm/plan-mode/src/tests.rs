@@ -1,14 +1,28 @@
 use super::*;
 use scorpiox_tool_kit::memory::{MemoryClient, MemoryStore};
 
+/// A workspace that contains `docs/plan.md`.
+struct Workspace;
+
+impl Files for Workspace {
+    fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, FilesError> {
+        match path {
+            "docs/plan.md" if limit == 0 => Err(FilesError::TooLarge(4)),
+            "docs" => Err(FilesError::Invalid("docs is a folder.".to_owned())),
+            "/elsewhere/plan.md" => Err(FilesError::Denied("It is outside.".to_owned())),
+            _ => Err(FilesError::NotFound(format!("{path} does not exist."))),
+        }
+    }
+}
+
 const START: u64 = 1_795_214_432_000;
 
 fn ok(store: &mut MemoryStore, now: u64, arguments: &str) -> Output {
-    call(store, &MemoryClient::default(), now, arguments).expect("succeeds")
+    call(store, &mut Workspace, &MemoryClient::default(), now, arguments).expect("succeeds")
 }
 
 fn refused(store: &mut MemoryStore, arguments: &str) -> String {
-    match call(store, &MemoryClient::default(), START, arguments) {
+    match call(store, &mut Workspace, &MemoryClient::default(), START, arguments) {
         Err(Failure::InvalidInput(text)) => text,
         other => panic!("not refused: {other:?}"),
     }
@@ -31,10 +45,33 @@ fn a_plan_is_entered_reported_and_left() {
 }
 
 #[test]
+fn a_plan_file_that_is_not_there_is_refused_and_the_plan_goes_on() {
+    let mut store = MemoryStore::default();
+    ok(&mut store, START, r#"{"action":"enter","goal":"Ship it"}"#);
+    let mut exit = |file: &str| {
+        let arguments = format!(r#"{{"action":"exit","plan_file":"{file}"}}"#);
+        let result = call(&mut store, &mut Workspace, &MemoryClient::default(), START, &arguments);
+        (result, active(&mut store).expect("known").is_some())
+    };
+    let (missing, still) = exit("docs/plann.md");
+    let text = "The plan file \"docs/plann.md\" does not exist, so plan mode stays active. Write the plan there first, or leave plan_file out.";
+    assert_eq!((missing.expect_err("refused"), still), (Failure::NotFound(text.to_owned()), true));
+    let (folder, still) = exit("docs");
+    let text = "plan_file: docs is a folder. Plan mode stays active.";
+    assert_eq!((folder.expect_err("refused"), still), (Failure::InvalidInput(text.to_owned()), true));
+    let (outside, still) = exit("/elsewhere/plan.md");
+    let text = outside.expect("left").text;
+    assert!(
+        text.ends_with("\nCould not check that the plan file exists: It is outside.") && !still,
+        "{text}"
+    );
+}
+
+#[test]
 fn the_tool_has_the_name_that_the_client_knows_and_the_goal_is_the_person_s() {
     let mut store = MemoryStore::default();
     let client = MemoryClient { prefix: "my-", ..MemoryClient::default() };
-    let entered = call(&mut store, &client, START, r#"{"action":"enter","goal":"PlanMode"}"#);
+    let entered = call(&mut store, &mut Workspace, &client, START, r#"{"action":"enter","goal":"PlanMode"}"#);
     let text = entered.expect("succeeds").text;
     assert!(text.contains("Goal: PlanMode\n") && text.contains("call my-PlanMode with action"), "{text}");
 }

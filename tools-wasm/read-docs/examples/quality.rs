@@ -1,34 +1,26 @@
-//! Prints how good `ReadDocs` is: `cargo run --release --example quality`, with `SCORPIOX_DATA`
-//! naming the folder of the data when it is not beside the repository.
+//! Prints the quality score of `ReadDocs`: `cargo run --release --example quality`. `SCORPIOX_DATA` is the
+//! directory of the test suites.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout)]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use std::path::Path;
+
 use support::{data, readability, references, turndown};
 
 fn main() {
-    if let Some(folder) = data::folder_or_skipped("wcxb") {
-        for (kind, score) in references::measure(&folder).1 {
-            println!("{kind}: mean F1 {score:.4}");
-        }
-        println!();
+    for (kind, score) in references::measure(&data::folder("wcxb")).1 {
+        println!("{kind}: mean F1 {score:.4}");
     }
-    if let Some(folder) = data::folder_or_skipped("readability") {
-        articles(&readability::measure(&folder));
-    }
-    if let Some(folder) = data::folder_or_skipped("turndown") {
-        let cases = turndown::cases(&folder);
-        let failing: Vec<_> = cases.iter().filter(|case| !case.agrees()).collect();
-        println!(
-            "\nturndown: {} of {} cases are rendered the same",
-            cases.len() - failing.len(),
-            cases.len()
-        );
-        for case in failing {
-            println!("{case}");
-        }
+    println!();
+    articles(&readability::measure(&data::folder("readability")));
+    let cases = turndown::cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/turndown"));
+    let failing: Vec<_> = cases.iter().filter(|case| !case.agrees()).collect();
+    println!("\nturndown: {} of {} cases are rendered the same", cases.len() - failing.len(), cases.len());
+    for case in failing {
+        println!("{case}");
     }
 }
 

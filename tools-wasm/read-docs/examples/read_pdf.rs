@@ -1,5 +1,5 @@
-//! Writes what `ReadDocs` makes of PDF files: `cargo run --release --example read_pdf -- OUT FILE…`
-//! makes `OUT/NAME.md` of each, and prints how long each took.
+//! Converts PDF files with `ReadDocs`: `cargo run --release --example read_pdf -- OUT FILE…` writes an
+//! `OUT/NAME.md` for each file, and prints the time of each conversion.
 
 #![expect(clippy::print_stdout, reason = "it is a program")]
 

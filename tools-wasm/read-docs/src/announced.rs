@@ -1,29 +1,29 @@
-//! What a page announces for readers like this one: itself as Markdown, and an index of its site.
+//! Alternatives that a page announces for programs: its Markdown version, and an index of its site.
 //!
-//! `<link rel="alternate" type="text/markdown">` in its head, the same in a `Link` header (RFC
-//! 8288), and links of any relation to an `llms.txt`. Only what is on the page's own site counts:
-//! the same scheme, host and port.
+//! The sources are `<link rel="alternate" type="text/markdown">` in the head, the same in a `Link` header
+//! (RFC 8288), and links with any relation to an `llms.txt`. Only URLs on the page's own site count: same
+//! scheme, host and port.
 
 use scorpiox_tool_kit::web::Response;
 use url::Url;
 
 use crate::html::Page;
 
-/// Longest address that is taken, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_ADDRESS: usize = 500;
-/// Most links that are looked at.
+/// Maximum number of links that are checked.
 const MAX_LINKS: usize = 200;
 
-/// The two addresses, where they are known.
+/// The two URLs, if they are known.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
-    /// The page as Markdown.
+    /// URL of the page as Markdown.
     pub(crate) twin: Option<Url>,
-    /// The index, which is for the model to ask for.
+    /// URL of the index, which the model can request.
     pub(crate) index: Option<Url>,
 }
 
-/// A link that is about the page, not in its text.
+/// A link in the head or the headers of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) relation: String,
@@ -31,14 +31,14 @@ pub(crate) struct Link {
     pub(crate) address: String,
 }
 
-/// What a page and the answer that it came in announce.
+/// Collects the announcements of a page and its response.
 pub(crate) fn of(page: &Page, response: &Response, url: &Url) -> Announced {
     let base = page.base(url);
     let mut announced = of_headers(response, url);
     for link in page.links().into_iter().take(MAX_LINKS) {
         announced.take(&link, &base, url);
     }
-    // Mintlify and others say it in a sentence that only models are to read.
+    // Mintlify and others announce the index in a sentence that is meant only for models.
     if announced.index.is_none() {
         let said = page.said_index().and_then(|address| site(&address, &base, url));
         announced.index = said.filter(is_index);
@@ -46,7 +46,7 @@ pub(crate) fn of(page: &Page, response: &Response, url: &Url) -> Announced {
     announced
 }
 
-/// The same of an answer that is no HTML.
+/// Collects the announcements in the headers, for a response that is not HTML.
 pub(crate) fn of_headers(response: &Response, url: &Url) -> Announced {
     let mut announced = Announced::default();
     let headers = response.headers.iter().filter(|(name, _)| name == "link");
@@ -65,7 +65,7 @@ impl Announced {
     fn take(&mut self, link: &Link, base: &Url, page: &Url) {
         let Some(url) = site(&link.address, base, page) else { return };
         if is_index(&url) {
-            // The short one, not the whole site in one file.
+            // Prefers the short index over the complete site in one file.
             let is_short = url.path().ends_with("/llms.txt");
             if self.index.is_none()
                 || is_short && !self.index.as_ref().is_some_and(|known| known.path().ends_with("/llms.txt"))
@@ -79,7 +79,7 @@ impl Announced {
         let kind = link.kind.split(';').next().unwrap_or_default().trim();
         let is_markdown =
             ["text/markdown", "text/x-markdown"].iter().any(|known| kind.eq_ignore_ascii_case(known));
-        // Another language's or a style sheet's alternate is no twin.
+        // An alternate in another language or an alternate style sheet is not a Markdown version.
         if relations("alternate")
             && !relations("stylesheet")
             && is_markdown
@@ -91,7 +91,7 @@ impl Announced {
     }
 }
 
-/// An address on the page's own site, without its fragment.
+/// Resolves a URL if it is on the page's own site, and removes its fragment.
 fn site(address: &str, base: &Url, page: &Url) -> Option<Url> {
     if address.len() > MAX_ADDRESS || address.trim().is_empty() {
         return None;
@@ -102,7 +102,7 @@ fn site(address: &str, base: &Url, page: &Url) -> Option<Url> {
     (is_ours && url.as_str().len() <= MAX_ADDRESS).then_some(url)
 }
 
-/// Whether two addresses have the same scheme, host and port.
+/// Returns `true` if two URLs have the same scheme, host and port.
 pub(crate) fn is_same_site(one: &Url, other: &Url) -> bool {
     matches!(one.scheme(), "http" | "https") && one.origin() == other.origin()
 }
@@ -111,7 +111,7 @@ fn is_index(url: &Url) -> bool {
     ["/llms.txt", "/llms-full.txt"].iter().any(|name| url.path().to_ascii_lowercase().ends_with(name))
 }
 
-/// The links of one `Link` header: `<address>; rel="…"; type=…, <address>; …`.
+/// Parses the links of a `Link` header: `<address>; rel="…"; type=…, <address>; …`.
 fn header(value: &str) -> Vec<Link> {
     let mut links = Vec::new();
     let mut rest = value;
@@ -123,7 +123,7 @@ fn header(value: &str) -> Vec<Link> {
         while let Some(parameter) = rest.trim_start().strip_prefix(';') {
             let (name, value, after) = parameter_of(parameter);
             match name.to_ascii_lowercase().as_str() {
-                // The first one counts.
+                // The first value counts.
                 "rel" if link.relation.is_empty() => link.relation = value,
                 "type" if link.kind.is_empty() => link.kind = value,
                 _ => {}
@@ -138,7 +138,7 @@ fn header(value: &str) -> Vec<Link> {
     links
 }
 
-/// `name="value"` or `name=value` at the beginning, and what follows it.
+/// Parses a leading `name="value"` or `name=value`, and returns it with the remaining text.
 fn parameter_of(text: &str) -> (&str, String, &str) {
     let end = text.find(['=', ';', ',']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_header_has_links_with_parameters() {
-        // The examples of RFC 8288, 3.5, and what servers send.
+        // Examples from RFC 8288, 3.5, and from real servers.
         let cases = [
             (
                 "<http://example.com/TheBook/chapter2>; rel=\"previous\"; title=\"previous chapter\"",

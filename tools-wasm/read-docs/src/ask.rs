@@ -1,32 +1,32 @@
-//! The arguments, checked.
+//! Validation of the arguments.
 
 use percent_encoding::percent_decode_str;
 use scorpiox_tool_kit::args::shown;
 use scorpiox_tool_kit::{Args, Failure};
 use url::Url;
 
-/// Longest wait that a call may ask for, in milliseconds.
+/// Maximum wait that a call may request, in milliseconds.
 const MAX_WAIT_MS: i64 = 30_000;
-/// Longest URL; servers refuse longer ones.
+/// Maximum length of a URL, in characters; servers refuse longer ones.
 const MAX_URL_CHARS: usize = 8192;
-/// What stands before the page's number at the end of a URL.
+/// Suffix of a URL that precedes the number of a result page.
 const PAGE_SUFFIX: &str = "#page=";
-/// What asks for all of a page, navigation and comments too; before the page's number.
+/// Suffix that requests the complete page, including navigation and comments. It precedes the page number.
 pub(crate) const FULL_SUFFIX: &str = "#full";
 
-/// What a page is turned into.
+/// Output format of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// `CommonMark` with the tables, task lists, strikethrough and footnotes of GitHub.
+    /// `CommonMark` with GitHub's tables, task lists, strikethrough and footnotes.
     Markdown,
-    /// The same without markup.
+    /// Plain text without markup.
     Text,
-    /// The content's HTML, without what is only for looks.
+    /// HTML of the content, without presentational markup.
     Html,
 }
 
 impl Format {
-    /// As the argument is written.
+    /// Returns the name of the format in the arguments.
     pub fn name(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
@@ -43,26 +43,26 @@ impl Format {
     }
 }
 
-/// Which part of a page is asked for.
+/// Requested part of a page.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    /// The fragment of the URL: the part that it points at comes first.
+    /// Fragment of the URL. The part that it refers to comes first in the result.
     pub(crate) fragment: Option<String>,
-    /// With what is around the content.
+    /// `true` if the text around the content is requested too.
     pub(crate) is_whole: bool,
 }
 
-/// What a call asks for.
+/// Parsed arguments of a call.
 #[derive(Debug)]
 pub(crate) struct Ask {
-    /// Without its fragment.
+    /// URL without its fragment.
     pub(crate) url: Url,
-    /// With the fragment, when that is a route which a page's scripts read (`#/guide`, `#!guide`).
+    /// URL with the fragment if a script uses it as a route (`#/guide`, `#!guide`).
     pub(crate) url_for_browser: Url,
-    /// The URL as it was given, without the number of a page.
+    /// URL as given, without the page number.
     pub(crate) address: String,
     pub(crate) part: Part,
-    /// Which page of the result, from 1.
+    /// Page of the result, counted from 1.
     pub(crate) page: usize,
     pub(crate) format: Format,
     pub(crate) wait_ms: Option<u32>,
@@ -92,21 +92,21 @@ impl Ask {
         Ok(Self { url, url_for_browser, address: address.to_owned(), part, page, format, wait_ms })
     }
 
-    /// The URL that asks for a page of the result.
+    /// Returns the URL that requests a page of the result.
     pub(crate) fn url_of_page(&self, page: usize) -> String {
-        // What is asked for stays in front of the suffix; `split_page` takes the last one.
+        // An existing suffix stays in front, because `split_page` uses the last one.
         format!("{}{PAGE_SUFFIX}{page}", self.address)
     }
 }
 
-/// The name of a part as pages have it; none for the top of a page, and for a text to look for.
+/// Returns the name of the part, or `None` for the top of a page and for a text fragment.
 fn name_of_part(fragment: &str) -> Option<String> {
     let name = fragment.split(":~:").next().unwrap_or_default();
     let name = percent_decode_str(name).decode_utf8_lossy().into_owned();
     (!name.is_empty() && !name.eq_ignore_ascii_case("top")).then_some(name)
 }
 
-/// The address without `#page=N`, and N.
+/// Splits `#page=N` from the URL, and returns the URL and N.
 fn split_page(text: &str) -> Result<(&str, usize), Failure> {
     let Some((address, number)) = text.rsplit_once(PAGE_SUFFIX) else { return Ok((text, 1)) };
     match number.parse::<usize>() {

@@ -1,11 +1,11 @@
-//! The component: WIT types to the kit's and back.
+//! The component: converts between WIT types and the kit's types.
 
 use scorpiox_tool_kit as kit;
 
 wit_bindgen::generate!({
     path: "../../wit",
     generate_all,
-    // What it imports is all it can do.
+    // The imports are the component's only capabilities.
     inline: "
         package scorpiox:read-docs;
         world read-docs {

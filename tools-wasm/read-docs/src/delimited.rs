@@ -1,4 +1,4 @@
-//! Values between commas, semicolons, tabs or bars, as a table.
+//! Formats values separated by commas, semicolons, tabs or bars as a table.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,14 @@ use crate::document::Document;
 use crate::kinds::{Read, Source, as_it_is};
 use crate::write::escape;
 
-/// Bytes and records from the beginning that tell what stands between values.
+/// Maximum size of the sample from which the delimiter is detected, in bytes. `SAMPLE_RECORDS` is the maximum
+/// number of records.
 const SAMPLE_BYTES: usize = 64 * 1024;
 const SAMPLE_RECORDS: usize = 200;
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// Columns that are shown.
+/// Maximum number of columns in the result.
 const MAX_COLUMNS: usize = 500;
-/// A value with more lines than this is taken for a quote that nobody closed.
+/// Maximum number of lines of a value. A longer value is the result of an unclosed quote.
 const MAX_LINES_OF_VALUE: usize = 1000;
 
 pub(crate) fn read(text: String, source: &Source<'_>) -> Read {
@@ -43,7 +44,7 @@ pub(crate) fn read(text: String, source: &Source<'_>) -> Read {
     Read::written(Document { body, notes, ..Document::default() })
 }
 
-/// The delimiter that Excel writes on a line before all others.
+/// Returns the delimiter from the `sep=` line that Excel writes at the beginning.
 fn split_mark(text: &str) -> (Option<u8>, &str) {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     match first.trim_end_matches('\r').strip_prefix("sep=").map(str::as_bytes) {
@@ -52,11 +53,11 @@ fn split_mark(text: &str) -> (Option<u8>, &str) {
     }
 }
 
-/// The delimiter that parts most records in the same number of values.
+/// Detects the delimiter that splits most records into the same number of values.
 fn sniff(text: &str) -> Option<u8> {
     let end = text.floor_char_boundary(SAMPLE_BYTES);
     let sample = text.get(..end).unwrap_or(text);
-    // The last line is cut, unless it is the only one.
+    // The last line is incomplete, unless it is the only line.
     let sample =
         if end < text.len() { sample.rsplit_once('\n').map_or(sample, |(lines, _)| lines) } else { sample };
     let score = |delimiter: u8| {
@@ -70,13 +71,13 @@ fn sniff(text: &str) -> Option<u8> {
         (usual > 1)
             .then(|| (same.saturating_mul(1000).checked_div(widths.len()).unwrap_or(0), usual, delimiter))
     };
-    // The first of equals.
+    // Ties prefer the first delimiter.
     let best =
         DELIMITERS.into_iter().rev().filter_map(score).max_by_key(|(share, width, _)| (*share / 100, *width));
     best.map(|(_, _, delimiter)| delimiter)
 }
 
-/// The most frequent of some numbers.
+/// Returns the most frequent number.
 fn usual(widths: &[usize]) -> Option<usize> {
     let count = |width: usize| widths.iter().filter(|other| **other == width).count();
     widths.iter().copied().max_by_key(|width| (count(*width), *width))
@@ -91,18 +92,18 @@ fn reader(text: &str, delimiter: u8, quoting: bool) -> Reader<&[u8]> {
         .from_reader(text.as_bytes())
 }
 
-/// What was found in a first pass.
+/// Result of the first pass.
 struct Table<'a> {
     text: &'a str,
     delimiter: u8,
     quoting: bool,
-    /// Values of the widest row.
+    /// Number of values in the widest row.
     width: usize,
     has_head: bool,
     has_open_quote: bool,
 }
 
-/// A way of writing rows.
+/// An output format for rows.
 trait Writer {
     fn begin(&self, head: Option<&StringRecord>, width: usize, out: &mut String);
     fn row(&self, row: &StringRecord, out: &mut String);
@@ -110,7 +111,7 @@ trait Writer {
 }
 
 impl<'a> Table<'a> {
-    /// None when there are no rows.
+    /// Returns `None` if there are no rows.
     fn of(text: &'a str, delimiter: u8, quoting: bool) -> Option<Self> {
         let mut reader = reader(text, delimiter, quoting);
         let mut record = StringRecord::new();
@@ -148,10 +149,10 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether a row names columns: each value says something, none is a number, none stands twice.
+/// Returns `true` if a row contains column names: no value is empty, a number, or a duplicate.
 fn is_head(row: &StringRecord) -> bool {
     let mut seen = HashSet::new();
-    // The column of row numbers has no name.
+    // A column of row numbers has no name.
     let named = row.iter().enumerate().filter(|(at, value)| *at > 0 || !value.trim().is_empty());
     named.map(|(_, value)| value.trim()).all(|value| {
         let is_number = value.parse::<f64>().is_ok() || value.replace(',', ".").parse::<f64>().is_ok();
@@ -159,7 +160,7 @@ fn is_head(row: &StringRecord) -> bool {
     }) && !seen.is_empty()
 }
 
-/// `2024-05-06`, `06.05.2024 12:30` and the like.
+/// Returns `true` for dates such as `2024-05-06` and `06.05.2024 12:30`.
 fn is_date(value: &str) -> bool {
     let is_mark = |c: char| matches!(c, '-' | '/' | '.' | ':' | ' ' | 'T' | 'Z' | '+');
     value.len() >= 8

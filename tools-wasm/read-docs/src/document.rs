@@ -1,24 +1,24 @@
-//! What was read: the text in the format that was asked for, and what is known about it.
+//! Result of reading: the text in the requested format, and metadata.
 
 /// A page that was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Its title; for an article also its first heading.
+    /// Title; for an article also its first heading.
     pub title: Option<String>,
-    /// Who wrote it.
+    /// Author.
     pub byline: Option<String>,
-    /// When it was published, as the page gives it.
+    /// Date of publication, in the page's own format.
     pub published: Option<String>,
-    /// The lines above the content: title, author, date, address. Empty for what is no web page.
+    /// Lines above the content: title, author, date, URL. Empty unless the source is a web page.
     pub head: String,
     /// The content.
     pub body: String,
-    /// What a person should know of how it was read.
+    /// Notes for the user about the conversion.
     pub notes: Vec<String>,
 }
 
 impl Document {
-    /// Head and body.
+    /// Returns head and body.
     pub fn text(&self) -> String {
         match (self.head.is_empty(), self.body.is_empty()) {
             (true, _) => self.body.clone(),
@@ -27,7 +27,7 @@ impl Document {
         }
     }
 
-    /// Content alone.
+    /// Creates a document that has only content.
     pub(crate) fn of_body(body: String) -> Self {
         Self { body, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! What is no HTML, by its kind.
+//! Conversion of content other than HTML, by kind.
 
 use scorpiox_tool_kit::{Client, Failure};
 use url::Url;
@@ -9,31 +9,31 @@ use crate::kind::Kind;
 use crate::write::escape;
 use crate::{Format, delimited, docx, feed, json, markdown, openapi, pdf};
 
-/// Where a body came from, and what it is to become.
+/// Origin and target format of a body.
 pub(crate) struct Source<'a> {
     /// `Content-Type` as it was sent.
     pub(crate) header: &'a str,
-    /// The type that it is taken for.
+    /// Detected media type.
     pub(crate) content_type: &'a str,
     pub(crate) url: &'a Url,
     pub(crate) format: Format,
 }
 
-/// A body that was read.
+/// A converted body.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) document: Document,
-    /// Whether it is Markdown, where that was asked for.
+    /// `true` if the document is Markdown and Markdown was requested.
     pub(crate) is_markup: bool,
 }
 
 impl Read {
-    /// Written in the format that was asked for.
+    /// Wraps a document in the requested format.
     pub(crate) fn written(document: Document) -> Self {
         Self { document, is_markup: true }
     }
 
-    /// Text as it is, in whatever format.
+    /// Wraps unformatted text, for any format.
     pub(crate) fn plain(document: Document, format: Format) -> Self {
         let document = if format == Format::Html { in_pre(document) } else { document };
         Self { document, is_markup: false }

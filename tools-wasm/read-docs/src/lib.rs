@@ -1,9 +1,8 @@
-//! `ReadDocs`: a page of the web as markdown, text or clean HTML.
+//! `ReadDocs`: converts a web page to Markdown, text or clean HTML.
 //!
-//! The host moves bytes and, where one is installed, drives a browser ([`Web`]); what the bytes
-//! mean is read here, inside the sandbox. Whatever a server sends, a call ends in a result or an
-//! error: sizes, depths and counts are limited where they are read, and nothing recurses deeper
-//! than those limits.
+//! The host transfers bytes and drives a browser if one is installed ([`Web`]). This crate interprets the
+//! bytes inside the sandbox. Every call ends with a result or an error, whatever a server sends: sizes,
+//! depths and counts are limited during parsing, and recursion is limited by the depth.
 
 mod announced;
 mod ask;
@@ -40,7 +39,7 @@ pub use ask::Format;
 pub use document::Document;
 pub use html::{convert, convert_fragment};
 
-/// What clients are told.
+/// Returns the tool definition.
 pub fn definition() -> Definition {
     Definition {
         name: "ReadDocs",
@@ -52,7 +51,7 @@ pub fn definition() -> Definition {
     }
 }
 
-/// Runs one call.
+/// Handles a call.
 pub fn call(
     web: &mut impl Web,
     progress: &mut impl Progress,

@@ -1,4 +1,4 @@
-//! Getting a page: by HTTP first, with a browser where that is asked for or needed.
+//! Loads a page: over HTTP first, and with a browser if it is requested or necessary.
 
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 use scorpiox_tool_kit::{Client, Failure};
@@ -12,25 +12,25 @@ use crate::kind::{self, Kind};
 use crate::twin::{self, Twin};
 use crate::{Format, announced, kinds, status};
 
-/// Until a server has answered.
+/// Timeout for the server's response.
 const TIMEOUT_MS: u32 = 30_000;
-/// How long a browser waits after loading, when the call does not say.
+/// Default time that a browser waits after loading.
 const DEFAULT_WAIT_MS: u32 = 500;
-/// Markdown first, for servers that have it.
+/// `Accept` header that prefers Markdown.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
 
-/// HTML itself, where that is asked for.
+/// `Accept` header that prefers HTML, for calls that request HTML.
 const ACCEPT_HTML: &str = "text/html, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, text/markdown;q=0.7, */*;q=0.5";
 
-/// A page that was got and read.
+/// A page that was loaded and converted.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) final_url: Url,
     pub(crate) status: u16,
     pub(crate) content_type: String,
-    /// Whether a browser was used.
+    /// `true` if a browser was used.
     pub(crate) rendered: bool,
-    /// Whether the document is Markdown, where that was asked for.
+    /// `true` if the document is Markdown and Markdown was requested.
     pub(crate) is_markup: bool,
     pub(crate) document: Document,
 }
@@ -67,7 +67,7 @@ pub(crate) fn load(
     Ok(Loaded { final_url, status, content_type, rendered: false, is_markup, document })
 }
 
-/// Where a static page came from.
+/// Origin of a static page.
 struct Static {
     final_url: Url,
     status: u16,
@@ -85,7 +85,7 @@ fn html(
     let source = charset::decode(&response.body, header, Markup::Html, &from.final_url)
         .map_err(|failure| with_status(failure, from.status))?;
     let page = Page::parse(&source);
-    // Ten megabytes at most, which the tree needs no more.
+    // Frees up to ten megabytes, which the tree does not need.
     drop(source);
     response.body = Vec::new();
     let announced = announced::of(&page, &response, &from.final_url);
@@ -128,7 +128,7 @@ fn html(
     })
 }
 
-/// The page's twin in its place.
+/// Returns the page's Markdown version instead of the page.
 fn of_twin(mut document: Document, from: Static, index: Option<&Url>) -> Loaded {
     note_index(&mut document, index, &from.final_url);
     Loaded {
@@ -141,7 +141,7 @@ fn of_twin(mut document: Document, from: Static, index: Option<&Url>) -> Loaded 
     }
 }
 
-/// Says where the index of the site is, unless the text does or it is what was read.
+/// Adds a note with the URL of the site's index, unless the text contains it or the page is the index.
 fn note_index(document: &mut Document, index: Option<&Url>, read: &Url) {
     let Some(index) = index else { return };
     let is_said = document.head.contains(index.as_str()) || document.body.contains(index.as_str());
@@ -195,7 +195,7 @@ fn with_status(failure: Failure, status: u16) -> Failure {
     }
 }
 
-/// What a failed browser says, in one sentence or a few.
+/// Returns a browser's error as text.
 fn reason(client: &impl Client, error: WebError) -> String {
     match explain(client, error) {
         Failure::InvalidInput(text)

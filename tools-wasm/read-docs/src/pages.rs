@@ -1,35 +1,35 @@
-//! Long texts in pages, each cut where a block ends.
+//! Splits long texts into pages, each cut at the end of a block.
 //!
-//! The same text always gives the same pages, so that reading on needs nothing but a number.
+//! The same text always yields the same pages, so a page number is sufficient to continue reading.
 
 use std::borrow::Cow;
 
 use crate::Format;
 
-/// Most headings in an outline, and characters of each.
+/// Maximum number of headings in an outline. `HEADING_CHARS` is the maximum length of each.
 const MAX_HEADINGS: usize = 60;
 const HEADING_CHARS: usize = 80;
-/// The part of a page that the head of a table may take when the table goes on there.
+/// Maximum share of a page (one fifth) for a table's header that is repeated on the next page.
 const HEAD_PART: usize = 5;
-/// A page is not cut before this part of it (a quarter) for the sake of a better place.
+/// Minimum share of a page (a quarter) that is filled before a cut at a better position.
 const MIN_PART: usize = 4;
 
-/// How a text is divided.
+/// A text divided into pages.
 #[derive(Debug)]
 pub(crate) struct Pages<'a> {
     text: &'a str,
-    /// Where each page begins.
+    /// Start of each page.
     starts: Vec<Start<'a>>,
-    /// Of the whole text.
+    /// Length of the complete text.
     pub(crate) total_chars: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Start<'a> {
     at: usize,
-    /// The code block that the page begins in.
+    /// The code block in which the page begins.
     inside: Option<Fence<'a>>,
-    /// The lines that head the table that the page begins in.
+    /// The header lines of the table in which the page begins.
     head: Option<&'a str>,
 }
 
@@ -39,7 +39,7 @@ impl Start<'_> {
     }
 }
 
-/// The line that opened a code block.
+/// The line that opens a code block.
 #[derive(Debug, Clone, Copy)]
 struct Fence<'a> {
     line: &'a str,
@@ -50,7 +50,7 @@ impl<'a> Fence<'a> {
     fn opened_by(line: &'a str) -> Option<Self> {
         let line = line.trim_end();
         let from = line.find("```")?;
-        // Lists and quotations may be before it.
+        // List and quotation marks may precede the fence.
         let is_mark = |c: char| matches!(c, ' ' | '>' | '-' | '*' | '.' | ')') || c.is_ascii_digit();
         let info = line[from..].trim_start_matches('`');
         let ticks = &line[from..line.len() - info.len()];
@@ -62,7 +62,7 @@ impl<'a> Fence<'a> {
         line.len() >= self.ticks.len() && line.bytes().all(|byte| byte == b'`')
     }
 
-    /// What closes it, at its own indentation.
+    /// Returns the closing fence with the same indentation.
     fn closing(self) -> String {
         let before = &self.line[..self.line.len() - self.line.trim_start_matches([' ', '>']).len()];
         format!("\n{before}{}", self.ticks)
@@ -80,7 +80,7 @@ impl<'a> Pages<'a> {
                 break;
             };
             let next = next_start(text, start, start.at + end, format);
-            // A head that takes much of each page would make many of them.
+            // A long header on each page would produce many pages.
             let head = next.head.filter(|head| head.len() <= limit / HEAD_PART);
             let next = Start { head, ..next };
             starts.push(next);
@@ -89,13 +89,13 @@ impl<'a> Pages<'a> {
         Self { text, starts, total_chars: text.chars().count() }
     }
 
-    /// How many there are; at least one.
+    /// Returns the number of pages; at least one.
     pub(crate) fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// A page, from 1. A code block that is cut is closed before the cut and opened after it; a table
-    /// has its head again.
+    /// Returns a page, counted from 1. A code block that is cut is closed before the cut and reopened after
+    /// it. A table that is cut repeats its header.
     pub(crate) fn page(&self, number: usize) -> Option<Cow<'a, str>> {
         let start = *self.starts.get(number.checked_sub(1)?)?;
         let next = self.starts.get(number).copied().unwrap_or(Start::plain(self.text.len()));
@@ -110,8 +110,8 @@ impl<'a> Pages<'a> {
         Some(Cow::Owned(format!("{}{text}{}", around.0, around.1)))
     }
 
-    /// The headings of Markdown, each with the page that it is on, in at most `most` characters: as deep
-    /// as there is room for. None where there are no two.
+    /// Returns the Markdown headings with their page numbers, in at most `most` characters and as deep as
+    /// they fit. Returns `None` for fewer than two headings.
     pub(crate) fn outline(&self, most: usize) -> Option<String> {
         let headings = self.headings();
         let deepest = headings.iter().map(|heading| heading.level).max()?;
@@ -164,8 +164,8 @@ impl Heading<'_> {
     }
 }
 
-/// Where the page after the one at `start` begins: at the last end of a block before `end`, or of
-/// a line, or of a word.
+/// Returns the start of the page after `start`: the last end of a block before `end`, or else of a line or a
+/// word.
 fn next_start<'a>(text: &'a str, start: Start<'a>, end: usize, format: Format) -> Start<'a> {
     let earliest = start.at + (end - start.at) / MIN_PART;
     let mut inside = start.inside;
@@ -199,10 +199,10 @@ fn next_start<'a>(text: &'a str, start: Start<'a>, end: usize, format: Format) -
     block.or(line_end).or_else(word).unwrap_or(Start::plain(end))
 }
 
-/// The table that lines belong to.
+/// The table of the current lines.
 struct Table<'a> {
     head: Option<&'a str>,
-    /// Where the line before began, when it was a row.
+    /// Start of the previous line if it is a row.
     last: Option<usize>,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Table<'a> {
             (self.head, self.last) = (None, None);
             return;
         }
-        // The line under the names of columns.
+        // The line below the column names.
         let is_rule = line.starts_with("| ")
             && line.contains("---")
             && line.trim_end().bytes().all(|b| matches!(b, b'|' | b' ' | b'-' | b':'));
@@ -265,7 +265,7 @@ mod tests {
         }
         let all = pages.join("\n");
         assert!((0..20).all(|n| all.matches(&format!("| {n} | row |")).count() == 1), "{all}");
-        // Not in code, and not where the head would fill the pages.
+        // The header is not repeated in code, nor if it would fill the pages.
         assert!(!split(&format!("```\n{text}\n```"), 150)[1].contains("| a | b |"));
         let wide = format!("| {} | b |\n| --- | --- |\n{rows}", "a".repeat(100));
         assert!(!split(&wide, 150)[1].contains("aaa"));

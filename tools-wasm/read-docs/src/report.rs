@@ -1,4 +1,4 @@
-//! What a call gives: the page that was asked for, what is known about it, and how to read on.
+//! Result of a call: the requested page, its metadata, and how to continue reading.
 
 use scorpiox_tool_kit::{Failure, Output};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::load::Loaded;
 use crate::pages::Pages;
 use crate::status;
 
-/// The result as data; see `output-schema.json`. The content itself is only in the text.
+/// The result as data; see `output-schema.json`. The content is only in the text.
 #[derive(Serialize)]
 struct Data<'a> {
     url: &'a str,
@@ -26,11 +26,11 @@ struct Data<'a> {
     notes: &'a [String],
 }
 
-/// Characters of a result that are kept free for its notes, besides the addresses in them.
+/// Characters of a result that are reserved for notes, in addition to the URLs in them.
 const NOTE_CHARS: usize = 900;
-/// The part of a result that an outline may have.
+/// Maximum share of a result for the outline.
 const OUTLINE_PART: usize = 12;
-/// What pages have at least, however little room there is.
+/// Minimum length of a page, in characters, even if the result has less room.
 const MIN_PAGE_CHARS: usize = 1000;
 
 pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, Failure> {
@@ -66,7 +66,7 @@ pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, 
     }
     if pages.count() > 1 {
         text.push_str("\n\n");
-        // In code and other text a line that begins with # is no heading.
+        // In code and other text, a line that begins with `#` is not a heading.
         let has_headings = loaded.is_markup && ask.format == Format::Markdown && ask.page == 1;
         if let Some(outline) = has_headings.then(|| pages.outline(outline_chars)).flatten() {
             text.push_str("Outline:\n");
@@ -103,7 +103,7 @@ fn position(ask: &Ask, pages: &Pages<'_>) -> String {
     }
 }
 
-/// 362411 as `362,411`.
+/// Formats 362411 as `362,411`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,6 +1,6 @@
-//! HTTP statuses in words.
+//! Names of HTTP statuses.
 
-/// `HTTP 404 Not Found`
+/// Formats a status as `HTTP 404 Not Found`.
 pub(crate) fn line(status: u16) -> String {
     match phrase(status) {
         "" => format!("HTTP {status}"),
@@ -8,7 +8,7 @@ pub(crate) fn line(status: u16) -> String {
     }
 }
 
-/// The words of RFC 9110, and of the few later ones that servers send.
+/// Returns the reason phrase of RFC 9110, or of a later status that servers send.
 fn phrase(status: u16) -> &'static str {
     match status {
         400 => "Bad Request",

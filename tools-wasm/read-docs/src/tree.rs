@@ -1,4 +1,4 @@
-//! Making of trees for the writers, for what is no HTML itself: one tree gives all three formats.
+//! Builds trees for content other than HTML. The writers convert one tree to all three formats.
 
 use dom_query::LocalName;
 use url::Url;
@@ -14,12 +14,12 @@ pub(crate) fn text(text: impl Into<String>) -> Node {
     Node::Text(text.into())
 }
 
-/// An element with nothing but text in it.
+/// Creates an element that contains only text.
 pub(crate) fn simple(name: &str, content: impl Into<String>) -> Node {
     element(name, vec![text(content)])
 }
 
-/// A paragraph for each part between empty lines, with a break for each other line end.
+/// Creates a paragraph for each part between empty lines, with a break for each other line end.
 pub(crate) fn paragraphs(content: &str) -> Vec<Node> {
     let mut parts = Vec::new();
     let mut lines = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn paragraphs(content: &str) -> Vec<Node> {
     parts
 }
 
-/// A link, where its address is one that leads to a place.
+/// Creates a link, or only its children if the URL has no linkable scheme.
 pub(crate) fn link(address: &str, children: Vec<Node>) -> Node {
     let leads =
         Url::parse(address).is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "mailto" | "ftp"));
@@ -49,7 +49,7 @@ pub(crate) fn link(address: &str, children: Vec<Node>) -> Node {
     }
 }
 
-/// A block of code.
+/// Creates a code block.
 pub(crate) fn code(content: impl Into<String>, language: &str) -> Node {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
     let content = vec![text(content)];
@@ -59,13 +59,13 @@ pub(crate) fn code(content: impl Into<String>, language: &str) -> Node {
     with("pre", "data-x-lang", language, content)
 }
 
-/// An element with one attribute.
+/// Creates an element with one attribute.
 pub(crate) fn with(name: &str, attribute: &str, value: &str, children: Vec<Node>) -> Node {
     let attributes = vec![(LocalName::from(attribute), value.to_owned())];
     Node::Element(Element { name: LocalName::from(name), attributes, children })
 }
 
-/// Makes headings smaller by some levels, so that they stand below those around them.
+/// Lowers headings by some levels, so that they are below the surrounding ones.
 pub(crate) fn lower_headings(nodes: &mut [Node], by: usize) {
     for node in nodes {
         let Node::Element(element) = node else { continue };
@@ -76,7 +76,7 @@ pub(crate) fn lower_headings(nodes: &mut [Node], by: usize) {
     }
 }
 
-/// The heading of a level, of which there are six.
+/// Returns the element name of a heading level, at most `h6`.
 pub(crate) fn heading(level: usize) -> &'static str {
     match level {
         0 | 1 => "h1",
@@ -88,10 +88,10 @@ pub(crate) fn heading(level: usize) -> &'static str {
     }
 }
 
-/// Bytes that are written of a document; links that are made absolute can make it many times as long.
+/// Maximum number of bytes that are written for a document. Absolute links can multiply its size.
 const MAX_WRITTEN: usize = 32 * 1024 * 1024;
 
-/// Blocks that are written one after the other, so that no tree of the whole is needed.
+/// Blocks that are written one after the other, so that no complete tree is needed.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     format: Format,
@@ -110,7 +110,7 @@ impl Blocks {
         }
     }
 
-    /// What is in the format already.
+    /// Adds text that is already in the format.
     pub(crate) fn push_written(&mut self, text: &str) {
         self.is_full |= self.out.len().saturating_add(text.len()) > MAX_WRITTEN;
         if text.is_empty() || self.is_full {
@@ -122,7 +122,7 @@ impl Blocks {
         self.out.push_str(text);
     }
 
-    /// All of them, and a note where that was too much.
+    /// Returns all blocks, and a note if the limit was exceeded.
     pub(crate) fn finish(self) -> (String, Option<String>) {
         let note = || format!("What follows was left out: the text is longer than {MAX_WRITTEN} bytes.");
         let note = self.is_full.then(note);

@@ -1,8 +1,7 @@
-//! A page's twin in Markdown: asked for where the page announces it, and taken where it is what it is
-//! announced as.
+//! The Markdown version of a page (its twin): requested if the page announces it, and used if it matches.
 //!
-//! Nothing is lost by asking: a twin that fails, is empty, is HTML after all, is much shorter or
-//! of another page leaves the page itself to be read.
+//! A failed request has no cost: the page itself is read if the twin fails, is empty, is HTML, is much
+//! shorter, or belongs to another page.
 
 use std::collections::HashSet;
 
@@ -16,24 +15,24 @@ use crate::html::Page;
 use crate::kind::{self, Kind};
 use crate::{announced, markdown};
 
-/// Until the twin is there: the page itself is at hand.
+/// Timeout for the twin. It is short because the page itself is available.
 const TIMEOUT_MS: u32 = 10_000;
 const ACCEPT: &str = "text/markdown, text/plain;q=0.5";
-/// A twin with a smaller share of the page's words is not all of it (percent).
+/// Minimum length of a complete twin, as a percentage of the page's words.
 const MIN_LENGTH: usize = 50;
-/// The share of the page's different words that its twin has (percent): of a twin with the
-/// page's title, and of another one.
+/// Minimum percentage of the page's distinct words in its twin: for a twin with the page's title, and for
+/// another twin.
 const MIN_COMMON: (usize, usize) = (50, 75);
-/// A page with fewer words says little about its twin.
+/// Number of words below which a page is not compared with its twin.
 const FEW_WORDS: usize = 20;
 
-/// The twin, read.
+/// A loaded twin.
 pub(crate) struct Twin {
     pub(crate) url: Url,
     document: Document,
 }
 
-/// Asks for the twin; none where it is no Markdown.
+/// Requests the twin. Returns `None` if it is not Markdown.
 pub(crate) fn fetch(
     web: &mut impl Web,
     progress: &mut impl Progress,
@@ -67,7 +66,7 @@ fn read(response: &Response, url: &Url) -> Option<Twin> {
     (!document.text().trim().is_empty()).then(|| Twin { url: url.clone(), document })
 }
 
-/// A whole page: Markdown itself may begin with an element.
+/// Returns `true` for an HTML page. Markdown itself may begin with an element.
 fn is_html(text: &str) -> bool {
     let start = text.trim_start();
     let start = start[..start.floor_char_boundary(16)].to_ascii_lowercase();
@@ -75,7 +74,7 @@ fn is_html(text: &str) -> bool {
 }
 
 impl Twin {
-    /// The document, if it is of the page that was read.
+    /// Returns the document if it matches the page.
     pub(crate) fn of(self, page: &Document) -> Option<Document> {
         let own = self.document.text();
         let (own_words, own_different) = words(&own);
@@ -88,17 +87,17 @@ impl Twin {
         (is_long && is_same).then(|| self.finished(page))
     }
 
-    /// The document, where the page is only a frame that scripts fill.
+    /// Returns the document if the page is only a shell for scripts.
     pub(crate) fn of_frame(self, page: &Page) -> Option<Document> {
         let title = page.title();
         let (_, own) = words(&self.document.text());
         let named = title_words(Some(&title));
-        // The name of the site may be all that the frame has for a title.
+        // The title of a shell may be only the site's name.
         let is_same = named.is_empty() || named.intersection(&own).next().is_some();
         is_same.then(|| self.finished(&Document::default()))
     }
 
-    /// With what the page knows and its twin does not say.
+    /// Adds metadata of the page that the twin lacks.
     fn finished(self, page: &Document) -> Document {
         let mut document = self.document;
         let has_heading = document.title.is_some();
@@ -115,7 +114,7 @@ impl Twin {
     }
 }
 
-/// How many words of three letters and more a text has, and which.
+/// Returns the number of words with at least three letters, and the set of them.
 fn words(text: &str) -> (usize, HashSet<String>) {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().nth(2).is_some());
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! Values of JSON and YAML as a tree whose size is limited, in the order of the document.
+//! JSON and YAML values as a tree of limited size, in document order.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -8,12 +8,12 @@ use std::fmt;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-/// Values of a document, each copy that an alias makes counted anew. The description of GitHub's
-/// interface, one of the largest, has 700,000.
+/// Maximum number of values of a document; each copy by an alias counts again. The description of GitHub's
+/// API, one of the largest, has 700,000.
 const MAX_VALUES: usize = 1_000_000;
-/// Levels within each other, as JSON's parser has them.
+/// Maximum nesting depth; the same as in the JSON parser.
 const MAX_DEPTH: usize = 128;
-/// Bytes of text that aliases may add.
+/// Maximum size of text that aliases may add, in bytes.
 const MAX_COPIED: usize = 4 * 1024 * 1024;
 
 /// A value.
@@ -21,7 +21,7 @@ const MAX_COPIED: usize = 4 * 1024 * 1024;
 pub(crate) enum Value<'a> {
     Null,
     Bool(bool),
-    /// In YAML as it is written, in JSON with its value.
+    /// A number: its source text in YAML, its value in JSON.
     Number(Cow<'a, str>),
     Text(Cow<'a, str>),
     List(Vec<Self>),
@@ -29,7 +29,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// None for what is no JSON, or too large.
+    /// Parses JSON. Returns `None` if the text is invalid or too large.
     pub(crate) fn of_json(text: &'a str) -> Option<Self> {
         let left = Cell::new(MAX_VALUES);
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -38,7 +38,7 @@ impl<'a> Value<'a> {
         Some(value)
     }
 
-    /// The first document; none for what is no YAML, or too large.
+    /// Parses the first YAML document. Returns `None` if the text is invalid or too large.
     pub(crate) fn of_yaml(text: &'a str) -> Option<Self> {
         let mut tree = Tree::default();
         for event in Parser::new_from_str(text) {
@@ -67,17 +67,17 @@ impl<'a> Value<'a> {
         if let Self::Text(text) | Self::Number(text) = self { Some(text) } else { None }
     }
 
-    /// The text of a member.
+    /// Returns the text of a member.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_text().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Whether a member is true.
+    /// Returns `true` if a member is `true`.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.get(name) == Some(&Self::Bool(true))
     }
 
-    /// What a scalar is, as JSON writes it; objects and lists in short.
+    /// Formats a scalar as JSON, and abbreviates objects and lists.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),
@@ -169,11 +169,11 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 }
 
-/// A name, borrowed where it has no escapes.
+/// A name, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A list or mapping that is not finished, and the anchor that it was given (0: none).
+/// An unfinished list or mapping, and its anchor (0: none).
 enum Open<'a> {
     List(Vec<Value<'a>>, usize),
     Map { members: Vec<(Cow<'a, str>, Value<'a>)>, name: Option<Cow<'a, str>>, anchor: usize },
@@ -189,7 +189,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// None when it is too much.
+    /// Returns `None` if a limit is exceeded.
     fn take(&mut self, event: Event<'a>) -> Option<()> {
         match event {
             Event::Scalar(text, style, anchor, _) => self.put(scalar(text, style), anchor),
@@ -227,7 +227,7 @@ impl<'a> Tree<'a> {
         Some(())
     }
 
-    /// Counts a copy before it is used. What is copied was limited when it was read.
+    /// Counts a copy before it is used. The original was limited when it was read.
     fn copy(&mut self, value: &Value<'a>) -> Option<()> {
         let (values, bytes) = value.count();
         self.values = self.values.checked_add(values)?;
@@ -252,7 +252,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// By the core schema of YAML 1.2.
+/// Parses a scalar according to the core schema of YAML 1.2.
 fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Value<'_> {
     if style != ScalarStyle::Plain {
         return Value::Text(text);

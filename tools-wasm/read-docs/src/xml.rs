@@ -1,5 +1,5 @@
-//! XML, read event by event. Nothing is expanded but characters: entities that a document
-//! declares stay as they are written, so that none of them can grow.
+//! Event-based XML parsing. Only character references are expanded. Entities that a document declares stay
+//! unexpanded, so that they cannot grow.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart};
 use quick_xml::reader::Config;
 
-/// Attributes of an element that are looked at.
+/// Maximum number of attributes of an element that are checked.
 const MAX_ATTRIBUTES: usize = 128;
 
-/// Real documents have elements that are closed in the wrong order, and bare ampersands.
+/// Configures the parser for real documents, which contain wrongly nested end tags and bare ampersands.
 pub(crate) fn configure(config: &mut Config) {
     config.allow_dangling_amp = true;
     config.allow_unmatched_ends = true;
@@ -18,7 +18,7 @@ pub(crate) fn configure(config: &mut Config) {
     config.expand_empty_elements = true;
 }
 
-/// The character that a reference names; none for entities that are not XML's own.
+/// Returns the character of a reference, or `None` for entities that XML does not predefine.
 pub(crate) fn character(reference: &BytesRef<'_>) -> Option<String> {
     match reference.resolve_char_ref() {
         Ok(Some(c)) => Some(c.to_string()),
@@ -26,7 +26,7 @@ pub(crate) fn character(reference: &BytesRef<'_>) -> Option<String> {
     }
 }
 
-/// The value of an attribute, by its name as it is written or without prefix.
+/// Returns the value of an attribute, by its name with or without prefix.
 pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = start.attributes();
     let found = attributes.with_checks(false).flatten().take(MAX_ATTRIBUTES).find(|attribute| {

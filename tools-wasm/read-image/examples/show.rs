@@ -1,6 +1,6 @@
-//! Shows a person what a model gets: `cargo run --release --example show -- FILE…` prints the
-//! text and writes the picture that is sent to the folder for temporary files.
-#![allow(clippy::print_stdout)] // that is its purpose
+//! Shows the result that a model receives: `cargo run --release --example show -- FILE…` prints the text, and
+//! writes the image to the directory for temporary files.
+#![allow(clippy::print_stdout)] // the purpose of this example
 
 use std::error::Error;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! From a file's bytes to a picture. Each format has a module; each checks sizes before it
-//! allocates, and what it holds at once stays in the `Room`.
+//! Decodes a file's bytes to an image. Each format has a module, which checks sizes before it allocates and
+//! keeps its memory within the `Room`.
 
 mod bmp;
 mod frame;
@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::recognise::recognise;
 use crate::room::Room;
 
-/// Decodes a file, or says why not.
+/// Decodes a file, or returns the problem.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, Problem> {
     let format = recognise(bytes)?;
     let room = Room::beside(bytes.len());
@@ -26,7 +26,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, Problem> {
     }
 }
 
-/// Decodes a file that is no drawing.
+/// Decodes a raster image.
 fn decode_raster(bytes: &[u8], format: Format, room: Room) -> Result<Picture, Problem> {
     match format {
         Format::Png => png::decode(bytes, room),

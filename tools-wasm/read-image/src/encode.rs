@@ -1,5 +1,5 @@
-//! From pixels to what is sent: PNG where it keeps drawings and transparency sharp and is small
-//! enough, else JPEG of falling quality, else a smaller picture.
+//! Encodes pixels for sending: as PNG if it preserves a drawing or transparency and is small enough, else as
+//! JPEG with decreasing quality, else as a smaller image.
 
 use std::collections::HashMap;
 
@@ -11,23 +11,23 @@ use crate::limits::SENT_BYTES;
 use crate::picture::Pixels;
 use crate::resize;
 
-/// Qualities of JPEG that are tried before the picture is made smaller.
+/// JPEG qualities that are tried before the image is scaled down.
 const QUALITIES: [u8; 4] = [85, 75, 65, 50];
-/// Pictures of so few pixels are sent without loss.
+/// Maximum number of pixels of images that are sent without loss.
 const SMALL: usize = 256 * 256;
 
-/// What is sent of a picture.
+/// An encoded image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Encoded {
     pub mime_type: &'static str,
     pub width: u32,
     pub height: u32,
     pub data: Vec<u8>,
-    /// Transparent parts became white.
+    /// `true` if transparent parts were replaced by white.
     pub flattened: bool,
 }
 
-/// Encodes a picture in at most `SENT_BYTES`.
+/// Encodes an image in at most `SENT_BYTES`.
 pub(crate) fn encode(pixels: Pixels) -> Encoded {
     if (!pixels.opaque || is_drawing(&pixels) || pixels.rgba.len() <= 4 * SMALL)
         && let Some(data) = png(&pixels).filter(|data| data.len() <= SENT_BYTES)
@@ -49,7 +49,7 @@ pub(crate) fn encode(pixels: Pixels) -> Encoded {
     }
 }
 
-/// Whether many pixels are like the one before, as in screenshots and diagrams.
+/// Returns `true` if many pixels equal their predecessor, as in screenshots and diagrams.
 fn is_drawing(pixels: &Pixels) -> bool {
     let same = pixels.iter().zip(pixels.iter().skip(1)).filter(|(a, b)| a == b).count();
     same * 2 >= pixels.rgba.len() / 4
@@ -78,7 +78,7 @@ fn jpeg(pixels: &Pixels, quality: u8) -> Vec<u8> {
     }
 }
 
-/// The smallest PNG among palette, gray, and colours with or without alpha.
+/// Returns the smallest PNG among palette, gray, and color with or without alpha.
 fn png(pixels: &Pixels) -> Option<Vec<u8>> {
     if let Some((palette, indices)) = palette(pixels) {
         return write_png(pixels, ColorType::Indexed, Some(&palette), &indices);
@@ -94,7 +94,7 @@ fn png(pixels: &Pixels) -> Option<Vec<u8>> {
     write_png(pixels, ColorType::Rgb, None, &rgb)
 }
 
-/// Up to 256 colours, and each pixel's place among them.
+/// Returns up to 256 colors, and the index of each pixel's color.
 fn palette(pixels: &Pixels) -> Option<(Vec<[u8; 4]>, Vec<u8>)> {
     let mut colours = Vec::new();
     let mut places = HashMap::new();

@@ -1,14 +1,14 @@
-//! The formats that are decoded.
+//! Supported formats.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What to do instead, in errors.
+/// Hint for error messages.
 pub(crate) const SUPPORTED: &str =
     "Supported are PNG, JPEG, GIF, WebP, BMP, TIFF, ICO, PNM, TGA, QOI and SVG.";
 
-/// A format that is decoded.
+/// A supported format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
@@ -26,7 +26,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The media type, if clients take files of this format as they are.
+    /// Returns the media type if clients accept files of this format unchanged.
     pub(crate) fn sent_as(self) -> Option<&'static str> {
         match self {
             Self::Png => Some("image/png"),

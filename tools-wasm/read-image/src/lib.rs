@@ -1,10 +1,10 @@
-//! `ReadImage`: a picture for a model that sees, from any file that is one.
+//! `ReadImage`: converts an image file to an image for a model with vision.
 //!
-//! A file goes through `format` (what it is), `decode` (pixels, at most twice the size that is
-//! sent), `resize` and `encode` (at most 1568 pixels and 700 KB), and `report`. Files that are
-//! small, upright and of a common format are sent as they are, but decoded all the same: what
-//! is sent is whole. No file makes the component allocate more than it has; `limits` says how
-//! much that is, and each decoder asks it first.
+//! A file passes through `format` (detection), `decode` (pixels, at most twice the size that is sent),
+//! `resize` and `encode` (at most 1568 pixels and 700 KB), and `report`. Small, upright files of a common
+//! format are sent unchanged, but are decoded too, which ensures that they are intact. No file makes the
+//! component allocate more memory than it has: `limits` defines the amount, and each decoder checks it before
+//! it allocates.
 
 #[cfg(target_arch = "wasm32")]
 mod component;
@@ -29,7 +29,7 @@ use limits::{MAX_FILE_BYTES, SENT_BYTES, SENT_EDGE};
 use picture::Picture;
 use report::{Report, Sent};
 
-/// What clients are told.
+/// Returns the tool definition.
 pub fn definition() -> Definition {
     Definition {
         name: "ReadImage",
@@ -41,7 +41,7 @@ pub fn definition() -> Definition {
     }
 }
 
-/// Runs one call.
+/// Handles a call.
 pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     let path = path(&args)?;
@@ -54,7 +54,7 @@ pub fn call(files: &mut impl Files, arguments: &str) -> Result<Output, Failure> 
         let report = Report { path, format, width, height, bytes: length, sent, notes: Vec::new() };
         return Ok(report.output(bytes));
     }
-    // Encoding needs the room.
+    // Frees memory for encoding.
     drop(bytes);
     let (encoded, notes) = prepare(picture);
     let sent = Sent {
@@ -85,7 +85,7 @@ fn path(args: &Args<'_>) -> Result<String, Failure> {
     })
 }
 
-/// The media type with which the file itself may be sent.
+/// Returns the media type if the file can be sent unchanged.
 fn untouched(picture: &Picture, length: usize) -> Option<&'static str> {
     let (width, height) = picture.size;
     let small = length <= SENT_BYTES && width.max(height) <= SENT_EDGE;
@@ -93,7 +93,7 @@ fn untouched(picture: &Picture, length: usize) -> Option<&'static str> {
     if small && upright && picture.plain { picture.format.sent_as() } else { None }
 }
 
-/// What is sent of a picture, and what was done to it.
+/// Encodes an image for sending, and returns notes about the changes.
 fn prepare(picture: Picture) -> (Encoded, Vec<String>) {
     let Picture { format, size, orientation, pixels, mut notes, .. } = picture;
     if orientation != Orientation::NoTransforms {

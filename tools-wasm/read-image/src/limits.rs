@@ -1,17 +1,17 @@
-//! How much is read, held and sent. The component has 256 MiB of memory in all.
+//! Limits on reading, memory and output. The component has 256 MiB of memory.
 
 pub(crate) const MIB: u64 = 1024 * 1024;
 
-/// Largest file, in bytes.
+/// Maximum size of a file, in bytes.
 pub(crate) const MAX_FILE_BYTES: u64 = 64 * MIB;
-/// Longest edge of a file's picture, in pixels.
+/// Maximum edge length of an image in a file, in pixels.
 pub(crate) const MAX_EDGE: u32 = 16_384;
-/// Longest edge of what is sent: models scale larger ones down themselves.
+/// Maximum edge length of the sent image, in pixels: models scale down larger images.
 pub(crate) const SENT_EDGE: u32 = 1568;
-/// Most bytes of what is sent: 933,336 as base64, so that a message stays under 1 MiB.
+/// Maximum size of the sent image, in bytes: 933,336 bytes as base64, so that a message stays below 1 MiB.
 pub(crate) const SENT_BYTES: usize = 700_000;
 
-/// The number of pixels.
+/// Returns the number of pixels.
 pub(crate) fn pixels((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }

@@ -1,26 +1,26 @@
-//! A decoded picture.
+//! A decoded image.
 
 use image::metadata::Orientation;
 
 use crate::format::Format;
 
-/// Pixels in memory: four bytes each (red, green, blue, alpha; colour not multiplied), by rows.
+/// Pixels in memory, by rows: four bytes each (red, green, blue, alpha; not premultiplied).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pixels {
     pub width: u32,
     pub height: u32,
     pub rgba: Vec<u8>,
-    /// No pixel is transparent.
+    /// `true` if no pixel is transparent.
     pub opaque: bool,
 }
 
 impl Pixels {
-    /// The pixels one by one.
+    /// Iterates over the pixels.
     pub(crate) fn iter(&self) -> impl Iterator<Item = [u8; 4]> + '_ {
         self.rgba.as_chunks::<4>().0.iter().copied()
     }
 
-    /// Turned as `orientation` says.
+    /// Returns the pixels rotated or flipped according to `orientation`.
     pub(crate) fn turned(self, orientation: Orientation) -> Self {
         let Self { width, height, rgba, opaque } = self;
         let Some(image) = image::RgbaImage::from_raw(width, height, rgba) else {
@@ -33,23 +33,23 @@ impl Pixels {
     }
 }
 
-/// What a decoder makes of a file.
+/// Result of a decoder.
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub format: Format,
-    /// Width and height as the file says them.
+    /// Width and height in the file.
     pub size: (u32, u32),
-    /// How the pixels must be turned to be upright.
+    /// Transformation that makes the image upright.
     pub orientation: Orientation,
-    /// At least as long as what is sent, or the whole.
+    /// Pixels, at least at the size that is sent, or the complete image.
     pub pixels: Pixels,
-    /// A client may get the file itself: it is upright, one picture, in common colours.
+    /// `true` if a client may receive the file itself: it is upright, a single image, and in common colors.
     pub plain: bool,
-    /// What the reader should know.
+    /// Notes for the model.
     pub notes: Vec<String>,
 }
 
-/// The orientation that EXIF data give; upright when they say none.
+/// Returns the orientation from EXIF data; upright by default.
 pub(crate) fn orientation(exif: Option<&[u8]>) -> Orientation {
     exif.and_then(Orientation::from_exif_chunk).unwrap_or(Orientation::NoTransforms)
 }

@@ -1,4 +1,4 @@
-//! Why a file gives no picture, as sentences for the model.
+//! Reasons why a file yields no image, as sentences for the model.
 
 use std::error::Error;
 use std::fmt;
@@ -9,32 +9,32 @@ use scorpiox_tool_kit::Failure;
 use crate::format::{Format, SUPPORTED};
 use crate::limits::MAX_EDGE;
 
-/// Why a file gives no picture.
+/// Reason why a file yields no image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// It is something else; says what.
+    /// The file has another type, which the text describes.
     Other(String),
-    /// It is cut off or wrong; says where.
+    /// The file is truncated or damaged, for the reason in `why`.
     Damaged { format: Format, why: String },
-    /// It is a variety that is not decoded; says which.
+    /// The variant in `what` is not supported.
     Variety { format: Format, what: String },
     /// An edge is too long.
     Edges { format: Format, size: (u32, u32) },
-    /// Decoding it would take too much memory.
+    /// Decoding would take too much memory.
     Memory { format: Format, size: (u32, u32), needed: u64, room: u64 },
-    /// Decoding it would take too much, for what it is; says what of it.
+    /// Decoding would take too much time or memory for the reason in `why`.
     Work { format: Format, why: String },
 }
 
 impl Problem {
-    /// A damaged file, from a reason in words.
+    /// Creates a `Damaged` problem from a reason.
     pub(crate) fn damaged(format: Format, why: impl Into<String>) -> Self {
         Self::Damaged { format, why: why.into() }
     }
 
-    /// The same of the file of another format in which it was found.
+    /// Changes the format to that of the containing file.
     pub(crate) fn within(mut self, outer: Format) -> Self {
         match &mut self {
             Self::Damaged { format, .. }
@@ -47,8 +47,7 @@ impl Problem {
         self
     }
 
-    /// A damaged file, from a decoder's error. That the file ends too early is said the same
-    /// way whichever decoder noticed it.
+    /// Creates a `Damaged` problem from a decoder's error. Truncation has the same text for all decoders.
     pub(crate) fn from_decoder(format: Format, error: &(dyn Error + 'static)) -> Self {
         let mut cause = Some(error);
         while let Some(inner) = cause {
@@ -59,7 +58,7 @@ impl Problem {
             cause = inner.source();
         }
         let text = error.to_string();
-        // What follows is the decoder's own notation of a chunk.
+        // The rest is the decoder's own notation of a chunk.
         let why = text.split(" while decoding").next().unwrap_or(&text);
         Self::damaged(format, why.trim_end_matches('.'))
     }

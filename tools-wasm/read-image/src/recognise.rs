@@ -1,13 +1,13 @@
-//! What a file is, by its content.
+//! Detects the type of a file by its content.
 
 use crate::format::Format;
 use crate::problem::Problem;
 use crate::tga;
 
-/// How many bytes are looked at to tell text from data.
+/// Number of bytes that are checked to distinguish text from binary data.
 const LOOKED_AT: usize = 4096;
 
-/// The format of a file with these bytes.
+/// Returns the format of a file.
 pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, Problem> {
     let format = match bytes {
         [] => return Err(Problem::Empty),
@@ -20,16 +20,16 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, Problem> {
         [0, 0, 1 | 2, 0, 1..=255, 0, ..] => Format::Ico, // 2 is a cursor
         [b'q', b'o', b'i', b'f', ..] => Format::Qoi,
         [b'P', b'1'..=b'7', ..] if is_pnm(bytes) => Format::Pnm,
-        [0x1f, 0x8b, 8, ..] => Format::Svg, // compressed; what else it may be is told after unpacking
+        [0x1f, 0x8b, 8, ..] => Format::Svg, // compressed; other contents are detected after decompression
         _ if root_element(bytes).is_some_and(|name| name == "svg") => Format::Svg,
-        // It has no mark of its own, so that everything else comes first.
+        // TGA has no signature at its beginning, so all other formats are checked first.
         _ if known(bytes).is_none() && tga::recognise(bytes) => Format::Tga,
         _ => return Err(Problem::Other(describe(bytes))),
     };
     Ok(format)
 }
 
-/// Whether the numbers of a header follow. `P5 is …` may be the beginning of any text.
+/// Returns `true` if the numbers of a header follow. `P5 is …` may be the beginning of any text.
 fn is_pnm(bytes: &[u8]) -> bool {
     let wanted = match bytes[1] {
         b'7' => return bytes[2..].starts_with(b"\n") || bytes[2..].starts_with(b"\r\n"),
@@ -55,7 +55,7 @@ fn is_pnm(bytes: &[u8]) -> bool {
     true
 }
 
-/// What a file that is none of the formats looks like.
+/// Describes a file that has none of the formats.
 pub(crate) fn describe(bytes: &[u8]) -> String {
     known(bytes).map_or_else(|| unknown(bytes), str::to_owned)
 }
@@ -109,7 +109,7 @@ fn looks_like_broken_png(bytes: &[u8]) -> bool {
 fn unknown(bytes: &[u8]) -> String {
     let mut head = &bytes[..bytes.len().min(LOOKED_AT)];
     if let Err(error) = std::str::from_utf8(head) {
-        // A character that the cut went through is no fault of the text.
+        // A character that is cut at the end of the sample is not an error.
         if error.error_len().is_none() {
             head = &head[..error.valid_up_to()];
         }
@@ -127,7 +127,7 @@ fn unknown(bytes: &[u8]) -> String {
     }
 }
 
-/// The name of the first element of XML text, without its prefix.
+/// Returns the local name of an XML text's root element.
 fn root_element(bytes: &[u8]) -> Option<&str> {
     let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     loop {

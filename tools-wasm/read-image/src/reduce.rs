@@ -1,10 +1,10 @@
-//! Rows in, a smaller picture out: the average of squares of pixels, made while rows are
-//! decoded, so that a picture never has to be in memory whole.
+//! Reduces rows to a smaller image: averages squares of pixels while rows are decoded, so that an image is
+//! never completely in memory.
 
 use crate::limits::SENT_EDGE;
 use crate::picture::Pixels;
 
-/// What a pixel of a row is made of, a byte each.
+/// Samples of a pixel, one byte each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     Gray,
@@ -14,7 +14,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// Bytes of a pixel.
+    /// Returns the number of bytes per pixel.
     pub(crate) fn bytes(self) -> usize {
         match self {
             Self::Gray => 1,
@@ -41,17 +41,17 @@ pub(crate) struct Reducer {
     width: u32,
     factor: u32,
     layout: Layout,
-    /// Sums of a row of squares: red, green and blue times alpha, and alpha. A square has less
-    /// than 2¹⁰ pixels, so that a sum stays below 2²⁶.
+    /// Sums of a row of squares: red, green and blue times alpha, and alpha. A square has fewer than 2¹⁰
+    /// pixels, so a sum is below 2²⁶.
     sums: Vec<[u32; 4]>,
-    /// Rows in `sums`.
+    /// Number of rows in `sums`.
     summed: u32,
     pixels: Pixels,
 }
 
 impl Reducer {
-    /// For a picture of that size. It is reduced to at least the size that is sent, which
-    /// leaves the last step to a better filter.
+    /// Creates a reducer for an image size. The result has at least the size that is sent, so that the last
+    /// step uses a better filter.
     pub(crate) fn new((width, height): (u32, u32), layout: Layout) -> Self {
         let factor = (width.max(height) / SENT_EDGE).max(1);
         let (columns, rows) = (width.div_ceil(factor), height.div_ceil(factor));
@@ -61,10 +61,10 @@ impl Reducer {
         Self { width, factor, layout, sums, summed: 0, pixels }
     }
 
-    /// Takes the next row.
+    /// Adds the next row.
     pub(crate) fn push(&mut self, row: &[u8]) {
         let row = &row[..self.width as usize * self.layout.bytes()];
-        // One loop for each layout, so that the compiler sees what a pixel is.
+        // Each layout has its own loop, so that the pixel size is constant for the compiler.
         match self.layout {
             Layout::Gray => self.push_as::<1>(row, Layout::Gray),
             Layout::GrayAlpha => self.push_as::<2>(row, Layout::GrayAlpha),
@@ -117,7 +117,7 @@ impl Reducer {
         self.pixels.height += 1;
     }
 
-    /// The picture of all rows.
+    /// Returns the image after the last row.
     pub(crate) fn finish(mut self) -> Pixels {
         if self.summed > 0 {
             self.flush();

@@ -1,4 +1,4 @@
-//! What the model reads beside the picture, and the same as data.
+//! Text next to the image, and the same as data.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::format::Format;
 
-/// The file, what was sent of it, and what happened between.
+/// Report about the file, the sent image, and the changes.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub path: String,
@@ -19,7 +19,7 @@ pub(crate) struct Report {
     pub notes: Vec<String>,
 }
 
-/// The image in the content.
+/// The image in the result.
 #[derive(Debug, Serialize)]
 pub(crate) struct Sent {
     pub mime_type: &'static str,
@@ -29,7 +29,7 @@ pub(crate) struct Sent {
 }
 
 impl Report {
-    /// The result of the call.
+    /// Returns the result of the call.
     pub(crate) fn output(&self, data: Vec<u8>) -> Output {
         let mut output = Output::with_data(self.text(), self);
         output.images.push(Image { data, mime_type: self.sent.mime_type.to_owned() });
@@ -57,7 +57,7 @@ impl Report {
     }
 }
 
-/// `1,234,567`.
+/// Formats a number as `1,234,567`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

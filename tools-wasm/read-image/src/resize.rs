@@ -1,11 +1,11 @@
-//! Smaller pictures by a good filter.
+//! Scales images down with a good filter.
 
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 
 use crate::picture::Pixels;
 
-/// The picture with no edge longer than `edge`; one that fits stays as it is.
+/// Returns the image with no edge longer than `edge`. An image that fits stays unchanged.
 pub(crate) fn fit(pixels: Pixels, edge: u32) -> Pixels {
     let long = pixels.width.max(pixels.height);
     if long <= edge {

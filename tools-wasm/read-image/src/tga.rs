@@ -1,16 +1,16 @@
-//! What a TGA file is. The format has no mark at its beginning, and only its second version has
-//! one at its end, so that a header must make sense in every field before a file counts as one.
+//! Detects TGA files. The format has no signature at its beginning, and only version 2 has one at its end. A
+//! file counts as TGA only if every field of its header is plausible.
 
 /// Size of the header.
 const HEADER: usize = 18;
-/// What the second version ends with.
+/// Signature at the end of version 2 files.
 const FOOTER: &[u8] = b"TRUEVISION-XFILE.\0";
-/// Most pixels that one code of a run length stands for.
+/// Maximum number of pixels per run-length code.
 const RUN: usize = 128;
-/// A file may be cut off; one with a smaller part of its pixels than this is something else.
+/// Divisor for the minimum size of a truncated file: a file with a smaller fraction of its pixels is not TGA.
 const LEAST_PART: usize = 64;
 
-/// Whether a file is TGA.
+/// Returns `true` if a file is TGA.
 pub(crate) fn recognise(bytes: &[u8]) -> bool {
     let Some(header) = bytes.first_chunk::<HEADER>() else { return false };
     let number = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
@@ -27,7 +27,7 @@ pub(crate) fn recognise(bytes: &[u8]) -> bool {
         3 | 11 => bits == 8 || bits == 16,
         _ => false,
     };
-    // Two bits are reserved; the lowest four count those of a pixel that are no colour.
+    // Two bits are reserved. The lowest four bits count the attribute bits of a pixel.
     let others = about & 15;
     let attributes = match (kind, bits) {
         (2 | 10, 32) | (3 | 11, _) => [0, 8].contains(&others),
@@ -49,7 +49,7 @@ pub(crate) fn recognise(bytes: &[u8]) -> bool {
 mod tests {
     use super::recognise;
 
-    /// A header without a palette: kind, bits of a pixel, and what is said about them.
+    /// Creates a header without a palette: kind, bits per pixel, and descriptor.
     fn header(kind: u8, bits: u8, about: u8) -> Vec<u8> {
         vec![0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 4, 0, bits, about]
     }

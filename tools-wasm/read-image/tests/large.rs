@@ -1,7 +1,7 @@
-//! The largest pictures, within the memory that the component has. One test, as it counts what
-//! the whole program allocates.
+//! Tests the largest images within the component's memory. It is a single test because it counts the
+//! allocations of the process.
 
-#![allow(clippy::cast_possible_truncation)] // colours are cut to bytes
+#![allow(clippy::cast_possible_truncation)] // colors are truncated to bytes
 
 #[path = "common/call.rs"]
 mod call;
@@ -26,23 +26,23 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(now, Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
-/// A picture that is nowhere whole.
+/// An image that is never completely in memory.
 struct Made(u32, u32);
 
 impl GenericImageView for Made {
@@ -63,7 +63,7 @@ fn jpeg(width: u32, height: u32) -> Vec<u8> {
     bytes
 }
 
-/// Rows of one kind of pixel, written one by one.
+/// Encodes rows of one pixel type, written one by one.
 fn png(width: u32, height: u32, color: png::ColorType, row: impl Fn(u32) -> Vec<u8>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
@@ -78,7 +78,7 @@ fn png(width: u32, height: u32, color: png::ColorType, row: impl Fn(u32) -> Vec<
     bytes
 }
 
-/// The call's result, and how much memory it took with the file, in MiB.
+/// Returns the result of a call, and its peak memory including the file, in MiB.
 fn measured(bytes: Vec<u8>) -> (Result<String, String>, usize) {
     let before = NOW.load(Relaxed) - bytes.len();
     PEAK.store(NOW.load(Relaxed), Relaxed);
@@ -107,14 +107,14 @@ fn a_hundred_megapixels_fit_in_memory() {
     assert!(result.expect("succeeds").contains("JPEG, 10000 × 10000 pixels"));
     assert!(peak < 200, "{peak} MiB");
 
-    // The most that is decoded at all.
+    // The maximum size that is decoded.
     let edge = 16_384;
     let red = [255, 0, 0, 128].repeat(edge as usize);
     let (result, peak) = measured(png(edge, edge, png::ColorType::Rgba, |_| red.clone()));
     assert!(result.expect("succeeds").contains("PNG, 16384 × 16384 pixels"));
     assert!(peak < 200, "{peak} MiB");
 
-    // Whole frames: one that fits, and one that does not and is not begun.
+    // Complete frames: one that fits, and one that is refused before decoding.
     let (result, peak) = measured(bmp(7000, 6000));
     assert!(result.expect("succeeds").contains("BMP, 7000 × 6000 pixels"));
     assert!(peak < 250, "{peak} MiB");
@@ -123,7 +123,7 @@ fn a_hundred_megapixels_fit_in_memory() {
     assert!(peak < 20, "{peak} MiB");
 }
 
-/// A BMP whose rows are run-length encoded, so that it is a small file.
+/// Creates a small BMP file with run-length encoded rows.
 fn bmp(width: u32, height: u32) -> Vec<u8> {
     let mut row = Vec::new();
     (0..width).step_by(250).for_each(|_| row.extend([250, 1]));

@@ -1,7 +1,7 @@
-//! SetCallback: messages that come back after a time, again and again.
+//! SetCallback: messages that are delivered after a delay, once or repeatedly.
 //!
-//! Eight slots, each a record with a timer of the same number. The host watches the
-//! timers and calls [`fire`] when one is due; everything else is decided here.
+//! There are eight slots. Each slot has a record and a timer with the same number. The host watches the
+//! timers and calls [`fire`] when a timer is due. This crate decides everything else.
 
 #[cfg(target_arch = "wasm32")]
 mod component;
@@ -13,41 +13,41 @@ use scorpiox_tool_kit::{Args, Definition, Failure, Hints, Output, Store, args};
 
 use slots::{Left, Slot};
 
-/// Slots that there are.
+/// Number of slots.
 pub const SLOTS: u32 = 8;
-/// Longest message, in characters.
+/// Maximum length of a message, in characters.
 const MAX_MESSAGE_CHARS: usize = 2048;
 const MIN_DELAY_SECONDS: i64 = 1;
 const MAX_DELAY_SECONDS: i64 = 3600;
 const DEFAULT_REPEATS: i64 = 20;
 const MAX_REPEATS: i64 = 1_000_000;
-/// The repeat count that means for ever.
+/// Repeat count that means indefinitely.
 const FOR_EVER: i64 = -1;
-/// Messages that `list` shows as waiting.
+/// Maximum number of waiting messages that `list` shows.
 const SHOWN_WAITING: u32 = 20;
 
 /// The `timer` interface (see `wit/timer.wit`).
 pub trait Timers {
-    /// Arms timer `id` for `due`, milliseconds since 1970.
+    /// Arms timer `id` for `due`, in milliseconds since 1970.
     fn arm(&mut self, id: u32, due: u64) -> Result<(), Failure>;
-    /// Takes timer `id` away.
+    /// Disarms timer `id`.
     fn disarm(&mut self, id: u32) -> Result<(), Failure>;
-    /// Messages that were not attached to a result yet: timer, time, text.
+    /// Returns messages that are not attached to a result yet.
     fn undelivered(&mut self, limit: u32) -> Result<Vec<Waiting>, Failure>;
 }
 
-/// A message that fired and has not reached the client yet.
+/// A message that fired but is not delivered to the client yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// The slot that fired.
     pub timer: u32,
-    /// Milliseconds since 1970.
+    /// Time of firing, in milliseconds since 1970.
     pub fired_at: u64,
-    /// What the client will read.
+    /// Text for the client.
     pub text: String,
 }
 
-/// What clients are told.
+/// Returns the tool definition.
 pub fn definition() -> Definition {
     Definition {
         name: "SetCallback",
@@ -59,7 +59,7 @@ pub fn definition() -> Definition {
     }
 }
 
-/// Runs one call at the time `now` (milliseconds since 1970).
+/// Handles a call at the time `now` (milliseconds since 1970).
 pub fn call<H: Store + Timers>(host: &mut H, now: u64, arguments: &str) -> Result<Output, Failure> {
     let args = Args::parse(arguments)?;
     let action = args.trimmed("action")?.unwrap_or_default();
@@ -166,9 +166,8 @@ fn output<H: Store + Timers>(host: &mut H, text: String) -> Result<Output, Failu
     Ok(Output::with_data(text, &render::data(&slots, &waiting)))
 }
 
-/// Timer `id` was due at `due` and fires at `now`: what the client is to read, if
-/// anything. Arms the timer again while fires are left, counted from `now`: fires that
-/// were missed meanwhile become this one.
+/// Fires timer `id`, which was due at `due`, at the time `now`. Returns the message for the client, if any.
+/// Rearms the timer while fires are left, relative to `now`: missed fires are merged into this one.
 pub fn fire<H: Store + Timers>(host: &mut H, id: u32, due: u64, now: u64) -> Result<Option<String>, Failure> {
     let Some(mut slot) = slots::load(host, id)? else { return Ok(None) };
     let missed = now.saturating_sub(due) / slot.delay_millis();

@@ -1,5 +1,4 @@
-//! A host in memory, for tests of the logic: the kit's store, and timers that nobody
-//! watches.
+//! In-memory host for tests of the logic: the kit's store, and timers that never fire by themselves.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +7,14 @@ use scorpiox_tool_kit::{Entry, Failure, Order, Store, StoreError};
 
 use crate::{Timers, Waiting};
 
-/// What a test looks at.
+/// Observable state of the host.
 #[derive(Debug, Default)]
 pub struct MemoryHost {
-    /// The slots' records.
+    /// Records of the slots.
     pub store: MemoryStore,
-    /// Timers that are armed, and when they are due.
+    /// Armed timers and their due times.
     pub armed: BTreeMap<u32, u64>,
-    /// What [`Timers::undelivered`] gives.
+    /// Result of [`Timers::undelivered`].
     pub waiting: Vec<Waiting>,
 }
 

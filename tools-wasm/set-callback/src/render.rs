@@ -1,4 +1,4 @@
-//! What callers read.
+//! Texts and data of results.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::slots::{Left, Slot};
 use crate::{SLOTS, Waiting};
 
-/// Characters of a message that lists show.
+/// Length of a message in lists, in characters.
 const SHOWN_CHARS: usize = 40;
 
-/// The active callbacks as data.
+/// Active callbacks as data.
 #[derive(Serialize)]
 pub(crate) struct Data<'a> {
     callbacks: Vec<CallbackData<'a>>,
@@ -24,7 +24,7 @@ struct CallbackData<'a> {
     message: &'a str,
     delay_seconds: u32,
     fires_at: String,
-    /// -1 for ever.
+    /// Remaining fires; -1 means indefinitely.
     left: i64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn data<'a>(slots: &'a [(u32, Slot)], waiting: &'a [Waiting]) -> Data
     }
 }
 
-/// `is_default` says that the caller named no number of repeats.
+/// Formats the result of scheduling. `is_default` is `true` if the caller did not pass a number of repeats.
 pub(crate) fn scheduled(id: u32, slot: &Slot, replaced: bool, is_default: bool) -> String {
     let repeats = match slot.left {
         Left::Times(times) => format!("repeats {times} times"),
@@ -120,12 +120,12 @@ pub(crate) fn fired(id: u32, slot: &Slot, missed: u64, now: u64) -> String {
         1 => ", 1 earlier fire was missed".to_owned(),
         _ => format!(", {missed} earlier fires were missed"),
     };
-    // Who set it may have been another session: no row of it is to pass for one of ours.
+    // Another session may have set the message, so none of its lines may look like the server's text.
     let message = slot.message.replace('\n', "\n>");
     format!("[Callback {id} fired at {}, {left}{late}] {message}", time::rfc3339(now))
 }
 
-/// The beginning of a message, on one line.
+/// Returns the beginning of a message on one line.
 fn short(message: &str) -> String {
     let line = message.replace(['\n', '\r', '\t'], " ");
     let mut short: String = line.chars().take(SHOWN_CHARS).collect();

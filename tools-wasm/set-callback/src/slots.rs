@@ -1,21 +1,21 @@
-//! The records of the slots.
+//! Records of the slots.
 
 use scorpiox_tool_kit::{Order, Store, StoreError, store};
 use serde::{Deserialize, Serialize};
 
 const PREFIX: &str = "slot/";
 
-/// A callback that is set.
+/// An active callback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub message: String,
     pub delay_seconds: u32,
     pub left: Left,
-    /// When it fires next, milliseconds since 1970.
+    /// Next due time, in milliseconds since 1970.
     pub due: u64,
 }
 
-/// How often a callback still fires.
+/// Number of remaining fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Left {
     Times(u32),
@@ -53,7 +53,7 @@ pub(crate) fn delete(host: &mut impl Store, id: u32) -> Result<(), StoreError> {
     host.delete(&key(id))
 }
 
-/// The slots in use, by number.
+/// Returns the slots in use, by number.
 pub(crate) fn all(host: &mut impl Store) -> Result<Vec<(u32, Slot)>, StoreError> {
     let entries = host.scan(PREFIX, None, crate::SLOTS, Order::Ascending)?;
     let slot = |entry: store::Entry| {

@@ -1,12 +1,12 @@
-//! add: a new step of a task.
+//! Action `add`: adds a step to a task.
 
 use scorpiox_tool_kit::{Args, Failure, Output, Store};
 
 use crate::model::{Meta, State, StepId, Task};
 use crate::{input, render, search, steps};
 
-/// Adds to the task given, else to the current one. A completed task opens again:
-/// what was done in it stays done, the new step is open.
+/// Adds a step to the given task, or else to the current one. A completed task is reopened: its done steps
+/// stay done, and the new step is open.
 pub(crate) fn add(store: &mut impl Store, args: &Args<'_>) -> Result<Output, Failure> {
     let text = input::step_text(args)?;
     let number = input::task_id(args)?;
@@ -38,12 +38,23 @@ pub(crate) fn add(store: &mut impl Store, args: &Args<'_>) -> Result<Output, Fai
 }
 
 fn target(store: &mut impl Store, meta: &Meta, number: Option<i64>) -> Result<Task, Failure> {
-    match (number, meta.current) {
-        (Some(number), _) => Task::find(store, number),
-        (None, Some(id)) => Ok(Task::known(store, id)?),
-        (None, None) => Err(Failure::InvalidInput(
-            "There is no task to add a step to; create one first: action \"create\" with its name in text."
-                .to_owned(),
-        )),
+    match number {
+        Some(number) => Task::find(store, number),
+        None => current(store, meta, "add a step to"),
     }
+}
+
+/// Returns the current task, for an action without a task. `aim` completes the error message.
+pub(crate) fn current(store: &mut impl Store, meta: &Meta, aim: &str) -> Result<Task, Failure> {
+    if let Some(id) = meta.current {
+        let task = Task::known(store, id)?;
+        if task.is_current(meta) {
+            return Ok(task);
+        }
+    }
+    Err(Failure::InvalidInput(if meta.count() == 0 {
+        format!("There is no task to {aim}; create one first: action \"create\" with its name in text.")
+    } else {
+        "No task is current; give the task_id of the task, or make it current with switch. pending shows the open tasks.".to_owned()
+    }))
 }

@@ -1,7 +1,7 @@
-//! complete: a step, or a whole task.
+//! Action `complete`: completes a step, or a complete task.
 //!
-//! The last step does not complete its task: more steps may follow, so that is the
-//! caller's to say. A completed task stays current until another is made current.
+//! Completing the last step does not complete its task: more steps may follow, so the caller decides. A
+//! completed task is not the current one.
 
 use scorpiox_tool_kit::{Args, Client, Failure, Output, Store};
 
@@ -31,28 +31,19 @@ fn complete_step(
     number: i64,
     in_task: Option<i64>,
 ) -> Result<Output, Failure> {
-    let (id, owner) = steps::find_owner(store, number)?;
-    if let Some(other) = in_task.filter(|other| *other != i64::from(owner.0)) {
-        return Err(Failure::InvalidInput(format!(
-            "Step {number} belongs to task {}, not to task {other}. Nothing was changed; leave task_id out, or check step_id.",
-            owner.0
-        )));
-    }
     let meta = Meta::load(store)?;
-    let mut task = Task::known(store, owner)?;
-    let mut step = steps::load(store, &task, id)?;
+    let (mut task, mut step) = steps::find(store, number, in_task)?;
     let said = if step.done {
         "was already done"
     } else {
-        steps::set_done(store, &mut step)?;
-        task.steps_done += 1;
+        steps::set_done(store, &mut task, &mut step)?;
         task.save(store)?;
         "is done"
     };
     let open = steps::first_open(store, &task)?;
     let text = format!(
         "Step {} {said}: {}\nTask {}.{}",
-        id.0,
+        step.id.0,
         short(&step.text),
         render::title(&task),
         render::next_step(client, &task, open.as_ref())
@@ -68,19 +59,22 @@ fn complete_task(store: &mut impl Store, now: u64, number: i64) -> Result<Output
         return Ok(render::output(text, &meta, &[task], &[], None));
     }
     let left = task.steps_total - task.steps_done;
+    let was_current = meta.current == Some(task.id);
+    steps::settle_reopened(store, &mut task)?;
     task.steps_done = task.steps_total;
     task.done_through = StepId(meta.steps);
     task.completed = Some(now);
     task.leave(store, State::Open)?;
     task.save(store)?;
     meta.open -= 1;
+    meta.current = meta.current.filter(|_| !was_current);
     meta.save(store)?;
     let text = format!(
         "Task #{} is completed: {}{}\n{}",
         task.id.0,
         short(&task.name),
         counted(left),
-        what_is_left(&meta, &task)
+        what_is_left(&meta, was_current)
     );
     Ok(render::output(text, &meta, &[task], &[], None))
 }
@@ -93,11 +87,11 @@ fn counted(left: u32) -> String {
     }
 }
 
-fn what_is_left(meta: &Meta, task: &Task) -> String {
+pub(crate) fn what_is_left(meta: &Meta, was_current: bool) -> String {
     match meta.open {
         0 => "No task is open now.".to_owned(),
-        open if meta.current == Some(task.id) => format!(
-            "{} open. It is still the current task: pending shows what is left, switch or create makes another one current.",
+        open if was_current => format!(
+            "{} open, and none is current: pending shows what is left, switch or create makes one current.",
             count(open, "task")
         ),
         open => format!("{} open; pending shows what is left.", count(open, "task")),

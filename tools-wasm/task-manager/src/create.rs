@@ -1,4 +1,4 @@
-//! create: a new task, which becomes current.
+//! Action `create`: creates a task, which becomes current.
 
 use scorpiox_tool_kit::{Args, Failure, Output, Store};
 

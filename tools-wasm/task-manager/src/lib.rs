@@ -1,30 +1,35 @@
 //! TaskManager: tasks with ordered steps, one of them current.
 //!
-//! Invariant: a call reads and writes a bounded number of entries however much is
-//! stored. What makes that possible is written in `model` (open and done things lie
-//! under prefixes of their own, so nothing is read to be skipped), in `search`
-//! (postings by word) and in `walk` (lists read in step, a budget for each call).
+//! Invariant: a call reads and writes a bounded number of entries, independent of the amount of stored data.
+//! This depends on `model` (open and done records have separate prefixes, so no entry is read only to be
+//! skipped), on `search` (postings by word) and on `walk` (lists read in parallel, with a budget for each
+//! call).
 //!
-//! | action | file |
+//! | action | module |
 //! | --- | --- |
 //! | create, add | `create`, `add` |
 //! | complete | `complete` |
 //! | list, pending | `list` (tasks), `show` (one task), `steps` |
 //! | switch | `switch` |
+//! | rename, reopen, delete | `rename`, `reopen`, `delete`; `target` selects the task |
 
 mod add;
 mod complete;
 #[cfg(target_arch = "wasm32")]
 mod component;
 mod create;
+mod delete;
 mod input;
 mod list;
 mod model;
+mod rename;
 mod render;
+mod reopen;
 mod search;
 mod show;
 mod steps;
 mod switch;
+mod target;
 mod walk;
 mod words;
 
@@ -32,7 +37,7 @@ use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output, Store,
 
 use model::Scope;
 
-/// What clients are told.
+/// Returns the tool definition.
 pub fn definition() -> Definition {
     Definition {
         name: "TaskManager",
@@ -40,11 +45,14 @@ pub fn definition() -> Definition {
         description: "Manage persistent tasks with create/add/complete".to_owned(),
         input_schema: include_str!("input-schema.json"),
         output_schema: Some(include_str!("output-schema.json")),
-        hints: Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
+        hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: false },
     }
 }
 
-/// Runs one call at the time `now` (milliseconds since 1970).
+/// All actions, for errors. The description in the schema lists the first six.
+const ACTIONS: &str = "create, add, complete, list, pending, switch, rename, reopen or delete";
+
+/// Handles a call at the time `now` (milliseconds since 1970).
 pub fn call(
     store: &mut impl Store,
     client: &impl Client,
@@ -60,13 +68,13 @@ pub fn call(
         "list" => list::list(store, client, &args, Scope::All),
         "pending" => list::list(store, client, &args, Scope::Open),
         "switch" => switch::switch(store, client, &args),
-        "" => Err(Failure::InvalidInput(
-            "action is missing; use create, add, complete, list, pending or switch.".to_owned(),
-        )),
-        other => Err(Failure::InvalidInput(format!(
-            "action {:?} is unknown; use create, add, complete, list, pending or switch.",
-            args::shown(other)
-        ))),
+        "rename" => rename::rename(store, &args),
+        "reopen" => reopen::reopen(store, client, &args),
+        "delete" => delete::delete(store, &args),
+        "" => Err(Failure::InvalidInput(format!("action is missing; use {ACTIONS}."))),
+        other => {
+            Err(Failure::InvalidInput(format!("action {:?} is unknown; use {ACTIONS}.", args::shown(other))))
+        }
     }
 }
 

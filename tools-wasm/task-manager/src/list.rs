@@ -1,4 +1,4 @@
-//! list and pending: pages of tasks.
+//! Actions `list` and `pending`: pages of tasks.
 
 use scorpiox_tool_kit::{Args, Client, Failure, Output, Store, StoreError, args};
 
@@ -9,11 +9,11 @@ use crate::steps::{self, Most, Step};
 use crate::walk::BUDGET;
 use crate::{input, show};
 
-/// Which tasks are asked for.
+/// Requested tasks.
 struct Request {
     scope: Scope,
     query: String,
-    /// Only ids under it: the cursor of a further page.
+    /// Upper bound of IDs: the cursor of another page.
     before: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn list(
     let before = input::cursor(args, "before", "lists of tasks")?;
     let request = Request { scope, query, before };
     let meta = Meta::load(store)?;
-    if meta.tasks == 0 {
+    if meta.count() == 0 {
         let text = "There are no tasks. Create one: action \"create\" with its name in text.";
         return Ok(render::output(text, &meta, &[], &[], None));
     }
@@ -45,8 +45,8 @@ pub(crate) fn list(
     Ok(render::output(lines.join("\n"), &meta, &page.tasks, &steps, next))
 }
 
-/// A line for each task, and for the current one what is to be done in it, where
-/// that was asked for. Gives the steps that came to stand there.
+/// Formats a line for each task, and the open steps of the current task if they were requested. Returns these
+/// steps.
 fn task_lines(
     store: &mut impl Store,
     client: &impl Client,
@@ -57,7 +57,7 @@ fn task_lines(
     let mut shown = Vec::new();
     for task in tasks {
         lines.push(render::task_line(task, meta));
-        if scope == Scope::Open && meta.current == Some(task.id) {
+        if scope == Scope::Open && task.is_current(meta) {
             shown = open_steps(store, client, task, lines)?;
         }
     }
@@ -86,7 +86,7 @@ fn open_steps(
     Ok(page.steps)
 }
 
-/// What the headline goes on with: which tasks follow, or that there are none.
+/// Continues the headline: describes the listed tasks, or says that there are none.
 fn opening(request: &Request, filter: &Filter, page: &Page) -> String {
     let what = if request.scope == Scope::Open { "open task" } else { "task" };
     let older = request.before.map(|id| format!(" before #{id}")).unwrap_or_default();
@@ -102,7 +102,7 @@ fn opening(request: &Request, filter: &Filter, page: &Page) -> String {
     }
 }
 
-/// What the caller should know about how it was searched.
+/// Returns notes about the search.
 fn notes(request: &Request, filter: &Filter, page: &Page) -> Vec<String> {
     let mut notes = filter.notes();
     if filter.is_empty() && !request.query.is_empty() {

@@ -1,50 +1,57 @@
-//! What is stored, and under which keys.
+//! Stored records and their keys.
 //!
 //! | key | value |
 //! | --- | --- |
 //! | `meta` | [`Meta`]: the current task and the counters |
 //! | `t/o/<task>`, `t/d/<task>` | [`Task`], open or completed |
-//! | `s/o/<task>/<step>`, `s/d/<task>/<step>` | a step (see `steps`), open or done by itself |
-//! | `i/<step>` | the id of the step's task |
-//! | `n/<name>\t<task>` | empty: the task's name, folded (see `words`) |
+//! | `s/o/<task>/<step>`, `s/d/<task>/<step>` | a step (see `steps`), open or individually done |
+//! | `i/<step>` | the ID of the step's task |
+//! | `n/<name>\t<task>` | empty: the task's folded name (see `words`) |
 //! | `w/<word>/n/<task>`, `w/<word>/s/<task>` | empty: the word is in the task's name, or only in its steps |
 //!
-//! Ids are padded, so key order is id order. Where a record lies says whether it is
-//! open, so listing what is open never reads what is done. Nothing is ever deleted,
-//! so the last task id is the number of tasks.
+//! IDs are padded, so the order of keys is the order of IDs. The key shows if a record is open, so listing
+//! open records never reads done ones. IDs are never reused.
+//!
+//! A step that `reopen` opened is stored under `s/r/<task>/<step>`, where `done_through` does not apply.
 
 use scorpiox_tool_kit::{Failure, Store, StoreError, store};
 use serde::{Deserialize, Serialize};
 
 const META_KEY: &str = "meta";
 
-/// A task's id: 1, 2, 3 …
+/// ID of a task: 1, 2, 3 …
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct TaskId(pub u32);
 
-/// A step's id, counted through all tasks of the workspace.
+/// ID of a step, unique among all tasks of the workspace.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct StepId(pub u32);
 
-/// Whether a record counts as still to be done.
+/// State of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
     Done,
+    /// A step that is open again after it was done. Tasks are never in this state.
+    Reopened,
 }
 
 impl State {
-    pub(crate) const BOTH: [Self; 2] = [Self::Open, Self::Done];
+    /// States of tasks.
+    pub(crate) const OF_TASKS: [Self; 2] = [Self::Open, Self::Done];
+    /// States of steps.
+    pub(crate) const OF_STEPS: [Self; 3] = [Self::Open, Self::Done, Self::Reopened];
 
     pub(crate) fn letter(self) -> char {
         match self {
             Self::Open => 'o',
             Self::Done => 'd',
+            Self::Reopened => 'r',
         }
     }
 }
 
-/// What an action looks at.
+/// Tasks that an action covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     All,
@@ -52,15 +59,15 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// The states that it includes.
+    /// Returns the states of the tasks in the scope.
     pub(crate) fn states(self) -> &'static [State] {
         match self {
-            Self::All => &State::BOTH,
+            Self::All => &State::OF_TASKS,
             Self::Open => &[State::Open],
         }
     }
 
-    /// The action that shows it.
+    /// Returns the action that lists the scope.
     pub(crate) fn action(self) -> &'static str {
         match self {
             Self::All => "list",
@@ -69,12 +76,12 @@ impl Scope {
     }
 }
 
-/// An id as it stands in keys. Ten digits hold every `u32`, and `u32::MAX + 1`.
+/// Formats an ID for keys. Ten digits are sufficient for every `u32`, and for `u32::MAX + 1`.
 pub(crate) fn padded(id: u64) -> String {
     format!("{id:010}")
 }
 
-/// The id at the end of a key; a key without one is damage.
+/// Returns the ID at the end of a key. A key without an ID is damaged.
 pub(crate) fn id_in_key(key: &str) -> Result<u32, StoreError> {
     let digits = key.rsplit(['/', '\t']).next().unwrap_or_default();
     digits.parse().map_err(|_| StoreError::Unavailable(format!("the key {key:?} is damaged")))
@@ -83,18 +90,21 @@ pub(crate) fn id_in_key(key: &str) -> Result<u32, StoreError> {
 /// The current task and the counters.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(crate) struct Meta {
-    /// Absent only while there are no tasks.
+    /// An open task; `None` if the current task was completed or deleted.
     #[serde(rename = "c")]
     pub current: Option<TaskId>,
-    /// Last id given to a task, and so the number of tasks.
+    /// Last ID of a task.
     #[serde(rename = "t")]
     pub tasks: u32,
-    /// Last id given to a step, and so the number of steps.
+    /// Last ID of a step.
     #[serde(rename = "s")]
     pub steps: u32,
-    /// Tasks that are not completed.
+    /// Number of open tasks.
     #[serde(rename = "o")]
     pub open: u32,
+    /// Number of deleted tasks.
+    #[serde(rename = "x", default, skip_serializing_if = "is_zero")]
+    pub deleted: u32,
 }
 
 impl Meta {
@@ -105,12 +115,22 @@ impl Meta {
     pub(crate) fn save(&self, store: &mut impl Store) -> Result<(), StoreError> {
         store.set_record(META_KEY, self)
     }
+
+    /// Returns the number of existing tasks.
+    pub(crate) fn count(&self) -> u32 {
+        self.tasks - self.deleted
+    }
 }
 
-/// A task without its steps; lists need nothing else.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// A task without its steps, which is sufficient for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Task {
-    /// Stands in the key.
+    /// Stored in the key.
     #[serde(skip)]
     pub id: TaskId,
     #[serde(rename = "n")]
@@ -119,28 +139,44 @@ pub(crate) struct Task {
     pub steps_total: u32,
     #[serde(rename = "d", default)]
     pub steps_done: u32,
-    /// The task's steps up to this id are done because the task was completed when
-    /// they existed; so completing a task rewrites no step, and reopening it by a
-    /// new step leaves the earlier ones done.
+    /// Steps up to this ID are done because they existed when the task was completed. Completing a task
+    /// therefore rewrites no steps, and if a new step reopens the task, the earlier steps stay done.
     #[serde(rename = "u", default)]
     pub done_through: StepId,
-    /// When it was completed, in milliseconds since 1970; absent while it is open.
+    /// Number of reopened steps, whose records are [`State::Reopened`].
+    #[serde(rename = "r", default, skip_serializing_if = "is_zero")]
+    pub reopened: u32,
+    /// Time of completion, in milliseconds since 1970; `None` while the task is open.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<u64>,
 }
 
 impl Task {
     pub(crate) fn new(id: TaskId, name: String) -> Self {
-        Self { id, name, steps_total: 0, steps_done: 0, done_through: StepId(0), completed: None }
+        Self {
+            id,
+            name,
+            steps_total: 0,
+            steps_done: 0,
+            done_through: StepId(0),
+            reopened: 0,
+            completed: None,
+        }
     }
 
     pub(crate) fn state(&self) -> State {
         if self.completed.is_some() { State::Done } else { State::Open }
     }
 
-    /// The task with this id, if it exists.
+    /// Returns `true` for the task that `add` uses by default. A store of an older version may name a
+    /// completed task.
+    pub(crate) fn is_current(&self, meta: &Meta) -> bool {
+        meta.current == Some(self.id) && self.completed.is_none()
+    }
+
+    /// Returns the task with this ID, if it exists.
     pub(crate) fn load(store: &mut impl Store, id: TaskId) -> Result<Option<Self>, StoreError> {
-        for state in State::BOTH {
+        for state in State::OF_TASKS {
             let key = task_key(id, state);
             if let Some(bytes) = store.get(&key)? {
                 return Self::decode(&key, &bytes).map(Some);
@@ -149,7 +185,7 @@ impl Task {
         Ok(None)
     }
 
-    /// The task with the id that the caller gave.
+    /// Returns the task with the caller's ID.
     pub(crate) fn find(store: &mut impl Store, number: i64) -> Result<Self, Failure> {
         let id = u32::try_from(number).ok().map(TaskId);
         let task = id.map_or(Ok(None), |id| Self::load(store, id))?;
@@ -158,7 +194,7 @@ impl Task {
         })
     }
 
-    /// A task that other records say exists.
+    /// Returns a task to which another record refers.
     pub(crate) fn known(store: &mut impl Store, id: TaskId) -> Result<Self, StoreError> {
         let lost = || StoreError::Unavailable(format!("the record of task {} is missing", id.0));
         Self::load(store, id)?.ok_or_else(lost)
@@ -169,18 +205,18 @@ impl Task {
         Ok(Self { id, ..store::decode(key, bytes)? })
     }
 
-    /// Puts the record where its state says.
+    /// Saves the record under the key of its state.
     pub(crate) fn save(&self, store: &mut impl Store) -> Result<(), StoreError> {
         store.set_record(&task_key(self.id, self.state()), self)
     }
 
-    /// Takes the record away from where `state` had it, before it is saved in another.
+    /// Removes the record from the key of `state`, before it is saved in another state.
     pub(crate) fn leave(&self, store: &mut impl Store, state: State) -> Result<(), StoreError> {
         store.delete(&task_key(self.id, state))
     }
 }
 
-/// What the keys of tasks in `state` begin with.
+/// Returns the key prefix of tasks in `state`.
 pub(crate) fn tasks_prefix(state: State) -> String {
     format!("t/{}/", state.letter())
 }

@@ -1,4 +1,4 @@
-//! What results look like: lines for the model, and the same as data.
+//! Formats results: lines for the model, and the same as data.
 
 use scorpiox_tool_kit::{Client, Output};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use crate::model::{Meta, StepId, Task, TaskId};
 use crate::steps::Step;
 
-/// Longest name or step in a list, in characters.
+/// Maximum length of a name or step in a list, in characters.
 pub(crate) const SHORT_CHARS: usize = 120;
 
-/// Arguments of a call that a result proposes.
+/// Arguments of a call that a result suggests.
 #[derive(Serialize)]
 pub(crate) struct Call<'a> {
     action: &'a str,
@@ -33,7 +33,7 @@ impl<'a> Call<'a> {
         Self { text: Some(text), ..self }
     }
 
-    /// The arguments as they are sent.
+    /// Returns the arguments as JSON.
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -43,7 +43,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The line that leads to the next page.
+/// Returns the line that suggests the call for the next page.
 pub(crate) fn more(client: &impl Client, arguments: &str) -> String {
     format!("More: {}", sentence(client, arguments))
 }
@@ -52,7 +52,7 @@ fn sentence(client: &impl Client, arguments: &str) -> String {
     format!("call {} with {arguments}", client.tool_name("TaskManager"))
 }
 
-/// On one line, and shortened: for lists.
+/// Formats a text for lists: shortened and on one line.
 pub(crate) fn short(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -70,12 +70,12 @@ pub(crate) fn short(text: &str) -> String {
     line
 }
 
-/// `1 task`, `2 tasks`.
+/// Formats `1 task`, `2 tasks`.
 pub(crate) fn count(number: u32, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// `2/5 steps`, `no steps`, `done`.
+/// Formats `2/5 steps`, `no steps`, `done`.
 pub(crate) fn progress(task: &Task) -> String {
     if task.completed.is_some() {
         "done".to_owned()
@@ -86,26 +86,26 @@ pub(crate) fn progress(task: &Task) -> String {
     }
 }
 
-/// `#3 Write docs (2/5 steps)`.
+/// Formats `#3 Write docs (2/5 steps)`.
 pub(crate) fn title(task: &Task) -> String {
     format!("#{} {} ({})", task.id.0, short(&task.name), progress(task))
 }
 
-/// A task in a list.
+/// Formats a task in a list.
 pub(crate) fn task_line(task: &Task, meta: &Meta) -> String {
-    if meta.current == Some(task.id) {
+    if task.is_current(meta) {
         format!("* {} ← current", title(task))
     } else {
         format!("  {}", title(task))
     }
 }
 
-/// `3 tasks, 2 open.`
+/// Formats `3 tasks, 2 open.`
 pub(crate) fn headline(meta: &Meta) -> String {
-    format!("{}, {} open.", count(meta.tasks, "task"), meta.open)
+    format!("{}, {} open.", count(meta.count(), "task"), meta.open)
 }
 
-/// What there is to do next in a task.
+/// Describes the next step of a task.
 pub(crate) fn next_step(client: &impl Client, task: &Task, open: Option<&Step>) -> String {
     match open {
         Some(step) => format!(" Next open step {}: {}", step.id.0, short(&step.text)),
@@ -116,7 +116,7 @@ pub(crate) fn next_step(client: &impl Client, task: &Task, open: Option<&Step>) 
     }
 }
 
-/// The call that completes a whole task.
+/// Returns the call that completes a task.
 pub(crate) fn completing(id: TaskId) -> Call<'static> {
     Call::new("complete", "").task(id)
 }
@@ -149,8 +149,8 @@ struct StepData<'a> {
     done: bool,
 }
 
-/// A result: the text, and the tasks and steps that it is about. `next` are the
-/// arguments of the call that gives the next page.
+/// Creates a result: the text, and its tasks and steps as data. `next` has the arguments of the call that
+/// returns the next page.
 pub(crate) fn output(
     text: impl Into<String>,
     meta: &Meta,
@@ -163,7 +163,7 @@ pub(crate) fn output(
         current_task_id: meta.current,
         tasks: tasks.iter().map(task_data).collect(),
         steps: steps.iter().map(step_data).collect(),
-        total_tasks: meta.tasks,
+        total_tasks: meta.count(),
         open_tasks: meta.open,
         next,
     };
@@ -174,7 +174,7 @@ fn task_data<'a>(task: &'a Task, meta: &Meta) -> TaskData<'a> {
     TaskData {
         id: task.id,
         name: &task.name,
-        current: meta.current == Some(task.id),
+        current: task.is_current(meta),
         completed: task.completed.is_some(),
         steps_total: task.steps_total,
         steps_done: task.steps_done,

@@ -1,36 +1,37 @@
-//! Finding tasks, newest first, with bounded work.
+//! Task search, newest first, with bounded work.
 //!
-//! Each word of a name and of the steps is a posting under the task's id; a query is
-//! an intersection of lists of postings, which `walk` goes through.
+//! Each word of a name and of the steps is a posting with the task's ID. A query is an intersection of
+//! posting lists, which `walk` traverses.
 //!
-//! A word of the query stands for the indexed words that begin with it; past
-//! [`MAX_ENDINGS`] of them the rest are left out, and [`Filter::notes`] says so.
+//! A word of the query matches the indexed words that begin with it, up to [`MAX_ENDINGS`]. The rest is left
+//! out, which [`Filter::notes`] reports.
 
 use scorpiox_tool_kit::{Client, Failure, Order, Store, StoreError, args};
 
 use crate::model::{Meta, Scope, State, Task, TaskId, padded, tasks_prefix};
+use crate::steps::{self, Step};
 use crate::walk::{FIRST_PAGE, Found, List, Walk};
 use crate::words::{MAX_WORDS, words};
 
-/// Words of a query.
+/// Maximum number of words of a query.
 pub(crate) const MAX_QUERY_WORDS: usize = 16;
-/// Indexed words that one word of a query stands for.
+/// Maximum number of indexed words that a word of a query matches.
 pub(crate) const MAX_ENDINGS: usize = 16;
-/// Most tasks on a page that a caller sees, and fewest.
+/// Minimum and maximum number of tasks on a page.
 const PAGE_TASKS: std::ops::RangeInclusive<usize> = 3..=20;
-/// Characters of a result that are kept free for what stands around the tasks of a page.
+/// Characters of a result that are reserved for the text around the tasks of a page.
 const AROUND_CHARS: usize = 1500;
-/// What a task takes of a result, with one of the steps that may be listed below the current one.
+/// Length of a task in a result, in characters, with a step that may be listed below the current task.
 const TASK_CHARS: usize = 310;
-/// Tasks that are read at once where all are shown: the page, the current task, which
-/// may have come first already, and one that tells whether there is more.
+/// Number of tasks that are read at once without a filter: the page, the current task, which may already be
+/// in front, and one more that shows if there is another page.
 const UNFILTERED_PAGE: u32 = 22;
 
-/// Where a word of a task is.
+/// Position of a word in a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Name,
-    /// In the steps and not in the name.
+    /// In the steps but not in the name.
     Steps,
 }
 
@@ -45,17 +46,49 @@ impl Place {
     }
 }
 
-/// Makes a new task findable by the words of its name.
+/// Adds the words of a new task's name to the index.
 pub(crate) fn index_name(store: &mut impl Store, task: &Task) -> Result<(), StoreError> {
     post(store, task, &words(&task.name, MAX_WORDS), Place::Name)
 }
 
-/// Makes a task findable by the words of a step.
+/// Adds the words of a step to the index.
 pub(crate) fn index_step(store: &mut impl Store, task: &Task, text: &str) -> Result<(), StoreError> {
     let in_name = words(&task.name, MAX_WORDS);
     let mut fresh = words(text, MAX_WORDS);
     fresh.retain(|word| !in_name.contains(word));
     post(store, task, &fresh, Place::Steps)
+}
+
+/// Updates the index after a task's name changes. Words of the old name that occur in its steps stay.
+pub(crate) fn reindex_name(store: &mut impl Store, task: &Task, old: &str) -> Result<(), StoreError> {
+    index_name(store, task)?;
+    let new = words(&task.name, MAX_WORDS);
+    let mut gone = words(old, MAX_WORDS);
+    gone.retain(|word| !new.contains(word));
+    unpost(store, task, &gone, Place::Name)?;
+    let unused = steps::unused(store, task, gone.clone())?;
+    gone.retain(|word| !unused.contains(word));
+    post(store, task, &gone, Place::Steps)
+}
+
+/// Removes the words of a step's text from the index that neither the name nor another step contains.
+pub(crate) fn unindex_step(store: &mut impl Store, task: &Task, text: &str) -> Result<(), StoreError> {
+    let unused = steps::unused(store, task, words(text, MAX_WORDS))?;
+    unpost(store, task, &unused, Place::Steps)
+}
+
+/// Removes the words of a task's name from the index, before the task is deleted.
+pub(crate) fn unindex_name(store: &mut impl Store, task: &Task) -> Result<(), StoreError> {
+    unpost(store, task, &words(&task.name, MAX_WORDS), Place::Name)
+}
+
+/// Removes the words of steps from the index, before they and all other steps of the task are deleted.
+pub(crate) fn unindex_steps(store: &mut impl Store, task: &Task, steps: &[Step]) -> Result<(), StoreError> {
+    steps.iter().try_for_each(|step| unpost(store, task, &words(&step.text, MAX_WORDS), Place::Steps))
+}
+
+fn unpost(store: &mut impl Store, task: &Task, words: &[String], place: Place) -> Result<(), StoreError> {
+    words.iter().try_for_each(|word| store.delete(&posting(word, place, task.id)))
 }
 
 fn post(store: &mut impl Store, task: &Task, words: &[String], place: Place) -> Result<(), StoreError> {
@@ -75,17 +108,17 @@ pub(crate) struct Filter {
     terms: Vec<Term>,
 }
 
-/// One word of a query.
+/// A word of a query.
 struct Term {
     word: String,
-    /// The indexed words that begin with it.
+    /// Indexed words that begin with it.
     endings: Vec<String>,
-    /// More indexed words begin with it.
+    /// `true` if more indexed words begin with it.
     more: bool,
 }
 
 impl Filter {
-    /// Looks the words of `query` up. A query without any word filters nothing.
+    /// Looks up the words of `query`. A query without words matches every task.
     pub(crate) fn read(store: &mut impl Store, query: &str) -> Result<Self, Failure> {
         let words = words(query, MAX_QUERY_WORDS + 1);
         if words.len() > MAX_QUERY_WORDS {
@@ -98,12 +131,12 @@ impl Filter {
         Ok(Self { terms: terms? })
     }
 
-    /// There is no word to search for.
+    /// Returns `true` if there are no words to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// What is left out, as sentences.
+    /// Returns sentences about words that are left out.
     pub(crate) fn notes(&self) -> Vec<String> {
         let cut = self.terms.iter().filter(|term| term.more);
         cut.map(|term| {
@@ -115,7 +148,7 @@ impl Filter {
         .collect()
     }
 
-    /// Whether a task has every word.
+    /// Returns `true` if a task contains every word.
     pub(crate) fn matches(&self, store: &mut impl Store, id: TaskId) -> Result<bool, StoreError> {
         for term in &self.terms {
             if !term.matches(store, id)? {
@@ -125,12 +158,12 @@ impl Filter {
         Ok(true)
     }
 
-    /// The tasks of `scope` that match, from the newest up to the id `at_most` on.
+    /// Walks through the matching tasks of `scope`, from `at_most` to smaller IDs.
     pub(crate) fn walk(&self, scope: Scope, at_most: u32) -> Walk {
         self.walk_through(&Place::BOTH, scope, at_most)
     }
 
-    /// The tasks that have every word in the name.
+    /// Walks through the tasks whose name contains every word.
     pub(crate) fn walk_names(&self, scope: Scope, at_most: u32) -> Walk {
         self.walk_through(&[Place::Name], scope, at_most)
     }
@@ -154,7 +187,7 @@ impl Term {
                 break;
             }
             let ending = entry.key.split('/').nth(1).unwrap_or_default();
-            // '0' follows '/', and no letter or digit of a word lies between them.
+            // `0` follows `/`, and no character of a word is between them.
             after = Some(format!("w/{ending}0"));
             term.endings.push(ending.to_owned());
         }
@@ -179,23 +212,23 @@ impl Term {
     }
 }
 
-/// One page of tasks.
+/// A page of tasks.
 pub(crate) struct Page {
-    /// The current task first, where it belongs to the first page; then newest first.
+    /// The current task first if it belongs on the first page, then newest first.
     pub tasks: Vec<Task>,
-    /// Ids under this one are on further pages.
+    /// Upper bound of the IDs on the following pages.
     pub before: Option<u32>,
-    /// The page is short because the budget was spent.
+    /// `true` if the page is short because the budget was spent.
     pub stopped: bool,
 }
 
-/// Tasks on a page of a result that this client shows whole.
+/// Returns the number of tasks per page that fit in a result for this client.
 pub(crate) fn page_tasks(client: &impl Client) -> usize {
     let fit = client.room().saturating_sub(AROUND_CHARS) / TASK_CHARS;
     fit.clamp(*PAGE_TASKS.start(), *PAGE_TASKS.end())
 }
 
-/// The tasks of `scope` that match; ids under `before` only, where a page came already.
+/// Returns the matching tasks of `scope`. A following page has only IDs below `before`.
 pub(crate) fn page(
     store: &mut impl Store,
     client: &impl Client,
@@ -223,7 +256,7 @@ pub(crate) fn page(
     }
 }
 
-/// The current task, if it is in scope and matches.
+/// Returns the current task if it is in scope and matches.
 fn current(
     store: &mut impl Store,
     meta: &Meta,

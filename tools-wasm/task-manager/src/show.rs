@@ -1,4 +1,4 @@
-//! list and pending with a `task_id`: one task in full.
+//! Actions `list` and `pending` with a `task_id`: one task in full.
 
 use scorpiox_tool_kit::{Args, Client, Failure, Output, Store, args, time};
 
@@ -7,7 +7,7 @@ use crate::model::{Meta, Scope, StepId, Task, TaskId};
 use crate::render::{self, Call, count};
 use crate::steps::{self, Most, PAGE_STEPS};
 
-/// Shows the task with its steps of `scope`, a page of them at a time.
+/// Shows the task with its steps of `scope`, one page at a time.
 pub(crate) fn show(
     store: &mut impl Store,
     client: &impl Client,
@@ -35,14 +35,14 @@ pub(crate) fn show(
     Ok(render::output(lines.join("\n"), &meta, &[task], &page.steps, next))
 }
 
-/// The call that shows the steps after one.
+/// Returns the call that shows the steps after `after`.
 pub(crate) fn further(scope: Scope, task: TaskId, after: StepId) -> Call<'static> {
     Call::new(scope.action(), "").task(task).text(format!("after:{}", after.0))
 }
 
-/// `Task #3 (current, 2/5 steps): Write docs`, the name as it was given.
+/// Formats `Task #3 (current, 2/5 steps): Write docs`, with the unchanged name.
 fn heading(task: &Task, meta: &Meta) -> String {
-    let current = if meta.current == Some(task.id) { "current, " } else { "" };
+    let current = if task.is_current(meta) { "current, " } else { "" };
     let progress = match task.completed {
         Some(at) => format!("done {}, {}", time::rfc3339(at), count(task.steps_total, "step")),
         None => render::progress(task),

@@ -1,63 +1,70 @@
-//! The steps of a task.
+//! Steps of a task.
 
 use scorpiox_tool_kit::{Client, Failure, Order, Store, StoreError, store};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Scope, State, StepId, Task, TaskId, id_in_key, padded};
+use crate::walk::BUDGET;
+use crate::words::MAX_WORDS;
 
-/// Steps on a page.
+/// Number of steps that are read at once if all steps of a task are needed.
+const CHUNK: usize = 200;
+
+/// Number of steps per page.
 pub(crate) const PAGE_STEPS: usize = 20;
-/// Characters of a result that are kept free for what stands around the steps of a page.
+/// Characters of a result that are reserved for the text around the steps of a page.
 const AROUND_CHARS: usize = 1200;
 
-/// What a page has at most.
+/// Limits of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Most {
     pub steps: usize,
-    /// Of the steps, as they are shown in full: long steps make a page shorter.
+    /// Maximum number of characters of the steps in full. Long steps make a page shorter.
     pub chars: usize,
 }
 
 impl Most {
-    /// So many steps, or as many as a result has room for.
+    /// Creates limits of `steps` steps, and the number of characters that fit in a result.
     pub(crate) fn of(client: &impl Client, steps: usize) -> Self {
         Self { steps, chars: client.room().saturating_sub(AROUND_CHARS) }
     }
 }
 
-/// A step as it was found.
+/// A loaded step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub id: StepId,
     pub task: TaskId,
     pub text: String,
     pub done: bool,
+    /// State of its record.
+    state: State,
 }
 
-/// A step as it is stored.
+/// A stored step.
 #[derive(Serialize, Deserialize)]
 struct Record {
     #[serde(rename = "x")]
     text: String,
 }
 
-/// One page of a task's steps, in their order.
+/// A page of a task's steps, in order.
 pub(crate) struct StepPage {
     pub steps: Vec<Step>,
-    /// Ids over this one are on further pages.
+    /// Lower bound of the IDs on the following pages.
     pub after: Option<StepId>,
 }
 
-/// Puts a new, open step.
+/// Stores a new open step.
 pub(crate) fn put(store: &mut impl Store, task: TaskId, id: StepId, text: &str) -> Result<Step, StoreError> {
-    let step = Step { id, task, text: text.to_owned(), done: false };
+    let step = Step { id, task, text: text.to_owned(), done: false, state: State::Open };
     store.set_record(&owner_key(id), &task)?;
     write(store, &step, State::Open)?;
     Ok(step)
 }
 
-/// The id of the task that the step with the id that the caller gave belongs to.
-pub(crate) fn find_owner(store: &mut impl Store, number: i64) -> Result<(StepId, TaskId), Failure> {
+/// Finds the task of the step with the caller's ID.
+fn find_owner(store: &mut impl Store, number: i64) -> Result<(StepId, TaskId), Failure> {
     let id = u32::try_from(number).ok().map(StepId);
     let owner = id.map_or(Ok(None), |id| store.record(&owner_key(id)))?;
     id.zip(owner).ok_or_else(|| {
@@ -67,9 +74,27 @@ pub(crate) fn find_owner(store: &mut impl Store, number: i64) -> Result<(StepId,
     })
 }
 
-/// A step that is known to exist.
-pub(crate) fn load(store: &mut impl Store, task: &Task, id: StepId) -> Result<Step, StoreError> {
-    for state in State::BOTH {
+/// Returns the step with the caller's ID, and its task. A `task_id` in the arguments must match the task.
+pub(crate) fn find(
+    store: &mut impl Store,
+    number: i64,
+    in_task: Option<i64>,
+) -> Result<(Task, Step), Failure> {
+    let (id, owner) = find_owner(store, number)?;
+    if let Some(other) = in_task.filter(|other| *other != i64::from(owner.0)) {
+        return Err(Failure::InvalidInput(format!(
+            "Step {number} belongs to task {}, not to task {other}. Nothing was changed; leave task_id out, or check step_id.",
+            owner.0
+        )));
+    }
+    let task = Task::known(store, owner)?;
+    let step = load(store, &task, id)?;
+    Ok((task, step))
+}
+
+/// Loads a step that must exist.
+fn load(store: &mut impl Store, task: &Task, id: StepId) -> Result<Step, StoreError> {
+    for state in State::OF_STEPS {
         let key = key(task.id, state, id);
         if let Some(bytes) = store.get(&key)? {
             return read(task, state, &key, &bytes);
@@ -78,22 +103,103 @@ pub(crate) fn load(store: &mut impl Store, task: &Task, id: StepId) -> Result<St
     Err(StoreError::Unavailable(format!("the record of step {} is missing", id.0)))
 }
 
-/// Moves an open step to where done ones are.
-pub(crate) fn set_done(store: &mut impl Store, step: &mut Step) -> Result<(), StoreError> {
-    store.delete(&key(step.task, State::Open, step.id))?;
+/// Moves an open step to the done ones, and updates its task's counters.
+pub(crate) fn set_done(store: &mut impl Store, task: &mut Task, step: &mut Step) -> Result<(), StoreError> {
+    if step.state == State::Reopened {
+        task.reopened -= 1;
+    }
+    task.steps_done += 1;
     step.done = true;
-    write(store, step, State::Done)
+    moved(store, step, State::Done)
 }
 
-/// The first step that is still to be done.
+/// Reopens a done step, and updates its task's counters.
+pub(crate) fn reopen(store: &mut impl Store, task: &mut Task, step: &mut Step) -> Result<(), StoreError> {
+    task.reopened += 1;
+    task.steps_done -= 1;
+    step.done = false;
+    moved(store, step, State::Reopened)
+}
+
+/// Marks reopened steps as individually done before their task is completed. Their number is limited because
+/// a separate call reopened each of them.
+pub(crate) fn settle_reopened(store: &mut impl Store, task: &mut Task) -> Result<(), StoreError> {
+    while task.reopened > 0 {
+        let steps = scan(store, task, State::Reopened, StepId(0), CHUNK)?;
+        if steps.is_empty() {
+            return Err(StoreError::Unavailable(format!("steps of task {} are missing", task.id.0)));
+        }
+        for mut step in steps {
+            set_done(store, task, &mut step)?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores a step's new text.
+pub(crate) fn reword(store: &mut impl Store, step: &Step) -> Result<(), StoreError> {
+    write(store, step, step.state)
+}
+
+/// Removes a step. The caller removes its words from the index.
+pub(crate) fn remove(store: &mut impl Store, task: &mut Task, step: &Step) -> Result<(), StoreError> {
+    task.steps_total -= 1;
+    task.steps_done -= u32::from(step.done);
+    task.reopened -= u32::from(step.state == State::Reopened);
+    store.delete(&key(step.task, step.state, step.id))?;
+    store.delete(&owner_key(step.id))
+}
+
+/// Returns some steps of a task in any state, or nothing if it has none.
+pub(crate) fn some(store: &mut impl Store, task: &Task) -> Result<Vec<Step>, StoreError> {
+    for state in State::OF_STEPS {
+        let steps = scan(store, task, state, StepId(0), CHUNK)?;
+        if !steps.is_empty() {
+            return Ok(steps);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Returns the `words` that no step of the task contains. If the task has more than [`BUDGET`] steps, words
+/// that the first ones lack count as used, and stay in the index.
+pub(crate) fn unused(
+    store: &mut impl Store,
+    task: &Task,
+    mut words: Vec<String>,
+) -> Result<Vec<String>, StoreError> {
+    if usize::try_from(task.steps_total).unwrap_or(usize::MAX) > BUDGET {
+        return Ok(Vec::new());
+    }
+    for state in State::OF_STEPS {
+        let mut after = StepId(0);
+        loop {
+            let steps = if words.is_empty() { Vec::new() } else { scan(store, task, state, after, CHUNK)? };
+            let Some(last) = steps.last() else { break };
+            after = last.id;
+            for step in &steps {
+                let used = crate::words::words(&step.text, MAX_WORDS);
+                words.retain(|word| !used.contains(word));
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// Returns the first open step.
 pub(crate) fn first_open(store: &mut impl Store, task: &Task) -> Result<Option<Step>, StoreError> {
     if task.steps_done == task.steps_total {
         return Ok(None);
     }
-    Ok(scan(store, task, State::Open, task.done_through, 1)?.pop())
+    let first = scan(store, task, State::Open, task.done_through, 1)?.pop();
+    if task.reopened == 0 {
+        return Ok(first);
+    }
+    let reopened = scan(store, task, State::Reopened, StepId(0), 1)?.pop();
+    Ok(first.into_iter().chain(reopened).min_by_key(|step| step.id))
 }
 
-/// The steps of `scope` with ids over `after`.
+/// Returns the steps of `scope` with IDs above `after`.
 pub(crate) fn page(
     store: &mut impl Store,
     task: &Task,
@@ -106,6 +212,9 @@ pub(crate) fn page(
     for state in scope.states() {
         steps.extend(scan(store, task, *state, from, most.steps + 1)?);
     }
+    if task.reopened > 0 {
+        steps.extend(scan(store, task, State::Reopened, after, most.steps + 1)?);
+    }
     steps.sort_by_key(|step| step.id);
     let fit = fitting(&steps, most);
     let more = steps.len() > fit;
@@ -114,13 +223,13 @@ pub(crate) fn page(
     Ok(StepPage { steps, after })
 }
 
-/// A step in full; its further lines stand under its first.
+/// Formats a step in full, with further lines indented.
 pub(crate) fn shown(step: &Step) -> String {
     let mark = if step.done { 'x' } else { ' ' };
     format!("[{mark}] {} {}", step.id.0, step.text.replace('\n', "\n    "))
 }
 
-/// How many of the steps fit on a page: one at least.
+/// Returns the number of steps that fit on a page; at least one.
 fn fitting(steps: &[Step], most: Most) -> usize {
     let mut chars = 0;
     let fit = steps.iter().take(most.steps).take_while(|step| {
@@ -146,8 +255,18 @@ fn scan(
 fn read(task: &Task, state: State, key: &str, value: &[u8]) -> Result<Step, StoreError> {
     let id = StepId(id_in_key(key)?);
     let record: Record = store::decode(key, value)?;
-    let done = state == State::Done || id <= task.done_through;
-    Ok(Step { id, task: task.id, text: record.text, done })
+    let done = match state {
+        State::Open => id <= task.done_through,
+        State::Done => true,
+        State::Reopened => false,
+    };
+    Ok(Step { id, task: task.id, text: record.text, done, state })
+}
+
+fn moved(store: &mut impl Store, step: &mut Step, state: State) -> Result<(), StoreError> {
+    store.delete(&key(step.task, step.state, step.id))?;
+    step.state = state;
+    write(store, step, state)
 }
 
 fn write(store: &mut impl Store, step: &Step, state: State) -> Result<(), StoreError> {

@@ -1,29 +1,37 @@
-//! switch: which task is current.
+//! Action `switch`: selects the current task.
 
 use scorpiox_tool_kit::{Args, Client, Failure, Order, Output, Store, StoreError, args};
 
 use crate::model::{Meta, Scope, Task, TaskId, id_in_key, padded};
-use crate::render::{self, short};
+use crate::render::{self, Call, short};
 use crate::search::{Filter, MAX_QUERY_WORDS};
 use crate::walk::{BUDGET, Found, Walk};
 use crate::words::{MAX_KEY_CHARS, cut, folded, words};
 use crate::{input, steps};
 
-/// Other tasks that an ambiguous query matched as well and that the result names.
+/// Maximum number of other matches of an ambiguous query in the result.
 const MAX_OTHERS: usize = 5;
-/// The one taken, the others, and one more that tells whether there are more.
+/// The selected task, the other matches, and one more that shows if there are more.
 const ENOUGH: usize = MAX_OTHERS + 2;
-/// Names that begin alike of which the newest are taken.
+/// Maximum number of matching names that are read; the newest are used.
 const MAX_NAMES: u32 = 100;
 
-/// Makes a new task findable by its name.
+/// Adds a new task's name to the index.
 pub(crate) fn index_name(store: &mut impl Store, task: &Task) -> Result<(), StoreError> {
-    let key = format!("{}\t{}", name_key(&folded(&task.name)), padded(task.id.0.into()));
-    store.set(&key, b"")
+    store.set(&name_entry(task), b"")
 }
 
-/// What the keys of names begin with that begin with `folded`. A folded name has no
-/// tab, and a tab sorts before everything a name has.
+/// Removes the entry of [`index_name`].
+pub(crate) fn unindex_name(store: &mut impl Store, task: &Task) -> Result<(), StoreError> {
+    store.delete(&name_entry(task))
+}
+
+fn name_entry(task: &Task) -> String {
+    format!("{}\t{}", name_key(&folded(&task.name)), padded(task.id.0.into()))
+}
+
+/// Returns the prefix of keys of names that begin with `folded`. A folded name contains no tab, and a tab
+/// sorts before all its characters.
 fn name_key(folded: &str) -> String {
     format!("n/{}", cut(folded, MAX_KEY_CHARS))
 }
@@ -36,7 +44,7 @@ pub(crate) fn switch(
     let number = input::task_id(args)?;
     let query = input::query(args)?;
     let mut meta = Meta::load(store)?;
-    let found = match number {
+    let mut found = match number {
         Some(number) => vec![Task::find(store, number)?],
         None if query.is_empty() => {
             return Err(Failure::InvalidInput(
@@ -46,7 +54,14 @@ pub(crate) fn switch(
         }
         None => best(store, &meta, &query)?,
     };
+    // Prefers the newest open task among equally good matches.
+    if let Some(open) = found.iter().position(|task| task.completed.is_none()) {
+        found[..=open].rotate_right(1);
+    }
     let (task, others) = found.split_first().ok_or_else(|| no_match(&meta, &query))?;
+    if task.completed.is_some() {
+        return Err(completed(client, task));
+    }
     let said = if meta.current == Some(task.id) { "was current already" } else { "is current now" };
     if meta.current.replace(task.id) != Some(task.id) {
         meta.save(store)?;
@@ -58,6 +73,14 @@ pub(crate) fn switch(
     let named = &found[..found.len().min(1 + MAX_OTHERS)];
     let open: Vec<_> = open.into_iter().collect();
     Ok(render::output(lines.join("\n"), &meta, named, &open, None))
+}
+
+fn completed(client: &impl Client, task: &Task) -> Failure {
+    Failure::InvalidInput(format!(
+        "Task {} is completed, so it cannot be current. To open it again and make it current, {}",
+        render::title(task),
+        Call::new("reopen", "").task(task.id).sentence(client)
+    ))
 }
 
 fn ambiguity(others: &[Task]) -> Vec<String> {
@@ -73,9 +96,9 @@ fn ambiguity(others: &[Task]) -> Vec<String> {
     lines
 }
 
-fn no_match(meta: &Meta, query: &str) -> Failure {
+pub(crate) fn no_match(meta: &Meta, query: &str) -> Failure {
     let query = args::shown(query);
-    Failure::NotFound(if meta.tasks == 0 {
+    Failure::NotFound(if meta.count() == 0 {
         format!(
             "No task matches {query:?}: there are no tasks yet. Create one: action \"create\" with its name in text."
         )
@@ -84,10 +107,9 @@ fn no_match(meta: &Meta, query: &str) -> Failure {
     })
 }
 
-/// The tasks that `query` fits best, all equally well, newest first: the one with
-/// that id, else those with that name, else with a name that begins with it, else
-/// with its words in the name, else with its words anywhere.
-fn best(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task>, Failure> {
+/// Returns the best matches of `query`, all equally good, newest first: by ID, else by name, else by the
+/// beginning of the name, else by words in the name, else by words anywhere.
+pub(crate) fn best(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task>, Failure> {
     if let Some(task) = by_number(store, query)? {
         return Ok(vec![task]);
     }
@@ -103,7 +125,7 @@ fn best(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task>, F
     Ok(found)
 }
 
-/// `12` and `#12` are ids, where such a task exists.
+/// Interprets `12` and `#12` as IDs if the task exists.
 fn by_number(store: &mut impl Store, query: &str) -> Result<Option<Task>, StoreError> {
     let digits = query.strip_prefix('#').unwrap_or(query);
     match digits.parse() {
@@ -112,8 +134,8 @@ fn by_number(store: &mut impl Store, query: &str) -> Result<Option<Task>, StoreE
     }
 }
 
-/// The newest tasks under a prefix of name keys whose folded name `fits`: keys have
-/// only the beginning of a long name.
+/// Returns the newest tasks under a prefix of name keys whose folded name satisfies `fits`. Keys contain only
+/// the beginning of a long name.
 fn by_name(
     store: &mut impl Store,
     prefix: &str,
@@ -136,7 +158,7 @@ fn by_name(
     Ok(found)
 }
 
-/// Tasks with all words in the name, else with all words anywhere.
+/// Returns tasks with all words in the name, or else with all words anywhere.
 fn by_words(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task>, Failure> {
     let searchable = 1..=MAX_QUERY_WORDS;
     if !searchable.contains(&words(query, MAX_QUERY_WORDS + 1).len()) {
@@ -155,7 +177,7 @@ fn by_words(store: &mut impl Store, meta: &Meta, query: &str) -> Result<Vec<Task
     }
 }
 
-/// Takes what is enough from a walk, and says where it stopped if its budget was spent.
+/// Collects up to `ENOUGH` tasks from a walk. Returns the position if the budget was spent.
 fn collect(store: &mut impl Store, mut walk: Walk, found: &mut Vec<Task>) -> Result<Option<u32>, StoreError> {
     while found.len() < ENOUGH {
         match walk.next(store)? {

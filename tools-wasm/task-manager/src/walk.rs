@@ -1,10 +1,9 @@
-//! Walking down through lists of tasks, with bounded work.
+//! Walks through lists of tasks in descending order, with bounded work.
 //!
-//! Everything that is listed is an intersection of lists of task ids in falling
-//! order: the tasks of a scope, and for each word of a query the tasks that have it.
-//! Each list is a union of key ranges, read in small pages. The walk asks every list
-//! for its largest id up to a target; the lowest answer is the next target, and where
-//! all agree is a match. So an unfiltered list is the same walk with one list.
+//! Every listing is an intersection of lists of task IDs in descending order: the tasks of a scope, and for
+//! each word of a query the tasks that contain it. Each list is a union of key ranges, read in small pages.
+//! The walk asks every list for its largest ID up to a target. The lowest answer is the next target, and a
+//! task matches if all answers agree. An unfiltered listing is the same walk with a single list.
 
 use std::collections::VecDeque;
 
@@ -12,46 +11,45 @@ use scorpiox_tool_kit::{Order, Store, StoreError};
 
 use crate::model::{Task, id_in_key, padded};
 
-/// Entries that a walk reads before it stops and says how to go on: some
-/// milliseconds. The round in which it is reached is finished first; since a page is
-/// at most twice the page before it, that is at most as much again and the first page
-/// of each range.
+/// Number of entries after which a walk stops and returns its position: a few milliseconds. The current round
+/// is completed first. Since a page is at most twice as large as the previous one, this reads at most the
+/// same number of entries again, plus the first page of each range.
 pub(crate) const BUDGET: usize = 2000;
 
-/// Entries that are read at first where some may be skipped. Pages grow to
-/// [`LARGEST_PAGE`] while nothing is skipped, and start again when something is.
+/// Number of entries in the first page of a list from which entries may be skipped. Pages grow up to
+/// [`LARGEST_PAGE`] while nothing is skipped, and are reset after a skip.
 pub(crate) const FIRST_PAGE: u32 = 4;
 const LARGEST_PAGE: u32 = 64;
 
-/// What a walk comes to next.
+/// Next result of a walk.
 #[derive(Debug)]
 pub(crate) enum Found {
     Task(Task),
     /// No task is left.
     End,
-    /// The budget is spent; tasks with smaller ids than this were not looked at.
+    /// The budget is spent; tasks with IDs below this one are not checked yet.
     Stopped(u32),
 }
 
-/// A walk through the tasks that match, newest first.
+/// A walk through the matching tasks, newest first.
 pub(crate) struct Walk {
     terms: Vec<List>,
     tasks: List,
-    /// Every task above it has been decided.
+    /// All tasks with larger IDs have been decided.
     target: u32,
     spent: usize,
 }
 
 impl Walk {
-    /// Through the tasks that are in every list, from the id `at_most` down.
+    /// Creates a walk through the tasks that are in every list, from `at_most` to smaller IDs.
     pub(crate) fn new(terms: Vec<List>, tasks: List, at_most: u32) -> Self {
         Self { terms, tasks, target: at_most, spent: 0 }
     }
 
     pub(crate) fn next(&mut self, store: &mut impl Store) -> Result<Found, StoreError> {
         while self.target > 0 {
-            // Never before the first round, and each round lowers the target: so a walk
-            // that goes on from here gets further.
+            // The budget is never spent before the first round, and each round lowers the target, so a walk
+            // that is resumed here makes progress.
             if self.spent >= BUDGET {
                 return Ok(Found::Stopped(self.target + 1));
             }
@@ -65,8 +63,8 @@ impl Walk {
         Ok(Found::End)
     }
 
-    /// The target where every list has it, otherwise a smaller id that may be the
-    /// next; none when a list is at its end.
+    /// Returns the target if every list contains it, else a smaller ID that may be the next match, or `None`
+    /// if a list is exhausted.
     fn meet(&mut self, store: &mut impl Store) -> Result<Option<u32>, StoreError> {
         for list in self.terms.iter_mut().chain([&mut self.tasks]) {
             let largest = list.seek(store, self.target, &mut self.spent)?;
@@ -84,12 +82,12 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// The ranges under `prefixes`, of which `first_page` entries are read at first.
+    /// Creates a list of the ranges under `prefixes`, with a first page of `first_page` entries.
     pub(crate) fn new(prefixes: impl Iterator<Item = String>, first_page: u32) -> Self {
         Self { cursors: prefixes.map(|prefix| Cursor::new(prefix, first_page)).collect() }
     }
 
-    /// The largest id that is at most `target`.
+    /// Returns the largest ID up to `target`.
     fn seek(
         &mut self,
         store: &mut impl Store,
@@ -103,7 +101,7 @@ impl List {
         Ok(largest)
     }
 
-    /// The task whose id the last `seek` gave.
+    /// Returns the task with the ID from the last `seek`.
     fn task(&self) -> Result<Task, StoreError> {
         let heads = self.cursors.iter().filter_map(|cursor| cursor.heads.front());
         let head = heads.max_by_key(|head| head.id);
@@ -112,21 +110,21 @@ impl List {
     }
 }
 
-/// An entry that was read and not passed yet.
+/// An entry that was read but not passed yet.
 struct Head {
     id: u32,
     key: String,
     value: Vec<u8>,
 }
 
-/// The entries under one prefix, largest id first, read in pages.
+/// Entries under a prefix, largest ID first, read in pages.
 struct Cursor {
     prefix: String,
     first_page: u32,
-    /// Entries that the next page has.
+    /// Number of entries in the next page.
     page: u32,
     heads: VecDeque<Head>,
-    /// Nothing is left behind `heads`.
+    /// `true` if no entries follow `heads`.
     at_end: bool,
 }
 
@@ -135,7 +133,7 @@ impl Cursor {
         Self { prefix, first_page, page: first_page, heads: VecDeque::new(), at_end: false }
     }
 
-    /// The largest id that is at most `target`. Targets must fall.
+    /// Returns the largest ID up to `target`. Targets must be descending.
     fn seek(
         &mut self,
         store: &mut impl Store,
@@ -153,7 +151,7 @@ impl Cursor {
         Ok(self.heads.front().map(|head| head.id))
     }
 
-    /// Reads a page and gives what it cost: an empty page costs one too.
+    /// Reads a page and returns its cost. An empty page costs one.
     fn fetch(&mut self, store: &mut impl Store, target: u32) -> Result<usize, StoreError> {
         let after = format!("{}{}", self.prefix, padded(u64::from(target) + 1));
         let entries = store.scan(&self.prefix, Some(&after), self.page, Order::Descending)?;

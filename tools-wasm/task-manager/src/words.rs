@@ -1,16 +1,15 @@
-//! How a text becomes the words of the search index, and a name its key.
+//! Converts texts to words of the search index, and names to keys.
 
-/// Distinct words of one text that are indexed; later ones are not found.
+/// Maximum number of distinct words of a text that are indexed; later words are not found.
 pub(crate) const MAX_WORDS: usize = 64;
-/// Characters of a word that count. With 4 bytes each, a key stays far under the
-/// store's limit of 512 bytes.
+/// Maximum number of significant characters of a word. With 4 bytes each, a key stays far below the store's
+/// limit of 512 bytes.
 pub(crate) const MAX_WORD_CHARS: usize = 32;
-/// Characters of a name that stand in its key, for the same limit.
+/// Maximum number of characters of a name in its key, because of the same limit.
 pub(crate) const MAX_KEY_CHARS: usize = 100;
 
-/// The first `max` distinct words of a text: runs of letters and digits in lower
-/// case. Chinese and Japanese put no spaces between words, so there each character
-/// is a word.
+/// Returns the first `max` distinct words of a text: runs of letters and digits in lower case. Chinese and
+/// Japanese have no spaces between words, so each of their characters is a word.
 pub(crate) fn words(text: &str, max: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut run = String::new();
@@ -39,12 +38,12 @@ fn add(found: &mut Vec<String>, run: &str, max: usize) {
     }
 }
 
-/// The beginning of `text` that has at most `chars` characters.
+/// Returns the first `chars` characters of `text`.
 pub(crate) fn cut(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A name as names are compared: lower case, every run of white space one space.
+/// Folds a name for comparison: lower case, and any run of whitespace becomes one space.
 pub(crate) fn folded(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
     for part in name.split_whitespace() {
@@ -56,13 +55,12 @@ pub(crate) fn folded(name: &str) -> String {
     folded
 }
 
-/// Lower case of a character wherever it stands: the sigma at a word's end is the
-/// same letter.
+/// Returns the lower case of a character, independent of its position: a final sigma is the same letter.
 fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
 }
 
-/// Han, Hiragana and Katakana.
+/// Returns `true` for Han, Hiragana and Katakana.
 fn stands_alone(c: char) -> bool {
     matches!(c,
         '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}' | '\u{3038}'..='\u{303B}'

@@ -1,8 +1,8 @@
-//! Which engines are left alone for a while: one record each, in the store.
+//! Circuit breaker: suspends engines for a while, with one record per engine in the store.
 //!
-//! Three failures in a row suspend an engine, a captcha at once. After the suspension the
-//! engine is asked again; if it fails once more, it is suspended once more. What the operator's
-//! policy denies says nothing about the engine and is not counted.
+//! Three consecutive failures suspend an engine, and a captcha suspends it immediately. After the suspension
+//! the engine is queried again; another failure suspends it again. A denial by the operator's policy is not
+//! counted, because it says nothing about the engine.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,34 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::{Cause, Outcome, Report};
 
 const PREFIX: &str = "engine/";
-/// More than there are engines.
+/// Upper bound for the number of engines.
 const MAX_RECORDS: u32 = 100;
-/// Failures in a row that suspend.
+/// Number of consecutive failures that suspend an engine.
 const MAX_FAILURES: u32 = 3;
 const FAILED_MS: u64 = 5_000;
 const REFUSED_MS: u64 = 3 * 60_000;
 const CAPTCHA_MS: u64 = 60 * 60_000;
 
-/// What is remembered of an engine.
+/// State of an engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// In a row.
+    /// Number of consecutive failures.
     failures: u32,
-    /// Milliseconds since 1970; 0 when it is not suspended.
+    /// End of the suspension in milliseconds since 1970; 0 if the engine is not suspended.
     suspended_until: u64,
     cause: Cause,
 }
 
 impl Record {
-    /// Why the engine is not to be asked now, if so.
+    /// Returns the suspension if the engine must not be queried at `now`.
     pub(crate) fn suspension(&self, now: u64) -> Option<Outcome> {
-        // Farther away than any suspension: the clock was set back meanwhile.
+        // A suspension that is too far in the future means that the clock was set back.
         let credible = self.suspended_until <= now.saturating_add(CAPTCHA_MS);
         (self.suspended_until > now && credible)
             .then_some(Outcome::Suspended { until: self.suspended_until, cause: self.cause })
     }
 
-    /// The record after an outcome.
+    /// Returns the record after an outcome.
     fn after(&self, outcome: &Outcome, now: u64) -> Self {
         let failures = self.failures.saturating_add(1).min(MAX_FAILURES);
         let (failures, cause, time) = match outcome {
@@ -55,8 +55,7 @@ impl Record {
     }
 }
 
-/// What is remembered, by engine. A record that cannot be read counts as none: searching is
-/// worth more than remembering.
+/// Loads the records by engine. An unreadable record is ignored, because the search is more important.
 pub(crate) fn load(store: &mut impl Store) -> Result<BTreeMap<String, Record>, StoreError> {
     let entries = store.scan(PREFIX, None, MAX_RECORDS, Order::Ascending)?;
     let record = |key: &str, value: &[u8]| {
@@ -66,8 +65,8 @@ pub(crate) fn load(store: &mut impl Store) -> Result<BTreeMap<String, Record>, S
     Ok(entries.iter().filter_map(|entry| record(&entry.key, &entry.value)).collect())
 }
 
-/// Remembers what became of the engines. Records are read again first: another search may have
-/// written meanwhile.
+/// Saves the outcomes of the engines. The records are loaded again first, because another search may have
+/// written them in the meantime.
 pub(crate) fn save(store: &mut impl Store, reports: &[Report], now: u64) -> Result<(), StoreError> {
     let records = load(store)?;
     for report in reports {

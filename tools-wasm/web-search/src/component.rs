@@ -1,4 +1,4 @@
-//! The component: WIT types to the kit's and back.
+//! The component: converts between WIT types and the kit's types.
 
 use scorpiox_tool_kit as kit;
 
@@ -7,7 +7,7 @@ use crate::EngineSettings;
 wit_bindgen::generate!({
     path: "../../wit",
     generate_all,
-    // What it imports is all it can do.
+    // The imports are the component's only capabilities.
     inline: "
         package scorpiox:web-search;
         world web-search {

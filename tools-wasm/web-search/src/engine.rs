@@ -1,45 +1,45 @@
-//! What an engine is: data and two functions.
+//! Definition of an engine: data and two functions.
 
 use scorpiox_tool_kit::web::Response;
 
 use crate::request::Template;
 use crate::{clean, snippet, url};
 
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 pub(crate) const MAX_TITLE_CHARS: usize = 200;
-/// Longest snippet, in characters.
+/// Maximum length of a snippet, in characters.
 pub(crate) const MAX_SNIPPET_CHARS: usize = 400;
-/// Results taken from one engine. A result page has 10 to 20.
+/// Maximum number of results from one engine. A result page has 10 to 20.
 pub(crate) const MAX_HITS: usize = 50;
 
-/// One search engine.
+/// A search engine.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    /// In settings and results.
+    /// Name in settings and results.
     pub name: &'static str,
-    /// For people.
+    /// Display name.
     pub label: &'static str,
     pub family: Family,
     pub access: Access,
-    /// Scheme, host and path prefix that the setting `base_url` replaces.
+    /// Scheme, host and path prefix, which the setting `base_url` replaces.
     pub base: &'static str,
-    /// Until its whole answer is there, from the start of the search.
+    /// Timeout for the complete response, from the start of the search.
     pub limit_ms: u64,
-    /// Something to be asked for first.
+    /// Token that must be requested first.
     pub token: Option<Token>,
     pub request: Template,
-    /// What is in an answer, whatever its status.
+    /// Parses a response with any status.
     pub read: fn(&Response) -> Answer,
 }
 
-/// A value that the search needs and another page gives.
+/// A value from another page that the search requires.
 #[derive(Debug)]
 pub(crate) struct Token {
     pub request: Template,
     pub read: fn(&Response) -> Result<String, Answer>,
 }
 
-/// Whose index the results come from: engines that share one are one voice.
+/// Index that the results come from. Engines that share an index count once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Family {
     Bing,
@@ -57,41 +57,41 @@ pub(crate) enum Family {
     Searxng,
 }
 
-/// When an engine is asked at all.
+/// Condition under which an engine is queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Unless it is disabled.
+    /// Queried unless it is disabled.
     Open,
-    /// With a key in the settings.
+    /// Requires a key in the settings.
     Key,
-    /// With an address in the settings.
+    /// Requires a URL in the settings.
     BaseUrl,
 }
 
-/// What a page of an engine says.
+/// Content of an engine's response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// At least one.
+    /// At least one result.
     Hits(Vec<Hit>),
-    /// The engine says that it found nothing.
+    /// The engine reports that it found nothing.
     Nothing,
-    /// It wants to know whether a person asks.
+    /// The engine requires a captcha or a similar check.
     Challenge,
-    /// Not what this engine's answers look like; why.
+    /// The response does not have the engine's usual form, for this reason.
     Unreadable(String),
 }
 
-/// One result, clean.
+/// A result with clean text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub url: String,
     pub title: String,
-    /// May be empty.
+    /// Snippet; may be empty.
     pub snippet: String,
 }
 
 impl Hit {
-    /// A result whose address is http or https; of plain text, without tags and entities.
+    /// Creates a result from plain text without tags and entities. The URL must be `http` or `https`.
     pub(crate) fn new(address: &str, title: &str, snippet: &str) -> Option<Self> {
         let url = url::usable(address)?;
         let mut title = clean::text(&snippet::title(&clean::whole(title)), MAX_TITLE_CHARS);
@@ -104,7 +104,7 @@ impl Hit {
 }
 
 impl Answer {
-    /// The results of a page that has `candidates` of them.
+    /// Creates an answer from the results of a page with this number of candidates.
     pub(crate) fn of(candidates: usize, hits: impl Iterator<Item = Hit>) -> Self {
         let hits: Vec<Hit> = hits.take(MAX_HITS).collect();
         if hits.is_empty() {

@@ -1,4 +1,4 @@
-//! Answers in JSON: read leniently, member by member.
+//! Lenient parsing of JSON responses, member by member.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::engine::{Answer, Hit};
 use crate::{html, markup, page};
 
-/// The answer as JSON; or a challenge, or what is wrong with it.
+/// Parses the response as JSON. The error is a challenge, or the reason of the failure.
 pub(crate) fn parse(response: &Response) -> Result<Value, Answer> {
     if response.body.len() > html::MAX_BYTES {
         let why = format!("the answer has {} bytes, more than {}", response.body.len(), html::MAX_BYTES);
@@ -20,7 +20,7 @@ pub(crate) fn parse(response: &Response) -> Result<Value, Answer> {
     })
 }
 
-/// What a list of results says, each read by `hit`. No list is not an empty one.
+/// Parses a list of results with `hit`. A missing list is an error, not an empty list.
 pub(crate) fn hits(list: Option<&Value>, hit: impl Fn(&Value) -> Option<Hit>) -> Answer {
     match list.and_then(Value::as_array) {
         None => {
@@ -31,17 +31,17 @@ pub(crate) fn hits(list: Option<&Value>, hit: impl Fn(&Value) -> Option<Hit>) ->
     }
 }
 
-/// A result from members of these names, which may contain tags and entities.
+/// Creates a result from the members with these names, which may contain tags and entities.
 pub(crate) fn hit(item: &Value, url: &str, title: &str, snippet: &str) -> Option<Hit> {
     Hit::new(text(item, url)?, &plain(item, title), &plain(item, snippet))
 }
 
-/// A text member.
+/// Returns a string member.
 pub(crate) fn text<'a>(item: &'a Value, name: &str) -> Option<&'a str> {
     item.get(name)?.as_str()
 }
 
-/// A text member without tags and entities; empty when it is missing.
+/// Returns a string member without tags and entities, or an empty string.
 pub(crate) fn plain(item: &Value, name: &str) -> String {
     markup::plain(text(item, name).unwrap_or_default())
 }

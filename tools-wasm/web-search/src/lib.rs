@@ -1,12 +1,10 @@
-//! `WebSearch`: several engines at once, one ranked list.
+//! `WebSearch`: queries several engines concurrently and returns one ranked list.
 //!
-//! One file an engine in [`engines`], data and a parser; [`round`] asks them all at the same
-//! time; [`merge`] makes one list of theirs; [`breaker`] remembers, in the store, which engine
-//! is better left alone for a while. The host moves bytes and sets an honest User-Agent; what
-//! the bytes mean is decided here.
+//! [`engines`] has one file per engine, with data and a parser. [`round`] queries them all at the same time.
+//! [`merge`] combines their lists into one. [`breaker`] records in the store which engines are suspended for
+//! a while. The host transfers bytes and sets an honest User-Agent. This crate interprets the bytes.
 //!
-//! Invariant: what an engine sends never ends a search. The worst it can do is to be reported
-//! as failed.
+//! Invariant: an engine's response never ends a search. In the worst case, the engine is reported as failed.
 
 mod breaker;
 #[cfg(target_arch = "wasm32")]
@@ -38,7 +36,7 @@ pub use settings::EngineSettings;
 use outcome::{Outcome, Report};
 use settings::Target;
 
-/// What clients are told.
+/// Returns the tool definition.
 pub fn definition() -> Definition {
     Definition {
         name: "WebSearch",
@@ -50,8 +48,7 @@ pub fn definition() -> Definition {
     }
 }
 
-/// Runs one call. `clock` gives milliseconds since 1970 and is read again and again while engines
-/// are waited for.
+/// Handles a call. `clock` returns milliseconds since 1970, and is read repeatedly while engines are queried.
 pub fn call(
     web: &mut impl Web,
     settings: &[EngineSettings],
@@ -66,9 +63,9 @@ pub fn call(
     if chosen.is_empty() {
         return Err(Failure::Failed(report::NONE_ENABLED.to_owned()));
     }
-    // A store that cannot be read only means that no engine is known to be suspended.
+    // If the store is unreadable, no engine counts as suspended.
     let records = breaker::load(store).unwrap_or_default();
-    // Nobody's writing waits while engines are waited for.
+    // The transaction ends here, so that other writers need not wait for the engines.
     let _ = store.commit();
     let now = clock();
     let suspension = |target: &Target| records.get(target.engine.name)?.suspension(now);
@@ -85,9 +82,8 @@ pub fn call(
     conclude(client, &query, &reports)
 }
 
-/// Keeps what became of the engines; also when the call fails, which rolls back what is not
-/// committed. A store that cannot be written costs the next search time, not this one its
-/// result.
+/// Saves the outcomes of the engines, even if the call fails, because a failure rolls back uncommitted
+/// writes. If the store is not writable, the next search takes longer, but this one keeps its result.
 fn remember(store: &mut impl Store, reports: &[Report], now: u64) {
     if breaker::save(store, reports, now).is_ok() {
         let _ = store.commit();

@@ -2,11 +2,11 @@
 
 use crate::html;
 
-/// Longest text looked at, in bytes: far more than is shown.
+/// Maximum size of a text, in bytes: far more than is displayed.
 const MAX_BYTES: usize = 16 << 10;
 
-/// Elements that count as markup. Anything else between `<` and `>` is text: titles like
-/// `Vec<T>` are common.
+/// Elements that count as markup. Anything else between `<` and `>` is text, because titles such as `Vec<T>`
+/// are common.
 const ELEMENTS: [&str; 38] = [
     "a",
     "abbr",
@@ -48,7 +48,7 @@ const ELEMENTS: [&str; 38] = [
     "ul",
 ];
 
-/// The text without tags and entities.
+/// Returns the text without tags and entities.
 pub(crate) fn plain(raw: &str) -> String {
     let raw = &raw[..raw.floor_char_boundary(MAX_BYTES)];
     if !raw.contains(['<', '&']) {
@@ -74,7 +74,7 @@ fn escape_text(raw: &str) -> String {
     out
 }
 
-/// Whether `text`, which begins with `<`, begins with a known tag that ends, or a comment.
+/// Returns `true` if `text`, which begins with `<`, begins with a comment or with a known tag that is closed.
 fn is_tag(text: &str) -> bool {
     if text.starts_with("<!--") {
         return true;

@@ -1,8 +1,7 @@
-//! One list of many: reciprocal rank fusion.
+//! Merges several lists into one with reciprocal rank fusion.
 //!
-//! A page scores 1 / (60 + rank) for each index that has it, with the best rank that an engine
-//! of this index gave it. The result depends on what the engines said, never on who said it
-//! first.
+//! A page scores 1 / (60 + rank) for each index that contains it, with the best rank from an engine of this
+//! index. The result depends on the responses, never on their order.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,8 +9,7 @@ use std::collections::BTreeMap;
 use crate::engine::{Engine, Family, Hit};
 use crate::{engines, identity};
 
-/// The usual constant of the method (Cormack, Clarke, Büttcher 2009): first places do not
-/// outweigh everything.
+/// Usual constant of the method (Cormack, Clarke, Büttcher 2009), which limits the weight of first ranks.
 const K: f64 = 60.0;
 
 /// A page that at least one engine found.
@@ -20,12 +18,12 @@ pub(crate) struct Page {
     pub url: String,
     pub title: String,
     pub snippet: String,
-    /// Names, in the order of the table.
+    /// Names of engines, in the order of the table.
     pub engines: Vec<&'static str>,
     pub score: f64,
 }
 
-/// A page while it is put together.
+/// A page during merging.
 struct Candidate<'a> {
     best_rank: usize,
     title: &'a str,
@@ -35,9 +33,9 @@ struct Candidate<'a> {
     ranks: BTreeMap<Family, usize>,
 }
 
-/// All pages, best first.
+/// Merges all lists to pages, best first.
 pub(crate) fn merge(mut lists: Vec<(&'static Engine, &[Hit])>) -> Vec<Page> {
-    // Of two engines that say equally much, the one that stands first in the table counts.
+    // Of two equally good texts, the one from the first engine in the table wins.
     lists.sort_by_key(|(engine, _)| engines::position(engine));
     let groups = identity::groups::of(lists.iter().flat_map(|(_, hits)| hits.iter()));
     let mut candidates: BTreeMap<String, Candidate<'_>> = BTreeMap::new();
@@ -55,7 +53,7 @@ pub(crate) fn merge(mut lists: Vec<(&'static Engine, &[Hit])>) -> Vec<Page> {
     pages.into_iter().map(|(_, page)| page).collect()
 }
 
-/// By score; of equal ones first what more engines found, then what an earlier one found.
+/// Orders pages by score, then by number of engines, then by the first engine that found them.
 fn order((identity, page): &(String, Page), (other_identity, other): &(String, Page)) -> Ordering {
     let first = |page: &Page| engines::ENGINES.iter().position(|engine| page.engines.contains(&engine.name));
     let by_score = other.score.total_cmp(&page.score);
@@ -106,8 +104,8 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Of two addresses of one page the smaller is shown: https, for all readers rather than for phones
-/// or AMP, then the shorter without what tracks.
+/// Sort key for the URLs of a page; the smallest is displayed. It prefers `https`, then URLs that are not
+/// mobile or AMP variants, then the shorter URL without tracking parameters.
 fn preference(url: &str) -> (bool, bool, usize, &str) {
     (!url.starts_with("https://"), identity::is_variant(url), identity::shown(url).len(), url)
 }

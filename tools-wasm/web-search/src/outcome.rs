@@ -1,10 +1,10 @@
-//! What became of an engine that was asked.
+//! Outcome of querying an engine.
 
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Engine, Hit};
 
-/// Why an engine is suspended.
+/// Reason for a suspension.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cause {
@@ -14,30 +14,30 @@ pub(crate) enum Cause {
     Captcha,
 }
 
-/// What became of an engine.
+/// Outcome of querying an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// At least one.
+    /// At least one result.
     Hits(Vec<Hit>),
-    /// It says that it found nothing.
+    /// The engine reports that it found nothing.
     Empty,
-    /// It wants to know whether a person asks.
+    /// The engine requires a captcha or a similar check.
     Captcha,
-    /// It does not want to answer: this status.
+    /// The engine refused with this status.
     Refused(u16),
     TimedOut,
-    /// Why, as a part of a sentence.
+    /// The engine failed for this reason, which is part of a sentence.
     Failed(String),
-    /// The operator's policy does not let it be asked.
+    /// The operator's policy denies the request.
     Denied(String),
-    /// Not asked until then, milliseconds since 1970.
+    /// Not queried until this time, in milliseconds since 1970.
     Suspended {
         until: u64,
         cause: Cause,
     },
 }
 
-/// An engine and what became of it.
+/// An engine and its outcome.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub engine: &'static Engine,

@@ -1,4 +1,4 @@
-//! Result pages in HTML: one shape an engine, one reader for all.
+//! HTML result pages: one shape per engine, and one parser for all.
 
 use dom_query::{Document, Matcher, NodeRef, Selection};
 use scorpiox_tool_kit::web::Response;
@@ -6,36 +6,36 @@ use scorpiox_tool_kit::web::Response;
 use crate::engine::{Answer, Hit};
 use crate::html;
 
-/// Where things stand on a result page: CSS selectors.
+/// CSS selectors for a result page.
 #[derive(Debug)]
 pub(crate) struct Shape {
     /// Each result.
     pub result: &'static str,
-    /// Results, of those, that were paid for. May be empty.
+    /// Results that are advertisements. May be empty.
     pub ad: &'static str,
-    /// Inside a result: the link, by its `href`.
+    /// Within a result: the link with the `href`.
     pub link: &'static str,
-    /// Inside a result: the first of these that has text.
+    /// Within a result: the title; the first selector with text counts.
     pub title: &'static [&'static str],
-    /// Inside a result: the first of these that has text.
+    /// Within a result: the snippet; the first selector with text counts.
     pub snippet: &'static [&'static str],
-    /// The destination of an `href`; none for advertisements and the engine's own pages.
+    /// Returns the destination of an `href`, or `None` for advertisements and the engine's own pages.
     pub address: fn(&str) -> Option<String>,
-    /// What only a page without results has.
+    /// Elements that only a page without results has.
     pub nothing: &'static str,
-    /// What a page without results says, in lower case.
+    /// Texts of a page without results, in lower case.
     pub nothing_says: &'static [&'static str],
-    /// What only a page has that asks whether a person asks.
+    /// Elements that only a challenge page has.
     pub challenge: &'static str,
 }
 
-/// What every engine's guards use: Cloudflare, reCAPTCHA, hCaptcha, ALTCHA, Anubis, and
-/// forms that name what they are.
+/// Selectors of common challenges: Cloudflare, reCAPTCHA, hCaptcha, ALTCHA, Anubis, and forms with telling
+/// names.
 const CHALLENGE: &str = "#challenge-form, #challenge-running, #cf-challenge, .cf-turnstile, .g-recaptcha, \
      .h-captcha, altcha-widget, #anubis_challenge, form[action*='captcha'], form[id*='captcha'], \
      iframe[src*='captcha'], script[src*='/cdn-cgi/challenge-platform/']";
 
-/// Reads a page.
+/// Parses a page.
 pub(crate) fn read(response: &Response, shape: &Shape) -> Answer {
     let html = String::from_utf8_lossy(&response.body);
     let document = match html::parse(&html) {
@@ -54,17 +54,17 @@ pub(crate) fn read(response: &Response, shape: &Shape) -> Answer {
     without_results(&document, shape, found.len())
 }
 
-/// How much of an answer is looked at for a challenge; such pages are short.
+/// Size of the beginning of a response that is checked for a challenge, in bytes; challenge pages are short.
 const CHALLENGE_BYTES: usize = 256 << 10;
 
-/// Whether an answer that is not what it should be asks whether a person asks.
+/// Returns `true` if an unexpected response is a challenge.
 pub(crate) fn is_challenge(response: &Response) -> bool {
     let length = response.body.len().min(CHALLENGE_BYTES);
     let html = String::from_utf8_lossy(&response.body[..length]);
     html.contains('<') && html::parse(&html).is_ok_and(|document| has_challenge(&document))
 }
 
-/// Whether a page has what the guards use that many engines share.
+/// Returns `true` if a page contains one of the common challenges.
 pub(crate) fn has_challenge(document: &Document) -> bool {
     has(document, CHALLENGE)
 }
@@ -85,7 +85,7 @@ fn hit(result: &NodeRef<'_>, shape: &Shape) -> Option<Hit> {
     Hit::new(&address, &first(&inside, shape.title), &first(&inside, shape.snippet))
 }
 
-/// The text of the first selector that has one.
+/// Returns the text of the first selector that has text.
 fn first(inside: &Selection<'_>, selectors: &[&str]) -> String {
     let text = |selector: &&str| {
         let matcher = Matcher::new(selector).ok()?;

@@ -1,11 +1,11 @@
-//! The query as it may be asked.
+//! Validation of the query.
 
 use scorpiox_tool_kit::{Args, Failure};
 
-/// Longest query, in characters. Engines cut longer ones or refuse them.
+/// Maximum length of a query, in characters. Engines cut or refuse longer ones.
 const MAX_CHARS: usize = 400;
 
-/// The query of the arguments, trimmed.
+/// Reads the query from the arguments, and trims it.
 pub(crate) fn read(args: &Args<'_>) -> Result<String, Failure> {
     let query = args.trimmed("query")?.ok_or_else(|| {
         Failure::InvalidInput("query is missing; give the words to search the web for.".to_owned())

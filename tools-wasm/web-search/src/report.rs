@@ -1,4 +1,4 @@
-//! What is told: to the model as text and as data, and to who waits.
+//! Output: text and data for the model, and progress messages for the user.
 
 use scorpiox_tool_kit::{Client, Failure, Output, time};
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde::Serialize;
 use crate::merge::Page;
 use crate::outcome::{Cause, Outcome, Report};
 
-/// Results in the text, if it has room for them.
+/// Maximum number of results in the text, if it has room for them.
 const MAX_SHOWN: usize = 20;
-/// Characters that the heading has beside the query.
+/// Length of the heading without the query, in characters.
 const HEADING_CHARS: usize = 150;
-/// Results in the data.
+/// Maximum number of results in the data.
 const MAX_DATA: usize = 30;
 
-/// Why there is no search at all.
+/// Error if all engines are disabled.
 pub(crate) const NONE_ENABLED: &str = "Every search engine is disabled in the operator's settings. Ask the operator to enable one; searching again does not help until then.";
 
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct EngineData<'a> {
     message: Option<String>,
 }
 
-/// The result of a search that at least one engine answered.
+/// Returns the result of a search that at least one engine answered.
 pub(crate) fn output(room: usize, query: &str, pages: &[Page], reports: &[Report]) -> Output {
     let results = pages.iter().take(MAX_DATA).enumerate().map(|(index, page)| ResultData {
         rank: index + 1,
@@ -84,7 +84,7 @@ fn text(room: usize, query: &str, pages: &[Page], reports: &[Report]) -> String 
     format!("{heading}\n{}\n{engines}", shown.concat())
 }
 
-/// A result, with a blank line before it.
+/// Formats a result, preceded by a blank line.
 fn found(number: usize, page: &Page) -> String {
     let snippet = if page.snippet.is_empty() { String::new() } else { format!("   {}\n", page.snippet) };
     let engines = page.engines.join(", ");
@@ -102,7 +102,7 @@ fn heading(query: &str, found: usize, shown: usize) -> String {
     }
 }
 
-/// The failure of a search that no engine answered.
+/// Returns the failure of a search that no engine answered.
 pub(crate) fn failure(client: &impl Client, query: &str, reports: &[Report]) -> Failure {
     let table: Vec<String> = reports.iter().map(row).collect();
     let table = table.join("\n");
@@ -141,7 +141,7 @@ fn row(report: &Report) -> String {
     format!("- {name}: {brief}{message}, {} ms", report.duration_ms)
 }
 
-/// One of the names in the output schema.
+/// Returns the status name of the output schema.
 fn status(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Hits(_) => "ok",
@@ -158,7 +158,7 @@ fn count(outcome: &Outcome) -> usize {
     if let Outcome::Hits(hits) = outcome { hits.len() } else { 0 }
 }
 
-/// After the engine's name, in one or two words.
+/// Describes an outcome after the engine's name, in one or two words.
 fn brief(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Hits(hits) => hits.len().to_string(),
@@ -166,7 +166,7 @@ fn brief(outcome: &Outcome) -> String {
     }
 }
 
-/// Why there are no results.
+/// Returns the reason for missing results.
 fn message(outcome: &Outcome) -> Option<String> {
     Some(match outcome {
         Outcome::Hits(_) | Outcome::Empty | Outcome::TimedOut => return None,
@@ -184,7 +184,7 @@ fn message(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// After the engine's label, for who waits.
+/// Formats a progress message after the engine's label.
 pub(crate) fn progress(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Hits(hits) if hits.len() == 1 => "1 result".to_owned(),

@@ -1,14 +1,14 @@
-//! Requests as data, and how they are filled in.
+//! Request templates, and how they are filled.
 
 use scorpiox_tool_kit::web::{Method, Request};
 use serde_json::Value as Json;
 
 use crate::url;
 
-/// What a request looks like.
+/// Template of a request.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// After the base, with `/` at its beginning.
+    /// Path after the base URL, with a leading `/`.
     pub path: &'static str,
     pub query: &'static [(&'static str, Value)],
     pub headers: &'static [(&'static str, Value)],
@@ -16,7 +16,7 @@ pub(crate) struct Template {
     pub accept: &'static str,
 }
 
-/// What is sent in the body; anything but `None` makes the request a POST.
+/// Body of a request. Every variant except `None` makes it a `POST`.
 #[derive(Debug)]
 pub(crate) enum Body {
     None,
@@ -24,14 +24,14 @@ pub(crate) enum Body {
     Json(fn(&str) -> Json),
 }
 
-/// A value of a parameter or a header.
+/// Value of a parameter or a header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value {
     Text(&'static str),
     Query,
-    /// What the first request gave.
+    /// Token from the first request.
     Token,
-    /// The key, after this text.
+    /// The key, prefixed by this text.
     Key(&'static str),
     /// The key up to its first `:`.
     KeyHead,
@@ -39,7 +39,7 @@ pub(crate) enum Value {
     KeyTail,
 }
 
-/// What a template is filled with.
+/// Values for a template.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill<'a> {
     pub base: &'a str,
@@ -51,21 +51,21 @@ pub(crate) struct Fill<'a> {
 const HTML: &str = "text/html";
 const JSON: &str = "application/json";
 
-/// Markers of empty pages are known in English only.
+/// Language of requests. Markers of empty pages are only known in English.
 const LANGUAGE: &str = "en-US,en;q=0.8";
 
 impl Template {
-    /// A page.
+    /// Creates a request for a page.
     pub(crate) const fn html(path: &'static str, query: &'static [(&'static str, Value)]) -> Self {
         Self { path, query, headers: &[], body: Body::None, accept: HTML }
     }
 
-    /// A page for a form.
+    /// Creates a form request for a page.
     pub(crate) const fn form(path: &'static str, fields: &'static [(&'static str, Value)]) -> Self {
         Self { path, query: &[], headers: &[], body: Body::Form(fields), accept: HTML }
     }
 
-    /// JSON.
+    /// Creates a request for JSON.
     pub(crate) const fn json(
         path: &'static str,
         query: &'static [(&'static str, Value)],
@@ -74,7 +74,7 @@ impl Template {
         Self { path, query, headers, body: Body::None, accept: JSON }
     }
 
-    /// JSON for JSON.
+    /// Creates a request for JSON with a JSON body.
     pub(crate) const fn post_json(
         path: &'static str,
         headers: &'static [(&'static str, Value)],
@@ -83,7 +83,7 @@ impl Template {
         Self { path, query: &[], headers, body: Body::Json(body), accept: JSON }
     }
 
-    /// The request itself.
+    /// Fills the template.
     pub(crate) fn fill(&self, fill: Fill<'_>, timeout_ms: u32) -> Request {
         let mut address = format!("{}{}", fill.base, self.path);
         if !self.query.is_empty() {

@@ -1,7 +1,7 @@
-//! All engines at the same time.
+//! Queries all engines at the same time.
 //!
-//! Invariant: each turn of the loop takes an answer, gives up an engine, or ends. It ends at
-//! the deadline at the latest, by the clock that is passed in.
+//! Invariant: each iteration of the loop receives a response, gives up on an engine, or ends. It ends at the
+//! deadline at the latest, according to the clock that is passed in.
 
 use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::{Progress, Response, Web, WebError};
@@ -12,12 +12,12 @@ use crate::request::{Fill, Template};
 use crate::settings::Target;
 use crate::{report, verdict};
 
-/// When the answer is given, whoever is missing: people wait for it.
+/// Deadline for the result, even if engines are missing, because users wait for it.
 pub(crate) const DEADLINE_MS: u64 = 6_000;
-/// How much earlier than asked a timer may ring: clocks of different kinds, rounded differently.
+/// Maximum time by which a timer may fire early, because clocks of different kinds are rounded differently.
 const TIMER_SLACK_MS: u64 = 50;
 
-/// Asks all targets; one report each, in their order.
+/// Queries all targets. Returns one report for each, in their order.
 pub(crate) fn ask(
     web: &mut impl Web,
     progress: &mut impl Progress,
@@ -33,13 +33,13 @@ pub(crate) fn ask(
     Ok(round.reports())
 }
 
-/// A request under way.
+/// A pending request.
 struct Pending {
     id: u32,
     target: usize,
-    /// Whether it is for the engine's token.
+    /// `true` if the request is for the engine's token.
     first: bool,
-    /// When it is given up.
+    /// Time at which the request is given up.
     until: u64,
 }
 
@@ -51,7 +51,7 @@ struct Round<'a, W, P, C> {
     query: &'a str,
     started: u64,
     pending: Vec<Pending>,
-    /// For each target, what became of it and after how long.
+    /// Outcome and duration for each target.
     done: Vec<Option<(Outcome, u64)>>,
 }
 
@@ -93,13 +93,13 @@ impl<'a, W: Web, P: Progress, C: Fn() -> u64> Round<'a, W, P, C> {
         Ok(())
     }
 
-    /// When the next request is given up, if any is under way.
+    /// Returns the time at which the next request is given up, if any is pending.
     fn next_limit(&mut self) -> Option<u64> {
         self.give_up((self.clock)());
         self.pending.iter().map(|pending| pending.until).min()
     }
 
-    /// Waits for one answer, at most until then.
+    /// Waits for a response, at most until `until`.
     fn wait(&mut self, until: u64) -> Result<(), Failure> {
         let left = until.saturating_sub((self.clock)()).min(DEADLINE_MS);
         match self.web.next(u32::try_from(left).unwrap_or(u32::MAX)) {
@@ -116,7 +116,7 @@ impl<'a, W: Web, P: Progress, C: Fn() -> u64> Round<'a, W, P, C> {
     }
 
     fn answered(&mut self, id: u32, outcome: Result<Response, WebError>) -> Result<(), Failure> {
-        // An answer to a request that was given up belongs to nobody.
+        // A response to a request that was given up is ignored.
         let Some(at) = self.pending.iter().position(|pending| pending.id == id) else { return Ok(()) };
         let Pending { target, first, until, .. } = self.pending.swap_remove(at);
         let response = match outcome {
@@ -133,7 +133,7 @@ impl<'a, W: Web, P: Progress, C: Fn() -> u64> Round<'a, W, P, C> {
         }
     }
 
-    /// Asks what was to be asked, now that the token is there.
+    /// Sends the search request after the token was received.
     fn second(
         &mut self,
         target: usize,
@@ -157,12 +157,12 @@ impl<'a, W: Web, P: Progress, C: Fn() -> u64> Round<'a, W, P, C> {
         Ok(())
     }
 
-    /// Gives up what has waited until `now`.
+    /// Gives up on requests whose limit is `now` or earlier.
     fn give_up(&mut self, now: u64) {
         self.drop_pending(|pending| pending.until <= now, &Outcome::TimedOut);
     }
 
-    /// The host has nothing under way, though answers are missing.
+    /// Fails all pending requests: the host has none in progress.
     fn nothing_comes(&mut self) {
         let outcome = Outcome::Failed("its request was lost".to_owned());
         self.drop_pending(|_| true, &outcome);

@@ -1,31 +1,31 @@
-//! Which engines are asked, and where.
+//! Selects the engines to query, and their URLs.
 
 use crate::engine::{Access, Engine};
 use crate::engines::ENGINES;
 
-/// What the operator set about an engine (see `wit/search-engines.wit`).
+/// The operator's settings of an engine (see `search-engines` in `wit/web.wit`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// In lower case, with `-` between words.
+    /// Name in lower case, with `-` between words.
     pub name: String,
-    /// Whether it is asked; nothing means that it is if it can be.
+    /// `Some(true)` if the engine is queried; `None` if it is queried whenever that is possible.
     pub enabled: Option<bool>,
-    /// In place of the engine's own scheme, host and path prefix.
+    /// Replacement for the engine's own scheme, host and path prefix.
     pub base_url: Option<String>,
-    /// For engines that need one.
+    /// Key, for engines that require one.
     pub key: Option<String>,
 }
 
-/// An engine that is to be asked.
+/// An engine to be queried.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub engine: &'static Engine,
     pub base: String,
-    /// Empty for engines without.
+    /// Key; empty for engines without one.
     pub key: String,
 }
 
-/// The engines to ask, in the order of the table.
+/// Selects the engines to query, in the order of the table.
 pub(crate) fn choose(settings: &[EngineSettings]) -> Vec<Target> {
     ENGINES.iter().filter_map(|engine| target(engine, settings)).collect()
 }

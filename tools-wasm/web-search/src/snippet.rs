@@ -1,16 +1,15 @@
-//! Titles and snippets: what an engine adds to a page's own words goes, and whether two say the
-//! same.
+//! Titles and snippets: removes additions by engines, and compares texts.
 
-/// Marks between a title and the name of its site.
+/// Separators between a title and its site's name.
 const SEPARATORS: [&str; 7] = [" - ", " | ", " – ", " — ", " · ", " :: ", " » "];
-/// Shortest text that is looked for twice, in characters.
+/// Minimum length of a text that is checked for duplication, in characters.
 const MIN_DOUBLED: usize = 20;
-/// Words that a title has at least to be told from others by them.
+/// Minimum number of words in a title that identifies a page.
 const MIN_TITLE_WORDS: usize = 3;
-/// Words that a snippet has at least to say anything.
+/// Minimum number of words in a meaningful snippet.
 const MIN_TEXT_WORDS: usize = 6;
 
-/// A title on one line, in which the name of the site stands once.
+/// Cleans a one-line title. A duplicate site name is removed.
 pub(crate) fn title(line: &str) -> String {
     let line = dots(line);
     let line = once(&line).unwrap_or(line);
@@ -30,7 +29,7 @@ pub(crate) fn title(line: &str) -> String {
     line
 }
 
-/// A snippet on one line, without its title or address in front, and each sentence once.
+/// Cleans a one-line snippet: removes its title or URL at the beginning, and duplicate sentences.
 pub(crate) fn text(line: &str, title: &str) -> String {
     let line = dots(line);
     let line = line.trim_start_matches(['…', ' ', '·', '|', '›']).trim_start();
@@ -38,7 +37,7 @@ pub(crate) fn text(line: &str, title: &str) -> String {
     let line = without_title(line, title);
     let (date, rest) = dated(line);
     let rest = rest.trim_start_matches(['…', ' ']);
-    // Some engines put the date in front of a text that begins with it.
+    // Some engines prepend the date to a text that begins with it.
     let rest = date.map_or(rest, |date| {
         let again = rest.strip_prefix(date).map(|again| again.trim_start_matches(SIGNS));
         again.filter(|again| !again.is_empty()).unwrap_or(rest)
@@ -51,10 +50,10 @@ pub(crate) fn text(line: &str, title: &str) -> String {
     }
 }
 
-/// What stands between a date and a text.
+/// Characters between a date and a text.
 const SIGNS: [char; 9] = ['-', '–', '—', '·', '.', '…', ':', '|', ' '];
 
-/// `...`, `. . .` and runs of them as one sign, apart from what is beside it only where it was.
+/// Replaces `...`, `. . .` and runs of them by a single ellipsis. Spaces around it stay.
 fn dots(line: &str) -> String {
     let mut line = line.replace("...", "…");
     for (given, wanted) in [("….", "…"), ("……", "…"), ("… …", "…")] {
@@ -65,13 +64,13 @@ fn dots(line: &str) -> String {
     line.trim_end_matches(" |").trim().to_owned()
 }
 
-/// A text that stands there twice, once.
+/// Returns half of a text that consists of two equal halves.
 fn once(line: &str) -> Option<String> {
     let count = line.chars().count();
     if count < MIN_DOUBLED {
         return None;
     }
-    // With a space or nothing between the two.
+    // There may be a space between the halves.
     let half = line.char_indices().nth(count / 2).map(|(at, _)| at)?;
     let (first, second) = line.split_at(half);
     let second = second.strip_prefix(' ').unwrap_or(second);
@@ -79,7 +78,7 @@ fn once(line: &str) -> Option<String> {
     (first == second && words(first).len() >= MIN_TITLE_WORDS).then(|| first.to_owned())
 }
 
-/// Without `https://example.com › docs › page` in front.
+/// Removes a breadcrumb such as `https://example.com › docs › page` from the beginning.
 fn without_place(line: &str) -> &str {
     let is_address = line.starts_with("http://") || line.starts_with("https://") || line.starts_with("www.");
     let has_parts = line.split(' ').nth(1) == Some("›");
@@ -98,12 +97,12 @@ fn without_place(line: &str) -> &str {
     rest
 }
 
-/// Whether `rest`, an end of `line`, stands right behind `› `.
+/// Returns `true` if `rest`, a suffix of `line`, directly follows `› `.
 fn rest_is_path(line: &str, rest: &str) -> bool {
     line[..line.len() - rest.len()].ends_with("› ")
 }
 
-/// Without the title in front, unless it is all there is, or the beginning of a sentence.
+/// Removes the title from the beginning, unless it is the complete text or the beginning of a sentence.
 fn without_title<'a>(line: &'a str, title: &str) -> &'a str {
     let title = title.trim_end_matches('…').trim();
     if title.chars().count() < MIN_DOUBLED / 2 {
@@ -116,7 +115,7 @@ fn without_title<'a>(line: &'a str, title: &str) -> &'a str {
     if is_apart && begins && words(after).len() >= MIN_TITLE_WORDS { after } else { line }
 }
 
-/// A date in front of a text, and the text: `May 6, 2024 — …`, `2 days ago · …`, `2024-05-06: …`.
+/// Splits a date from the beginning of a text: `May 6, 2024 — …`, `2 days ago · …`, `2024-05-06: …`.
 fn dated(line: &str) -> (Option<&str>, &str) {
     const MOST_WORDS: usize = 3;
     let ends: Vec<usize> = line.match_indices(' ').map(|(at, _)| at).take(MOST_WORDS + 1).collect();
@@ -160,8 +159,8 @@ fn is_date(text: &str) -> bool {
     }
 }
 
-/// Whether two titles are one: the same words, or the longer goes on where the shorter was cut or
-/// only adds the name of a site.
+/// Returns `true` if two titles match: they have the same words, or the longer one continues a cut title or
+/// adds a site name.
 pub(crate) fn same_title(one: &str, other: &str) -> bool {
     let (short, long) = if words(one).len() <= words(other).len() { (one, other) } else { (other, one) };
     let (few, many) = (words(short), words(long));
@@ -182,7 +181,7 @@ pub(crate) fn same_title(one: &str, other: &str) -> bool {
             .any(|separator| long.rsplit_once(separator).is_some_and(|(front, _)| words(front) == few))
 }
 
-/// Whether two snippets are one: the same words, or the beginning of the other's.
+/// Returns `true` if two snippets match: they have the same words, or one begins with the other.
 pub(crate) fn same_text(one: &str, other: &str) -> bool {
     let bare = |text: &str| words(dated(text).1);
     let (one, other) = (bare(one), bare(other));

@@ -1,13 +1,13 @@
-//! Addresses: which are usable, and what is inside a redirect.
+//! URLs: validates them, and extracts the target of a redirect.
 
 use std::fmt::Write as _;
 
 use crate::clean;
 
-/// Longest address, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_BYTES: usize = 2048;
 
-/// An http or https address, cleaned; none for anything else.
+/// Cleans an `http` or `https` URL. Returns `None` for anything else.
 pub(crate) fn usable(raw: &str) -> Option<String> {
     let raw = raw.trim();
     if raw.len() > MAX_BYTES {
@@ -32,29 +32,30 @@ pub(crate) fn usable(raw: &str) -> Option<String> {
     Some(url)
 }
 
-/// `http` or `https`, and what follows `://`.
+/// Splits a URL into `http` or `https`, and the text after `://`.
 fn split_scheme(url: &str) -> Option<(&'static str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
     let known = ["https", "http"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))?;
     Some((known, rest))
 }
 
-/// A host with an optional port. Names and passwords in front of a host only deceive.
+/// Returns `true` for a host with an optional port. User names and passwords before a host are only
+/// deceptive.
 fn is_authority(authority: &str) -> bool {
     let host = authority.trim_start_matches('[');
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
     host.starts_with(|c: char| c.is_alphanumeric() || c == ':') && authority.chars().all(fits)
 }
 
-/// The byte that an escape at this place stands for.
+/// Decodes the percent escape at this position.
 pub(crate) fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
     u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
 }
 
-/// A byte as an escape.
+/// Appends a byte as a percent escape.
 pub(crate) fn push_byte(out: &mut String, byte: u8) {
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write!(out, "%{byte:02X}");
 }
 
@@ -64,7 +65,7 @@ fn push_encoded(out: &mut String, c: char) {
     }
 }
 
-/// Text as a part of an address or a form.
+/// Encodes text for a URL or a form.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -77,7 +78,7 @@ pub(crate) fn encode(text: &str) -> String {
     out
 }
 
-/// Text that was part of an address.
+/// Decodes text from a URL.
 pub(crate) fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -90,14 +91,14 @@ pub(crate) fn decode(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The value of a parameter of an address, decoded.
+/// Returns the decoded value of a URL parameter.
 pub(crate) fn parameter(url: &str, name: &str) -> Option<String> {
     let (_, query) = url.split('#').next()?.split_once('?')?;
     let value = |part: &str| part.strip_prefix(name)?.strip_prefix('=').map(decode);
     query.split('&').find_map(value)
 }
 
-/// Text in base64 with the alphabet for addresses, padded or not.
+/// Decodes URL-safe base64, with or without padding.
 pub(crate) fn base64url(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut held) = (0u32, 0u32);
@@ -120,7 +121,7 @@ pub(crate) fn base64url(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// An `href` that is an address by itself; the page's own scheme is https.
+/// Returns the absolute URL of an `href`. A URL without a scheme uses the page's scheme, `https`.
 pub(crate) fn absolute(href: &str) -> Option<String> {
     if href.starts_with("//") {
         return Some(format!("https:{href}"));

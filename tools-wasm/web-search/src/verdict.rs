@@ -1,7 +1,7 @@
-//! From what came back to what became of an engine.
+//! Converts a response to an engine's outcome.
 //!
-//! Readers look at the page for a challenge, as only they have taken it apart; here it is looked
-//! for in what came with the page.
+//! The engines' parsers check the page for a challenge, because only they have parsed it. This module checks
+//! the rest of the response.
 
 use scorpiox_tool_kit::web::{Response, WebError};
 
@@ -9,11 +9,11 @@ use crate::engine::{Answer, Engine, Token};
 use crate::outcome::Outcome;
 use crate::{clean, url};
 
-/// Longest reason, in characters.
+/// Maximum length of a reason, in characters.
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// What an answer means. A challenge is one whatever the status; nothing else is read from an
-/// answer that is not a success.
+/// Returns the outcome of a response. A challenge counts with any status. Otherwise, only successful
+/// responses are parsed.
 pub(crate) fn of(engine: &Engine, response: &Response) -> Outcome {
     let answer = (engine.read)(response);
     if answer == Answer::Challenge {
@@ -31,7 +31,7 @@ pub(crate) fn of(engine: &Engine, response: &Response) -> Outcome {
     }
 }
 
-/// The token in a page, or what became of the engine without it.
+/// Returns the token in a page, or the engine's outcome without it.
 pub(crate) fn of_token(token: &Token, response: &Response) -> Result<String, Outcome> {
     let answer = (token.read)(response);
     if answer == Err(Answer::Challenge) {
@@ -49,7 +49,7 @@ pub(crate) fn of_token(token: &Token, response: &Response) -> Result<String, Out
     })
 }
 
-/// What an answer means that is not a success. 202 is how `DuckDuckGo`, 999 how Yahoo refuses.
+/// Returns the outcome of an unsuccessful response. `DuckDuckGo` refuses with 202, and Yahoo with 999.
 fn of_status(response: &Response) -> Outcome {
     if is_challenge(response) {
         return Outcome::Captcha;
@@ -68,13 +68,13 @@ fn is_challenge(response: &Response) -> bool {
     response.header("cf-mitigated") == Some("challenge") || leads_to_challenge(&response.url)
 }
 
-/// Whether an address is that of a page that asks whether a person asks.
+/// Returns `true` if a URL is that of a challenge page.
 fn leads_to_challenge(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
     ["/captcha", "/sorry/", "/challenge"].iter().any(|part| path.contains(part))
 }
 
-/// What no answer means; none when the call is to stop.
+/// Returns the outcome without a response, or `None` if the call was canceled.
 pub(crate) fn of_error(error: WebError, key: &str) -> Option<Outcome> {
     Some(match error {
         WebError::Cancelled => return None,
@@ -91,8 +91,8 @@ pub(crate) fn of_error(error: WebError, key: &str) -> Option<Outcome> {
     })
 }
 
-/// A message on one line and without the key: an address in it may contain it, and keys are
-/// for the operator.
+/// Formats a message on one line without the key: it may contain a URL with the key, which is only for the
+/// operator.
 fn without(key: &str, message: &str) -> String {
     let pieces = std::iter::once(key).chain(key.split(':')).filter(|piece| !piece.is_empty());
     let message = pieces.fold(message.to_owned(), |message, piece| {

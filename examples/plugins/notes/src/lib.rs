@@ -1,4 +1,4 @@
-//! Notes: kept by a tool, discussed by a prompt, read as resources.
+//! Notes: stored by a tool, discussed by a prompt, read as resources.
 
 use exports::scorpiox::tool::{completion, prompts, resources};
 use scorpiox::tool::contents::{Body, ResourceContents, RichContent};
@@ -12,7 +12,7 @@ use scorpiox::tool::types::ToolError;
 
 wit_bindgen::generate!({ world: "plugin", generate_all });
 
-/// The form that asks for a text: a flat object of fields.
+/// Schema of the form that requests a text: a flat object of fields.
 const FORM: &str = r#"{"type":"object","properties":{"text":{"type":"string","title":"Text","minLength":1}},"required":["text"]}"#;
 
 struct Plugin;
@@ -21,7 +21,8 @@ impl Guest for Plugin {
     fn keep(name: String, text: Option<String>) -> Result<String, String> {
         let text = match text {
             Some(text) => text,
-            // First of all: in the newest revision the call is made again with the answer.
+            // The request comes first, because in the latest protocol revision the call is repeated with the
+            // answer.
             None => ask(&name)?,
         };
         store::set(&name, text.as_bytes()).map_err(|error| format!("{error:?}"))?;
@@ -29,12 +30,12 @@ impl Guest for Plugin {
     }
 }
 
-/// Asks the person for a text.
+/// Asks the user for a text.
 fn ask(name: &str) -> Result<String, String> {
     let form = Form { message: format!("What is to stand in the note {name}?"), schema: FORM.to_owned() };
     let answers = inputs::ask(&[("text".to_owned(), InputRequest::Form(form))]);
     match answers.map_err(|error| format!("{error:?}"))?.pop() {
-        // A JSON object that fits the form.
+        // A JSON object that matches the form.
         Some(InputAnswer::Form(FormAnswer::Accepted(content))) => {
             let content: serde_json::Value = serde_json::from_str(&content).unwrap_or_default();
             Ok(content["text"].as_str().unwrap_or_default().to_owned())
@@ -47,7 +48,7 @@ fn address(name: &str) -> String {
     format!("notes://{name}")
 }
 
-/// The note of a name.
+/// Returns the note with this name.
 fn note(name: &str) -> Option<String> {
     String::from_utf8(store::get(name).ok()??).ok()
 }
@@ -68,7 +69,7 @@ impl prompts::Guest for Plugin {
     }
 
     fn get_prompt(_: String, arguments: Vec<(String, String)>) -> Result<FilledPrompt, ToolError> {
-        // What a prompt requires was given.
+        // Required arguments of a prompt are always present.
         let name = arguments.into_iter().map(|(_, value)| value).next().unwrap_or_default();
         let text = note(&name).ok_or_else(|| ToolError::NotFound(format!("There is no note {name}.")))?;
         let contents = [
@@ -85,14 +86,14 @@ impl prompts::Guest for Plugin {
 }
 
 impl resources::Guest for Plugin {
-    /// What comes and goes has a template.
+    /// Lists no resources, because notes are dynamic and use a template.
     fn list_resources() -> Vec<ListedResource> {
         Vec::new()
     }
 
     fn list_templates() -> Vec<ResourceTemplate> {
         vec![ResourceTemplate {
-            // A plugin serves addresses that begin with its name.
+            // A plugin serves URIs that begin with its name.
             uri_template: "notes://{name}".to_owned(),
             name: "Notes".to_owned(),
             title: None,
@@ -109,7 +110,7 @@ impl resources::Guest for Plugin {
 }
 
 impl completion::Guest for Plugin {
-    /// Names of notes, for the prompt and for the template.
+    /// Completes names of notes, for the prompt and for the template.
     fn complete(request: CompletionRequest) -> Result<Completions, String> {
         let found = store::scan(&request.value, None, 100, Order::Ascending);
         let values = found.map_err(|error| format!("{error:?}"))?.into_iter().map(|entry| entry.key);

@@ -6,9 +6,9 @@ use scorpiox::tool::files::{self, Error};
 
 wit_bindgen::generate!({ world: "plugin", generate_all });
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a file, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// How many words are named unless the caller says otherwise.
+/// Default number of words in the result.
 const TOP: u8 = 5;
 
 struct Plugin;
@@ -29,13 +29,13 @@ fn tally(text: &str, top: u8) -> Tally {
         words += 1;
     }
     let mut most: Vec<_> = times.into_iter().map(|(word, times)| Frequency { word, times }).collect();
-    // The sort is stable: words that occur equally often stay in alphabetical order.
+    // The sort is stable, so words with the same frequency stay in alphabetical order.
     most.sort_by_key(|frequency| std::cmp::Reverse(frequency.times));
     most.truncate(top.into());
     Tally { lines: u32::try_from(text.lines().count()).unwrap_or(u32::MAX), words, most }
 }
 
-/// What the model is told: the host's own sentence, where it has one.
+/// Returns the error for the model: the host's own sentence if there is one.
 fn sentence(path: &str, error: Error) -> String {
     match error {
         Error::Denied(why) | Error::NotFound(why) | Error::Invalid(why) | Error::Failed(why) => why,

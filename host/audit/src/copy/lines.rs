@@ -1,4 +1,4 @@
-//! The lines of copies, for whoever looks at them: each once, in whatever file it is.
+//! Reads the lines of several copies and removes duplicates across files.
 
 use std::collections::HashSet;
 use std::io;
@@ -8,19 +8,20 @@ use super::rows;
 use crate::chain::{Hash, Link};
 use crate::read::{Line, Record};
 
-/// Reads copies, one after the other. Whether they are whole is not asked here.
+/// Reader for a sequence of copies. Does not verify them.
 #[derive(Debug, Default)]
 pub struct Copies {
     seen: HashSet<[u8; 32]>,
 }
 
 impl Copies {
-    /// Gives the lines of a file that were in none before; what is no line of an audit is damaged.
+    /// Passes each line of the file that is not a duplicate to `take`. Rows that are not audit lines are
+    /// `Damaged`.
     pub fn read(&mut self, path: &Path, mut take: impl FnMut(Line)) -> io::Result<()> {
         rows::each(path, |text, _| {
             let found = std::str::from_utf8(text).ok().and_then(|text| Some((Record::parse(text)?, text)));
             let Some((record, whole)) = found else { return take(Line::Damaged) };
-            // Calls that look the same have other numbers: without one they are not the same line.
+            // Equal calls have different links. Without a link, lines cannot be duplicates of each other.
             if Link::read(text).is_none() || self.seen.insert(Hash::of(text).bytes()) {
                 take(Line::Whole(record, whole.to_owned()));
             }

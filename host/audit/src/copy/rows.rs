@@ -1,4 +1,4 @@
-//! The rows of a copy, without what a log server put before its lines.
+//! Reads the rows of a copy and strips the prefixes that log servers add.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::read::MAX_LINE_BYTES;
 
-/// What each line begins with.
+/// Beginning of every audit line.
 const BEGIN: &[u8] = b"{\"time\":\"";
 
-/// Gives each row that is not empty, with its number. What is too long for a line is cut.
+/// Passes each non-empty row and its number to `take`. Rows are truncated to `MAX_LINE_BYTES`.
 pub fn each(path: &Path, mut take: impl FnMut(&[u8], u64)) -> io::Result<()> {
     let mut rows = BufReader::new(File::open(path)?);
     let (mut line, mut row) = (Vec::new(), 0);
@@ -19,7 +19,7 @@ pub fn each(path: &Path, mut take: impl FnMut(&[u8], u64)) -> io::Result<()> {
     } {
         row += 1;
         if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
-            // Longer than any line.
+            // Longer than any audit line.
             rows.skip_until(b'\n')?;
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);

@@ -1,9 +1,8 @@
-//! Which lines of a copy are of one chain.
+//! Assigns the lines of a copy to chains.
 //!
-//! Lines that follow each other by their hashes are a run. Runs of one user on one machine are put behind each other
-//! where their numbers leave room: between them the chain is broken. What then is still without a beginning is a chain
-//! of its own that begins too late. So a mistake in putting runs together changes what is said of a break, and never
-//! hides one.
+//! Lines linked by their hashes form a run. Runs of the same user and machine are joined where their numbers
+//! leave room, and the joint is a break of the chain. A run that still has no beginning becomes a chain that
+//! starts too late. A wrong guess in joining runs changes the description of a break, but never hides one.
 
 use std::collections::HashMap;
 
@@ -11,15 +10,15 @@ use super::{Begins, Breaks, Chain, LineHash, Seen};
 use crate::chain::Hash;
 use crate::verify::{Broken, Place};
 
-/// Lines, each the one that the next one names.
+/// Sequence of lines, each linked to the next by its hash.
 struct Run {
-    /// Which lines, in their order.
+    /// Indices of the lines, in order.
     lines: Vec<usize>,
-    /// It stands behind a line that another one follows.
+    /// `true` if the run starts after a line that already has a successor.
     is_fork: bool,
 }
 
-/// Sorts lines, of which each hash is there once.
+/// Sorts lines with distinct hashes into chains.
 pub(super) fn chains(
     seen: &[Seen],
     by_hash: &HashMap<[u8; 32], usize>,
@@ -47,7 +46,8 @@ pub(super) fn chains(
     sorting.found.into_iter().map(|found| found.chain).collect()
 }
 
-/// All runs, those with the lowest numbers first. Where two lines name the same one, the longer run goes on.
+/// Returns all runs, lowest numbers first. Of two successors of a line, the one with the longer run continues
+/// it.
 fn runs(seen: &[Seen], by_hash: &HashMap<[u8; 32], usize>) -> Vec<Run> {
     let before = |line: &Seen| {
         let at = *by_hash.get(&line.link.previous.bytes())?;
@@ -55,7 +55,7 @@ fn runs(seen: &[Seen], by_hash: &HashMap<[u8; 32], usize>) -> Vec<Run> {
     };
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by_key(|at| (seen[*at].link.number, seen[*at].row));
-    // Of each line how many follow it, and which one is next.
+    // For each line: the length of its longest continuation, and the next line in it.
     let mut follow: Vec<(u64, Option<usize>)> = vec![(0, None); seen.len()];
     for at in order.iter().rev() {
         let length = follow[*at].0 + 1;
@@ -84,11 +84,11 @@ struct Sorting<'a> {
     found: Vec<Found>,
 }
 
-/// A chain, as far as it is put together.
+/// Chain under construction.
 struct Found {
     first_row: u64,
     last_row: u64,
-    /// Whose it is, by number.
+    /// Index of the owner.
     owner: usize,
     chain: Chain,
 }
@@ -98,7 +98,7 @@ impl<'a> Sorting<'a> {
         Place { file: self.name.to_owned(), row }
     }
 
-    /// A chain that begins with this run.
+    /// Starts a chain with this run.
     fn begin(&mut self, run: &Run, begins: Begins) {
         let (Some(first), Some(last)) = self.ends(run) else { return };
         let chain = Chain {
@@ -119,7 +119,7 @@ impl<'a> Sorting<'a> {
         (line(run.lines.first()), line(run.lines.last()))
     }
 
-    /// Puts a run where it broke off, or lets a chain begin with it.
+    /// Joins the run to a chain that broke off, or starts a new chain.
     fn put(&mut self, run: &Run) {
         let (Some(first), Some(last)) = self.ends(run) else { return };
         let (number, place) = (first.link.number, self.place(first.row));
@@ -154,7 +154,7 @@ impl<'a> Sorting<'a> {
         found.last_row = last.row;
     }
 
-    /// Lines that stand where others do: behind a line that is in one of the chains.
+    /// Reports lines with duplicate numbers: they follow a line that already has a successor.
     fn put_fork(&mut self, run: &Run, owner: usize, number: u64) {
         let has = |found: &&mut Found| {
             let (from, to) = found.chain.numbers;

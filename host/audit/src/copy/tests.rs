@@ -1,7 +1,7 @@
 use super::*;
 use crate::chain::Tip;
 
-/// So many lines of a chain of this user.
+/// Returns `count` chained lines of this user.
 fn chain_of(user: &str, count: usize) -> Vec<String> {
     let line = |number| {
         format!(
@@ -68,10 +68,10 @@ fn a_copy_may_begin_later_only_where_somebody_says_so() {
     assert_eq!((*before, place.row, found.chains[0].numbers.0), (hash(&lines[3]), 1, 5));
     let said: LineHash = before.to_string().to_uppercase().parse().unwrap();
     assert!(verified_from(&lines[4..], &[said]).is_whole());
-    // More was taken away than was said.
+    // More lines are missing than permitted.
     let found = verified_from(&lines[5..], &[said]);
     assert!(!found.is_whole() && found.not_found == [said], "{found:?}");
-    // A first line is no line behind another.
+    // The first line of a chain follows no other line.
     assert!(!verified_from(&lines, &[said]).is_whole());
     assert!("0".repeat(64).parse::<LineHash>().is_err() && "12".parse::<LineHash>().is_err());
 }
@@ -93,7 +93,7 @@ fn each_chain_of_a_copy_is_verified_by_itself() {
 #[test]
 fn one_user_may_have_several_homes() {
     let (one, other) = (chain(9), chain(6));
-    // The same user and machine, another beginning.
+    // Same user and machine, different beginning.
     let other: Vec<_> = {
         let text = other.join("\n").replace("\"pid\":1", "\"pid\":2");
         let (mut tip, mut out) = (Tip::START, Vec::new());
@@ -109,7 +109,7 @@ fn one_user_may_have_several_homes() {
     copy.extend_from_slice(&other);
     let found = verified(&copy);
     assert!(found.is_whole() && found.chains.len() == 2, "{found:?}");
-    // What is left of the second one is no part of the first.
+    // The remainder of the second chain is not joined to the first.
     let mut copy = one;
     copy.extend_from_slice(&other[3..]);
     let found = verified(&copy);
@@ -133,7 +133,7 @@ fn what_was_done_to_a_copy_is_found() {
     assert_eq!(broken(&|copy| copy[0] = copy[0].replace("\"x\"", "\"y\"")), [Broken::Changed(1)]);
     let other = |copy: &mut Vec<String>| copy.push(copy[4].replace("\"x\"", "\"y\""));
     assert_eq!(broken(&other), [Broken::Twice(5)]);
-    // Also where it stands before the one that the others follow.
+    // The same with the duplicate before the genuine line.
     let before = |copy: &mut Vec<String>| copy.insert(0, copy[4].replace("\"x\"", "\"y\""));
     assert_eq!(broken(&before), [Broken::Twice(5)]);
     let added = |copy: &mut Vec<String>| copy.push("{\"tool\":\"x\"}".to_owned());
@@ -141,13 +141,13 @@ fn what_was_done_to_a_copy_is_found() {
     let found = verified(&[lines.clone(), vec![apart]].concat());
     assert!(found.is_whole() && found.apart == 1, "{found:?}");
     assert_eq!(broken(&added), [Broken::Added]);
-    // One that was cut on the way is as good as none.
+    // A truncated line counts as missing.
     assert_eq!(broken(&|copy| copy[4].truncate(60)), [Broken::Missing(5, 5)]);
     let anew = |copy: &mut Vec<String>| {
         let begin = copy[4].len() - 66;
         copy[4].replace_range(begin.., &format!("{}\"}}", "0".repeat(64)));
     };
     assert_eq!(broken(&anew), [Broken::BegunAnew(5), Broken::Changed(5)]);
-    // Nothing of the beginning: said by how the chain begins.
+    // A missing first line is reported by `begins`, not as a break.
     assert_eq!(broken(&|copy| drop(copy.remove(0))), []);
 }

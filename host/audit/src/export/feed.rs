@@ -1,4 +1,4 @@
-//! The lines as they lie in the audit's files, from a place on.
+//! Reads the lines of the audit files from a given position on.
 
 use std::fs::File;
 use std::io;
@@ -12,32 +12,32 @@ use crate::log;
 use crate::read::MAX_LINE_BYTES;
 use crate::system::{Identity, identity_at, read_from};
 
-/// Bytes that are read at once, unless a line is longer.
+/// Read size, unless a line is longer.
 const PIECE: usize = 64 * 1024;
 
-/// Behind which line something is.
+/// Position after a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Position {
-    /// The number of that line; 0 before the first one.
+    /// Number of that line; 0 before the first line.
     pub n: u64,
-    /// The file that it is in, and where it ends there.
+    /// File (inode) that contains the line, and the offset of its end.
     pub inode: u64,
     pub bytes: u64,
 }
 
-/// Gives lines of the chain, the oldest first, and then those that come.
+/// Iterates over the lines of the chain, oldest first, and then follows new lines.
 #[derive(Debug)]
 pub(super) struct Feed {
     folder: PathBuf,
     at: Position,
     open: Option<(File, Identity)>,
-    /// Lines up to this number are left out, until one comes that is behind it.
+    /// Lines up to this number are skipped until the first later line is seen.
     taken: Option<u64>,
 }
 
-/// What was read of a file.
+/// Result of reading from a file.
 enum Piece {
-    /// Whole lines; none of them need be of the chain.
+    /// Complete lines that belong to the chain; may be empty.
     Lines(Vec<u8>),
     End,
 }
@@ -47,19 +47,19 @@ impl Feed {
         Self { folder: folder.to_owned(), at: Position::default(), open: None, taken: None }
     }
 
-    /// Behind the last line that was given.
+    /// Returns the position after the last returned line.
     pub(super) fn at(&self) -> Position {
         self.at
     }
 
-    /// Goes on behind this line.
+    /// Continues after this position.
     pub(super) fn go_to(&mut self, at: Position) {
         if self.at != at {
             (self.at, self.open, self.taken) = (at, None, None);
         }
     }
 
-    /// The next lines, each with its line feed; nothing where there is none now.
+    /// Returns the next lines, each with its line feed, or nothing if there are no new lines.
     pub(super) fn next(&mut self) -> io::Result<Vec<u8>> {
         loop {
             if self.open.is_none() && !self.find()? {
@@ -74,7 +74,8 @@ impl Feed {
             if identity_at(&self.folder.join(CURRENT)).is_ok_and(|current| current == known) {
                 return Ok(Vec::new());
             }
-            // It has another name, so that nobody writes to it any more; what was written until then is read first.
+            // The file is rotated and receives no more writes. Read the lines written before the rotation
+            // first.
             match self.piece()? {
                 Piece::Lines(lines) if lines.is_empty() => {}
                 Piece::Lines(lines) => return Ok(lines),
@@ -87,7 +88,7 @@ impl Feed {
         }
     }
 
-    /// Goes on with the file after this one: whether there is one.
+    /// Continues with the next file. Returns `false` if there is none.
     fn advance(&mut self, known: Identity) -> io::Result<bool> {
         let files = open_all(&self.folder)?;
         match files.iter().position(|file| file.known == known) {
@@ -95,7 +96,7 @@ impl Feed {
                 Some(next) => self.begin(next),
                 None => return Ok(false),
             },
-            // It was removed.
+            // The file is deleted.
             None => self.open = None,
         }
         Ok(true)
@@ -106,13 +107,13 @@ impl Feed {
         self.open = Some((file, known));
     }
 
-    /// Finds the file to go on with: whether there is one.
+    /// Finds the file to continue with. Returns `false` if there is none.
     fn find(&mut self) -> io::Result<bool> {
         let mut files = open_all(&self.folder)?;
         let Position { n, inode, bytes } = self.at;
         let is_it = |file: &Opened| -> io::Result<bool> {
             let is_long_enough = file.known.1 == inode && file.bytes >= bytes;
-            // Another file may have its number by now.
+            // The inode number may be reused by another file.
             Ok(is_long_enough && log::tail(&file.file, bytes)?.newest.map_or(0, |tip| tip.number) == n)
         };
         for (index, file) in files.iter().enumerate() {
@@ -131,7 +132,7 @@ impl Feed {
             }
             newest = log::tail(&file.file, file.bytes)?.newest.map_or(newest, |tip| tip.number);
         }
-        // Where the chain was begun anew all of it is new.
+        // After a restart of the chain all lines are new.
         self.taken = (newest >= n).then_some(n);
         if self.taken.is_none() {
             begin = 0;
@@ -144,7 +145,7 @@ impl Feed {
         Ok(is_found)
     }
 
-    /// Reads on in the file that is open.
+    /// Reads the next piece of the open file.
     fn piece(&mut self) -> io::Result<Piece> {
         let Some((file, _)) = &self.open else { return Ok(Piece::End) };
         let mut text = vec![0; PIECE];
@@ -155,12 +156,12 @@ impl Feed {
             read = read_from(file, &mut text, self.at.bytes)?;
             end = text[..read].iter().position(|byte| *byte == b'\n');
             if end.is_none() && read == text.len() {
-                // Longer than any line that is written.
+                // Longer than any audit line.
                 self.at.bytes += read as u64;
                 return Ok(Piece::Lines(Vec::new()));
             }
         }
-        // What is behind the last line feed is being written.
+        // Bytes after the last line feed belong to a line that is being written.
         let Some(end) = end else { return Ok(Piece::End) };
         let mut lines = Vec::with_capacity(end + 1);
         for line in text[..=end].split_inclusive(|byte| *byte == b'\n') {
@@ -189,7 +190,7 @@ mod tests {
         log.append(&mut format!("{{\"tool\":\"{tool}\"}}\n").into_bytes()).unwrap();
     }
 
-    /// The numbers of all lines that come now.
+    /// Returns the numbers of all available lines.
     fn numbers(feed: &mut Feed) -> Vec<u64> {
         let mut found = Vec::new();
         loop {
@@ -222,7 +223,7 @@ mod tests {
             let mut other = Feed::new(root.path());
             other.go_to(position);
             assert_eq!(numbers(&mut other), ((position.n + 1)..=40).collect::<Vec<_>>());
-            // Where the file is not known it is found by the number.
+            // An unknown file is found by line number.
             other.go_to(Position { inode: 1, ..position });
             assert_eq!(numbers(&mut other), ((position.n + 1)..=40).collect::<Vec<_>>());
         }

@@ -1,10 +1,10 @@
-//! A file that lines are appended to.
+//! Export to a file by appending lines.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::{Folder, others_can_change};
+use scorpiox_fs::{Folder, others_can_change};
 
 use super::Sink;
 use crate::system::{Identity, identity, identity_at, read_exact_at};
@@ -23,7 +23,7 @@ impl FileSink {
 
 impl Sink for FileSink {
     fn check(&mut self) -> io::Result<()> {
-        // Whoever rotates it gives the name to another file.
+        // Log rotation puts another file at this path.
         let known = identity_at(&self.path).ok();
         if self.open.as_ref().is_none_or(|(_, open)| Some(*open) != known) {
             self.open = None;
@@ -43,12 +43,12 @@ impl Sink for FileSink {
         if last == *b"\n" {
             return file.write_all(lines).map(|()| 0);
         }
-        // A full disk cut the last one, which is written again.
+        // The last line is incomplete, because the disk was full. It is sent again.
         file.write_all(&[b"\n", lines].concat()).map(|()| 0)
     }
 }
 
-/// Opens an ordinary file that nobody else can change, by no link on the whole way to it.
+/// Opens a regular file that no other user can change. Symbolic links are refused in every path component.
 fn open(path: &Path) -> io::Result<(File, Identity)> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::other("it is not a file's path"));
@@ -58,7 +58,7 @@ fn open(path: &Path) -> io::Result<(File, Identity)> {
     })?;
     let file = folder.append(name)?;
     let about = file.metadata()?;
-    // Who made it before may want to read it, or to say what is in it.
+    // A user who created the file first could read it or control its contents.
     if let Some(why) = others_can_change(&file)? {
         return Err(io::Error::other(why));
     }
@@ -87,7 +87,7 @@ mod tests {
         fs::rename(&path, path.with_extension("1")).unwrap();
         sink.send(b"b\n").unwrap();
         assert_eq!(fs::read(path.with_extension("1")).unwrap(), b"a\n");
-        // A line that a full disk cut takes the next one not along.
+        // An incomplete line (full disk) does not corrupt the next one.
         fs::write(&path, "b\nto").unwrap();
         sink.send(b"c\n").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"b\nto\nc\n");
@@ -107,7 +107,7 @@ mod tests {
         symlink(&folder, folder.join("way")).unwrap();
         assert!(said("way/file").contains("symbolic link"), "{}", said("way/file"));
         assert!(said("none/file").contains("cannot be opened"));
-        #[cfg(target_os = "linux")] // macOS makes pipes by another call
+        #[cfg(target_os = "linux")] // macOS creates FIFOs with another call
         {
             rustix::fs::mknodat(
                 rustix::fs::CWD,

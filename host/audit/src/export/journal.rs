@@ -1,6 +1,7 @@
-//! The journal of systemd, by its own protocol: <https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>.
+//! Export to the systemd journal by its native protocol: <https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>.
 //!
-//! A line is one datagram. The journal itself adds who sent it (`_UID`, `_PID`, `_EXE`), which the sender cannot choose.
+//! Each line is one datagram. The journal adds the sender's identity (`_UID`, `_PID`, `_EXE`), which the
+//! sender cannot forge.
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 
 use super::{APP_NAME, FACILITY, SEND_TIME, SEVERITY, Sink};
 
-/// Where the journal takes messages.
+/// Socket on which the journal accepts messages.
 pub(super) const SOCKET: &str = "/run/systemd/journal/socket";
 
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Sink for JournalSink {
             None => UnixDatagram::unbound()?,
         };
         socket.set_write_timeout(Some(SEND_TIME))?;
-        // Also where it is connected: to the one that is there now.
+        // Reconnect even if connected: the journal may have been restarted.
         socket.connect(&self.path)?;
         self.socket = Some(socket);
         Ok(())
@@ -42,7 +43,7 @@ impl Sink for JournalSink {
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match socket.send(&message(line)) {
                 Ok(_) => {}
-                // More than a datagram holds: it would be in the way of all others.
+                // Too large for a datagram. Retrying would block all later lines.
                 Err(error) if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) => {
                     left_out += 1;
                 }
@@ -81,7 +82,7 @@ mod tests {
             "MESSAGE={\"n\":1}\nPRIORITY=6\nSYSLOG_FACILITY=13\nSYSLOG_IDENTIFIER=scorpiox-code\n"
         );
         assert!(next(&journal).starts_with("MESSAGE={\"n\":2}\n"));
-        // Another one takes its place.
+        // A new journal takes over the path.
         drop(journal);
         std::fs::remove_file(&path).unwrap();
         assert!(sink.send(b"{}\n").is_err() && sink.check().is_err());

@@ -1,11 +1,11 @@
-//! Copies of the lines, to other places: a file, the journal, a log server.
+//! Exports audit lines to other destinations: a file, the systemd journal, or a log server.
 //!
-//! What is sent is what lies in the audit's own files, byte for byte and in its order: so nothing is held in memory
-//! for a place that takes no lines, a place gets what it missed when it is there again, and who has the copy can
-//! verify the chain. How far each export is lies beside the lines, so that the next server goes on.
+//! An export sends the contents of the audit files, byte for byte and in order. Nothing is buffered in memory
+//! while a destination is unavailable, and a destination that returns receives the lines it missed. Copies
+//! can be verified with the chain. The position of each export is stored next to the audit files, so another
+//! server can continue.
 //!
-//! Each export has a thread of its own, which the first line starts; nobody waits for it who does not ask
-//! [`Export::ensure`].
+//! Each export has its own thread, started by the first line. Only [`Export::ensure`] waits for it.
 
 mod feed;
 mod file;
@@ -28,55 +28,57 @@ pub(crate) use place::taken;
 pub use syslog::{Authorities, LogServer};
 use work::Work;
 
-/// Messages say that they are from this program.
+/// Application name in messages.
 const APP_NAME: &str = "scorpiox-code";
-/// `log audit` and `informational`, as RFC 5424 numbers them.
+/// `log audit` and `informational` in the numbering of RFC 5424.
 const FACILITY: u8 = 13;
 const SEVERITY: u8 = 6;
-/// Longest time until there is a connection.
+/// Timeout for establishing a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
-/// Longest time until something is taken, or answered.
+/// Timeout for a single read or write.
 const SEND_TIME: Duration = Duration::from_secs(3);
-/// A connection whose other end confirms nothing for so long is broken. Elsewhere the system decides, by its own time.
+/// Time without acknowledgment after which a connection counts as broken. Other systems use their own
+/// default.
 #[cfg(target_os = "linux")]
 const UNHEARD_TIME: Duration = Duration::from_secs(10);
-/// What was sent so long ago on a connection that is not broken has arrived.
+/// Age at which data sent over an unbroken connection counts as delivered.
 const CONFIRM_TIME: Duration = Duration::from_secs(if cfg!(target_os = "linux") { 15 } else { 60 });
-/// Between two tries of a place that takes nothing, at first and at most.
+/// Initial and maximum delay between retries of a failing destination.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// How long somebody waits who wants a place to have all lines.
+/// Maximum time that [`Export::ensure`] waits for a destination.
 const ENSURE_TIME: Duration = Duration::from_secs(5);
-/// The same where the place took none before: a call is refused soon, so that another server can be asked.
+/// Maximum wait if the destination failed before. It is short, so that the client can try another server.
 const RECOVER_TIME: Duration = Duration::from_secs(1);
-/// Most bytes of lines that wait and that the audit cannot take. What is more is in the audit alone, when it takes it.
+/// Maximum size of queued lines that the audit log cannot record. Excess lines are exported only if the audit
+/// log records them later.
 const MAX_APART_BYTES: usize = 256 * 1024;
-/// Enough for TLS.
+/// Thread stack size, sufficient for TLS.
 const STACK_BYTES: usize = 1024 * 1024;
 
-/// A place that lines are sent to.
+/// Destination of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A file, by its absolute path.
+    /// File with an absolute path.
     File(PathBuf),
-    /// The journal of systemd.
+    /// The systemd journal.
     Journald,
-    /// A log server.
+    /// Log server.
     Syslog(LogServer),
 }
 
-/// An export as messages call it.
+/// Export as named in messages.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// The place.
+    /// Destination.
     pub place: String,
-    /// The rule that wants it.
+    /// Policy rule that requires the export.
     pub rule: String,
-    /// The machine, for log servers.
+    /// Host name sent to log servers.
     pub machine: String,
 }
 
-/// Why a place takes no lines.
+/// Reason why a destination accepts no lines.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the export to {place} ({rule}) takes no lines: {why}")]
 pub struct ExportError {
@@ -85,21 +87,21 @@ pub struct ExportError {
     why: Arc<str>,
 }
 
-/// A way to a place. Sends whole lines, or fails.
+/// Connection to a destination. Sends complete lines or fails.
 pub trait Sink: Send {
-    /// Makes sure that it takes lines now. Fails also where what was sent before may not have arrived; the next
-    /// check begins anew then.
+    /// Verifies that the destination accepts lines. Also fails if earlier lines may be lost; the next check
+    /// then reconnects.
     fn check(&mut self) -> io::Result<()>;
 
-    /// Sends lines after a check: how many of them it cannot take at all.
+    /// Sends lines after a check. Returns the number of lines that the destination can never accept.
     fn send(&mut self, lines: &[u8]) -> io::Result<u64>;
 
-    /// Whether what was sent may still be on its way.
+    /// Returns `true` if lines may still be in transit after [`Sink::send`].
     fn is_remote(&self) -> bool {
         false
     }
 
-    /// Ends: whether all that was sent has arrived.
+    /// Closes the connection. Returns `true` if everything sent has arrived.
     fn close(&mut self) -> bool {
         true
     }
@@ -116,7 +118,7 @@ fn sink(target: &Target, machine: &str) -> Box<dyn Sink> {
     }
 }
 
-/// The journal of systemd, where there is none: each check says so.
+/// Stand-in for the systemd journal on systems without it; each check fails.
 #[cfg(not(unix))]
 struct NoJournal;
 
@@ -131,17 +133,17 @@ impl Sink for NoJournal {
     }
 }
 
-/// Tells the operator something.
+/// Reports a message to the operator.
 pub type Tell = fn(&str);
 
-/// One export of an audit.
+/// Export of an audit log.
 pub struct Export {
     shared: Arc<Shared>,
-    /// What the thread will do, until it is started.
+    /// Task of the thread, until the thread is started.
     work: Mutex<Option<Work>>,
 }
 
-/// What the thread and those who ask it know of each other.
+/// State shared by the thread and its callers.
 struct Shared {
     named: Named,
     state: Mutex<State>,
@@ -150,15 +152,15 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// How often somebody had news, and how many of these were seen to.
+    /// Number of requests, and how many of them are served.
     asked: u64,
     seen: u64,
-    /// Somebody waits.
+    /// `true` if a caller waits in [`Export::ensure`].
     is_urgent: bool,
-    /// Lines that the audit cannot take now.
+    /// Lines that the audit log cannot record at the moment.
     apart: Vec<u8>,
     failed: Option<ExportError>,
-    /// The server ends: nothing is begun after this.
+    /// Deadline for shutdown; no work starts after it.
     ends_at: Option<Instant>,
     has_ended: bool,
 }
@@ -170,12 +172,12 @@ impl fmt::Debug for Export {
 }
 
 impl Export {
-    /// Of the audit in this folder. Nothing is opened before the first line.
+    /// Creates an export of the audit log in `folder`. Opens nothing before the first line.
     pub fn new(folder: &Path, target: &Target, named: Named, tell: Tell) -> Self {
         Self::to(folder, sink(target, &named.machine), named, tell)
     }
 
-    /// The same, by a way that others know.
+    /// Creates an export through the given sink.
     pub fn to(folder: &Path, sink: Box<dyn Sink>, named: Named, tell: Tell) -> Self {
         let shared = Shared { named, state: Mutex::default(), bell: Condvar::new() };
         let shared = Arc::new(shared);
@@ -183,26 +185,26 @@ impl Export {
         Self { shared, work: Mutex::new(Some(work)) }
     }
 
-    /// Whether a place takes lines, for a person who asks.
+    /// Tests whether a destination accepts lines, for interactive use.
     pub fn check(target: &Target, named: &Named) -> Result<(), ExportError> {
         Self::check_sink(&mut *sink(target, &named.machine), named)
     }
 
-    /// The same, by a way that others know.
+    /// Tests the given sink.
     pub fn check_sink(sink: &mut dyn Sink, named: &Named) -> Result<(), ExportError> {
         let checked = sink.check().map_err(|error| named.failed(&error));
         sink.close();
         checked
     }
 
-    /// There are new lines. Does not wait.
+    /// Signals new lines. Does not wait.
     pub fn wake(&self) {
         self.shared.lock().asked += 1;
         self.ring();
     }
 
-    /// Sends a line that the audit itself cannot take now, so that somebody has it. It has no place in the chain, and
-    /// comes again with one when the audit takes it. Does not wait.
+    /// Sends a line that the audit log cannot record at the moment, so that it is not lost. The line is not
+    /// chained; if the audit log records it later, it is exported again with its link. Does not wait.
     pub fn send_apart(&self, line: &[u8]) {
         let mut state = self.shared.lock();
         if state.apart.len() + line.len() <= MAX_APART_BYTES {
@@ -212,8 +214,8 @@ impl Export {
         self.wake();
     }
 
-    /// Waits until the place has all lines that are written by now, for a bounded time: for a shorter one where it took
-    /// none before.
+    /// Waits until the destination has all lines written so far. The timeout is shorter if the destination
+    /// failed before.
     pub fn ensure(&self) -> Result<(), ExportError> {
         let (mine, time) = {
             let mut state = self.shared.lock();
@@ -232,23 +234,23 @@ impl Export {
         }
     }
 
-    /// The place, as messages call it.
+    /// Returns the name of the destination as used in messages.
     pub fn place(&self) -> &str {
         &self.shared.named.place
     }
 
-    /// Reports whether it took lines when that was tried last. Waits for nothing.
+    /// Returns `true` if the last attempt succeeded. Does not wait.
     pub fn takes(&self) -> bool {
         self.shared.lock().failed.is_none()
     }
 
-    /// The server ends: sends what there is until then, and no longer.
+    /// Starts the shutdown: lines are sent until the deadline.
     pub fn end(&self, until: Instant) {
         self.shared.lock().ends_at = Some(until);
         self.shared.bell.notify_all();
     }
 
-    /// Waits until it has ended, or until its time is over.
+    /// Waits until the thread has ended or the deadline has passed.
     pub fn wait(&self) {
         let is_started = self.work.lock().is_none();
         let mut state = self.shared.lock();
@@ -273,7 +275,7 @@ impl Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
-        // The thread is not left waiting for news.
+        // Ends the thread, which otherwise waits for new lines.
         let mut state = self.shared.lock();
         state.ends_at.get_or_insert_with(Instant::now);
         drop(state);

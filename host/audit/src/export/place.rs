@@ -1,7 +1,7 @@
-//! How far an export is: a small file beside the lines, held by whoever sends.
+//! Position of an export: a small file next to the audit files, locked by the server that sends.
 //!
-//! So one server sends at a time, each line once and in its order, whichever server recorded it; and what one did
-//! not send the next one does.
+//! The lock ensures that only one server sends at a time. Each line is sent once and in order, whichever
+//! server recorded it, and the next server continues where the previous one stopped.
 
 use std::fs::File;
 use std::io;
@@ -14,23 +14,23 @@ use crate::files::{make_folder, open_to_replace};
 use crate::head::wait_for;
 use crate::system::{Share, read_from, write_all_at};
 
-/// The file always has this size, so that it is replaced by one write.
+/// Fixed file size, so that a single write replaces the contents.
 const BYTES: usize = 128;
-/// Longest wait for another server that sends.
+/// Maximum time to wait for another sending server.
 const LOCK_TIME: Duration = Duration::from_secs(2);
-/// Begin and end of the names of such files.
+/// Prefix and suffix of the file names.
 const PREFIX: &str = "export-";
 const SUFFIX: &str = ".position";
-/// Digits of a hash that tell exports apart.
+/// Number of hash digits that distinguish exports.
 const DIGITS: usize = 16;
 
-/// The file of the export to this place.
+/// Returns the path of the position file for the export to the destination `name`.
 pub(super) fn path(folder: &Path, name: &str) -> PathBuf {
     let hash = Hash::of(name.as_bytes()).to_string();
     folder.join(format!("{PREFIX}{}{SUFFIX}", &hash[..DIGITS]))
 }
 
-/// The number of the line that an export had taken, if a file of this name says so.
+/// Reads the number of the last exported line from the position file `name`.
 pub(crate) fn taken(folder: &Path, name: &str) -> Option<u64> {
     let is_position = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
     let mut text = [0; BYTES];
@@ -39,12 +39,12 @@ pub(crate) fn taken(folder: &Path, name: &str) -> Option<u64> {
     Some(serde_json::from_slice::<Position>(&text[..read]).ok()?.n)
 }
 
-/// The right to send, until it is dropped.
+/// Exclusive permission to send, released on drop.
 #[derive(Debug)]
 pub(super) struct Turn(File);
 
 impl Turn {
-    /// Waits until no other server sends. Makes the file if need be.
+    /// Waits until no other server sends. Creates the file if it is missing.
     pub(super) fn take(path: &Path) -> io::Result<Self> {
         let file = match open_to_replace(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -58,7 +58,7 @@ impl Turn {
         Ok(Self(file))
     }
 
-    /// Behind which line it goes on; before the first one where nobody knows.
+    /// Reads the stored position; the start of the chain if it is unreadable.
     pub(super) fn read(&self) -> io::Result<Position> {
         let mut text = [0; BYTES];
         let read = read_from(&self.0, &mut text, 0)?;

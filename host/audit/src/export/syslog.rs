@@ -1,7 +1,8 @@
-//! A log server: messages of RFC 5424, counted by octets (RFC 6587), over TCP or TLS (RFC 5425).
+//! Export to a log server: RFC 5424 messages with octet counting (RFC 6587), over TCP or TLS (RFC 5425).
 //!
-//! No such server says what it has received. So what was sent within [`CONFIRM_TIME`](super::CONFIRM_TIME) before a
-//! connection broke is sent again: the system breaks one whose other end confirms nothing for `UNHEARD_TIME`.
+//! The protocol has no acknowledgments. Lines sent within [`CONFIRM_TIME`](super::CONFIRM_TIME) before a
+//! connection breaks are therefore sent again. The system breaks a connection whose peer acknowledges nothing
+//! for `UNHEARD_TIME`.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs as _};
@@ -15,32 +16,32 @@ use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, St
 
 use super::{APP_NAME, CONNECT_TIME, FACILITY, SEND_TIME, SEVERITY, Sink};
 
-/// How long the other end may take to say goodbye.
+/// Time allowed for an orderly close by the peer.
 const GOODBYE_TIME: Duration = Duration::from_millis(300);
-/// Longest name of a machine in a header, in bytes.
+/// Maximum length of the host name in a header, in bytes.
 const MAX_MACHINE_BYTES: usize = 255;
-/// The kind of message, in its header.
+/// MSGID field of the header.
 const MESSAGE_KIND: &str = "audit";
-/// Bytes of a time in a line.
+/// Length of a timestamp in a line.
 const TIME_BYTES: usize = 24;
 
-/// A log server, and by whom it is known.
+/// Address of a log server, and how it is authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogServer {
-    /// Its name or address.
+    /// Host name or address.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: u16,
-    /// Whether the connection is encrypted, and by which authorities the server is known.
+    /// Authorities that authenticate the server over TLS; plain TCP if `None`.
     pub tls: Option<Authorities>,
 }
 
-/// By whom servers are known.
+/// Trusted certificate authorities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorities {
-    /// Whom the system trusts.
+    /// Authorities trusted by the system.
     System,
-    /// Those of this file alone.
+    /// Only the authorities in this file.
     File(PathBuf),
 }
 
@@ -65,7 +66,7 @@ impl SyslogSink {
 
     fn connect(&self) -> io::Result<Stream> {
         let LogServer { host, port, tls } = &self.server;
-        // Before the server is asked for: a file that is missing is told of.
+        // Load the configuration before connecting, so that a missing file is reported.
         let config = tls.as_ref().map(config).transpose()?;
         let socket = connect(host, *port)?;
         socket.set_nodelay(true)?;
@@ -109,7 +110,7 @@ impl Sink for SyslogSink {
     }
 
     fn send(&mut self, lines: &[u8]) -> io::Result<u64> {
-        // One that failed is not gone on with: who knows what of a message is on the way.
+        // A failed stream is discarded, because a message may be partly sent.
         let Some(mut stream) = self.stream.take() else { return Err(ErrorKind::NotConnected.into()) };
         let mut out = Vec::with_capacity(lines.len() + lines.len() / 4);
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -130,7 +131,7 @@ impl Sink for SyslogSink {
 }
 
 impl Stream {
-    /// Whether the other end has not closed it, as far as that is known now.
+    /// Fails if the peer is known to have closed the connection.
     fn is_open(&mut self) -> io::Result<()> {
         let socket = match self {
             Self::Plain(socket) => socket,
@@ -161,7 +162,7 @@ impl Stream {
         }
     }
 
-    /// Says that nothing more comes, and waits until the other end says so too: then it has everything.
+    /// Closes the write side and waits for the peer to close: then it has received everything.
     fn say_goodbye(self) -> io::Result<bool> {
         let until = Instant::now() + GOODBYE_TIME;
         let mut socket = match self {
@@ -182,7 +183,7 @@ impl Stream {
                 return Ok(false);
             }
             socket.set_read_timeout(Some(left))?;
-            // What comes is of no use: an answer that nobody asked for, or the other end's own goodbye.
+            // Incoming data is irrelevant: unsolicited data, or the peer's own close_notify.
             if socket.read(&mut [0; 1024])? == 0 {
                 return Ok(true);
             }
@@ -190,7 +191,7 @@ impl Stream {
     }
 }
 
-/// Reads what there is, of which nothing is kept: 0 where the other end has closed.
+/// Reads and discards the available data. Returns 0 if the peer has closed the connection.
 fn read_tls(stream: &mut StreamOwned<ClientConnection, TcpStream>) -> io::Result<usize> {
     let read = stream.conn.read_tls(&mut stream.sock)?;
     let state = stream.conn.process_new_packets().map_err(io::Error::other)?;
@@ -202,7 +203,7 @@ fn read_tls(stream: &mut StreamOwned<ClientConnection, TcpStream>) -> io::Result
     Ok(read)
 }
 
-/// Connects to the first address that takes it.
+/// Connects to the first address that accepts.
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let until = Instant::now() + CONNECT_TIME;
     let mut failed = io::Error::new(ErrorKind::NotFound, "its name has no address");
@@ -212,6 +213,11 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
             break;
         }
         match TcpStream::connect_timeout(&address, left) {
+            // A port of this machine without a listener may be the one that the system gave to this socket, which
+            // is then connected to itself.
+            Ok(socket) if socket.local_addr()? == socket.peer_addr()? => {
+                failed = ErrorKind::ConnectionRefused.into();
+            }
             Ok(socket) => return Ok(socket),
             Err(error) => failed = error,
         }
@@ -219,12 +225,12 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(failed)
 }
 
-/// What TLS is to be like.
+/// Builds the TLS configuration.
 fn config(authorities: &Authorities) -> io::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     match authorities {
         Authorities::System => {
-            // Some may be of no use; without any it is said so below.
+            // Some certificates may be unusable; having none at all is reported below.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         Authorities::File(path) => {
@@ -251,7 +257,7 @@ fn config(authorities: &Authorities) -> io::Result<ClientConfig> {
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// What a TLS error means, and which key of the policy to look at.
+/// Explains a TLS error and names the policy key to check.
 fn meant(error: io::Error, authorities: Option<&Authorities>) -> io::Error {
     let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
         return error;
@@ -290,7 +296,7 @@ fn meant(error: io::Error, authorities: Option<&Authorities>) -> io::Error {
     io::Error::new(error.kind(), said)
 }
 
-/// The system says of a time that is over that it is to be tried again.
+/// Translates `WouldBlock`, which the system reports for an expired timeout.
 fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::WouldBlock => io::Error::new(ErrorKind::TimedOut, "it does not read, or does not answer"),
@@ -298,7 +304,7 @@ fn timed_out(error: io::Error) -> io::Error {
     }
 }
 
-/// Appends one message: its length, its header, and the line as it is.
+/// Appends one message: length, header, and the unmodified line.
 fn push_message(out: &mut Vec<u8>, line: &[u8], machine: &str) {
     let (time, process) = about(line).unwrap_or(("-", "-"));
     let priority = FACILITY * 8 + SEVERITY;
@@ -308,7 +314,7 @@ fn push_message(out: &mut Vec<u8>, line: &[u8], machine: &str) {
     out.extend_from_slice(line);
 }
 
-/// When a line was recorded, and by which process.
+/// Extracts the timestamp and the process ID of a line.
 fn about(line: &[u8]) -> Option<(&str, &str)> {
     let (time, rest) = line.strip_prefix(b"{\"time\":\"")?.split_at_checked(TIME_BYTES)?;
     let rest = rest.strip_prefix(b"\",\"pid\":")?;

@@ -11,17 +11,17 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use super::*;
 use crate::{Bounds, Log, verify_copy};
 
-/// Longest time until something has arrived.
+/// Maximum time to wait for arrival.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An audit, and what writes it.
+/// Audit log and its writer.
 struct Bed {
     root: tempfile::TempDir,
     log: Log,
 }
 
 impl Bed {
-    /// In many small files.
+    /// Uses many small files.
     fn new() -> Self {
         Self::in_files_of(64 * 1024)
     }
@@ -46,7 +46,7 @@ impl Bed {
         }
     }
 
-    /// All lines of the audit.
+    /// Returns all lines of the audit log.
     fn lines(&self) -> Vec<String> {
         let files = crate::files::open_all(&self.folder()).unwrap();
         let text = |mut file: &fs::File| {
@@ -72,7 +72,7 @@ fn end(export: &Export, time: Duration) {
     export.wait();
 }
 
-/// Until it has everything; it may fail some times before.
+/// Waits until the destination has everything, tolerating temporary failures.
 fn arrives(export: &Export) {
     let begun = Instant::now();
     while let Err(error) = export.ensure() {
@@ -86,7 +86,7 @@ fn server_at(listener: &TcpListener) -> Target {
     Target::Syslog(LogServer { host: "127.0.0.1".to_owned(), port, tls: None })
 }
 
-/// The message that comes next, without its header.
+/// Reads the next message and strips its header.
 fn message(from: &mut impl io::BufRead) -> Option<String> {
     let mut length = Vec::new();
     from.read_until(b' ', &mut length).ok()?;
@@ -98,7 +98,7 @@ fn message(from: &mut impl io::BufRead) -> Option<String> {
     Some(text[text.find('{').unwrap()..].to_owned())
 }
 
-/// A server that takes all messages of so many connections.
+/// Runs a server that receives all messages of `connections` connections.
 fn takes_all(listener: TcpListener, connections: usize) -> thread::JoinHandle<Vec<String>> {
     thread::spawn(move || {
         let mut found = Vec::new();
@@ -200,7 +200,7 @@ fn lines_that_a_broken_connection_may_have_lost_are_sent_again() {
     let export = bed.export(&server_at(&listener));
     bed.write(200, 300);
     let first = thread::spawn(move || {
-        // It goes within a line, with lines that it has not read.
+        // The server closes the connection within a line, with unread data pending.
         let (mut socket, _) = listener.accept().unwrap();
         socket.read_exact(&mut [0; 1000]).unwrap();
         drop(socket);
@@ -210,7 +210,7 @@ fn lines_that_a_broken_connection_may_have_lost_are_sent_again() {
     let server = takes_all(first.join().unwrap(), 1);
     bed.write(1, 300);
     arrives(&export);
-    // It is closed when the export ends.
+    // Ending the export closes the connection.
     end(&export, PATIENCE);
     assert_eq!(server.join().unwrap(), bed.lines());
 }
@@ -240,7 +240,7 @@ fn a_server_that_does_not_read_holds_nobody_up_and_what_it_missed_is_sent_to_the
     let mut bed = Bed::in_files_of(1 << 20);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = server_at(&listener);
-    // More than the system takes for a program.
+    // More than the socket buffers can hold.
     bed.write(400, 50_000);
     let export = bed.export(&target);
     let begun = Instant::now();
@@ -262,11 +262,11 @@ fn a_server_that_does_not_read_holds_nobody_up_and_what_it_missed_is_sent_to_the
     assert_eq!(server.join().unwrap(), bed.lines());
 }
 
-/// Made for these tests alone, and valid until 2120.
+/// Generated for these tests only; valid until 2120.
 const CERTIFICATE: &[u8] = include_bytes!("testdata/server.pem");
 const KEY: &[u8] = include_bytes!("testdata/server.key");
 
-/// A server for `localhost`, which takes all messages of so many connections that it is trusted in.
+/// Runs a TLS server for `localhost` that receives all messages of `connections` successful connections.
 fn takes_all_by_tls(listener: TcpListener, connections: usize) -> thread::JoinHandle<Vec<String>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

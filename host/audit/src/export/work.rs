@@ -1,4 +1,4 @@
-//! The thread of an export.
+//! Worker thread of an export.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,9 +11,9 @@ use super::feed::{Feed, Position};
 use super::place::{self, Turn};
 use super::{CONFIRM_TIME, FIRST_PAUSE, LONGEST_PAUSE, Shared, Sink, Tell};
 
-/// What was sent within this time is confirmed together.
+/// Period whose lines are confirmed together.
 const GROUP_TIME: Duration = Duration::from_secs(1);
-/// How long one server sends before another may, and between two turns.
+/// Duration of a server's turn, and the pause between two turns.
 const TURN_TIME: Duration = Duration::from_millis(500);
 const TURN_PAUSE: Duration = Duration::from_millis(5);
 
@@ -23,16 +23,16 @@ pub(super) struct Work {
     sink: Box<dyn Sink>,
     shared: Arc<Shared>,
     tell: Tell,
-    /// What may not have arrived: where it begins, and when the first and the last of it was sent.
+    /// Unconfirmed groups: position before the group, and the time of its first and last send.
     on_its_way: VecDeque<(Position, Instant, Instant)>,
-    /// How long to wait where it failed, and since when.
+    /// Current retry delay, and the time of the last failure.
     failed: Option<(Duration, Instant)>,
 }
 
-/// What there is to do.
+/// Next action of the thread.
 enum Next {
     Send,
-    /// It failed a moment ago: that is the answer.
+    /// The last attempt failed a moment ago; its error is the answer.
     AsBefore,
     End,
 }
@@ -67,7 +67,7 @@ impl Work {
         self.shared.bell.notify_all();
     }
 
-    /// Waits until there is something to do, for whoever asked until then.
+    /// Waits for work. Returns the action and the number of requests that it serves.
     fn wait(&self) -> (Next, u64) {
         let mut state = self.shared.lock();
         loop {
@@ -100,16 +100,16 @@ impl Work {
         }
     }
 
-    /// Sends all lines that are there.
+    /// Sends all available lines.
     fn send(&mut self) -> io::Result<()> {
         while !self.turn()? {
-            // Another server has its turn.
+            // Let another server take its turn.
             thread::sleep(TURN_PAUSE);
         }
         Ok(())
     }
 
-    /// Sends lines for a while: whether there are no more to send now.
+    /// Sends lines for the duration of one turn. Returns `true` if no lines are left.
     fn turn(&mut self) -> io::Result<bool> {
         let begun = Instant::now();
         let turn = Turn::take(&self.path)?;
@@ -123,7 +123,7 @@ impl Work {
         if !apart.is_empty() {
             let sent = self.sink.send(&apart);
             if sent.is_err() {
-                // Before what came meanwhile.
+                // Put the lines back in front of newer ones.
                 self.shared.lock().apart.splice(..0, apart);
             }
             sent?;
@@ -137,7 +137,7 @@ impl Work {
             }
             let left_out = self.sink.send(&lines).inspect_err(|_| {
                 let mut at = before;
-                // What cannot be noted is sent from where it was noted last.
+                // If the position cannot be written, sending resumes at the last stored position.
                 let _ = self.go_back(&turn, &mut at);
                 self.feed.go_to(at);
             })?;
@@ -156,7 +156,7 @@ impl Work {
         }
     }
 
-    /// Lines behind this one were sent.
+    /// Records that lines after `before` are sent.
     fn note(&mut self, before: Position) {
         if !self.sink.is_remote() {
             return;
@@ -168,14 +168,14 @@ impl Work {
         }
     }
 
-    /// The connection is not broken: what was sent long enough ago has arrived.
+    /// Confirms old groups, because the connection is not broken.
     fn confirm(&mut self) {
         while self.on_its_way.front().is_some_and(|(_, _, last)| last.elapsed() >= CONFIRM_TIME) {
             self.on_its_way.pop_front();
         }
     }
 
-    /// The connection broke: what may not have arrived is sent again.
+    /// Rewinds to the first unconfirmed line, because the connection broke.
     fn go_back(&mut self, turn: &Turn, at: &mut Position) -> io::Result<()> {
         if let Some((begin, ..)) = self.on_its_way.front() {
             if begin.n < at.n {
@@ -208,7 +208,7 @@ impl Work {
         self.shared.bell.notify_all();
     }
 
-    /// What may not have arrived is for the next server to send.
+    /// Closes the sink. Unconfirmed lines are left to the next server.
     fn end(&mut self) {
         if self.sink.close() || self.on_its_way.is_empty() {
             return;

@@ -5,7 +5,7 @@ use super::*;
 use crate::files::{CURRENT, take_away};
 use crate::{Bounds, Log};
 
-/// A folder with lines, which are changed then.
+/// Audit directory to be manipulated.
 struct Folder {
     root: tempfile::TempDir,
     log: Log,
@@ -18,7 +18,7 @@ impl Folder {
         Self { root, log }
     }
 
-    /// With so many lines in one file.
+    /// Creates a directory with `lines` lines in one file.
     fn of(lines: usize) -> Self {
         let mut folder = Self::new(1 << 20, 8);
         folder.write(lines);
@@ -37,7 +37,7 @@ impl Folder {
         self.root.path().join(name)
     }
 
-    /// Changes the lines of a file.
+    /// Changes the lines of the current file.
     fn change(&self, change: impl FnOnce(&mut Vec<String>)) {
         let path = self.path(CURRENT);
         let mut lines: Vec<_> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
@@ -53,6 +53,14 @@ impl Folder {
         self.verify().breaks.into_iter().map(|told| told.what).collect()
     }
 
+    fn head(&self) -> Head {
+        Head::read(&File::open(self.path(HEAD)).unwrap()).unwrap().unwrap()
+    }
+
+    fn write_head(&self, head: Head) {
+        crate::head::HeadFile::new(self.root.path()).lock().unwrap().write(&head).unwrap();
+    }
+
     fn full(&self) -> Vec<PathBuf> {
         crate::files::full(self.root.path()).unwrap().into_iter().map(|(_, path)| path).collect()
     }
@@ -63,7 +71,7 @@ fn a_chain_is_whole_over_all_its_files_and_whoever_writes() {
     assert_eq!(verify(Path::new("/nowhere")).unwrap(), Verified::default());
     let mut folder = Folder::new(500, 100);
     folder.write(10);
-    // Another server.
+    // A second server.
     folder.log = Log::new(folder.root.path().to_owned(), Bounds { file_bytes: 500, files: 100 });
     folder.write(10);
     let found = folder.verify();
@@ -107,11 +115,11 @@ fn writing_on_heals_nothing() {
     folder.change(|lines| lines.truncate(7));
     folder.write(3);
     assert_eq!(folder.breaks(), [Broken::Missing(8, 9)]);
+    // The length stays the same, so only the hash reveals the change.
     let mut folder = Folder::of(9);
     folder.change(|lines| lines[8] = lines[8].replace("t8", "x8"));
     folder.write(3);
     assert_eq!(folder.breaks(), [Broken::Changed(9)]);
-    // Of the same length, so that only the hash shows it.
     let mut folder = Folder::of(9);
     take_away(&folder.path(CURRENT));
     folder.write(1);
@@ -144,7 +152,7 @@ fn lines_that_were_added_are_found() {
     let folder = Folder::of(5);
     folder.change(|lines| lines.insert(2, "{\"tool\":\"x\"}".to_owned()));
     assert_eq!(folder.breaks(), [Broken::Added]);
-    // With a number and a hash that fit the line before, it does not fit the one after.
+    // The number and hash fit the previous line, but not the next one.
     let folder = Folder::of(5);
     folder.change(|lines| {
         let (mut tip, mut out) = (Tip::read(lines[1].as_bytes()).unwrap(), Vec::new());
@@ -203,10 +211,10 @@ fn a_writer_that_is_killed_breaks_nothing() {
     let mut folder = Folder::of(3);
     let head = fs::read(folder.path(HEAD)).unwrap();
     folder.write(3);
-    // Before the head was written; and within a line.
-    fs::write(folder.path(HEAD), head).unwrap();
     let text = fs::read_to_string(folder.path(CURRENT)).unwrap();
+    // Killed before writing the head, and within a line.
     for cut in [0, 1, 50] {
+        fs::write(folder.path(HEAD), &head).unwrap();
         fs::write(folder.path(CURRENT), &text[..text.len() - cut]).unwrap();
         let before = folder.verify();
         assert!(before.is_whole(), "{cut}: {before:?}");
@@ -215,14 +223,7 @@ fn a_writer_that_is_killed_breaks_nothing() {
         assert!(found.is_whole(), "{cut}: {found:?}");
         let lines = 8 - u64::from(cut > 1);
         assert_eq!((found.lines, found.torn), (lines, u64::from(cut > 1)), "{cut}");
-        fs::write(folder.path(CURRENT), &text).unwrap();
-        let begin = &fs::read(folder.path(HEAD)).unwrap();
-        let head = Head::read(&File::open(folder.path(HEAD)).unwrap()).unwrap().unwrap();
-        assert!(head.tip.number == lines && begin.len() == 256);
-        // As it was when the writer was killed.
-        let old = Tip::read(text.lines().nth(2).unwrap().as_bytes()).unwrap();
-        let mut file = crate::head::HeadFile::new(folder.root.path());
-        file.lock().unwrap().write(&Head { tip: old, ..head }).unwrap();
+        assert!(folder.head().tip.number == lines && fs::read(folder.path(HEAD)).unwrap().len() == 256);
     }
 }
 
@@ -280,11 +281,117 @@ fn two_servers_that_are_killed_while_they_write_break_nothing() {
     let mut folder = Folder::of(3);
     let text = fs::read_to_string(folder.path(CURRENT)).unwrap();
     fs::write(folder.path(CURRENT), text + "{\"time\":\"2026-11-22T").unwrap();
-    // The second one has looked, and is killed before it has ended the line of the first.
+    // The second server has checked the file, and is killed before it terminates the torn line.
     let bounds = Bounds { file_bytes: 1 << 20, files: 8 };
     Log::new(folder.root.path().to_owned(), bounds).look().unwrap();
     folder.log = Log::new(folder.root.path().to_owned(), bounds);
     folder.write(2);
     let found = folder.verify();
     assert!(found.is_whole() && (found.lines, found.torn) == (5, 1), "{found:?}");
+}
+
+const OLD: &str = "{\"time\":\"2026-01-01T00:00:00.000Z\",\"tool\":\"forged\"}\n";
+
+#[test]
+fn a_line_without_a_link_in_front_is_added_where_older_ones_were_rotated_away() {
+    let mut folder = Folder::new(500, 3);
+    folder.write(30);
+    let oldest = folder.full().remove(0);
+    let text = fs::read_to_string(&oldest).unwrap();
+    for count in [1, 3, MAX_BREAKS + 5] {
+        fs::write(&oldest, OLD.repeat(count) + &text).unwrap();
+        let found = folder.verify();
+        let is_in_front = |told: &Break| {
+            told.what == Broken::Added && Some(oldest.file_name().unwrap()) == named(told).map(AsRef::as_ref)
+        };
+        assert!(!found.breaks.is_empty() && found.breaks.iter().all(is_in_front), "{found:?}");
+        assert_eq!((found.breaks.len() as u64 + found.more_breaks, found.before), (count as u64, 0));
+    }
+    // As a file of its own.
+    fs::write(&oldest, &text).unwrap();
+    fs::write(folder.path(&crate::files::full_name(1)), OLD).unwrap();
+    assert_eq!(folder.breaks(), [Broken::Added]);
+}
+
+/// Returns the name of the file in which a break shows.
+fn named(told: &Break) -> Option<&str> {
+    told.place.as_ref().map(|place| place.file.as_str())
+}
+
+#[test]
+fn a_line_without_a_link_is_added_where_rotation_left_no_line_at_all() {
+    let mut folder = Folder::new(300, 1);
+    folder.write(9);
+    let head = folder.head();
+    // The server is killed before it writes into the new file.
+    fs::write(folder.path(CURRENT), "").unwrap();
+    folder.write_head(Head { first: head.tip.number + 1, bytes: 0, ..head });
+    assert!(folder.verify().is_whole(), "{:?}", folder.verify());
+    fs::write(folder.path(CURRENT), OLD).unwrap();
+    assert_eq!(folder.breaks(), [Broken::Added]);
+}
+
+#[test]
+fn older_lines_stay_allowed_while_number_1_is_there() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join(CURRENT), OLD.repeat(3)).unwrap();
+    let log = Log::new(root.path().to_owned(), Bounds { file_bytes: 500, files: 9 });
+    let mut folder = Folder { root, log };
+    folder.write(9);
+    let found = folder.verify();
+    assert!(found.is_whole() && found.before == 3 && found.files > 2, "{found:?}");
+    // Rotation was about to remove the oldest file.
+    folder.write_head(Head { first: 4, ..folder.head() });
+    let found = folder.verify();
+    assert!(found.is_whole() && found.before == 3 && found.unrotated == Some((1, 3)), "{found:?}");
+}
+
+#[test]
+fn a_head_that_no_server_could_write_is_told_of() {
+    let folder = Folder::of(5);
+    let head = folder.head();
+    let of = |tip: Tip| Head { tip, ..head };
+    let none = Tip { hash: Hash::NONE, ..head.tip };
+    for (changed, told) in [
+        (of(none), Broken::BegunAnew(6)),
+        (of(Tip { number: 3, ..none }), Broken::BegunAnew(4)),
+        (of(Tip { number: 0, ..head.tip }), Broken::HeadChanged),
+        (Head { first: 0, ..head }, Broken::HeadChanged),
+        (Head { first: 7, ..head }, Broken::HeadChanged),
+        (Head { bytes: head.bytes + 1, ..head }, Broken::Shifted(5, head.bytes + 1)),
+        (Head { bytes: head.bytes - 1, ..head }, Broken::Shifted(5, head.bytes - 1)),
+        (Head { bytes: 1, ..head }, Broken::Shifted(5, 1)),
+        (Head { bytes: u64::MAX, ..head }, Broken::Shifted(5, u64::MAX)),
+    ] {
+        folder.write_head(changed);
+        assert_eq!(folder.breaks(), [told], "{changed:?}");
+    }
+    folder.write_head(head);
+    assert!(folder.verify().is_whole());
+}
+
+#[test]
+fn the_size_in_the_head_is_right_in_a_copy_and_however_old_the_head_is() {
+    let mut folder = Folder::new(500, 100);
+    let mut heads = Vec::new();
+    for _ in 0..12 {
+        folder.write(1);
+        heads.push(folder.head());
+    }
+    for head in heads {
+        folder.write_head(Head { inode: 1, ..head });
+        assert!(folder.verify().is_whole(), "{head:?}: {:?}", folder.verify());
+        // A newer size than that of the line.
+        folder.write_head(Head { bytes: head.bytes + 400, ..head });
+        assert_eq!(folder.breaks(), [Broken::Shifted(head.tip.number, head.bytes + 400)]);
+    }
+}
+
+#[test]
+fn pieces_that_were_added_among_the_lines_change_the_size() {
+    let folder = Folder::of(5);
+    folder.change(|lines| lines.insert(2, "{\"time\":\"2026-11-22T".to_owned()));
+    let found = folder.verify();
+    let what = Broken::Shifted(5, folder.head().bytes);
+    assert_eq!((found.torn, found.breaks), (1, vec![Break { place: None, what }]));
 }

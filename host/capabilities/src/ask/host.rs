@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::component::Linker;
 
-use scorpiox_ask::{Answers, Asker, Questions};
+use scorpiox_questions::{Answers, Asker, Questions};
 use serde_json::json;
 
 use super::{Asked, Counterpart, Later};
@@ -12,19 +12,19 @@ use crate::setup::{Grantee, Setup};
 use crate::view::{HasCtx, Provided, View, Viewed};
 use wit::{Error, Host, Question};
 
-/// Times that a call may ask the person.
+/// Maximum number of times that a call may ask the user.
 const MAX_TIMES: u32 = 5;
 
-/// Why there is no answer: for the guest to handle, or the end of its run.
+/// Reason why there is no answer.
 #[derive(Debug)]
 pub enum AskFailure {
-    /// The guest gets this.
+    /// Error for the guest to handle.
     Guest(Error),
-    /// The run ends; the call is made again with the answer.
+    /// Ends the run; the client repeats the call with the answer.
     Later,
 }
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -36,7 +36,7 @@ mod wit {
     pub use scorpiox::tool::ask::*;
 }
 
-/// Who is asked, and how often that happened.
+/// Recipient of questions, and the number of times that the call has asked.
 pub struct AskCtx {
     counterpart: Option<Arc<dyn Counterpart>>,
     times: u32,
@@ -96,7 +96,7 @@ impl Host for View<'_, AskCtx> {
     }
 }
 
-/// In the shape of the tool `AskUserQuestion`, which has the checks.
+/// Converts a question to the format of the tool `AskUserQuestion`, which validates it.
 fn question(question: Question) -> serde_json::Value {
     let options = question.choices.into_iter().map(|choice| match choice.description {
         Some(description) => json!({"label": choice.label, "description": description}),

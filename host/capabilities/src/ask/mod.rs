@@ -1,6 +1,7 @@
-//! Questions to the person: what a call asks with, and what becomes of it.
+//! Questions to the user during a call.
 //!
-//! A client that shows forms asks itself. For others there is the [`Prompter`], with what this machine has.
+//! A client that can show forms asks the user itself. For other clients, [`Prompter`] asks with the means of
+//! this machine.
 
 mod host;
 #[cfg(not(unix))]
@@ -10,7 +11,7 @@ mod person;
 #[cfg(unix)]
 mod prompter;
 
-use scorpiox_ask::{Answers, Questions};
+use scorpiox_questions::{Answers, Questions};
 
 use crate::notices::{List, Severity};
 use crate::requests::{Abilities, Answer, ClientRequest, Unmet};
@@ -21,28 +22,28 @@ pub use no_prompter::{Prompter, ways_here};
 #[cfg(unix)]
 pub use prompter::{Prompter, ways_here};
 
-/// The person and the model on the other side, for one call.
+/// The user and the model on the client's side, for one call.
 pub trait Counterpart: Send + Sync {
-    /// Asks the person.
+    /// Asks the user.
     fn ask(&self, questions: &Questions) -> Asked;
-    /// The call cannot be made again, since an earlier run has changed what it works with: nobody is asked
-    /// [`Asked::Later`].
+    /// Declares that the call cannot be repeated, because an earlier run has changed its state. After this,
+    /// [`Asked::Later`] is never returned.
     fn runs_once(&self) {}
     /// Asks the client's model, with the parameters of `sampling/createMessage`.
     fn sample(&self, parameters: serde_json::Value) -> Result<serde_json::Value, Unsampled>;
-    /// What the client can be requested.
+    /// Returns the kinds of requests that the client supports.
     fn abilities(&self) -> Abilities;
-    /// Requests all of these of the client, each under its key; the answers have their order.
+    /// Sends all these requests to the client, each under its key. The answers have the same order.
     fn request(&self, requests: &[(String, ClientRequest)]) -> Result<Vec<Answer>, Unmet>;
-    /// A message for the client's log, of a plugin.
+    /// Sends a plugin's message to the client's log.
     fn log(&self, severity: Severity, plugin: &str, message: &str);
-    /// A list has changed: tells all clients that want to know.
+    /// Notifies all interested clients that a list has changed.
     fn list_changed(&self, list: List);
-    /// A resource of a plugin has changed: tells all clients that subscribed to it, if it is that plugin's.
+    /// Notifies all clients that subscribed to a resource, if it belongs to `plugin`.
     fn resource_updated(&self, plugin: &str, uri: &str);
 }
 
-/// Why the model gave no answer.
+/// Reason why the model gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Unsampled {
@@ -51,20 +52,21 @@ pub enum Unsampled {
     Cancelled,
 }
 
-/// Ends a run whose question the client asks once the call has ended: the call is made again with the answer.
+/// Ends a run whose question the client asks after the end of the call. The client then repeats the call with
+/// the answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the person is asked first")]
 pub struct Later;
 
-/// What became of a question.
+/// Outcome of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// The person answered, or declined.
+    /// The user answered or declined.
     Answered(Answers),
-    /// The call is to stop.
+    /// The call was cancelled.
     Cancelled,
-    /// The client asks once the call has ended, and calls again.
+    /// The client asks after the end of the call, and repeats it.
     Later,
-    /// There is no way to ask here, or none worked: why.
+    /// No method of asking is available or worked; contains the reason.
     NoWay(String),
 }

@@ -1,31 +1,31 @@
-//! Systems where nobody is asked outside of the client.
+//! Systems on which only the client can ask the user.
 
 use std::sync::Arc;
 
-use scorpiox_ask::Questions;
 use scorpiox_audit::Uses;
 use scorpiox_executor::Cancel;
-use scorpiox_operator::Operator;
+use scorpiox_questions::Questions;
+use scorpiox_workspace_config::Operator;
 
 use super::Asked;
 
-/// Asks nobody: the client has to show forms.
+/// Prompter without any method of asking: only the client can show forms.
 pub struct Prompter;
 
 impl Prompter {
-    /// For a server under this policy.
+    /// Creates the prompter; the policy is not used.
     pub fn new(_: Arc<Operator>) -> Self {
         Self
     }
 
-    /// Says what there is to do.
-    #[allow(clippy::unused_self)] // as where somebody is asked
+    /// Returns [`Asked::NoWay`] with the alternative.
+    #[allow(clippy::unused_self)] // same signature as on Unix
     pub fn ask(&self, _: &Questions, _: &Cancel, _: &Uses) -> Asked {
         Asked::NoWay("on this system questions are asked by the client alone (elicitation)".to_owned())
     }
 }
 
-/// For people: what would be tried to ask them. There is nothing.
+/// Returns the methods of asking, for display: none.
 pub fn ways_here(_: &Operator) -> Result<Vec<&'static str>, String> {
     Ok(Vec::new())
 }

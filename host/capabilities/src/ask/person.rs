@@ -1,7 +1,7 @@
-//! What may be started for the person, outside of any sandbox, and with which variables.
+//! Programs and environment variables for asking the user, outside of any sandbox.
 //!
-//! Programs are the system's, in fixed folders that commands cannot write: never what `PATH` finds.
-//! Variables are a few; one that leads to where commands can write is left out.
+//! Programs come only from fixed system directories that commands cannot write, never from `PATH`. Only a few
+//! variables are passed on; a variable that contains a path writable by commands is omitted.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -9,33 +9,34 @@ use std::ffi::OsString;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use scorpiox_ask::launch::{Surroundings, Way, is_passed_on, paths_in, ways};
-use scorpiox_paths::{Writable, programs, resolve};
+use scorpiox_fs::{Writable, programs, resolve};
+use scorpiox_questions::launch::{Surroundings, Way, is_passed_on, paths_in, ways};
 
-use scorpiox_operator::Operator;
+use scorpiox_workspace_config::Operator;
 
-/// Where a person is reached from here.
+/// Environment in which the user can be reached.
 pub(super) struct Person {
     variables: BTreeMap<String, String>,
     writable: Writable,
 }
 
 impl Person {
-    /// By the environment of this process, as far as it can be trusted. Nobody is reached where it
-    /// is not known what commands can write.
+    /// Reads the trusted part of this process's environment. Fails if the paths writable by commands are
+    /// unknown.
     pub(super) fn new(operator: &Operator) -> Result<Self, String> {
         let writable = operator.writable().map_err(|error| error.to_string())?;
         Ok(Self { variables: trusted(env::vars_os(), &writable), writable })
     }
 
-    /// All ways to ask, best first. `screen` is what shows the screen, with its arguments.
+    /// Returns all methods of asking, best first. `screen` is the program that shows the screen, with its
+    /// arguments.
     pub(super) fn ways(&self, screen: &[OsString]) -> Vec<Way> {
         let find = |name: &str| programs::find(name, &self.writable);
         let variable = |name: &str| self.variables.get(name).map(OsString::from);
         ways(&Surroundings::new(variable, &find), screen)
     }
 
-    /// The environment of a program that asks.
+    /// Returns the environment of a program that asks.
     pub(super) fn environment(&self) -> Vec<(String, String)> {
         let own = self.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
         own.chain([("PATH".to_owned(), programs::path_variable())]).collect()
@@ -62,12 +63,12 @@ fn trusted(
     judged.collect()
 }
 
-/// Whether a path leads to nothing that commands can exchange.
+/// Returns `true` if commands cannot replace anything that the path leads to.
 fn is_apart(path: &Path, writable: &Writable) -> bool {
     resolve(path, writable).is_ok_and(|path| !writable.covers(&path))
 }
 
-/// Whether the value of `TMUX` names a socket of this user, or of root.
+/// Returns `true` if the value of `TMUX` names a socket of this user or of root.
 fn is_own_socket(tmux: &str, writable: &Writable) -> bool {
     let path = Path::new(tmux.split(',').next().unwrap_or_default());
     let Ok(path) = resolve(path, writable) else { return false };

@@ -1,8 +1,7 @@
-//! Asking the person outside of the client: in a terminal of its own, or in a desktop's dialog.
+//! Asks the user outside of the client: in a separate terminal, or in a dialog of the desktop.
 //!
-//! What is started is this program or one of the system's ([`Person`]), with arguments that no model
-//! chooses, by the helper that starts commands, too, and without a sandbox: a terminal has to reach
-//! the desktop.
+//! The helper that runs commands starts either this program or a system program ([`Person`]), with arguments
+//! that no model chooses. It runs without a sandbox, because a terminal must reach the desktop.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -14,58 +13,58 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_ask::launch::{Call, Chosen, Dialog, Way, Window};
-use scorpiox_ask::request::{is_asking, read_answer, write_request};
-use scorpiox_ask::{Answers, Questions};
 use scorpiox_audit::{BUILT_IN, Uses};
-use scorpiox_cell::{Cell, CellSpec, CommandSpec, Happened, Limits, Network, Status, Tier};
 use scorpiox_executor::Cancel;
-use scorpiox_home::instance;
+use scorpiox_fs::home::instance;
+use scorpiox_questions::launch::{Call, Chosen, Dialog, Way, Window};
+use scorpiox_questions::request::{is_asking, read_answer, write_request};
+use scorpiox_questions::{Answers, Questions};
+use scorpiox_sandbox::{Cell, CellSpec, CommandSpec, Happened, Limits, Network, Status, Tier};
 
-use scorpiox_operator::Operator;
 use scorpiox_shell::HELPER;
 use scorpiox_shell::scratch::{self, Scratch};
+use scorpiox_workspace_config::Operator;
 
 use super::Asked;
 use super::person::Person;
 
-/// Until a window that is not waited for has begun to ask.
+/// Maximum time for an unattended window to start asking.
 const OPEN_TIME: Duration = Duration::from_secs(5);
-/// How often it is looked whether it still asks.
+/// Interval between checks whether a window still asks.
 const LOOK_TIME: Duration = Duration::from_millis(200);
-/// After the person declined: nobody is to be worn down by questions.
+/// Delay after the user declined, so that repeated questions cannot wear the user down.
 const PAUSE: Duration = Duration::from_secs(3);
-/// Longest output that is kept of a dialog, in bytes.
+/// Maximum size of a dialog's stored output, in bytes.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 const LIMITS: Limits = Limits { processes: 4096, memory: 8 << 30, open_files: 4096, file_size: 1 << 40 };
 
-/// Asks with what this machine has, one question after the other.
+/// Asks questions with the means of this machine, one at a time.
 pub struct Prompter {
     operator: Arc<Operator>,
-    /// Who holds it asks. When the person declined last.
+    /// Locked while a question is asked. Contains the time when the user last declined.
     turn: Mutex<Option<Instant>>,
 }
 
-/// How a question is asked: whom, by which files, and until when.
+/// Context of a question: recipient, files, and cancellation.
 struct At<'a> {
     person: &'a Person,
     place: &'a Place,
     cancel: &'a Cancel,
 }
 
-/// How a program ended, and what it printed.
+/// Exit code and output of a program.
 struct Ran {
     code: Option<i32>,
     output: Vec<u8>,
 }
 
 impl Prompter {
-    /// For a server under this policy.
+    /// Creates a prompter for a server with this policy.
     pub fn new(operator: Arc<Operator>) -> Self {
         Self { operator, turn: Mutex::default() }
     }
 
-    /// Tries one way after the other, when it is this question's turn.
+    /// Waits until no other question is asked, and then tries each method in order.
     pub fn ask(&self, questions: &Questions, cancel: &Cancel, uses: &Uses) -> Asked {
         let Some(mut declined) = self.turn(cancel) else { return Asked::Cancelled };
         let asked = self.ask_now(questions, cancel, uses);
@@ -75,8 +74,8 @@ impl Prompter {
         asked
     }
 
-    /// Waits until nothing else is asked, and a while after the person declined; `None` when the call is
-    /// to stop.
+    /// Waits until no other question is asked and [`PAUSE`] has passed since the user declined. Returns
+    /// `None` if the call is cancelled.
     fn turn(&self, cancel: &Cancel) -> Option<MutexGuard<'_, Option<Instant>>> {
         while !cancel.is_set() {
             let turn = self.turn.try_lock();
@@ -124,12 +123,12 @@ impl Prompter {
         place.clear();
         write_request(&place.request, questions).map_err(|error| failed(&error))?;
         let ran = self.run(&window.call, at).map_err(|error| failed(&error))?;
-        // A popup that is closed ends before the screen in it, which is yet to say so.
+        // A closed popup exits before the screen inside it has reported that.
         let open_time = if window.is_attended { Duration::ZERO } else { OPEN_TIME };
         wait_for_asking(&place.request, open_time, cancel);
         match read_answer(&place.answer, questions) {
             Ok(Some(answers)) => Ok(answers),
-            // Closed without a word, by somebody who saw it.
+            // The user saw the question and closed it without an answer.
             Ok(None) if ran.code == Some(0) && window.is_attended => Ok(Answers::Declined),
             Ok(None) => {
                 let words = String::from_utf8_lossy(&ran.output);
@@ -168,7 +167,7 @@ impl Prompter {
         let folder = scratch::folder(&setup.own_home);
         let spec = CellSpec {
             tier: Tier::None,
-            // Some programs look for things where they are started.
+            // Some programs search for files in their working directory.
             workspace: folder.as_path().into(),
             exposed: Vec::new(),
             home: folder.as_path().into(),
@@ -209,7 +208,7 @@ impl Prompter {
     }
 }
 
-/// The files of one question.
+/// Files of one question.
 struct Place {
     scratch: Scratch,
     request: PathBuf,
@@ -225,7 +224,7 @@ impl Place {
         Ok(Self { scratch, request, answer })
     }
 
-    /// What shows the screen.
+    /// Returns the command that shows the screen.
     fn screen(&self) -> Vec<OsString> {
         vec![
             this_program(),
@@ -249,7 +248,7 @@ impl Drop for Place {
     }
 }
 
-/// Waits while a window asks, and for it to begin for as long as `open_time`.
+/// Waits up to `open_time` for a window to start asking, and then until it stops.
 fn wait_for_asking(request: &Path, open_time: Duration, cancel: &Cancel) {
     let opened = Instant::now();
     let mut has_asked = false;
@@ -264,18 +263,20 @@ fn wait_for_asking(request: &Path, open_time: Duration, cancel: &Cancel) {
     }
 }
 
-/// For people: what would be tried to ask them, best first; or why nothing is.
+/// Returns the methods of asking on this machine, for display, best first. Fails with the reason if there can
+/// be none.
 pub fn ways_here(operator: &Operator) -> Result<Vec<&'static str>, String> {
     Ok(Person::new(operator)?.ways(&[]).iter().map(Way::name).collect())
 }
 
-/// What others start this program by: the running file itself, whatever lies at its path by now.
+/// Returns the path by which other programs start this one: the running file, even if its path refers to
+/// another file.
 fn this_program() -> OsString {
     #[cfg(target_os = "linux")]
     {
         format!("/proc/{}/exe", std::process::id()).into()
     }
-    // Nothing is started there.
+    // Nothing is started on other systems.
     #[cfg(not(target_os = "linux"))]
     {
         "scorpiox-code".into()

@@ -8,7 +8,7 @@ use crate::view::{HasCtx, Provided, View, Viewed};
 use wasmtime::component::Linker;
 use wit::{Error, Host};
 
-/// Why a file was not read, for the guest.
+/// Reason why a file was not read, for the guest.
 #[derive(Debug)]
 pub struct FilesFailure(Error);
 
@@ -24,7 +24,7 @@ impl From<FileError> for FilesFailure {
     }
 }
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -36,7 +36,7 @@ mod wit {
     pub use scorpiox::tool::files::*;
 }
 
-/// What reads files.
+/// Reader of files.
 pub struct FilesCtx {
     files: Arc<Files>,
 }

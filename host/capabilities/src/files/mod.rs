@@ -1,7 +1,7 @@
-//! Files to read: of the workspace, and of folders that the operator granted.
+//! Read access to files of the workspace and of folders that the operator granted.
 //!
-//! A path is resolved, decided about, and then opened part by part without following a link: what was
-//! exchanged for a link in between is not read.
+//! A path is resolved, checked against the policy, and then opened component by component without following
+//! links. A component that is replaced by a link after the check is therefore not read.
 
 mod host;
 
@@ -10,20 +10,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::{Trail, Writable, normalized, open_file, resolve};
+use scorpiox_fs::{Trail, Writable, normalized, open_file, resolve};
 use scorpiox_policy::FileDenial;
 
 use super::approved::Approved;
 use super::granted::decide;
 use super::rules;
-use scorpiox_operator::{Operator, OperatorError};
+use scorpiox_workspace_config::{Operator, OperatorError};
 
 pub use host::{FilesCtx, FilesFailure};
 
-/// Largest file, in bytes, whatever a guest says: the host holds it, too.
+/// Maximum size of a file in bytes, independent of the guest's limit, because the host also keeps the file in
+/// memory.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
-/// Why a file is not read. Each text is a sentence.
+/// Reason why a file is not read. Each text is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum FileError {
@@ -45,14 +46,14 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files of the workspace that commands run in, too.
+    /// Creates a reader for the workspace that commands also use.
     pub fn new(operator: Arc<Operator>) -> Self {
         Self { operator }
     }
 
-    /// The whole file at a path, if it has at most `limit` bytes. A relative path is the workspace's, and `~/` the home
-    /// folder.
-    /// For components of others the file lies in a folder that was `approved`.
+    /// Returns the complete file at a path, if it has at most `limit` bytes. A relative path starts in the
+    /// workspace, and `~/` in the home directory. For plugin components, the file must lie in a folder that
+    /// was `approved`.
     pub fn read(
         &self,
         path: &str,
@@ -71,7 +72,7 @@ impl Files {
                 let named = path;
                 let path = normalized(asked);
                 let folder = path.parent().unwrap_or(&path);
-                // Where the path itself is open, what it leads to is not.
+                // The path itself may be allowed although its target is denied.
                 let end = resolve(asked, &Writable::default()).ok();
                 let decides = end.filter(|_| self.folder(&path, approved).is_ok());
                 let rule = self.rule(decides.as_ref().unwrap_or(&path), approved);
@@ -88,7 +89,7 @@ impl Files {
             return Err(FileError::TooLarge(about.len()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
-        // It may have grown since.
+        // The file may have grown since the check.
         (&mut file).take(limit + 1).read_to_end(&mut bytes).map_err(|error| said(asked, &error))?;
         if bytes.len() as u64 > limit {
             return Err(FileError::TooLarge(bytes.len() as u64));
@@ -96,7 +97,7 @@ impl Files {
         Ok(bytes)
     }
 
-    /// The path that is asked for: `~` is the person's home folder, and a relative one lies in the workspace.
+    /// Expands a requested path: `~` is the user's home directory, and relative paths start in the workspace.
     fn expanded(&self, path: &str) -> PathBuf {
         let site = self.operator.site();
         let inside = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -106,13 +107,13 @@ impl Files {
         }
     }
 
-    /// Where a path leads, and the folder in which that may be read. A refusal is the same whether there
-    /// is something or not, and says nothing of where links lead: it would tell what lies elsewhere.
+    /// Resolves a path, and returns it with the folder that permits reading it. A refusal is the same whether
+    /// or not a file exists, and does not mention link targets. Otherwise, it would reveal files elsewhere.
     fn place(&self, asked: &Path, approved: Option<&Approved>) -> Result<(PathBuf, PathBuf), FileDenial> {
         let trail = Trail::follow(asked);
-        // It is denied by each of its names on the way to where it lies.
+        // A rule that denies any of the names along the link trail denies the file.
         self.check_denied(trail.iter().flat_map(|trail| &trail.forms), asked, approved)?;
-        // Nothing is opened by it but through no link.
+        // The resolved path is later opened without following links.
         if let Ok(resolved) = resolve(asked, &Writable::default())
             && let Ok(folder) = self.folder(&resolved, approved)
         {
@@ -123,7 +124,7 @@ impl Files {
         Err(FileDenial::new(asked, rule.to_owned()))
     }
 
-    /// The rule that decides about a path.
+    /// Returns the rule that decides about a path.
     fn rule(&self, path: &Path, approved: Option<&Approved>) -> String {
         let (Ok(policy), Ok(places)) = (self.operator.policy(), self.operator.places()) else {
             return BUILT_IN.to_owned();
@@ -137,7 +138,7 @@ impl Files {
         rules::of_file(&policy.files, path, &granted, &places)
     }
 
-    /// Fails if `deny` closes one of the paths that `asked` has.
+    /// Fails if `deny` matches any of the paths that lead to `asked`.
     fn check_denied<'p>(
         &self,
         mut paths: impl Iterator<Item = &'p PathBuf>,
@@ -151,13 +152,13 @@ impl Files {
         paths.try_for_each(|path| policy.files.check_denied(path, &granted, &places))
     }
 
-    /// The folders that were approved.
+    /// Returns the approved folders that exist.
     fn granted(&self, approved: Option<&Approved>) -> Vec<PathBuf> {
         let roots = approved.map(|approved| approved.present(&self.operator.site().workspace));
         roots.into_iter().flatten().map(|(root, _)| root).collect()
     }
 
-    /// The folder in which a path may be read.
+    /// Returns the folder that permits reading a path.
     fn folder(&self, path: &Path, approved: Option<&Approved>) -> Result<PathBuf, FileDenial> {
         let refused = |rule: String| FileDenial::new(path, rule);
         let policy = self.operator.policy();
@@ -173,7 +174,7 @@ impl Files {
     }
 }
 
-/// Characters of a path that an error repeats.
+/// Maximum number of a path's characters that an error shows.
 const MAX_SHOWN: usize = 200;
 
 fn shown(path: &Path) -> String {

@@ -1,22 +1,22 @@
-//! The `skills` interface.
+//! The WIT interface `skills`.
 
 use std::sync::Arc;
 
 use wasmtime::component::Linker;
 
-use scorpiox_operator::{Scope, Source};
+use scorpiox_workspace_config::{Scope, Source};
 
 use super::{Reading, SkillReadError, SkillView};
 use crate::setup::{Caller, Grantee, Setup};
 use crate::view::{HasCtx, Provided, View, Viewed};
 
-/// Most bytes of a SKILL.md that are handed to a guest.
+/// Maximum size of a SKILL.md passed to a guest, in bytes.
 const MAX_READ: u32 = 4 * 1024 * 1024;
 
-/// Most files that one listing gives.
+/// Maximum number of files in a listing.
 const MAX_FILES: u32 = 1000;
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -27,9 +27,9 @@ mod wit {
     pub use scorpiox::tool::skills::*;
 }
 
-/// The skill folders, as one call sees them.
+/// Skill folders, as one call sees them.
 pub struct SkillsCtx {
-    /// What was found, read and invoked.
+    /// Skills that the call found, read and invoked.
     pub view: SkillView,
     asked_by: Caller,
 }
@@ -112,7 +112,7 @@ fn described(id: u32, source: &Source) -> wit::Source {
     wit::Source {
         id,
         folder_name: source.name.clone(),
-        // Where commands see it: a link to it is not there.
+        // The path as commands see it: links to the folder do not exist in their view.
         path: dunce::canonicalize(&source.path).unwrap_or_else(|_| source.path.clone()).display().to_string(),
         scope: match source.scope {
             Scope::Workspace => wit::Scope::Workspace,

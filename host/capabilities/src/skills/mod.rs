@@ -1,6 +1,6 @@
-//! The skill folders' files, to read.
+//! Read access to the files of skill folders.
 //!
-//! The host finds folders and moves bytes; what is in a SKILL.md is for the component.
+//! The host finds folders and transfers bytes; the component interprets SKILL.md.
 
 mod host;
 mod reading;

@@ -1,9 +1,10 @@
-//! Reading in the folder of a skill: opened once, through no link, under the operator's `deny`.
+//! Reads files in the folder of a skill. The folder is opened once, without following links, and under the
+//! operator's `deny` rules.
 //!
-//! A skill of the workspace is reached through no link at all: whoever wrote the project may have
-//! made it, and commands may exchange it. A person may keep skills of their own behind links, as
-//! long as those lie where commands cannot write. Inside of a skill a link is followed to the same file of another copy
-//! of that skill, and to nothing else ([`linked`]).
+//! A skill of the workspace must not be reached through any link: the project's author may have created it,
+//! and commands may replace it. A user's skill may lie behind links, as long as commands cannot write to
+//! their location. Inside a user's skill, a link is followed only to the same file of another copy of that
+//! skill ([`linked`]).
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -12,70 +13,70 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_paths::{Folder, Kind, Stamp, Unresolved, Writable, open_file, resolve};
+use scorpiox_fs::{Folder, Kind, Stamp, Unresolved, Writable, open_file, resolve};
 use scorpiox_policy::Places;
 
 use crate::rules;
-use scorpiox_operator::{Operator, OperatorError, SKILL_FILE, Scope, Source, linked};
+use scorpiox_workspace_config::{Operator, OperatorError, SKILL_FILE, Scope, Source, linked};
 
-/// Deepest folder inside a skill whose files are listed.
+/// Maximum depth of folders inside a skill whose files are listed.
 const MAX_DEPTH: usize = 8;
 
-/// Most folder entries that one listing of a skill's files looks at.
+/// Maximum number of directory entries visited for one listing of a skill's files.
 const MAX_VISITED: usize = 5000;
 
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkillFile {
-    /// Relative to the skill's folder, with `/`.
+    /// Path relative to the skill's folder, with `/` as the separator.
     pub path: String,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// Why a file of a skill could not be read.
+/// Reason why a file of a skill could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillReadError {
-    /// It is not there, or not within the skill's folder.
+    /// The file does not exist, or is not within the skill's folder.
     #[error("no such file in the skill's folder")]
     NotFound,
-    /// Something keeps it closed: what, without the path.
+    /// A rule denies the file; contains the reason without the path.
     #[error("it is {0}")]
     Denied(String),
-    /// It is larger than the limit of this many bytes.
+    /// The file exceeds this limit in bytes.
     #[error("larger than {0} bytes")]
     TooLarge(u64),
-    /// The system refused.
+    /// The system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Who reads, for one request, and under which rules.
+/// Reader of skills for one request, with the policy and the record of uses.
 #[derive(Debug)]
 pub struct Reading {
     operator: Arc<Operator>,
     uses: Uses,
-    /// What commands can write, once it is asked for.
+    /// Paths that commands can write, determined on first use.
     writable: OnceCell<Result<Writable, String>>,
     places: OnceCell<Result<Places, String>>,
 }
 
-/// A skill's folder that is held open.
+/// An open folder of a skill.
 #[derive(Debug)]
 pub struct Opened {
     folder: Folder,
-    /// Where it is, without links.
+    /// Path of the folder, without links.
     place: PathBuf,
-    /// The name of its SKILL.md.
+    /// File name of the skill's SKILL.md.
     skill_file: &'static str,
     scope: Scope,
 }
 
-/// Said of a link in a skill.
+/// Reason for refusing a link in a skill.
 const UNFOLLOWED: &str = "a link, and such are followed only from a skill of the person's own, to the same file of another folder of its name with a SKILL.md";
 
 impl Reading {
-    /// Under the policy of a shell, noted where the request's uses are.
+    /// Creates a reader under the operator's policy, which records its accesses in `uses`.
     pub fn new(operator: Arc<Operator>, uses: Uses) -> Self {
         Self { operator, uses, writable: OnceCell::new(), places: OnceCell::new() }
     }
@@ -99,18 +100,18 @@ impl Reading {
         opened
     }
 
-    /// Notes that something of a skill in this folder stays closed.
+    /// Records that a file of a skill in this folder was denied.
     fn denied(&self, folder: &Path, why: &str, path: &Path) {
         let places = self.places.get().and_then(|places| places.as_ref().ok());
         let policy = self.operator.policy().ok().zip(places);
         let granted = [folder.to_owned()];
         let rule = policy.map(|(policy, places)| rules::of_file(&policy.files, path, &granted, places));
-        // What no rule closes is closed by the program itself.
+        // A denial without a matching rule is built into the program.
         let rule = rule.filter(|rule| rule != APPROVAL).unwrap_or_else(|| BUILT_IN.to_owned());
         self.uses.denied("skills", folder.display(), why, rule);
     }
 
-    /// Where a skill's folder is.
+    /// Returns the path of a skill's folder.
     fn place(&self, source: &Source) -> Result<PathBuf, SkillReadError> {
         if source.scope == Scope::Workspace {
             return Ok(source.path.clone());
@@ -131,7 +132,7 @@ impl Reading {
         writable.as_ref().map_err(|rule| SkillReadError::Denied(rule.clone()))
     }
 
-    /// Returns the end of a link in a skill, if it is followed and the policy leaves its end open.
+    /// Returns the target of a link in a skill, if the link may be followed and the policy allows the target.
     fn linked(&self, skill: &Opened, inside: &Path) -> Result<PathBuf, SkillReadError> {
         let unfollowed = || SkillReadError::Denied(UNFOLLOWED.to_owned());
         if skill.scope == Scope::Workspace {
@@ -143,7 +144,7 @@ impl Reading {
         Ok(end)
     }
 
-    /// Whether the policy leaves something of a skill open.
+    /// Fails if the policy denies a file of a skill.
     fn check(&self, place: &Path, inside: &Path) -> Result<(), SkillReadError> {
         let unread = |error: Arc<OperatorError>| SkillReadError::Denied(format!("not read: {error}"));
         let files = &self.operator.policy().map_err(unread)?.files;
@@ -154,20 +155,20 @@ impl Reading {
             .map_err(|denial| SkillReadError::Denied(denial.rule))
     }
 
-    /// The first `limit` bytes of a SKILL.md.
+    /// Returns the first `limit` bytes of a SKILL.md.
     pub fn head(&self, source: &Source, limit: u64) -> Result<Vec<u8>, SkillReadError> {
         let mut head = Vec::new();
         self.file(&self.open(source)?, SKILL_FILE)?.take(limit).read_to_end(&mut head)?;
         Ok(head)
     }
 
-    /// The state of a SKILL.md, which changes whenever what is in it does; `None` where that cannot be read.
+    /// Returns the state of a SKILL.md, which changes with the file's content; `None` if it cannot be read.
     pub fn stamp(&self, source: &Source) -> Option<Stamp> {
         let file = self.file(&self.open(source).ok()?, SKILL_FILE).ok()?;
         file.metadata().ok().map(|about| Stamp::of(&about))
     }
 
-    /// A file of a skill, named as [`files`](Self::files) names it, or SKILL.md, to read.
+    /// Opens a file of a skill. `path` is SKILL.md or a path returned by [`files`](Self::files).
     pub fn file(&self, skill: &Opened, path: &str) -> Result<File, SkillReadError> {
         let inside = Path::new(if path == SKILL_FILE { skill.skill_file } else { path });
         if !is_listed(inside) {
@@ -186,14 +187,14 @@ impl Reading {
         })
     }
 
-    /// The same, whole. Nothing is read of a file that is too large.
+    /// Returns a complete file of a skill. Reads nothing if the file exceeds `limit`.
     pub fn whole(&self, skill: &Opened, path: &str, limit: u64) -> Result<Vec<u8>, SkillReadError> {
         let file = self.file(skill, path)?;
         if file.metadata()?.len() > limit {
             return Err(SkillReadError::TooLarge(limit));
         }
         let mut bytes = Vec::new();
-        // It may have grown since.
+        // The file may have grown since the check.
         file.take(limit + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > limit {
             return Err(SkillReadError::TooLarge(limit));
@@ -201,8 +202,8 @@ impl Reading {
         Ok(bytes)
     }
 
-    /// The skill's files, SKILL.md left out, sorted, at most `limit`; and whether there
-    /// are more. Hidden files, links that are not followed, and what is denied are left out.
+    /// Returns at most `limit` files of the skill without SKILL.md, sorted, and `true` if there are more.
+    /// Omits hidden files, links that are not followed, and denied files.
     pub fn files(&self, skill: &Opened, limit: usize) -> (Vec<SkillFile>, bool) {
         let mut files = Vec::new();
         let mut visited = 0;
@@ -224,14 +225,14 @@ impl Reading {
         files: &mut Vec<SkillFile>,
     ) {
         let Ok(names) = folder.names() else { return };
-        // What lies behind a link is asked for by where it is, too.
+        // The policy must also allow the real path of a file behind a link.
         let is_linked = leads_on(&skill.place, Path::new(prefix));
         for name in names.flatten() {
             *visited += 1;
             if *visited > MAX_VISITED {
                 return;
             }
-            // What is no text cannot be asked for.
+            // A name that is not valid UTF-8 cannot be requested.
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
             let checked = self.check(&skill.place, Path::new(&path));
@@ -261,7 +262,7 @@ impl Reading {
 }
 
 impl Opened {
-    /// The folder itself.
+    /// Returns the open folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -273,7 +274,7 @@ fn leads_on(place: &Path, inside: &Path) -> bool {
     inside.ancestors().any(|part| part != Path::new("") && is_link(place.join(part)))
 }
 
-/// Whether a path is one that a listing can have.
+/// Returns `true` if a listing can contain the path.
 fn is_listed(path: &Path) -> bool {
     let shown = |part: Component<'_>| match part {
         Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
@@ -288,10 +289,10 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use scorpiox_bed::Bed;
+    use scorpiox_test_support::bed::Bed;
 
     use super::*;
-    use scorpiox_operator::{Site, SkillFolders};
+    use scorpiox_workspace_config::{Site, SkillFolders};
 
     fn bed() -> Bed {
         Bed::with(&["ws", "home/.scorpiox", "elsewhere"])
@@ -351,7 +352,8 @@ mod tests {
         assert!(!truncated);
     }
 
-    /// As programs make them that keep a person's files in one place: of each file, or of a folder.
+    /// Programs that store a user's files in one location create such links, either for each file or for a
+    /// folder.
     #[test]
     fn links_to_the_same_files_of_another_copy_are_followed_in_a_persons_skill() {
         let bed = bed();
@@ -478,7 +480,7 @@ mod tests {
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!(names, ["mine"]);
         assert!(reading(&bed).0.head(&sources[0], 100).is_ok());
-        // What takes the place of a skill once it was found is not followed either.
+        // A link that replaces a skill after it was found is not followed either.
         skill(&bed, "ws/.claude/skills/real");
         let found = found(&bed).into_iter().find(|source| source.name == "real").expect("found");
         fs::remove_dir_all(&found.path).expect("removes");

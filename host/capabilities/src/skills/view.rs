@@ -1,65 +1,65 @@
-//! What one call sees of the skill folders.
+//! View of the skill folders in one call.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use scorpiox_operator::{Required, SkillFolders, Source};
+use scorpiox_workspace_config::{Required, SkillFolders, Source};
 
 use super::reading::Reading;
 
-/// The skill folders as one call sees them: looked up once, at the first use.
+/// Skill folders as one call sees them. They are scanned once, on first use.
 #[derive(Debug)]
 pub struct SkillView {
     folders: Arc<SkillFolders>,
-    /// How their files are read.
+    /// Reader of the skills' files.
     pub(super) reading: Reading,
     sources: OnceCell<Vec<Source>>,
     invoked: Option<Invoked>,
 }
 
-/// A skill that a call gave.
+/// A skill that a call returned.
 #[derive(Debug, Clone)]
 pub struct Invoked {
-    /// Which.
+    /// Source of the skill.
     pub source: Source,
-    /// What it was called with.
+    /// Arguments of the skill.
     pub arguments: String,
-    /// The same, as a shell takes it apart.
+    /// Arguments split by shell rules.
     pub words: Vec<String>,
 }
 
 impl SkillView {
-    /// A view of `folders`.
+    /// Creates a view of `folders`.
     pub fn new(folders: Arc<SkillFolders>, reading: Reading) -> Self {
         Self { folders, reading, sources: OnceCell::new(), invoked: None }
     }
 
-    /// See [`SkillFolders::sources`].
+    /// Returns the skills; see [`SkillFolders::sources`].
     pub fn sources(&self) -> &[Source] {
         self.sources.get_or_init(|| self.folders.sources())
     }
 
-    /// The source at `id` in [`sources`](Self::sources).
+    /// Returns the source at `id` in [`sources`](Self::sources).
     pub fn source(&self, id: u32) -> Option<&Source> {
         self.sources().get(id as usize)
     }
 
-    /// See [`SkillFolders::variables`].
+    /// Returns the variables of a skill; see [`SkillFolders::variables`].
     pub(super) fn variables(&self, source: &Source) -> Vec<(&'static str, String)> {
         self.folders.variables(source)
     }
 
-    /// See [`SkillFolders::required`].
+    /// Returns the required skills; see [`SkillFolders::required`].
     pub fn required(&self) -> Required {
         self.folders.required()
     }
 
-    /// Notes which skill the call gives.
+    /// Records the skill that the call returns.
     pub(super) fn set_invoked(&mut self, id: u32, arguments: String, words: Vec<String>) {
         self.invoked = self.source(id).cloned().map(|source| Invoked { source, arguments, words });
     }
 
-    /// The skill that the call gave, if it did.
+    /// Returns the skill that the call returned, if any.
     pub fn invoked(&self) -> Option<&Invoked> {
         self.invoked.as_ref()
     }

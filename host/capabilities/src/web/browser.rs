@@ -1,4 +1,4 @@
-//! Pages as a browser shows them, where there is a sandbox for one.
+//! Renders pages in a browser, on systems with a sandbox for it.
 
 #[cfg(not(unix))]
 mod none;
@@ -14,15 +14,15 @@ pub(super) use sandboxed::Keeper;
 #[cfg(unix)]
 pub use sandboxed::browser;
 
-/// A page as a browser showed it.
+/// A page rendered by a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// After redirects and scripts.
+    /// URL after redirects and scripts.
     pub url: String,
-    /// Of the document; 0 where it is not known.
+    /// HTTP status of the document; 0 if unknown.
     pub status: u16,
-    /// The document, serialised.
+    /// Serialized document.
     pub html: String,
-    /// What a person should know of how it was loaded.
+    /// Notes for the user about loading the page.
     pub notes: Vec<String>,
 }

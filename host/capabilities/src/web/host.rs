@@ -16,12 +16,12 @@ use crate::setup::{Grantee, Setup};
 use crate::view::{HasCtx, Provided, View, Viewed};
 use wit::{Error, Finished, Header, Host, Method, Rendered, Request, Response};
 
-/// Requests of one call at once.
+/// Maximum number of concurrent requests of one call.
 const MAX_PENDING: usize = 32;
-/// Longest wait of one `next`.
+/// Maximum wait of one `next`.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// What its WIT file generates.
+/// Bindings generated from the WIT file.
 mod wit {
     #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, unreachable_pub)]
     wasmtime::component::bindgen!({
@@ -33,19 +33,19 @@ mod wit {
     pub use scorpiox::tool::web::*;
 }
 
-/// What one call knows of the web.
+/// State of the web capability in one call.
 pub struct WebCtx {
     web: Arc<Web>,
     cancel: Cancel,
     uses: Uses,
     pending: Option<Pending>,
-    /// The hosts that were approved, for components of others.
+    /// Approved hosts of a plugin component.
     only: Option<Arc<[HostRule]>>,
 }
 
 impl Provided for WebCtx {
     const NAME: &'static str = "web";
-    const MAY: &'static str = "fetch pages, as far as the policy allows";
+    const MAY: &'static str = "fetch pages of the public web, as far as the policy allows";
 
     fn new(setup: &Setup, grantee: &Grantee<'_>) -> Self {
         let only = grantee.approved.map(|approved| approved.hosts.clone().unwrap_or_default());
@@ -59,7 +59,7 @@ impl Provided for WebCtx {
 }
 
 impl WebCtx {
-    /// Notes each host that is decided about.
+    /// Returns a callback that records each decision about a host.
     fn watch(&self) -> Watch {
         Arc::clone(&self.web).watch(self.only.clone(), self.uses.clone())
     }
@@ -76,7 +76,7 @@ impl WebCtx {
     }
 }
 
-/// Why there is no answer, for the guest.
+/// Reason why there is no response, for the guest.
 #[derive(Debug)]
 pub struct WebFailure(Error);
 
@@ -124,7 +124,7 @@ impl Host for View<'_, WebCtx> {
             Waited::Finished(id, outcome) => {
                 Some(Finished { id, outcome: (*outcome).map(response).map_err(failure) })
             }
-            // The call itself is stopped at its next step.
+            // A cancelled call stops at its next step.
             Waited::Nothing | Waited::Stopped => None,
         })
     }
@@ -132,7 +132,7 @@ impl Host for View<'_, WebCtx> {
     fn render(&mut self, url: String, wait_ms: u32) -> Result<Rendered, WebFailure> {
         let wait = Duration::from_millis(wait_ms.into()).min(MAX_WAIT);
         if self.ctx.only.is_some() {
-            // A page in a browser asks other hosts for its parts.
+            // A page in a browser loads resources from other hosts.
             let why = "plugins have no browser; use fetch".to_owned();
             return Err(WebFailure(Error::Denied(why)));
         }

@@ -1,7 +1,7 @@
-//! Pages of the web: fetched, or shown in a browser, under the operator's policy.
+//! Web pages, either fetched or rendered in a browser, under the operator's policy.
 //!
-//! `scorpiox-web` fetches; [`browser`] keeps a browser in a sandbox whose only way out is a
-//! proxy with the same checks; [`host`] gives both to components.
+//! `scorpiox-web` fetches pages. [`browser`] runs a browser in a sandbox whose only network access is a proxy
+//! with the same checks. [`host`] provides both to components.
 
 mod browser;
 mod host;
@@ -17,7 +17,7 @@ use scorpiox_policy::{HostRule, Policy};
 use scorpiox_web::{Fetcher, Router, Watch, WebError, tell};
 
 use super::rules;
-use scorpiox_operator::{Operator, OperatorError};
+use scorpiox_workspace_config::{Operator, OperatorError};
 
 pub use browser::{Page, browser};
 pub use host::{WebCtx, WebFailure};
@@ -25,7 +25,7 @@ pub use host::{WebCtx, WebFailure};
 use browser::Keeper;
 use recent::Recent;
 
-/// The web, for one server. Starts nothing before the first request.
+/// Web access of one server. Nothing is started before the first request.
 pub struct Web {
     operator: Arc<Operator>,
     runtime: Arc<AsyncRuntime>,
@@ -35,7 +35,7 @@ pub struct Web {
 }
 
 impl Web {
-    /// The web under the policy that commands are under, too; `runtime` looks after requests.
+    /// Creates the web access under the same policy as for commands; `runtime` drives the requests.
     pub fn new(operator: Arc<Operator>, runtime: Arc<AsyncRuntime>) -> Self {
         Self {
             operator,
@@ -46,19 +46,19 @@ impl Web {
         }
     }
 
-    /// The operator's policy.
+    /// Returns the operator's policy.
     pub fn policy(&self) -> Result<&Policy, Arc<OperatorError>> {
         self.operator.policy()
     }
 
-    /// What fetches pages. Without a policy that can be read nothing is fetched.
+    /// Returns the fetcher of pages. Fails if the policy cannot be read.
     pub fn fetcher(&self) -> Result<&Fetcher, WebError> {
         let policy = self.policy().map_err(|error| WebError::Denied(error.to_string()))?;
         Ok(self.fetcher.get_or_init(|| Fetcher::new(policy.web.clone(), Arc::clone(&self.runtime))))
     }
 
-    /// Shows a page in a browser, and takes it `wait` after it has loaded; or as it was shown in
-    /// the last minutes.
+    /// Renders a page in a browser and returns its state `wait` after it has loaded. Returns a recently
+    /// rendered page from the cache if there is one.
     pub fn render(
         &self,
         url: &str,
@@ -78,7 +78,7 @@ impl Web {
         Ok(page)
     }
 
-    /// Notes each host that is decided about, with its rule.
+    /// Returns a callback that records each decision about a host, with its rule.
     pub fn watch(self: Arc<Self>, only: Option<Arc<[HostRule]>>, uses: Uses) -> Watch {
         Arc::new(move |host, port, decided| {
             let rule = self.policy().map_or_else(
@@ -97,7 +97,7 @@ impl Web {
         self.recent.lock()
     }
 
-    /// Ends the browser, if one runs.
+    /// Stops the browser, if one is running.
     pub fn shut_down(&self) {
         self.browser.end();
     }

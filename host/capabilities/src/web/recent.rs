@@ -1,16 +1,16 @@
-//! Pages that were shown in the last minutes: a long one is read in parts, each by a call.
+//! Cache of recently rendered pages, since a long page is read in parts by several calls.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::Page;
 
-/// As long as pages that were fetched are kept.
+/// Lifetime of a cached page; the same as for fetched pages.
 const KEPT_TIME: Duration = Duration::from_mins(15);
-/// Bytes of all pages together.
+/// Maximum total size of all pages in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Pages by what was asked for, newest last.
+/// Pages by URL and wait time, newest last.
 #[derive(Debug, Default)]
 pub(super) struct Recent(VecDeque<Shown>);
 

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use scorpiox_rules::Layer;
+use crate::rule::Layer;
 
 use super::*;
 use crate::{Candidate, Network, WebVerdict, parse};
@@ -13,7 +13,7 @@ fn places() -> Places {
     )
 }
 
-/// What comes of a file for all and a person's own, both without their first line.
+/// Combines a managed file and a user's file, both given without the version line.
 fn outcome(managed: &str, own: &str) -> Policy {
     let read = |text: &str, layer, base| {
         parse::policy(&format!("version = 1\n{text}"), Path::new("policy.toml"), layer, base).unwrap()
@@ -62,7 +62,7 @@ fn no_key_of_the_person_opens_what_is_closed_for_all() {
         (before.min_tier.value, false, before.max_timeout.value)
     );
     assert_eq!(after.max_background_tasks.value, 2);
-    // The workspace may be read since it may be written.
+    // The workspace is readable because it is writable.
     assert_eq!(reads(&both, "workspace"), ["@system", "/home/ana/src/project"]);
     let written: Vec<_> =
         after.profiles["workspace"].write.iter().map(|rule| rule.place.to_string()).collect();
@@ -150,6 +150,6 @@ fn lines_go_to_the_places_of_both_and_the_administrators_authorities_stay() {
     }
     let alone = outcome("", own).audit;
     assert!(alone.export.len() == 3 && alone.export_ca.is_some());
-    // An empty file of the person closes nothing that was opened for all.
+    // A user's file cannot disable a log that the managed file enables.
     assert!(outcome(managed, "[audit]\nenabled = false").audit.enabled.value);
 }

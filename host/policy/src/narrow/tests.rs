@@ -163,7 +163,8 @@ fn reaches(profile: &Profile, host: &str, port: u16) -> bool {
     }
 }
 
-/// Whether a command opens a file of its own by this path, and none of the machine.
+/// Returns `true` if a command that opens this path gets a file of its private `/tmp`, not one of the
+/// machine.
 fn is_scratch(profile: &Profile, path: &Path, places: &Places) -> bool {
     let shown = profile.read.iter().chain(&profile.write).filter(|rule| rule.place != Place::Tmp);
     let mut folders = shown.flat_map(|rule| places.folders(&rule.place));
@@ -191,10 +192,11 @@ proptest! {
         let both = allows(&a) && allows(&b);
         let scratch = |profile: &Profile| is_scratch(profile, Path::new(&path), &places);
         let narrowed = a.narrowed(&b, &places);
-        // By this path one of the two may open a file of the machine, and the narrowed one a file of its own.
+        // One of the two profiles may open a file of the machine at this path, and the narrowed one a private
+        // file.
         let is_another = scratch(&narrowed) && !(scratch(&a) && scratch(&b));
         prop_assert!(both || is_another || !allows(&narrowed));
-        // Nothing is lost but paths in @tmp.
+        // Only paths in @tmp are lost.
         prop_assert!(allows(&narrowed) || !both || path.starts_with("/tmp"));
     }
 

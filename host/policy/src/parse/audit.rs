@@ -1,19 +1,19 @@
-//! `[audit]`.
+//! Parses `[audit]`.
 
-use scorpiox_document::{Entry, Problem, Section, list, number, size};
-use scorpiox_rules::{Export, Sourced, shorten};
+use crate::document::{Entry, Problem, Section, list, number, size};
+use crate::rule::{Export, Sourced, shorten};
 
 use crate::audit::AuditPolicy;
 
-/// Less would be renaming more than writing.
+/// Minimum size of a log file. Smaller files would be rotated more often than written to.
 const LEAST_SIZE: u64 = 64 << 10;
-/// The current file, and one that was full.
+/// Minimum number of log files: the current one and a full one.
 const LEAST_FILES: usize = 2;
 const MOST_FILES: usize = 1000;
-/// Each has a thread of its own.
+/// Maximum number of export destinations. Each has its own thread.
 const MOST_EXPORTS: usize = 8;
 
-/// Lays the table over the defaults.
+/// Applies the table to the defaults.
 pub(super) fn read(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(), Problem> {
     section.only(&[
         "enabled",

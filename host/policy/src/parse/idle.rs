@@ -1,30 +1,30 @@
-//! What a person's own file says without any effect, since the one for all users is as narrow already.
+//! Finds entries of the user's file without effect, because the managed file is at least as strict.
 
 use std::path::Path;
 
 use toml::de::DeTable;
 
-use scorpiox_document::Document;
-use scorpiox_rules::{Layer, Places, Source, shorten};
+use crate::document::Document;
+use crate::rule::{Layer, Places, Source, shorten};
 
 use super::tables;
 use super::unit::{units, without_entry};
 use crate::Policy;
 
-/// Entries of lists that are looked at one by one; where there are more, their keys alone are.
+/// Maximum number of list entries that are checked one by one. Beyond it, only complete keys are checked.
 const MAX_ENTRIES: usize = 512;
 
-/// A key, or an entry of a list, that changes nothing.
+/// A key, or an entry of a list, that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idle {
-    /// "`allow` in [web]", or "\"example.org\" of `allow` in [web]".
+    /// Label of the entry: "`allow` in [web]", or "\"example.org\" of `allow` in [web]".
     pub what: String,
-    /// Where it stands.
+    /// Source of the entry.
     pub source: Source,
 }
 
-/// What of a person's own text changes nothing of what holds without it. Found by leaving it out. Texts that
-/// cannot be read have none.
+/// Returns the entries of the user's text that have no effect: removing such an entry yields the same policy.
+/// Empty if either text is invalid.
 pub(crate) fn idle(managed: &str, own: &str, places: &Places) -> Vec<Idle> {
     let path = Path::new("policy.toml");
     let Ok(all) = super::policy(managed, path, Layer::Any, Policy::builtin()) else { return Vec::new() };

@@ -1,23 +1,23 @@
-//! All mistakes of a file, for a person who mends it: what has one is left out, and the rest is read again.
+//! Collects all mistakes in a file: a key with a mistake is removed, and the rest is parsed again.
 
 use std::path::Path;
 
-use scorpiox_document::{Document, Problem};
-use scorpiox_rules::Layer;
+use crate::document::{Document, Problem};
+use crate::rule::Layer;
 
 use super::unit::units;
 use super::{tables, versions};
 use crate::Policy;
 
-/// Mistakes that are told of at once.
+/// Maximum number of reported mistakes.
 const MAX_MISTAKES: usize = 50;
 
-/// What is wrong with a text, in the order of its lines: of each key one mistake at least.
+/// Returns the mistakes in a text in line order, at least one for each invalid key.
 pub(crate) fn mistakes(text: &str, path: &Path, layer: Layer, policy: &Policy) -> Vec<Problem> {
     let document = Document::new(text, path, layer);
     let table = match document.parse() {
         Ok(table) => table,
-        // What is no TOML has no keys, and another version may have others.
+        // Invalid TOML has no keys to remove, and another version may have other keys.
         Err(problem) => return vec![problem],
     };
     if let Err(problem) = versions(&document, table.get_ref()) {
@@ -29,7 +29,7 @@ pub(crate) fn mistakes(text: &str, path: &Path, layer: Layer, policy: &Policy) -
         let line = problem.line;
         let mut at_fault = units(&table);
         at_fault.retain(|unit| line.is_some_and(|line| unit.has_line(&document, line)));
-        // The smallest one without which this mistake is gone.
+        // Innermost key first: the smallest part whose removal resolves this mistake is removed.
         at_fault.sort_by_key(|unit| std::cmp::Reverse(unit.depth()));
         let rest = at_fault
             .iter()

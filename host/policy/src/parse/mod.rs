@@ -1,5 +1,5 @@
-//! The file, strictly: every key is known, every value is checked, every message has the
-//! line.
+//! Strict parser for the policy file: unknown keys are errors, every value is checked, and every message
+//! names its line.
 
 mod audit;
 mod idle;
@@ -20,9 +20,9 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use scorpiox_access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
-use scorpiox_document::{Document, Entry, Problem, Section};
-use scorpiox_rules::Layer;
+use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
+use crate::document::{Document, Entry, Problem, Section};
+use crate::rule::Layer;
 
 use crate::Policy;
 use crate::shell::{Grant, ShellGrant};
@@ -31,12 +31,12 @@ pub use idle::Idle;
 pub(crate) use idle::idle;
 pub(crate) use mistakes::mistakes;
 
-/// The only version of the file's format so far.
+/// The only supported version of the file format.
 const VERSION: i64 = 1;
-/// Longest name of a skill that a grant may speak of, in characters.
+/// Maximum length of a skill's name in a grant, in characters.
 const MAX_GRANT_CHARS: usize = 128;
 
-/// Each table at the top, with what reads it: a new tool is one line here.
+/// Known top-level keys.
 const KEYS: &[&str] = &[
     "version",
     "min_version",
@@ -56,7 +56,7 @@ const KEYS: &[&str] = &[
     "grant",
 ];
 
-/// Reads a text over what holds without it.
+/// Parses a text on top of a base policy.
 pub(crate) fn policy(text: &str, path: &Path, layer: Layer, policy: Policy) -> Result<Policy, Problem> {
     let document = Document::new(text, path, layer);
     let table = document.parse()?;
@@ -64,14 +64,14 @@ pub(crate) fn policy(text: &str, path: &Path, layer: Layer, policy: Policy) -> R
     tables(&document, table.get_ref(), policy)
 }
 
-/// Before anything else: another version may have other keys.
+/// Checks the version keys first, because another version may have other keys.
 fn versions(document: &Document<'_>, table: &DeTable<'_>) -> Result<(), Problem> {
     let top = Section::top(document, table);
     version(document, &top)?;
     top.get("min_version").map_or(Ok(()), |entry| tools::min_version(&entry))
 }
 
-/// All else.
+/// Parses all other top-level keys.
 fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> Result<Policy, Problem> {
     let top = Section::top(document, table);
     top.only(KEYS)?;
@@ -106,7 +106,7 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
         read_http(&entry, &mut policy.http)?;
     }
     if let Some(entry) = top.get("access") {
-        // Rules for all users are asked beside a person's own.
+        // Managed rules stay separate and are checked in addition to the user's.
         let mut rules = BTreeMap::new();
         for (name, entry) in entry.section("[access]")?.entries() {
             rules.insert(name.to_owned(), read_access(name, &entry)?);
@@ -152,10 +152,10 @@ fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {
 fn grant(name: &str, entry: &Entry<'_>, policy: &Policy) -> Result<Grant, Problem> {
     let chars = name.chars().count();
     if !(1..=MAX_GRANT_CHARS).contains(&chars) || name.contains(char::is_control) {
-        let what = format!("grant \"{}\" is not a skill name", scorpiox_rules::shorten(name));
+        let what = format!("grant \"{}\" is not a skill name", crate::rule::shorten(name));
         return Err(entry.problem(what, "write 1 to 128 characters without control characters"));
     }
-    let section = entry.section(&format!("[grant.\"{}\"]", scorpiox_rules::shorten(name)))?;
+    let section = entry.section(&format!("[grant.\"{}\"]", crate::rule::shorten(name)))?;
     section.only(&["shell"])?;
     let shell = section.get("shell").map(|entry| shell_grant(&section, &entry, policy)).transpose()?;
     Ok(Grant { shell: shell.into_iter().collect(), source: entry.key_source() })
@@ -171,8 +171,8 @@ fn shell_grant(grant: &Section<'_>, entry: &Entry<'_>, policy: &Policy) -> Resul
     let profile = entry.text("write the name of a profile, such as \"readonly\"")?;
     if !policy.shell.profiles.contains_key(profile) {
         let known: Vec<_> = policy.shell.profiles.keys().map(String::as_str).collect();
-        let what = format!("unknown profile \"{}\" in {}", scorpiox_rules::shorten(profile), section.name());
-        return Err(entry.problem(what, scorpiox_rules::suggest(profile, "profiles", &known)));
+        let what = format!("unknown profile \"{}\" in {}", crate::rule::shorten(profile), section.name());
+        return Err(entry.problem(what, crate::rule::suggest(profile, "profiles", &known)));
     }
     Ok(ShellGrant { profile: profile.to_owned(), source: entry.source() })
 }

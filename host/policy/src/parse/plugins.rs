@@ -1,20 +1,20 @@
-//! `[plugins]`.
+//! Parses `[plugins]`.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use scorpiox_document::{Entry, Problem, Section, list};
-use scorpiox_rules::{Invalid, NamePattern, Sourced, shorten, suggest};
+use crate::document::{Entry, Problem, Section, list};
+use crate::rule::{Invalid, NamePattern, Sourced, shorten, suggest};
 
 use super::{registries, secrets, tools};
 use crate::plugins::{Approve, PluginPattern, PluginsPolicy, Required, Signer, Updates};
 
-/// Longest name of a signer, in bytes.
+/// Maximum length of a signer's name, in bytes.
 const MAX_SIGNER_BYTES: usize = 32;
-/// Longest address of an index, in bytes: no path is longer on most systems.
+/// Maximum length of an index address, in bytes; sufficient for paths on most systems.
 const MAX_INDEX_ADDRESS_BYTES: usize = 1024;
 
-/// Lays `[plugins]` over the defaults.
+/// Applies `[plugins]` to the defaults.
 pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
     section.only(&[
         "allow",
@@ -44,7 +44,7 @@ pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result
     let fix = "write a list of plugins, such as [\"weather\", \"notes@sha256:…\", \"signer:acme\"]";
     tools::rules(section, &mut plugins.rules, fix, |text| PluginPattern::parse(text, signer))?;
     if let Some(entry) = section.get("deny") {
-        // Whoever is denied would leave the signature out.
+        // A denied signer would simply omit the signature.
         let by_signer = |item: &Entry<'_>| item.as_text().is_some_and(|text| text.contains("signer:"));
         if let Some(item) = entry.list(fix)?.into_iter().find(by_signer) {
             let what = format!("{} denies a signer, and a signature can be left out", item.label());
@@ -77,7 +77,7 @@ pub(super) fn read(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result
     Ok(())
 }
 
-/// Reads `require_signature`. What is required for all stays so.
+/// Parses `require_signature`. The user cannot lift a managed requirement.
 fn require(entry: &Entry<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
     if !entry.boolean("write `require_signature = true`, or take it out")? {
         return Ok(());
@@ -93,7 +93,7 @@ fn require(entry: &Entry<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem
     Ok(())
 }
 
-/// Reads `index`: an address, or a path that means the same file wherever the program is started.
+/// Parses `index`: an address, or a path that does not depend on the working directory.
 fn index(entry: &Entry<'_>) -> Result<String, Problem> {
     let fix = "write an https:// address, or a path that begins with / or ~/";
     let text = entry.text(fix)?;
@@ -105,7 +105,7 @@ fn index(entry: &Entry<'_>) -> Result<String, Problem> {
     Ok(text.to_owned())
 }
 
-/// Reads `[plugins.signers]`. Whom all users of the machine have as a signer is nobody else for a person.
+/// Parses `[plugins.signers]`. The user cannot redefine a managed signer.
 fn signers(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Problem> {
     for (name, entry) in section.entries() {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -116,7 +116,7 @@ fn signers(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Pro
         let signer = signer(name, &entry.section(&section.child(name))?, &entry)?;
         match plugins.signers.get(name) {
             Some(known) if known.value.says_the_same(&signer) && known.value.updates <= signer.updates => {}
-            // It may sign no less, and its signature may decide less.
+            // The set of plugins it may sign stays the same, but its signature may decide less.
             Some(known) if known.value.says_the_same(&signer) => {
                 let signer = Sourced::new(Arc::new(signer), entry.key_source());
                 plugins.signers.insert(name.to_owned(), signer);

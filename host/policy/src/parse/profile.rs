@@ -1,9 +1,9 @@
-//! `[shell.profile.NAME]`.
+//! Parses `[shell.profile.NAME]`.
 
 use std::collections::BTreeMap;
 
-use scorpiox_document::{Entry, Problem, Section, list, number, size};
-use scorpiox_rules::{
+use crate::document::{Entry, Problem, Section, list, number, size};
+use crate::rule::{
     DenyRule, HostRule, Invalid, NetworkRule, PathRule, Place, Source, Sourced, shorten, suggest,
 };
 
@@ -14,14 +14,14 @@ const KEYS: &[&str] = &["read", "write", "deny", "network", "env", "limits"];
 const LIMITS: &[&str] = &["processes", "memory", "open_files", "file_size", "tmp"];
 const MODES: &[&str] = &["off", "allowlist", "open"];
 const MAX_NAME_BYTES: usize = 64;
-/// Most profiles: each holds compiled globs.
+/// Maximum number of profiles; each one stores compiled globs.
 const MAX_PROFILES: usize = 64;
-/// Most variables of `env.set`, like the entries of a list.
+/// Maximum number of variables in `env.set`, the same as for list entries.
 const MAX_VARIABLES: usize = 256;
 const MIB: u64 = 1 << 20;
 
-/// Lays the tables over the built-in profiles; a new one begins as the default one is
-/// after the file.
+/// Applies the tables to the built-in profiles. A new profile starts from the default profile as configured
+/// in the same file.
 pub(super) fn read_all(
     section: &Section<'_>,
     profiles: &mut BTreeMap<String, Profile>,
@@ -90,7 +90,8 @@ pub(super) fn paths(
     list(entry, "write a list of paths, such as [\"@workspace\", \"/opt/data\"]", rule)
 }
 
-/// Planning relies on it: whoever looks at a plan under this profile has changed nothing.
+/// Parses a writable place. `readonly` may write only `@tmp`: planning under this profile must not change
+/// anything.
 fn writable(text: &str, profile: &str) -> Result<Place, Invalid> {
     let place = Place::parse_writable(text)?;
     if profile != READONLY || place == Place::Tmp {
@@ -141,7 +142,7 @@ fn host_list(entry: &Entry<'_>) -> Result<Vec<HostRule>, Problem> {
     list(entry, "write a list of hosts, such as [\"example.com\", \"*.example.org\"]", rule)
 }
 
-/// A list of networks that are not of the public internet.
+/// Parses a list of networks outside the public internet.
 pub(super) fn networks(entry: &Entry<'_>) -> Result<Vec<NetworkRule>, Problem> {
     let rule = |item: &Entry<'_>, text: &str| NetworkRule::parse(text, item.source());
     list(entry, "write a list of networks, such as [\"10.1.0.0/16\"]", rule)

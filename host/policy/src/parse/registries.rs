@@ -1,22 +1,22 @@
-//! `[plugins.registries."HOST"]`.
+//! Parses `[plugins.registries."HOST"]`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use scorpiox_document::{Entry, Problem, Section};
-use scorpiox_rules::{Sourced, shorten};
+use crate::document::{Entry, Problem, Section};
+use crate::rule::{Sourced, shorten};
 
 use crate::plugins::{CredentialsFrom, RegistryLogin};
 
-/// Longest host with its port, in bytes: a name has 253 at most, a port five digits.
+/// Maximum length of a host with its port, in bytes: at most 253 for the name, and five digits for the port.
 const MAX_HOST_BYTES: usize = 260;
-/// Longest user name, path or argument, in bytes: no path is longer on most systems.
+/// Maximum length of a user name, a path or an argument, in bytes; sufficient for paths on most systems.
 const MAX_TEXT_BYTES: usize = 4096;
-/// Most arguments: those that print a password have a handful.
+/// Maximum number of arguments; programs that print a password need only a few.
 const MAX_ARGUMENTS: usize = 64;
 
-/// Lays tables over those that are there. Another one for the same registry takes the place of the first; which of two
-/// files counts is decided where they meet.
+/// Adds the tables to the existing ones. A later table replaces an earlier one for the same registry;
+/// precedence between the two files is decided when the policies are combined.
 pub(super) fn read(
     section: &Section<'_>,
     registries: &mut BTreeMap<String, Sourced<RegistryLogin>>,
@@ -33,7 +33,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// A name or an address, with or without a port. What it leads to is not asked here: it is only compared.
+/// Returns `true` for a host name or an address, with or without a port. The name is only compared, never
+/// resolved here.
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, rest)) if host.parse::<std::net::Ipv6Addr>().is_ok() => (None, rest),
@@ -98,7 +99,7 @@ fn user_of(user: Option<&Entry<'_>>, section: &Section<'_>, entry: &Entry<'_>) -
     Ok(name)
 }
 
-/// A path that means the same file wherever the program is started.
+/// Parses a path that does not depend on the working directory.
 fn path_in(entry: &Entry<'_>) -> Result<String, Problem> {
     let fix = "write a path that begins with / or ~/";
     let path = text(entry, fix)?;
@@ -119,7 +120,7 @@ fn command_in(entry: &Entry<'_>) -> Result<Vec<String>, Problem> {
     let what = match parts.first() {
         None => format!("{} is empty", entry.label()),
         Some(_) if parts.len() > MAX_ARGUMENTS => format!("{} has {} parts", entry.label(), parts.len()),
-        // By a bare name another program could be found.
+        // A bare name could resolve to another program through `PATH`.
         Some(program) => {
             format!("{} begins with \"{}\", which is no whole path", entry.label(), shorten(program))
         }
@@ -149,7 +150,7 @@ fn is_path(text: &str) -> bool {
     Path::new(text).is_absolute() || text.starts_with('/') || text.starts_with("~/")
 }
 
-/// One line of some length.
+/// Parses a non-empty line of limited length.
 fn text(entry: &Entry<'_>, fix: &str) -> Result<String, Problem> {
     let text = entry.text(fix)?;
     if text.is_empty() || text.len() > MAX_TEXT_BYTES || text.contains(char::is_control) {

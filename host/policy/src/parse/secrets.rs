@@ -1,16 +1,16 @@
-//! `[plugins.secrets.NAME]`.
+//! Parses `[plugins.secrets.NAME]`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use scorpiox_document::{Entry, Problem, Section};
-use scorpiox_rules::{Sourced, shorten};
+use crate::document::{Entry, Problem, Section};
+use crate::rule::{Sourced, shorten};
 
 use crate::plugins::SecretFrom;
 
 const FIX: &str = "write `{ file = \"/run/secrets/NAME\" }` or `{ variable = \"NAME\" }`";
 
-/// Lays tables over those that are there.
+/// Adds the tables to the existing ones.
 pub(super) fn read(
     section: &Section<'_>,
     secrets: &mut BTreeMap<(String, String), Sourced<SecretFrom>>,

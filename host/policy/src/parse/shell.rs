@@ -1,9 +1,9 @@
-//! `[shell]`.
+//! Parses `[shell]`.
 
 use std::time::Duration;
 
-use scorpiox_document::{Problem, Section, number};
-use scorpiox_rules::{Source, Sourced};
+use crate::document::{Problem, Section, number};
+use crate::rule::{Source, Sourced};
 
 use super::profile;
 use crate::shell::ShellPolicy;
@@ -16,11 +16,11 @@ const KEYS: &[&str] = &[
     "max_background_tasks",
     "profile",
 ];
-/// Longest time for a call, in milliseconds: clients give up not much later.
+/// Maximum timeout of a call, in milliseconds. Clients give up not much later.
 const MAX_TIMEOUT_MS: u64 = 600_000;
 const MAX_BACKGROUND_TASKS: usize = 256;
 
-/// Lays the table over the defaults in `shell`.
+/// Applies the table to the defaults in `shell`.
 pub(super) fn read(section: &Section<'_>, shell: &mut ShellPolicy) -> Result<(), Problem> {
     section.only(KEYS)?;
     if let Some(entry) = section.get("min_tier") {

@@ -1,15 +1,16 @@
-//! `[store]`.
+//! Parses `[store]`.
 
-use scorpiox_document::{Entry, Problem, Section, number};
-use scorpiox_rules::{Sourced, shorten};
+use crate::document::{Entry, Problem, Section, number};
+use crate::rule::{Sourced, shorten};
 
 use crate::store::{DatabasePolicy, StorePolicy};
 
-/// A PostgreSQL as it comes takes 100 of all processes.
+/// Maximum number of connections of one process. PostgreSQL's default limit for all processes together is
+/// 100.
 const MOST_CONNECTIONS: usize = 1000;
 const EXAMPLE: &str = "postgres://scorpiox@db.example.com/scorpiox";
 
-/// Lays the table over what holds without it.
+/// Applies the table to the existing settings.
 pub(super) fn read(entry: &Entry<'_>, store: &mut StorePolicy) -> Result<(), Problem> {
     let section = entry.section("[store]")?;
     section.only(&["kind", "address", "password_file", "connections", "migrate"])?;
@@ -58,8 +59,8 @@ fn database(section: &Section<'_>, entry: &Entry<'_>) -> Result<DatabasePolicy, 
     })
 }
 
-/// What can be said of an address without knowing how it is used. A password in it would be in what `policy show`
-/// prints, and in each copy of the file.
+/// Checks an address as far as possible without its context. A password in the address would appear in the
+/// output of `policy show` and in every copy of the file, so it is rejected.
 fn checked_address(entry: &Entry<'_>) -> Result<String, Problem> {
     let fix = format!("write the address of a PostgreSQL database, such as \"{EXAMPLE}\"");
     let text = entry.text(&fix)?;

@@ -9,12 +9,12 @@ fn parse(text: &str) -> Result<Policy, Problem> {
     Policy::parse(text, Path::new("/home/me/.scorpiox/policy.toml"))
 }
 
-#[cfg(unix)] // paths that are absolute there
+#[cfg(unix)] // the paths are absolute only on Unix
 mod http;
 mod profile;
 mod store;
 
-/// The message for a file that begins with the version on line 1.
+/// Asserts the message for a text that follows the version on line 1.
 #[track_caller]
 fn says(text: &str, message: &str) {
     let text = format!("version = 1\n{text}");
@@ -328,7 +328,7 @@ proptest! {
     }
 }
 
-/// A policy as text without the sources.
+/// Renders a policy without the sources.
 fn meaning(policy: &Policy) -> String {
     let rendered = crate::render(policy);
     let lines = rendered.lines().map(|line| line.rsplit_once('#').map_or(line, |(line, _)| line).trim());
@@ -387,11 +387,11 @@ fn all_mistakes_of_a_file_are_told_at_once_and_none_that_comes_of_another() {
     let lines: Vec<_> = told.iter().map(|said| said.split(':').next().unwrap_or_default()).collect();
     let expected = [2, 4, 5, 6, 8, 10, 11, 11, 12, 14, 15, 17].map(|line| format!("policy.toml line {line}"));
     assert_eq!(lines, expected, "{told:#?}");
-    // The first one is what a server says, which stops there.
+    // The server stops at the first mistake and reports it.
     let first = Policy::parse(text, Path::new("policy.toml")).unwrap_err().to_string();
     assert!(told.contains(&first), "{first}");
     assert!(mistakes("version = 1\n[web]\nenabled = false\n").is_empty());
-    // A signer without a key is none, and what speaks of it is no mistake of its own.
+    // A signer with an invalid key is dropped, and rules that refer to it are not reported separately.
     let signer = "version = 1\n[plugins]\nallow = [\"signer:acme\", \"b@signer:nobody\"]\n[plugins.signers.acme]\nkey = \"RWx\"\n";
     let told = mistakes(signer);
     assert!(

@@ -1,24 +1,24 @@
-//! `[tools]`, `[workspaces]` and `min_version`.
+//! Parses `[tools]`, `[workspaces]` and `min_version`.
 
-use scorpiox_document::{Entry, Problem, Section, list};
-use scorpiox_rules::{Invalid, NamePattern, Place, Sourced, shorten};
+use crate::document::{Entry, Problem, Section, list};
+use crate::rule::{Invalid, NamePattern, Place, Sourced, shorten};
 
 use super::profile::paths;
 use crate::rules::Rules;
 use crate::tools::ToolsPolicy;
 use crate::workspaces::WorkspacesPolicy;
 
-/// This program's version: all its crates have one.
+/// Version of this program; all crates share it.
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Lays `[tools]` over the defaults.
+/// Applies `[tools]` to the defaults.
 pub(super) fn read(section: &Section<'_>, tools: &mut ToolsPolicy) -> Result<(), Problem> {
     section.only(&["allow", "deny"])?;
     let fix = "write a list of tools, such as [\"Bash\", \"weather.*\"]";
     rules(section, tools, fix, |text| NamePattern::parse(text, "tool"))
 }
 
-/// Reads `allow` and `deny`.
+/// Parses `allow` and `deny`.
 pub(super) fn rules<T>(
     section: &Section<'_>,
     rules: &mut Rules<T>,
@@ -35,7 +35,7 @@ pub(super) fn rules<T>(
     Ok(())
 }
 
-/// Lays `[workspaces]` over the defaults.
+/// Applies `[workspaces]` to the defaults.
 pub(super) fn read_workspaces(
     section: &Section<'_>,
     workspaces: &mut WorkspacesPolicy,
@@ -55,7 +55,7 @@ pub(super) fn read_workspaces(
     Ok(())
 }
 
-/// Refuses a file that is written for a newer program.
+/// Rejects a file written for a newer version of this program.
 pub(super) fn min_version(entry: &Entry<'_>) -> Result<(), Problem> {
     let fix = "write a version such as \"0.1.0\"";
     let text = entry.text(fix)?;

@@ -1,30 +1,30 @@
-//! The keys of a file, each of which can be left out by itself.
+//! Enumerates the keys of a file that can be removed one by one.
 
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use scorpiox_document::Document;
-use scorpiox_rules::{Source, shorten};
+use crate::document::Document;
+use crate::rule::{Source, shorten};
 
-/// Tables whose keys belong together: without one of them the others make no sense.
+/// Tables that can only be removed as a unit, because their keys depend on each other.
 const WHOLE: &[&str] = &["network"];
-/// Keys at the top that are of the file.
+/// Top-level keys that concern the file itself.
 const OF_THE_FILE: &[&str] = &["version", "min_version"];
-/// Longest path of a key: `shell.profile.NAME.limits.memory`.
+/// Maximum depth of a key: `shell.profile.NAME.limits.memory`.
 const MAX_DEPTH: usize = 5;
 
-/// A key, by the tables that it stands in.
+/// A key, identified by its path through the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
     path: Vec<String>,
-    /// Where the key begins, and where its value ends, in bytes.
+    /// Byte offsets of the start of the key and the end of its value.
     begin: usize,
     end: usize,
-    /// It has no keys below it that could be left out.
+    /// `true` if no key below this one can be removed separately.
     pub is_leaf: bool,
 }
 
-/// All keys in the order of the file.
+/// Returns all keys in file order.
 pub(super) fn units(table: &DeTable<'_>) -> Vec<Unit> {
     let mut found = Vec::new();
     collect(table, &mut Vec::new(), &mut found);
@@ -60,19 +60,20 @@ fn collect(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<Unit>) {
     }
 }
 
-/// Where a value ends. The span of a table with a header is that of the header.
+/// Returns the end of a value. For a table with a header, the span covers only the header, so the end of its
+/// last value counts.
 fn end(value: &Spanned<DeValue<'_>>) -> usize {
     let below = value.get_ref().as_table().into_iter().flat_map(|table| table.values()).map(end).max();
     below.unwrap_or(0).max(value.span().end)
 }
 
 impl Unit {
-    /// How many tables it stands in.
+    /// Returns the number of components in the key's path.
     pub(super) fn depth(&self) -> usize {
         self.path.len()
     }
 
-    /// Whether a line is one of its own.
+    /// Returns `true` if the key or its value spans the line.
     pub(super) fn has_line(&self, document: &Document<'_>, line: usize) -> bool {
         let last = document.line(self.end.saturating_sub(1).max(self.begin));
         (document.line(self.begin)..=last).contains(&line)
@@ -82,7 +83,7 @@ impl Unit {
         document.source(self.begin)
     }
 
-    /// As messages call it: "`allow` in [web]".
+    /// Returns the label for messages: "`allow` in [web]".
     pub(super) fn label(&self) -> String {
         let (key, tables) =
             self.path.split_last().map_or(("", &[][..]), |(key, tables)| (key.as_str(), tables));
@@ -93,7 +94,7 @@ impl Unit {
         format!("`{}` in [{}]", shorten(key), tables.join("."))
     }
 
-    /// The table without it, and without what speaks of it alone.
+    /// Returns the table without this key, and without entries that refer only to it.
     pub(super) fn left_out<'t>(&self, table: &DeTable<'t>) -> DeTable<'t> {
         let mut table = table.clone();
         if let Some((key, within)) = inner(&mut table, &self.path) {
@@ -116,7 +117,8 @@ impl Unit {
         table
     }
 
-    /// The entries of its lists, and where each begins: of a `network` those of its hosts.
+    /// Returns the entries of the key's lists with their byte offsets; for `network`, those of the lists
+    /// inside.
     pub(super) fn entries(&self, table: &DeTable<'_>) -> Vec<(Vec<String>, usize, String, usize)> {
         let mut found = Vec::new();
         let Some(value) = self.path.iter().try_fold(None::<&Spanned<DeValue<'_>>>, |at, key| {
@@ -147,7 +149,7 @@ impl Unit {
     }
 }
 
-/// The table without one entry of a list.
+/// Returns the table without one entry of a list.
 pub(super) fn without_entry<'t>(table: &DeTable<'t>, path: &[String], index: usize) -> DeTable<'t> {
     let mut table = table.clone();
     if let Some((key, within)) = inner(&mut table, path)
@@ -158,7 +160,7 @@ pub(super) fn without_entry<'t>(table: &DeTable<'t>, path: &[String], index: usi
     table
 }
 
-/// Leaves entries out of a list, by their numbers and values.
+/// Keeps only the list entries that `keeps` accepts, by index and value.
 fn keep_entries(value: &mut Spanned<DeValue<'_>>, keeps: impl Fn(usize, &DeValue<'_>) -> bool) {
     let DeValue::Array(list) = value.get_ref() else { return };
     let mut rest = DeArray::new();
@@ -168,7 +170,7 @@ fn keep_entries(value: &mut Spanned<DeValue<'_>>, keeps: impl Fn(usize, &DeValue
     *value.get_mut() = DeValue::Array(rest);
 }
 
-/// The table that has the last key of a path.
+/// Returns the last key of a path and the table that contains it.
 fn inner<'m, 't, 'p>(
     table: &'m mut DeTable<'t>,
     path: &'p [String],

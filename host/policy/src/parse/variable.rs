@@ -1,9 +1,9 @@
-//! Names of environment variables.
+//! Checks names of environment variables.
 
-use scorpiox_rules::{Invalid, shorten};
+use crate::rule::{Invalid, shorten};
 
-/// Why a variable cannot be passed or set: with it, whoever chooses the value chooses
-/// what runs, in every program and before any rule of the program itself.
+/// Returns why a variable may not be passed or set. Its value would decide which code runs, in every program
+/// and before the program's own checks.
 fn forbidden(name: &str) -> Option<&'static str> {
     const LOADER: &str = "the dynamic loader or the C library loads code by it";
     const BASH: &str = "bash runs code by it";

@@ -1,7 +1,7 @@
-//! `[web]`, `[files]` and `[search]`.
+//! Parses `[web]`, `[files]` and `[search]`.
 
-use scorpiox_document::{Entry, Problem, Section, list};
-use scorpiox_rules::{DenyRule, Place, Sourced, shorten, suggest};
+use crate::document::{Entry, Problem, Section, list};
+use crate::rule::{DenyRule, Place, Sourced, shorten, suggest};
 
 use super::profile::{networks, paths};
 use crate::files::FilesPolicy;
@@ -10,7 +10,7 @@ use crate::web::{Redirects, WebPolicy, WebRule};
 
 const SWITCH: &str = "write true or false";
 
-/// Lays `[web]` over the defaults.
+/// Applies `[web]` to the defaults.
 pub(super) fn read(section: &Section<'_>, web: &mut WebPolicy) -> Result<(), Problem> {
     section.only(&["enabled", "allow", "deny", "allow_private", "redirects", "browser", "browser_path"])?;
     let rules = |entry: &Entry<'_>| {
@@ -60,7 +60,7 @@ pub(super) fn read(section: &Section<'_>, web: &mut WebPolicy) -> Result<(), Pro
     Ok(())
 }
 
-/// Lays `[files]` over the defaults.
+/// Applies `[files]` to the defaults.
 pub(super) fn read_files(section: &Section<'_>, files: &mut FilesPolicy) -> Result<(), Problem> {
     section.only(&["read", "deny"])?;
     if let Some(entry) = section.get("read") {
@@ -74,7 +74,7 @@ pub(super) fn read_files(section: &Section<'_>, files: &mut FilesPolicy) -> Resu
     Ok(())
 }
 
-/// Reads `[search]`.
+/// Parses `[search]`.
 pub(super) fn read_search(section: &Section<'_>, search: &mut SearchPolicy) -> Result<(), Problem> {
     section.only(&["engine"])?;
     let Some(entry) = section.get("engine") else { return Ok(()) };
@@ -101,7 +101,7 @@ fn engine(section: &Section<'_>, entry: &Entry<'_>) -> Result<EnginePolicy, Prob
     let key = section.get("key").map(|entry| {
         let key = entry.text("write the key that the engine's operator gave you")?;
         if key.is_empty() || key.len() > 512 || !key.bytes().all(|b| b.is_ascii_graphic()) {
-            // The value is a secret, so it is not repeated.
+            // The message omits the value, because it is secret.
             let fix = "write 1 to 512 ASCII characters without spaces";
             return Err(entry.problem(format!("{} is not a valid key", entry.label()), fix));
         }

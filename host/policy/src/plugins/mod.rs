@@ -1,4 +1,4 @@
-//! `[plugins]`: what may be installed and run, and who approves it.
+//! `[plugins]`: plugins that may be installed and run, and who approves them.
 
 mod pattern;
 mod registry;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use scorpiox_rules::{Source, Sourced, shorten};
+use crate::rule::{Source, Sourced, shorten};
 
 use crate::rules::{Closed, Refusal, Rules};
 
@@ -19,46 +19,45 @@ pub use secret::SecretFrom;
 use signer::NotSigned;
 pub use signer::{Signed, SignedFile, Signer, Updates};
 
-/// Which plugins may be installed and run, and who approves what they ask for.
+/// Rules for installing and running plugins, and for approving their requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginsPolicy {
-    /// By name, content and signer.
+    /// Rules by name, hash and signer.
     pub rules: Rules<PluginPattern>,
-    /// Who approves.
+    /// Approver of plugins.
     pub approve: Sourced<Approve>,
-    /// Whose signatures rules may speak of, by name.
+    /// Signers that rules can refer to, by name.
     pub signers: BTreeMap<String, Sourced<Arc<Signer>>>,
-    /// Who has to have signed each plugin: one of each.
+    /// Signature requirements. A plugin has to be signed by one signer of each.
     pub required: Vec<Required>,
-    /// Where the list is of plugins that can be had.
+    /// Location of the plugin index.
     pub index: Option<Sourced<String>>,
-    /// Who somebody is to registries, by their hosts as addresses have them.
+    /// Credentials for registries, by host as spelled in addresses.
     pub registries: BTreeMap<String, Sourced<RegistryLogin>>,
-    /// Where secrets of plugins are, by the names of both: in the place of those that a person set.
+    /// Locations of plugin secrets, by plugin name and secret name. They replace secrets that the user sets.
     pub secrets: BTreeMap<(String, String), Sourced<SecretFrom>>,
 }
 
-/// That each plugin has to be signed, by one of those who were signers where that is written.
+/// Requirement that each plugin is signed by one of the signers known at the time of parsing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Required {
-    /// Where it is written.
+    /// Source of the requirement.
     pub source: Source,
-    /// Whose signature will do.
+    /// Signers, one of which has to have signed the plugin.
     pub signers: Vec<Arc<Signer>>,
 }
 
-/// Who may approve what a plugin asks for.
+/// Approver of the permissions that a plugin requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Approve {
-    /// A person, at a terminal.
+    /// The user, at a terminal. A rule with the plugin's hash also approves it.
     Person,
-    /// Nobody but this policy: what it lists by its hash or its signer is approved by that. What it lists by its hash
-    /// is so either way.
+    /// Only this policy: an allow rule with the plugin's hash or signer approves it.
     Policy,
 }
 
 impl Approve {
-    /// Its words in the file.
+    /// Values in the file.
     pub(crate) const WORDS: &'static [&'static str] = &["person", "policy"];
 }
 
@@ -71,24 +70,24 @@ impl fmt::Display for Approve {
     }
 }
 
-/// A plugin that rules are asked about.
+/// A plugin to check against the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// Its name.
+    /// Name of the plugin.
     pub name: &'a str,
-    /// The SHA-256 of all of it, as `plugin hash` prints it; empty where it is not known.
+    /// SHA-256 of the complete plugin, as `plugin hash` prints it; empty if unknown.
     pub hash: &'a str,
-    /// Other hashes that somebody can have seen of it, such as its component's: they close it, and never open it.
+    /// Other hashes under which the plugin may be known, such as its component's. They match only deny rules.
     pub also: [&'a str; 3],
-    /// What vouches for it.
+    /// Signature of the plugin, if there is one.
     pub signature: Signed<'a>,
-    /// Its author's name for it, where it was installed under another one.
+    /// Name given by the author, if the plugin is installed under another name.
     pub original: Option<&'a str>,
-    /// The key of the signer by whom it was signed when a person approved it.
+    /// Key of the signer of the plugin at the time the user approved it.
     pub relied_on: Option<&'a str>,
 }
 
-/// The same, with those who vouch for it.
+/// A candidate with the signers that have signed it.
 struct Vouched<'a> {
     name: &'a str,
     hash: &'a str,
@@ -98,12 +97,12 @@ struct Vouched<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// By its name alone.
+    /// Creates a candidate with only a name.
     pub const fn named(name: &'a str) -> Self {
         Self::new(name, "", Signed::Not)
     }
 
-    /// By its name, its hash, and what vouches for it.
+    /// Creates a candidate from its name, its hash, and its signature.
     pub const fn new(name: &'a str, hash: &'a str, signature: Signed<'a>) -> Self {
         Self { name, hash, also: [""; 3], signature, original: None, relied_on: None }
     }
@@ -122,12 +121,12 @@ impl PluginsPolicy {
         }
     }
 
-    /// The rule that lets a plugin be, or a sentence that names what keeps it out.
+    /// Returns the rule that allows a plugin, or a refusal that names the deciding rule.
     pub fn check(&self, plugin: &Candidate<'_>) -> Result<&Sourced<PluginPattern>, Refusal> {
         self.permits(plugin, &self.vouched(plugin))
     }
 
-    /// A plugin with the signers who vouch for it. Rules only compare: each signature is verified once.
+    /// Adds the signers that have signed a plugin. Each signature is verified only here; rules just compare.
     fn vouched<'a>(&'a self, plugin: &Candidate<'a>) -> Vouched<'a> {
         let signers = self.signers.values().map(|signer| &*signer.value);
         let by = signers.filter(|signer| signer.signed(plugin).is_ok()).collect();
@@ -159,7 +158,7 @@ impl PluginsPolicy {
         Ok(rule)
     }
 
-    /// Whether a plugin is signed, if it has to be.
+    /// Checks the signature requirements.
     fn check_signed(&self, plugin: &Candidate<'_>) -> Result<(), Refusal> {
         let Some(unmet) = self
             .required
@@ -169,7 +168,7 @@ impl PluginsPolicy {
             return Ok(());
         };
         let reasons = unmet.signers.iter().filter_map(|signer| Some((signer, signer.signed(plugin).err()?)));
-        // What is nearest to a signature says most.
+        // The reason that comes closest to a valid signature is the most helpful one.
         let nearest = reasons.max_by_key(|(_, why)| !matches!(why, NotSigned::Name | NotSigned::ByAnother));
         let detail = nearest.map_or_else(
             || "[plugins.signers] names nobody who could".to_owned(),
@@ -183,7 +182,7 @@ impl PluginsPolicy {
         Err(Refusal { why, decided_by: unmet.source })
     }
 
-    /// Whether the signer still vouches for a plugin by whom it was signed when a person approved it.
+    /// Checks that the signer that the user relied on when approving the plugin still vouches for it.
     fn check_relied_on(&self, plugin: &Candidate<'_>) -> Result<(), Refusal> {
         let Some(key) = plugin.relied_on else { return Ok(()) };
         let vouches =
@@ -200,7 +199,7 @@ impl PluginsPolicy {
         Err(Refusal { why, decided_by: self.approve.source })
     }
 
-    /// Why a plugin is not one that a signer vouches for, where the name alone would do for a rule that wants one.
+    /// Returns why a plugin lacks the signature that an allow rule requires, if the rule matches its name.
     fn unsigned(&self, plugin: &Candidate<'_>) -> Option<String> {
         let lists = std::iter::successors(Some(&self.rules), |rules| rules.outer.as_deref());
         let mut wanted =
@@ -211,8 +210,10 @@ impl PluginsPolicy {
         })
     }
 
-    /// As [`check`](Self::check), of a plugin that a person approved: where nobody but the policy approves, that is
-    /// not enough. The rule that approves it in a person's place, if there is one.
+    /// Checks if a plugin that the user approved may run. Returns the rule that approves it in the user's
+    /// place, if there is one.
+    ///
+    /// In addition to [`check`](Self::check): with [`Approve::Policy`], the user's approval is not enough.
     pub fn check_run(&self, plugin: &Candidate<'_>) -> Result<Option<&Sourced<PluginPattern>>, Refusal> {
         let vouched = self.vouched(plugin);
         self.permits(plugin, &vouched)?;
@@ -233,19 +234,21 @@ impl PluginsPolicy {
         Err(Refusal { why, decided_by: self.approve.source })
     }
 
-    /// The rule of `allow` that stands in a person's place, of a plugin that may be.
+    /// Returns the `allow` rule that approves a permitted plugin in the user's place.
     fn approving(&self, vouched: &Vouched<'_>) -> Option<&Sourced<PluginPattern>> {
-        // Who signs decides of what comes later, too. Where a person approves, that is told them, and no more.
+        // A signer also vouches for future versions. With [`Approve::Person`], a signature is therefore shown
+        // to the user but does not approve the plugin.
         let approves = |rule: &PluginPattern| {
             rule.hash.is_some() || rule.signer.is_some() && self.approve.value == Approve::Policy
         };
         let covers =
             |rule: &&Sourced<PluginPattern>| approves(&rule.value) && rule.value.covers_each_name(vouched);
-        // A hash means this very version; a signature, whatever is signed. Their order in the file says nothing.
+        // A hash identifies this exact version, a signer any signed version, so the hash is preferred. The
+        // order in the file does not matter.
         self.rules.allow.iter().filter(covers).min_by_key(|rule| rule.value.hash().is_none())
     }
 
-    /// The rules of `allow` that let a plugin of this name run by its content or its signer.
+    /// Returns the `allow` rules that let a plugin of this name run because of its hash or its signer.
     pub fn listed<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sourced<PluginPattern>> {
         let runs = |rule: &PluginPattern| {
             let signature =
@@ -258,16 +261,16 @@ impl PluginsPolicy {
         self.rules.allow.iter().filter(move |rule| runs(&rule.value))
     }
 
-    /// The rule that approves a plugin in a person's place.
+    /// Returns the rule that approves a plugin in the user's place.
     pub fn approves(&self, plugin: &Candidate<'_>) -> Option<&Sourced<PluginPattern>> {
         let vouched = self.vouched(plugin);
         self.permits(plugin, &vouched).ok()?;
         self.approving(&vouched)
     }
 
-    /// The signer who lets a new version take the place of an approved one without a question, where that asks for no
-    /// more: one who signed both, and is trusted with that. Only where a person approves: where the policy does, its
-    /// list says all.
+    /// Returns the signer that lets a new version replace an approved one without asking the user. The new
+    /// version must not request more permissions. The signer has to have signed both versions and be trusted
+    /// with updates. Applies only with [`Approve::Person`]; with [`Approve::Policy`], the allow list decides.
     pub fn takes_update(
         &self,
         new: &Candidate<'_>,
@@ -285,7 +288,7 @@ impl PluginsPolicy {
         })
     }
 
-    /// Who of the signers vouches for a plugin, whatever the rules say.
+    /// Returns the signer that signed a plugin, regardless of the rules.
     pub fn signed_by(&self, plugin: &Candidate<'_>) -> Option<&Sourced<Arc<Signer>>> {
         self.signers.values().find(|signer| signer.value.signed(plugin).is_ok())
     }

@@ -1,18 +1,18 @@
-//! A plugin, as rules write it.
+//! Patterns that match plugins in rules.
 
 use std::fmt;
 use std::sync::Arc;
 
-use scorpiox_rules::{Invalid, NamePattern, shorten};
+use crate::rule::{Invalid, NamePattern, shorten};
 
 use super::{Signer, Vouched};
 
-/// A plugin by its name, by the hash of all of it, by who signed it, or by several of these.
+/// Matches a plugin by its name, its hash, its signer, or a combination of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginPattern {
     pub(super) name: NamePattern,
     pub(super) signer: Option<Arc<Signer>>,
-    /// 64 hexadecimal digits in small letters.
+    /// 64 lowercase hexadecimal digits.
     pub(super) hash: Option<String>,
 }
 
@@ -20,13 +20,13 @@ const SHA256: &str = "sha256:";
 const SIGNER: &str = "signer:";
 
 impl PluginPattern {
-    /// Every plugin.
+    /// Returns the pattern that matches every plugin.
     pub(crate) const fn any() -> Self {
         Self { name: NamePattern::any(), signer: None, hash: None }
     }
 
-    /// Reads `weather`, `team-*`, `sha256:…`, `signer:acme`, or several of them with `@` between; `signer` finds those
-    /// that there are.
+    /// Parses `weather`, `team-*`, `sha256:…`, `signer:acme`, or several of them joined with `@`. `signer`
+    /// looks up a signer by name.
     pub(crate) fn parse(
         text: &str,
         signer: impl Fn(&str) -> Result<Arc<Signer>, Invalid>,
@@ -50,15 +50,15 @@ impl PluginPattern {
         Ok(pattern)
     }
 
-    /// Whether a plugin is meant.
+    /// Returns `true` if the pattern matches a plugin.
     pub(super) fn covers(&self, plugin: &Vouched<'_>) -> bool {
         self.name.covers(plugin.name)
             && self.hash.as_ref().is_none_or(|own| own == plugin.hash)
             && self.signer.as_ref().is_none_or(|signer| plugin.by.iter().any(|by| by.says_the_same(signer)))
     }
 
-    /// Reports whether a plugin is meant by one of its names and one of its hashes: what is denied is so under whatever name
-    /// it was installed, and by whichever of its hashes somebody has seen.
+    /// Returns `true` if the pattern matches any of a plugin's names together with any of its hashes. Used
+    /// for deny rules, which apply under every name and every known hash.
     pub(super) fn covers_any_way(&self, plugin: &Vouched<'_>) -> bool {
         let names = [Some(plugin.name), plugin.original].into_iter().flatten();
         names.into_iter().any(|name| {
@@ -69,24 +69,24 @@ impl PluginPattern {
         })
     }
 
-    /// Whether a plugin is meant by each of its names: another one does not open what its own does not. A rule that has
-    /// the hash knows the name in it.
+    /// Returns `true` if the pattern matches each of a plugin's names. Used for allow rules: a new name must
+    /// not gain what the original name lacks. A hash already covers the original name.
     pub(super) fn covers_each_name(&self, plugin: &Vouched<'_>) -> bool {
         let by_original = plugin.original.is_none_or(|name| self.hash.is_some() || self.name.covers(name));
         by_original && self.covers(plugin)
     }
 
-    /// Whether the content is meant, or who vouches for it, and not the name alone.
+    /// Returns `true` if the pattern requires a hash or a signer, not only a name.
     pub(super) fn is_by_content(&self) -> bool {
         self.hash.is_some() || self.signer.is_some()
     }
 
-    /// Returns the hash that it has, if it means one version alone.
+    /// Returns the hash, if the pattern matches a single version.
     pub fn hash(&self) -> Option<&str> {
         self.hash.as_deref()
     }
 
-    /// What both mean, if there is anything.
+    /// Returns the intersection of two patterns, if there is one.
     pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
         let name = self.name.meet(&other.name)?;
         let hash = one_of(self.hash.as_ref(), other.hash.as_ref(), String::eq)?;
@@ -95,7 +95,7 @@ impl PluginPattern {
     }
 }
 
-/// What both ask for; nothing where they ask for different things.
+/// Returns the combined requirement, or `None` if the requirements conflict.
 #[expect(clippy::option_option, reason = "nothing asked for is another thing than nothing left")]
 fn one_of<'a, T>(
     own: Option<&'a T>,

@@ -1,37 +1,37 @@
-//! `[plugins.registries."HOST"]`: who somebody is to a registry of plugins.
+//! `[plugins.registries."HOST"]`: credentials for a plugin registry.
 //!
-//! Invariant: no secret stands in a policy. It names the place that has one, and whoever reads that place looks who
-//! else could have read or written it.
+//! Invariant: a policy contains no secret. It names the location of the secret. The code that reads this
+//! location checks who else can read or write it.
 
 use std::fmt;
 
-/// How somebody logs in to one registry.
+/// Login for one registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryLogin {
-    /// Where user and password come from.
+    /// Source of the user name and the password.
     pub credentials: CredentialsFrom,
-    /// A host, with a port if there is one, that gets them as well: where the registry sends those who want a token.
+    /// Host, with an optional port, that also receives the credentials: the registry's token server.
     pub token_host: Option<String>,
 }
 
-/// Where user and password come from.
+/// Source of a user name and a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialsFrom {
-    /// The password is in a file, whose path is absolute or begins with `~/`.
+    /// Password in a file, whose path is absolute or begins with `~/`.
     File {
-        /// The user.
+        /// User name.
         user: String,
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// A program prints the password.
+    /// Password printed by a program.
     Command {
-        /// The user.
+        /// User name.
         user: String,
-        /// The program, whose path is absolute or begins with `~/`, and its arguments.
+        /// Program, with a path that is absolute or begins with `~/`, and its arguments.
         command: Vec<String>,
     },
-    /// What `docker login` left for this registry.
+    /// Credentials that `docker login` stored for this registry.
     Docker,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for CredentialsFrom {
 mod tests {
     use std::path::Path;
 
-    use scorpiox_rules::{Layer, Places};
+    use crate::rule::{Layer, Places};
 
     use super::*;
     use crate::{Policy, render};

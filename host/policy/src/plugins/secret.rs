@@ -1,13 +1,13 @@
-//! `[plugins.secrets.NAME]`: where the secrets of a plugin are, for servers that nobody sets them at.
+//! `[plugins.secrets.NAME]`: locations of a plugin's secrets, for servers without a user to set them.
 
 use std::fmt;
 
-/// Where a secret is. It is read with each call, so that a new one counts from then on.
+/// Location of a secret. It is read on each call, so that a changed secret takes effect immediately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretFrom {
-    /// In a file, whose path is absolute or begins with `~/`.
+    /// File, with a path that is absolute or begins with `~/`.
     File(String),
-    /// In a variable of the server's.
+    /// Environment variable of the server.
     Variable(String),
 }
 

@@ -1,35 +1,35 @@
-//! `[plugins.signers.NAME]`: whose signatures count, and for which plugins.
+//! `[plugins.signers.NAME]`: trusted signers, and the plugins they may sign.
 
 use std::fmt;
 
-use scorpiox_minisign::{PublicKey, Signature, SignatureError, Unverified};
-use scorpiox_rules::{Invalid, NamePattern, shorten};
+use crate::rule::{Invalid, NamePattern, shorten};
+use scorpiox_signature::{PublicKey, Signature, SignatureError, Unverified};
 
 use super::Candidate;
 
-/// A key, and what its holder may sign.
+/// A public key, and the plugins that its holder may sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
-    /// What rules call it.
+    /// Name of the signer in rules.
     pub name: String,
     key: PublicKey,
-    /// Names of plugins.
+    /// Names of the plugins that the signer may sign.
     pub names: Vec<NamePattern>,
-    /// Who approves new versions of what it signed before.
+    /// Approver of new versions of plugins that this signer signed before.
     pub updates: Updates,
 }
 
-/// Who approves a new version of a plugin that its signer signed, as the approved one was.
+/// Approver of a new version of a plugin that the signer of the approved version signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Updates {
-    /// A person.
+    /// The user.
     Person,
-    /// The signature, if it asks for no more than the approved one.
+    /// The signature, if the new version requests no more permissions than the approved one.
     Signed,
 }
 
 impl Updates {
-    /// Its words in the file.
+    /// Values in the file.
     pub(crate) const WORDS: &'static [&'static str] = &["person", "signed"];
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Updates {
     }
 }
 
-/// Why a plugin is not one that a signer signed.
+/// Reason why a signer's signature does not cover a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotSigned {
     #[error("it has no signature")]
@@ -66,7 +66,7 @@ pub(super) enum NotSigned {
 }
 
 impl Signer {
-    /// Reads a public key as minisign prints it: 56 characters that begin with `RW`.
+    /// Parses a public key as printed by minisign: 56 characters that begin with `RW`.
     pub(crate) fn parse(
         name: &str,
         key: &str,
@@ -82,27 +82,28 @@ impl Signer {
         Ok(Self { name: name.to_owned(), key, names, updates })
     }
 
-    /// The key as it is written.
+    /// Returns the key as written in the file.
     pub fn key(&self) -> &str {
         self.key.as_str()
     }
 
-    /// The key, to verify with.
+    /// Returns the key for verification.
     pub fn public_key(&self) -> &PublicKey {
         &self.key
     }
 
-    /// Whether it may sign plugins of this name.
+    /// Returns `true` if the signer may sign plugins of this name.
     pub fn may_sign(&self, name: &str) -> bool {
         self.names.iter().any(|names| names.covers(name))
     }
 
-    /// Whether both have the same key for the same plugins, whatever they are called.
+    /// Returns `true` if both have the same key for the same plugins, regardless of their names.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         self.key == other.key && self.names == other.names
     }
 
-    /// Whether the holder of the key signed a plugin: what `plugin hash` prints of it, or the file that it came in.
+    /// Checks that the holder of the key signed a plugin: either the output of `plugin hash`, or the plugin's
+    /// file.
     pub(super) fn signed(&self, plugin: &Candidate<'_>) -> Result<(), NotSigned> {
         if !self.may_sign(plugin.name) {
             return Err(NotSigned::Name);
@@ -120,7 +121,8 @@ impl Signer {
         }
     }
 
-    /// The comment is signed, and says which file it was. Whose hash that is was found out when the file was read.
+    /// Checks the signature of a plugin's file. The trusted comment is part of the signature and identifies
+    /// the file. The hash was computed when the file was read.
     fn signed_file(&self, name: &str, file: &SignedFile<'_>) -> Result<(), NotSigned> {
         let statement = self.key.verify_statement(&Signature::parse(file.signature)?)?;
         if statement.sha256 != file.sha256 || statement.version.to_string() != file.version {
@@ -159,28 +161,28 @@ impl<'a> From<Option<&'a str>> for Signed<'a> {
     }
 }
 
-/// What vouches for a plugin.
+/// Signature of a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed<'a> {
-    /// Nothing does.
+    /// No signature.
     Not,
-    /// This text, as minisign writes it, for its hash.
+    /// Minisign signature of the plugin's hash.
     With(&'a str),
-    /// A signature of the file that it came in.
+    /// Signature of the plugin's file.
     File(SignedFile<'a>),
-    /// The signer of this name would: for questions about plugins that are not there.
+    /// Assumed signature of the signer with this name, for queries about plugins that are not present.
     Supposedly(&'a str),
 }
 
-/// The file that a plugin came in, as it was when it was read, and its signature.
+/// File of a plugin, as it was when it was read, with its signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedFile<'a> {
-    /// The text of its `.minisig`.
+    /// Content of its `.minisig` file.
     pub signature: &'a str,
-    /// The plugin's own name.
+    /// Original name of the plugin.
     pub name: &'a str,
-    /// Its version.
+    /// Version of the plugin.
     pub version: &'a str,
-    /// The SHA-256 of the file, in small letters.
+    /// SHA-256 of the file, in lowercase hexadecimal.
     pub sha256: &'a str,
 }

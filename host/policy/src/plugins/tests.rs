@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use scorpiox_rules::{Invalid, Layer, Source};
+use crate::rule::{Invalid, Layer, Source};
 
 use super::*;
 use crate::Policy;
@@ -27,7 +27,7 @@ fn read(text: &str) -> Result<PluginsPolicy, String> {
     policy.map(|policy| policy.plugins).map_err(|problem| problem.to_string())
 }
 
-/// A policy that has acme's key.
+/// Returns a policy with acme's key.
 fn with_acme(rules: &str) -> PluginsPolicy {
     read(&format!(
         "[plugins]\n{rules}\n[plugins.signers.acme]\nkey = \"{}\"\nnames = [\"acme-*\"]",
@@ -91,7 +91,7 @@ fn a_signer_vouches_for_what_it_signed_and_for_nothing_else() {
     let legacy = include_str!("../../tests/signatures/legacy.minisig");
     let unfit = include_str!("../../tests/signatures/unfit.minisig");
     let by_another = include_str!("../../tests/signatures/other.minisig");
-    // The comment is signed, too.
+    // The signature covers the trusted comment, too.
     let commented = SIGNATURE.replace("timestamp:1790000000", "timestamp:1790000001");
     let other_hash = Candidate { hash: "x", ..signed("acme-echo", SIGNATURE) };
     for (plugin, why) in [
@@ -153,7 +153,7 @@ fn a_person_makes_nobody_else_the_machines_signer() {
     let managed = parsed(&format!("{rules}{}", acme(KEY)), Layer::Managed, Policy::builtin()).unwrap();
     let problem = parsed(&acme(OTHER_KEY), Layer::Own, managed.clone()).unwrap_err().to_string();
     assert!(problem.contains("signer \"acme\" is another one in "), "{problem}");
-    // Another one of the person's own opens nothing that is closed for all.
+    // A signer of the user's own allows nothing that the managed policy denies.
     let own =
         format!("[plugins]\nallow = [\"signer:me\"]\n[plugins.signers.me]\nkey = \"{}\"", OTHER_KEY.trim());
     let own = parsed(&own, Layer::Own, managed.clone()).unwrap();
@@ -162,7 +162,7 @@ fn a_person_makes_nobody_else_the_machines_signer() {
     let by_other = include_str!("../../tests/signatures/other.minisig");
     assert!(own.plugins.check(&signed("a", by_other)).is_ok());
     assert!(both.check(&signed("a", by_other)).is_err() && both.check(&signed("a", SIGNATURE)).is_err());
-    // The machine's signer may be narrowed to some names.
+    // The user may limit the managed signer to some names.
     let own = parsed("[plugins]\nallow = [\"a@signer:acme\"]", Layer::Own, managed.clone()).unwrap();
     let both = managed.narrowed_by(&own, &places).plugins;
     assert!(
@@ -170,7 +170,7 @@ fn a_person_makes_nobody_else_the_machines_signer() {
     );
 }
 
-/// A key that signs files.
+/// A key pair for signing files.
 struct Keys(minisign::KeyPair);
 
 impl Keys {
@@ -182,7 +182,7 @@ impl Keys {
         self.0.pk.to_base64()
     }
 
-    /// Of a file that is called so, and has the hash of the tests.
+    /// Signs a file with this name and version, and with the hash used in the tests.
     fn sign(&self, name: &str, version: &str) -> String {
         let comment = format!("name={name} version={version} sha256={HASH}");
         let signed = minisign::sign(None, &self.0.sk, &b"a file"[..], Some(&comment), None);
@@ -269,7 +269,7 @@ fn a_person_cannot_meet_the_machines_requirement_with_a_key_of_their_own() {
         assert!(both.check(&from_file("echo", "1.0.0", &by_me)).is_err());
         assert!(both.check(&candidate("echo", HASH)).is_err());
     }
-    // And may require it for themselves.
+    // The user may add a requirement.
     let managed = parsed("", Layer::Managed, Policy::builtin());
     let own = parsed(&format!("{require}{}", me.signer("me", "")), Layer::Own, managed.clone());
     let both = managed.narrowed_by(&own, &places).plugins;
@@ -329,7 +329,7 @@ fn what_was_approved_as_signed_waits_again_when_its_signer_is_gone() {
         let said = read(&policy).unwrap().check_run(&plugin).unwrap_err().why;
         assert!(said.contains("it waits for approval again"), "{said}");
     }
-    // The hash in a policy needs no signer.
+    // A rule with the hash needs no signer.
     let listed = read(&format!("[plugins]\nallow = [\"sha256:{HASH}\"]")).unwrap();
     assert!(listed.check_run(&Candidate { hash: HASH, ..plugin }).is_ok());
 }
@@ -378,7 +378,7 @@ fn each_hash_of_a_plugin_closes_it_and_only_its_own_opens_it() {
         let opened = read(&format!("[plugins]\nallow = [\"sha256:{hash}\"]\napprove = \"policy\"")).unwrap();
         assert_eq!(opened.check_run(&plugin).is_ok(), hash == HASH, "{hash}");
     }
-    // What is not known is no hash that a rule has.
+    // An unknown (empty) hash matches no rule with a hash.
     let bare = Candidate::named("weather");
     assert!(read(&format!("[plugins]\ndeny = [\"sha256:{HASH}\"]")).unwrap().check(&bare).is_ok());
 }

@@ -36,7 +36,7 @@ fn deny_wins_over_allow_and_wildcards_match_below() {
         "port 8443 of example.com is not allowed by \"example.com\" in `allow` of [web] (policy.toml line 3); to \
          allow it, add \"example.com:8443\" to it in the user's own policy.toml"
     );
-    // What is denied is so on every port.
+    // A deny rule without a port applies to every port.
     assert!(policy.check_host("secret.example.com", 8443).unwrap_err().to_string().contains("is denied by"));
     assert_eq!(
         refused(&policy, "secret.example.com"),

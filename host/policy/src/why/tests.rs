@@ -15,7 +15,7 @@ fn why(profile: &Profile, access: Access, path: &str) -> (bool, String, Option<S
     (allowed, because, would_allow)
 }
 
-/// A path as a message shows it: with the separators of the system.
+/// Formats a path as messages do, with the separators of the system.
 fn shown(path: &str) -> String {
     path.replace('/', std::path::MAIN_SEPARATOR_STR)
 }
@@ -263,7 +263,7 @@ fn what_lies_in_tmp_is_not_in_the_tmp_of_commands() {
         verdict.would_allow.unwrap(),
         "read = [\"@system\", \"@toolchains\", \"@skills\", \"/tmp/a\"] in [shell.profile.workspace]"
     );
-    // They may write there, and this machine does not see it.
+    // Commands may write there, but the machine does not see these files.
     assert!(existing(Access::Write).allowed);
     let (_, because, _) = why(&workspace, Access::Read, "/tmp/a");
     assert_eq!(
@@ -353,12 +353,12 @@ fn what_stands_in_for_a_project_is_written_and_nothing_else_of_this_programs_own
     let profile = &Policy::builtin().shell.profiles[crate::DEFAULT_PROFILE];
     let writes = |path: &str| profile.why_path(Path::new(path), Access::Write, &places).allowed;
     assert!(writes("a.txt") && !writes("/home/me/.scorpiox/policy.toml") && !writes(".mcp.json"));
-    // A project that this program's folder lies in opens nothing of it.
+    // A project that contains this program's folder allows no access to that folder.
     let places = Places::standard("/home/me".into(), Some("/home/me".into()), Path::new("/home/me/own"));
     assert!(!profile.why_path(Path::new("own/workspace/a"), Access::Write, &places).allowed);
 }
 
-#[cfg(windows)] // Paths have no drives elsewhere.
+#[cfg(windows)] // other systems have no drive letters
 #[test]
 fn a_path_on_a_drive_gets_the_line_that_would_and_is_closed_by_globs_from_the_root() {
     let at = |workspace: &str| {
@@ -379,7 +379,7 @@ fn a_path_on_a_drive_gets_the_line_that_would_and_is_closed_by_globs_from_the_ro
     let closed = profile("x", "[shell.profile.x]\nread = ['C:\\data']\ndeny = ['/data/keys']");
     assert!(why(&closed, Access::Read, r"C:\data\a").allowed);
     assert!(!why(&closed, Access::Read, r"C:\data\Keys\a").allowed);
-    // What is opened from the root is on the workspace's drive, and another drive is not below it.
+    // A rule for the root covers only the workspace's drive; other drives are not below it.
     let root = profile("x", "[shell.profile.x]\nread = ['/']");
     let other = profile("x", "[shell.profile.x]\nread = ['C:/data', 'D:/data']");
     let places = at(r"C:\work");

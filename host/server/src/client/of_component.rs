@@ -1,9 +1,9 @@
-//! The client as a component of others may ask and tell it, with a person's approval.
+//! The client from the point of view of a plugin component, which needs the user's approval to reach it.
 
-use scorpiox_ask::Questions;
 use scorpiox_audit::{APPROVAL, Uses};
 use scorpiox_exchange::news::ResourceNews;
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
+use scorpiox_questions::Questions;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use scorpiox_mcp::LogLevel;
 const SAMPLE: &str = "sampling/createMessage";
 const LIST_ROOTS: &str = "roots/list";
 
-/// The client as a component may ask it.
+/// The client, for requests of a component.
 pub(crate) struct OfComponent {
     pub client: Client,
     pub uses: Uses,
@@ -95,7 +95,7 @@ impl Counterpart for OfComponent {
         let (level, name) = level(severity);
         if log_level.is_some_and(|least| least <= level) {
             let params = json!({ "level": name, "logger": plugin, "data": message });
-            // Who wants no answer wants no more of this, either.
+            // A client that wants no answer wants no log messages either.
             if !cancel.is_set() {
                 reply.send(&reply::notification("notifications/message", &params));
             }
@@ -116,7 +116,7 @@ impl Counterpart for OfComponent {
 }
 
 impl OfComponent {
-    /// Whether a client of this revision can be asked that.
+    /// Checks that a client of this revision supports the request.
     fn check(&self, key: &str, request: &ClientRequest) -> Result<(), Unmet> {
         let Inner { able, revision, .. } = &*self.client.0;
         if key == FORM {
@@ -127,14 +127,16 @@ impl OfComponent {
             return Err(Unmet::Unavailable(format!("this client does not have {}", lacking.join(", "))));
         }
         match request {
-            ClientRequest::Form { fields, .. } if !fields.fits_revision(revision.name()) => {
+            ClientRequest::Form { fields, .. }
+                if fields.needs_choices() && !revision.features().form_choices =>
+            {
                 Err(Unmet::Unavailable("this client does not know a kind of field of the form".to_owned()))
             }
             _ => Ok(()),
         }
     }
 
-    /// Asks while the call runs.
+    /// Makes the request while the call runs.
     fn now(&self, request: &ClientRequest) -> Result<Answer, Unmet> {
         let asked = match request {
             ClientRequest::Form { message, fields } => {
@@ -154,7 +156,7 @@ impl OfComponent {
         request.read(&answer).map_err(Unmet::Refused)
     }
 
-    /// As it stands in a result.
+    /// Returns the request as it is embedded in a result.
     fn written(&self, request: &ClientRequest) -> Box<RawValue> {
         match request {
             ClientRequest::Form { message, fields } => {
@@ -166,7 +168,7 @@ impl OfComponent {
         }
     }
 
-    /// The parameters, with the model that the user set.
+    /// Adds the user's preferred model to the parameters.
     fn preferring(&self, mut parameters: Value) -> Value {
         let model = self.client.0.workspace.settings.model();
         parameters["modelPreferences"] = json!({"hints": [{"name": model}]});
@@ -174,7 +176,7 @@ impl OfComponent {
     }
 }
 
-/// A level, and what the protocol calls it.
+/// Converts a severity to a log level and its protocol name.
 fn level(severity: Severity) -> (LogLevel, &'static str) {
     match severity {
         Severity::Debug => (LogLevel::Debug, "debug"),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use scorpiox_capabilities::setup::Setup;
-use scorpiox_operator::Required;
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
+use scorpiox_workspace_config::Required;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,15 +18,15 @@ use scorpiox_mcp::result::{Enveloped, Implementation};
 use scorpiox_mcp::{ClientTraits, LogLevel, Params, Revision, prefixed};
 use scorpiox_tools::listing_cache::{Cached, Listed};
 
-/// Longest instructions, in bytes: some clients cut them at 2 KB.
+/// Maximum length of the instructions in bytes. Some clients truncate them at 2 KB.
 const MAX_INSTRUCTIONS_BYTES: usize = 2000;
 
-/// What `server/discover` says can be kept for this long.
+/// Time to live of a `server/discover` result.
 const DISCOVER_TTL_MS: u64 = 3_600_000;
 
 const SKILL_TOOL: &str = "InvokeSkill";
 
-/// The client's mark for sessions that show messages of a channel.
+/// Experimental capability of clients that show channel messages.
 const CHANNEL: &str = "claude/channel";
 
 pub(crate) fn initialize(session: &Session, request: &Request<'_>) -> Answer {
@@ -97,11 +97,13 @@ fn server_capabilities(session: &Session, revision: Revision) -> Value {
     if revision.features().unsolicited {
         capabilities.insert("logging".to_owned(), json!({}));
     }
-    let offerings = session.offerings();
+    let workspace = session.workspace();
+    let access = session.access(&workspace);
+    let offerings = access.offerings();
     if offerings.iter().any(|offering| offering.served.completes()) {
         capabilities.insert("completions".to_owned(), json!({}));
     }
-    if !offerings.is_empty() && !session.resourceful().is_empty() {
+    if !offerings.is_empty() && !access.resourceful().is_empty() {
         capabilities.insert("resources".to_owned(), json!({ "listChanged": true, "subscribe": true }));
     } else if revision.features().extensions {
         capabilities.insert("resources".to_owned(), json!({ "listChanged": true }));
@@ -111,14 +113,14 @@ fn server_capabilities(session: &Session, revision: Revision) -> Value {
         capabilities.insert("extensions".to_owned(), skills);
     }
     if revision.features().unsolicited {
-        // A client asks for it in the capabilities of the server; where nobody does, it is nothing.
+        // Some clients look for this server capability; all others ignore it.
         capabilities.insert("experimental".to_owned(), json!({ CHANNEL: {} }));
     }
     Value::Object(capabilities)
 }
 
-/// What one finds the tools by, in the words that one searches with. Some clients show no more than
-/// this of a server until its tools are searched for, and of this 150 characters.
+/// Search terms for the tools. Some clients show only the first 150 characters of this text until a search
+/// for the tools.
 const SUBJECTS: &[(&str, &str)] = &[
     ("Bash", "shell commands in a sandbox"),
     ("BackgroundBash", "background tasks"),
@@ -132,10 +134,10 @@ const SUBJECTS: &[(&str, &str)] = &[
     ("SetCallback", "reminders"),
 ];
 
-/// What the client's model is told about the server as a whole.
+/// Returns the server's instructions for the client's model.
 fn instructions(session: &Session, prefix: Option<&str>) -> String {
-    let workspace = &*session.workspace;
-    let is_on = |name: &str| session.tool(name).is_some();
+    let workspace = session.workspace();
+    let is_on = |name: &str| session.access(&workspace).tool(name).is_some();
     let subjects: Vec<_> =
         SUBJECTS.iter().filter(|(tool, _)| is_on(tool)).map(|(_, subject)| *subject).collect();
     let mut text = if subjects.is_empty() {
@@ -160,7 +162,7 @@ fn instructions(session: &Session, prefix: Option<&str>) -> String {
         text.push_str(&line);
     }
     let listed = listed(session, prefix);
-    let required = listed.as_ref().map(|cached| required(workspace, &cached.listed)).unwrap_or_default();
+    let required = listed.as_ref().map(|cached| required(&workspace, &cached.listed)).unwrap_or_default();
     let lists = [
         (required.by_person, "Before you start, invoke these skills with"),
         (
@@ -181,15 +183,15 @@ fn instructions(session: &Session, prefix: Option<&str>) -> String {
     text
 }
 
-/// What clients are told of skills, if they are served.
+/// Returns the listing of skills, if skills are served.
 fn listed(session: &Session, prefix: Option<&str>) -> Option<Arc<Cached>> {
-    let workspace = &*session.workspace;
-    let component = session.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL))?;
+    let workspace = &session.workspace();
+    let component = session.access(workspace).tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL))?;
     let setup = Setup { prefix: prefix.map(Arc::from), ..workspace.own_setup() };
     listing::listed(workspace, component, &setup, prefix)
 }
 
-/// Required skills that a model can invoke: it is not sent to others.
+/// Returns the required skills that a model can invoke. Other skills are not announced.
 fn required(workspace: &Workspace, listed: &Listed) -> Required {
     let mut required = workspace.skills.required();
     required.by_person.retain(|name| listed.required.contains(name));
@@ -197,8 +199,7 @@ fn required(workspace: &Workspace, listed: &Listed) -> Required {
     required
 }
 
-/// Appends the descriptions of the person's skills that are not whole where InvokeSkill lists them, as far as
-/// there is room.
+/// Appends the descriptions of the user's skills that InvokeSkill truncates, as far as they fit.
 fn push_more(text: &mut String, more: &[String], prefix: Option<&str>) {
     let mut heading = format!("\nDescriptions of skills that {} has in part:", prefixed(prefix, SKILL_TOOL));
     for line in more {

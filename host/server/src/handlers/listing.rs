@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -23,12 +23,12 @@ use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_cat
 use scorpiox_tools::listing_cache::{self, Cached, Key};
 use scorpiox_tools::{Definition, Kind, Marks};
 
-/// How long a client may keep the list: skills can be added at any time.
+/// Time to live of the list in a client. Skills can be added at any time.
 const TTL_MS: u64 = 5000;
-/// Most characters of a result that a server may ask for.
+/// Maximum result size in characters that a server may request.
 const MAX_SIZE_CHARS: u32 = 500_000;
 
-/// A tool as the revision writes it.
+/// A tool in the format of the revision.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
@@ -45,7 +45,7 @@ struct Listed<'a> {
     meta: Option<Meta>,
 }
 
-/// What clients that know these words are told.
+/// Metadata for clients that know these keys.
 #[derive(Serialize)]
 struct Meta {
     #[serde(rename = "anthropic/alwaysLoad", skip_serializing_if = "Option::is_none")]
@@ -62,12 +62,12 @@ impl Meta {
     }
 }
 
-/// What of a definition depends on whose tool it is.
+/// A definition with the properties that depend on the tool's origin.
 struct Of<'a> {
     definition: Definition,
     marks: Marks,
     is_others: bool,
-    /// It is the same always, and has words of ours alone.
+    /// `true` if the definition never changes and all of its text is built in.
     is_fixed: bool,
     scope: &'a Scope<'a>,
 }
@@ -89,7 +89,7 @@ struct List<'a> {
 }
 
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
-    if scope.request.params.raw("cursor").is_some_and(|raw| raw.get() != "null") {
+    if scope.request.params.raw("cursor").is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"")) {
         return Err(RpcError::invalid_params("cursor is not one of this server's: the list has one page"));
     }
     let revision = scope.request.revision;
@@ -99,14 +99,14 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The definitions of all tools that are listed, in order.
+/// Returns the definitions of all listed tools, in order.
 fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     let tools = scope.workspace().tools();
     let plain = scope.workspace().plain_names();
-    let digest = scope.session.tools_digest(&tools, &plain);
+    let digest = scope.access().tools_digest(&tools, &plain);
     scope.session.list_changed.listed(notices::List::Tools, digest);
-    let on = tools.iter().filter(|tool| scope.session.is_open(tool));
-    // Looked up once, for all tools that depend on it.
+    let on = tools.iter().filter(|tool| scope.access().is_open(tool));
+    // Looked up once for all tools that depend on skills.
     let found = OnceCell::new();
     on.filter_map(|tool| {
         let found = match &tool.kind {
@@ -132,13 +132,13 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     .collect()
 }
 
-/// What the component that knows skills lists for those there are; `None` when there are
-/// none, which is known without asking it, or when it cannot tell.
+/// Returns the listing of the skill component for the current skills. Returns `None` if there are no skills,
+/// without calling the component, or if the component fails.
 fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Cached>> {
     listed(scope.workspace(), component, &scope.setup(), scope.prefix())
 }
 
-/// The same for whoever works on a workspace, with what they put before the names of tools.
+/// Returns the skill listing of a workspace for clients with this tool prefix.
 pub(super) fn listed(
     workspace: &Workspace,
     component: &Component,
@@ -156,7 +156,7 @@ pub(super) fn listed(
     }
     let listed = workspace.runtime().list_tools(component, setup).and_then(|found| {
         let definitions: Vec<_> = found.into_iter().filter_map(usable).collect();
-        // Where one tool is enough for all of them, nothing is left to be said elsewhere.
+        // If one tool describes all skills, nothing is left for the instructions.
         if definitions.len() <= 1 && key.required().is_empty() {
             return Ok(listing_cache::Listed { definitions, ..Default::default() });
         }
@@ -177,7 +177,7 @@ pub(super) fn listed(
     }
 }
 
-/// A definition whose schemas are JSON.
+/// Converts a definition, if its schemas are valid JSON.
 fn usable(found: ToolDefinition) -> Option<Definition> {
     let schema = |json: String| RawValue::from_string(json).ok();
     Some(Definition {
@@ -202,7 +202,7 @@ impl Of<'_> {
     fn listed(&self) -> Listed<'_> {
         let Self { definition, marks, is_others, scope, .. } = self;
         let features = scope.request.revision.features();
-        // A schema without data would be an error in many clients.
+        // Many clients treat an output schema without structured data as an error.
         let has_data = features.structured && (*is_others || scope.session.gives_data());
         Listed {
             name: scope.name(&definition.name),
@@ -221,7 +221,7 @@ impl Of<'_> {
         }
     }
 
-    /// A description that begins with why calls will fail, where they will.
+    /// Prepends the reason why calls will fail, if the policy cannot be used.
     fn with_refusal<'t>(&self, description: Cow<'t, str>) -> Cow<'t, str> {
         match self.scope.workspace().operator().policy() {
             Ok(_) => description,
@@ -229,8 +229,8 @@ impl Of<'_> {
         }
     }
 
-    /// A text of a definition, in which tools are called what this client calls them. What a component
-    /// lists for this client has their names already.
+    /// Replaces the tool names in a text of a definition with the client's names. Text that a component lists
+    /// for this client already has them.
     fn renamed<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
         match self.scope.prefix().filter(|_| self.is_fixed) {
             Some(prefix) => with_prefix(prefix, &text, self.scope.workspace().registry().names()).into(),

@@ -1,4 +1,4 @@
-//! One file for each group of methods.
+//! Request handlers, one file for each group of methods.
 
 pub(crate) mod lifecycle;
 pub(crate) mod listing;

@@ -1,21 +1,21 @@
-//! What plugins offer beside tools: filling in their prompts, reading their resources, completing what people type.
+//! Prompts, resources and completions of plugins.
 //!
-//! Each is a call of a component, with its limits and rights, and leaves a line in the audit by its method.
+//! Each request is a component call with its limits and grants, and is recorded in the audit by its method.
 
 use std::sync::Arc;
 
 use scorpiox_capabilities::contents::{check, check_resource};
 use scorpiox_mcp::content::{Content, Embedded};
+use scorpiox_mcp::jsonrpc::{code, reply};
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_mcp::{Params, RpcError};
-use scorpiox_offers::render;
-use scorpiox_records::CallError;
-use scorpiox_rpc::{code, reply};
+use scorpiox_metering::records::CallError;
 use scorpiox_runtime::bindings::prompting::scorpiox::tool::offers::{
     CompletionRequest, CompletionSubject, Completions, FilledPrompt, ReadError, Role,
 };
 use scorpiox_tools::Failure;
+use scorpiox_tools::offers::render;
 use scorpiox_tools::plugins::Offering;
 use serde::Serialize;
 use serde_json::json;
@@ -25,18 +25,18 @@ use crate::client::{Client, Unmarked};
 use crate::component_call;
 use crate::scope::{Answer, Scope};
 
-/// How long a client may keep what it read.
+/// Time to live of a resource's contents in a client.
 const TTL_MS: u64 = 5000;
-/// What older revisions call a resource that is not there.
+/// Error code of older revisions for a missing resource.
 const RESOURCE_NOT_FOUND: i32 = -32002;
-/// Most values that clients are given, as the protocol says.
+/// Maximum number of completion values, as the protocol defines it.
 const MAX_VALUES: usize = 100;
-/// Longest value.
+/// Maximum length of a completion value in characters.
 const MAX_VALUE_CHARS: usize = 1000;
-/// Most messages of a prompt.
+/// Maximum number of messages in a prompt.
 const MAX_MESSAGES: usize = 100;
 
-/// Notes whose plugin a request reaches, and by which rule it runs.
+/// Records the plugin that a request reaches, with the rule by which it runs.
 fn note(scope: &Scope<'_>, offering: &Offering) {
     let plugin = offering.served.plugin();
     if let Some(rule) = scope.workspace().plugins.rule_of(plugin) {
@@ -44,7 +44,7 @@ fn note(scope: &Scope<'_>, offering: &Offering) {
     }
 }
 
-/// An error of a call, as these methods have it: they have no results that are errors.
+/// Converts a call error to a protocol error, because these methods have no error results.
 fn rpc_error(scope: &Scope<'_>, error: &CallError) -> RpcError {
     error.lacking(scope.request.revision).unwrap_or_else(|| match error {
         CallError::Tool(Failure::NotFound(why) | Failure::InvalidInput(why) | Failure::Denied(why)) => {
@@ -54,7 +54,7 @@ fn rpc_error(scope: &Scope<'_>, error: &CallError) -> RpcError {
     })
 }
 
-/// Fills in a prompt of a plugin, which the plugin calls `own`.
+/// Fills in a plugin's prompt, which the plugin calls `own`.
 pub(super) fn get_prompt(
     scope: &Scope<'_>,
     offering: &Offering,
@@ -110,7 +110,7 @@ pub(super) fn get_prompt(
     Ok(reply::result(&scope.request.id, &Enveloped::complete(revision, body)))
 }
 
-/// That there is nothing at an address.
+/// Returns the error for a URI without a resource.
 pub(super) fn no_resource(scope: &Scope<'_>, uri: &str) -> RpcError {
     let code =
         if scope.request.revision.features().handshake { RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
@@ -118,9 +118,9 @@ pub(super) fn no_resource(scope: &Scope<'_>, uri: &str) -> RpcError {
     RpcError::new(code, format!("there is no resource {shown:?}")).with_data(json!({ "uri": uri }))
 }
 
-/// Reads a resource of a plugin.
+/// Reads a plugin's resource.
 pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
-    let Some(offering) = scope.session.offering_at(uri, Some(&scope.uses)) else {
+    let Some(offering) = scope.access().offering_at(uri, Some(&scope.uses)) else {
         return Err(no_resource(scope, uri));
     };
     note(scope, &offering);
@@ -141,12 +141,12 @@ pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
         }
         ReadError::Failed(why) => RpcError::internal(scorpiox_text::clean(&why)),
     })?;
-    // What the client would take for an empty file is none.
+    // A client would take an empty list for an empty file.
     if contents.is_empty() {
         return Err(no_resource(scope, uri));
     }
     for content in &contents {
-        // It may give what is below the address, too; not what is another plugin's.
+        // The plugin may also return resources below the URI, but no other plugin's resources.
         let is_own = offering.served.serves(&content.uri) || content.uri == uri;
         let checked = check_resource(content).and_then(|()| {
             if is_own { Ok(()) } else { Err(format!("{:?} is no address of the plugin", content.uri)) }
@@ -177,12 +177,12 @@ pub(crate) fn complete(scope: &Scope<'_>) -> Answer {
         "ref/prompt" => {
             let prompt = text(&reference, "name")?;
             match prompts::find(scope, &prompt)? {
-                // Arguments of skills are words of their authors: there is nothing to choose from.
+                // Skill arguments are free text, so there are no values to complete.
                 prompts::Found::Skill => None,
                 prompts::Found::OfPlugin(offering, own) => {
-                    let knows = |known: &&scorpiox_offers::Prompt| known.name == own;
+                    let knows = |known: &&scorpiox_tools::offers::Prompt| known.name == own;
                     let prompt = offering.served.prompts().iter().find(knows);
-                    let has = |argument: &scorpiox_offers::PromptArgument| argument.name == name;
+                    let has = |argument: &scorpiox_tools::offers::PromptArgument| argument.name == name;
                     let is_known = prompt.is_some_and(|prompt| prompt.arguments.iter().any(has));
                     is_known.then_some((offering, CompletionSubject::Prompt(own)))
                 }
@@ -191,7 +191,7 @@ pub(crate) fn complete(scope: &Scope<'_>) -> Answer {
         }
         "ref/resource" => {
             let template = text(&reference, "uri")?;
-            let offerings = scope.session.resourceful();
+            let offerings = scope.access().resourceful();
             let lists = |offering: &&Arc<Offering>| {
                 offering.served.templates().any(|own| own.uri_template == template)
             };
@@ -247,7 +247,7 @@ fn completions(
 /// `resources/subscribe`, in the revisions that have it.
 pub(crate) fn subscribe(scope: &Scope<'_>) -> Answer {
     let uri = scope.request.params.required::<Text<'_>>("uri", "a resource's address")?.0.into_owned();
-    if scope.session.offering_at(&uri, None).is_none() {
+    if scope.access().offering_at(&uri, None).is_none() {
         return Err(no_resource(scope, &uri));
     }
     scope.session.watched.add(uri).map_err(RpcError::invalid_request)?;

@@ -1,11 +1,11 @@
-//! `prompts/list`, `prompts/get`: each skill is a prompt that a person can pick, and so are those of plugins.
+//! `prompts/list`, `prompts/get`: prompts of plugins, and each skill as a prompt that the user can pick.
 //!
-//! A skill keeps its name, whatever plugins call theirs.
+//! A skill keeps its name, regardless of plugin prompts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
 use serde::Serialize;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::offers;
 use crate::client::{Client, Unmarked};
 use crate::component_call::Invocation;
 use crate::scope::{Answer, Scope};
+use crate::skills::prompt::{self, Given};
 use crate::tool_call;
 use crate::workspace::UNBOUND_CHARS;
 use scorpiox_capabilities::notices::List;
@@ -21,16 +22,15 @@ use scorpiox_mcp::content::Content;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
 use scorpiox_mcp::{Params, RpcError};
-use scorpiox_records::CallError;
+use scorpiox_metering::records::CallError;
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
-use scorpiox_skills::prompt::{self, Given};
 use scorpiox_tools::plugins::Offering;
 use scorpiox_tools::{Failure, OutputContent};
 
-/// The tool whose component knows skills, and that invokes them.
+/// Tool that invokes skills, and whose component lists them.
 const SKILL_TOOL: &str = "InvokeSkill";
 
-/// How long a client may keep the list.
+/// Time to live of the list in a client.
 const TTL_MS: u64 = 5000;
 
 #[derive(Serialize)]
@@ -42,18 +42,18 @@ struct Prompt<A: Serialize> {
     arguments: A,
 }
 
-/// Those of skills, and those of plugins.
+/// Prompts of skills and of plugins.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Listed {
     OfSkill(Prompt<Vec<prompt::PromptArgument>>),
-    OfPlugin(Prompt<Vec<scorpiox_offers::PromptArgument>>),
+    OfPlugin(Prompt<Vec<scorpiox_tools::offers::PromptArgument>>),
 }
 
 pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     let revision = scope.request.revision;
-    let offerings = scope.session.offerings();
-    scope.session.list_changed.listed(List::Prompts, scope.session.prompts_digest(&offerings));
+    let offerings = scope.access().offerings();
+    scope.session.list_changed.listed(List::Prompts, scope.access().prompts_digest(&offerings));
     let skills = skills(scope)?;
     let names: BTreeSet<_> = skills.iter().map(|skill| skill.name.clone()).collect();
     let of_skills = skills.into_iter().filter(|skill| skill.for_people).map(|skill| {
@@ -66,7 +66,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     });
     let of_plugins = of_plugins(&offerings, &names).into_iter().filter_map(|(name, offering, own)| {
         let prompt = offering.served.prompts().iter().find(|prompt| prompt.name == own)?.clone();
-        if !scope.session.may_have(&offering, &prompt, None) {
+        if !scope.access().may_have(&offering, &prompt, None) {
             return None;
         }
         Some(Listed::OfPlugin(Prompt {
@@ -81,9 +81,9 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The prompts of plugins: the names that clients know them by, whose they are, and what those call them. The order is
-/// that of the plugins' names. A name without the plugin's is given once, to who was approved first, and never one of a
-/// skill.
+/// Returns the prompts of plugins in the order of the plugins: the client-visible name, the plugin, and the
+/// plugin's own name for the prompt. An unprefixed name goes to the plugin that was approved first, and never
+/// shadows a skill.
 fn of_plugins(
     offerings: &[Arc<Offering>],
     skills: &BTreeSet<String>,
@@ -112,15 +112,15 @@ fn of_plugins(
     found
 }
 
-/// Whose a prompt is.
+/// Owner of a prompt.
 pub(super) enum Found {
     Skill,
-    /// The plugin, and what that calls it.
+    /// The plugin, and its own name for the prompt.
     OfPlugin(Arc<Offering>, String),
     Nothing,
 }
 
-/// Looks a prompt up by its name.
+/// Looks up a prompt by name.
 pub(super) fn find(scope: &Scope<'_>, name: &str) -> Result<Found, RpcError> {
     let names: BTreeSet<_> = skills(scope)?.into_iter().map(|skill| skill.name).collect();
     if names.contains(name) {
@@ -130,9 +130,9 @@ pub(super) fn find(scope: &Scope<'_>, name: &str) -> Result<Found, RpcError> {
 }
 
 fn of_plugin(scope: &Scope<'_>, name: &str, skills: &BTreeSet<String>) -> Found {
-    let offerings = scope.session.offerings();
+    let offerings = scope.access().offerings();
     let found = of_plugins(&offerings, skills).into_iter().find(|(known, offering, own)| {
-        // One with a name of its own is known by the whole one, too.
+        // A prompt with an unprefixed name is also known by its full name.
         known == name
             || name
                 .strip_prefix(offering.served.plugin().as_str())
@@ -140,7 +140,7 @@ fn of_plugin(scope: &Scope<'_>, name: &str, skills: &BTreeSet<String>) -> Found 
     });
     let is_open = |offering: &Offering, own: &str| {
         let prompt = offering.served.prompts().iter().find(|prompt| prompt.name == own);
-        prompt.is_some_and(|prompt| scope.session.may_have(offering, prompt, Some(&scope.uses)))
+        prompt.is_some_and(|prompt| scope.access().may_have(offering, prompt, Some(&scope.uses)))
     };
     match found {
         Some((_, offering, own)) if is_open(&offering, &own) => Found::OfPlugin(offering, own),
@@ -148,13 +148,13 @@ fn of_plugin(scope: &Scope<'_>, name: &str, skills: &BTreeSet<String>) -> Found 
     }
 }
 
-/// That there is no prompt of a name.
+/// Returns the error for an unknown prompt.
 pub(super) fn unknown(name: &str) -> RpcError {
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(format!("there is no prompt {shown:?}"))
 }
 
-/// A member that is an object of texts.
+/// Parses a member that is an object of strings.
 pub(super) fn texts(params: &Params<'_>, member: &str) -> Result<Vec<(String, String)>, RpcError> {
     params.object(member)?;
     let given =
@@ -163,10 +163,10 @@ pub(super) fn texts(params: &Params<'_>, member: &str) -> Result<Vec<(String, St
     Ok(given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
-/// The skills that there are, if they are served.
+/// Returns all skills, if skills are served.
 fn skills(scope: &Scope<'_>) -> Result<Vec<Skill>, RpcError> {
     let workspace = scope.workspace();
-    let Some(component) = scope.session.tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else {
+    let Some(component) = scope.access().tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL)) else {
         return Ok(Vec::new());
     };
     let catalogue = workspace.runtime().skill_catalogue(component, &scope.setup());
@@ -179,8 +179,8 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     let params = &scope.request.params;
     let name = params.required::<Text<'_>>("name", "the name of a prompt")?.0;
     let given = texts(params, "arguments")?;
-    // Where no plugin has any, it is a skill's, and the tool says whether there is one.
-    if !scope.session.offerings().is_empty() {
+    // Without plugin prompts, the name must be a skill's, and the tool reports unknown skills.
+    if !scope.access().offerings().is_empty() {
         match find(scope, &name)? {
             Found::Skill => {}
             Found::OfPlugin(offering, own) => return of_offering(scope, &offering, &own, &given),
@@ -190,7 +190,7 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     of_skill(scope, &name, given)
 }
 
-/// A prompt of a plugin, if its arguments are those that it takes.
+/// Returns a plugin's prompt after checking its arguments.
 fn of_offering(scope: &Scope<'_>, offering: &Offering, own: &str, given: &[(String, String)]) -> Answer {
     let Some(prompt) = offering.served.prompts().iter().find(|prompt| prompt.name == own) else {
         return Err(unknown(own));
@@ -233,18 +233,18 @@ fn of_skill(scope: &Scope<'_>, name: &str, given: Vec<(String, String)>) -> Answ
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The names of a skill's arguments.
+/// Returns the argument names of a skill.
 fn names(scope: &Scope<'_>, name: &str) -> Result<Vec<String>, RpcError> {
     let skill = skills(scope)?.into_iter().find(|skill| skill.name == name);
     Ok(skill.map(|skill| skill.arguments).unwrap_or_default())
 }
 
-/// The text that the tool gives for a skill.
+/// Returns the text that the tool produces for a skill.
 fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcError> {
-    let tool = scope.session.tool(SKILL_TOOL).ok_or_else(|| unknown(name))?;
+    let tool = scope.access().tool(SKILL_TOOL).ok_or_else(|| unknown(name))?;
     let arguments = json!({ "skill_name": name, "arguments": arguments }).to_string();
     let client = Client::of(scope, SKILL_TOOL, &arguments, Unmarked::Refused)?;
-    // A person picked it, and no client cuts a prompt.
+    // The user picked the skill, and no client truncates a prompt.
     let invocation = Invocation {
         tool: &tool,
         arguments: &arguments,

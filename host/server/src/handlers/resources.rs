@@ -1,7 +1,7 @@
-//! `resources/list`, `resources/templates/list`, `resources/read`: files of skills, in the revision whose extension they
-//! rest on, and what plugins serve.
+//! `resources/list`, `resources/templates/list`, `resources/read`: resources of plugins and, in revisions
+//! with the skills extension, files of skills.
 
-use scorpiox_rpc::reply;
+use scorpiox_mcp::jsonrpc::reply;
 use serde_json::{Value, json};
 
 use super::{offers, skills};
@@ -11,16 +11,16 @@ use scorpiox_capabilities::notices::List;
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
-use scorpiox_offers::{Resource, ResourceTemplate, scheme};
+use scorpiox_tools::offers::{Resource, ResourceTemplate, scheme};
 
-/// How long a client may keep a list.
+/// Time to live of a list in a client.
 const TTL_MS: u64 = 5000;
-/// The scheme of files of skills.
+/// URI scheme of skill files.
 const SKILL: &str = "skill";
 
-/// Whether there is anything that these methods give: in the older revisions, only with plugins that have resources.
+/// Returns `true` if these methods are available. Older revisions have them only if a plugin has resources.
 fn is_there(scope: &Scope<'_>) -> bool {
-    let has_any = || !scope.session.resourceful().is_empty();
+    let has_any = || !scope.access().resourceful().is_empty();
     scope.request.revision.features().extensions || has_any()
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
         return Err(refused("resources/list"));
     }
     let revision = scope.request.revision;
-    let offerings = scope.session.resourceful();
+    let offerings = scope.access().resourceful();
     scope.session.list_changed.listed(List::Resources, resources_digest(&offerings));
     let mut resources = if revision.features().extensions { skills::resources(scope)? } else { Vec::new() };
     for offering in &offerings {
@@ -53,7 +53,7 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// Each address once: of several plugins it is whose it is when it is read.
+/// Removes duplicate URIs. A read of the URI decides which plugin owns it.
 fn once(mut resources: Vec<Value>) -> Vec<Value> {
     let mut seen = std::collections::BTreeSet::new();
     resources.retain(|resource| seen.insert(resource["uri"].to_string()));
@@ -66,7 +66,7 @@ pub(crate) fn templates(scope: &Scope<'_>) -> Answer {
     }
     let revision = scope.request.revision;
     let mut templates = Vec::new();
-    for offering in scope.session.resourceful() {
+    for offering in scope.access().resourceful() {
         let of_plugin = offering.served.templates().map(|template| {
             let ResourceTemplate { uri_template, name, title, description, mime_type } = template;
             let title = title.as_deref().filter(|_| revision.features().titles);
@@ -112,11 +112,11 @@ pub(crate) fn unsubscribe(scope: &Scope<'_>) -> Answer {
     if is_there(scope) { offers::unsubscribe(scope) } else { Err(refused("resources/unsubscribe")) }
 }
 
-/// Also without anything to complete: a client may ask for a prompt that is a skill.
+/// `completion/complete`. Also accepts prompts of skills, which have no values to complete.
 pub(crate) fn complete(scope: &Scope<'_>) -> Answer {
     let completes =
         |offering: &std::sync::Arc<scorpiox_tools::plugins::Offering>| offering.served.completes();
-    if scope.session.offerings().iter().any(completes) {
+    if scope.access().offerings().iter().any(completes) {
         offers::complete(scope)
     } else {
         Err(refused("completion/complete"))

@@ -1,5 +1,5 @@
-//! The skills extension (`io.modelcontextprotocol/skills`) and the resources it rests on:
-//! each file of a skill is a resource `skill://<name>/<path>`.
+//! The skills extension (`io.modelcontextprotocol/skills`) and its underlying resources: each file of a skill
+//! is a resource `skill://<name>/<path>`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,34 +7,34 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine;
+use scorpiox_mcp::jsonrpc::reply;
 use scorpiox_plugin::Fingerprint;
-use scorpiox_rpc::reply;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::offers;
 use crate::scope::{Answer, Scope};
+use crate::skills::address::{self, is_servable, mime_type, split};
 use scorpiox_capabilities::skills::{Opened, Reading, SkillReadError};
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::params::Text;
 use scorpiox_mcp::result::Enveloped;
-use scorpiox_operator::Source;
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Skill;
-use scorpiox_skills::address::{self, is_servable, mime_type, split};
+use scorpiox_workspace_config::Source;
 
 const SKILL_TOOL: &str = "InvokeSkill";
 const SKILL_FILE: &str = "SKILL.md";
 
-/// How long a client may keep lists and files.
+/// Time to live of lists and files in a client.
 const TTL_MS: u64 = 5000;
 
-/// Most files of a skill whose digests are published, and most bytes; the extension's own
-/// limits. A larger skill says that its files are dynamic.
+/// Maximum number and total size of a skill's files whose digests are published, as the extension defines
+/// them. The files of a larger skill are declared dynamic.
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Largest file that can be read as a resource. Base64 and JSON must fit a client's line.
+/// Maximum size of a file that can be read as a resource. Base64 and JSON must fit into a client's line.
 const MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
 
 /// A skill that can be served: its name is its path.
@@ -51,7 +51,7 @@ struct Entry<'a> {
     resources: Value,
 }
 
-// Results with entries are structs, not `Value`s: front matter keeps its author's order.
+// Results with entries are structs, not `Value`s, so that front matter keeps its key order.
 
 #[derive(Serialize)]
 struct List<'a> {
@@ -63,9 +63,9 @@ struct Single<'a> {
     skill: Entry<'a>,
 }
 
-/// The skills that the extension can serve, in the catalogue's order.
+/// Returns the skills that the extension can serve, in catalog order.
 fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
-    let Some(component) = scope.session.tool(SKILL_TOOL).and(scope.workspace().component(SKILL_TOOL)) else {
+    let Some(component) = scope.access().tool(SKILL_TOOL).and(scope.workspace().component(SKILL_TOOL)) else {
         return Ok(Vec::new());
     };
     let setup = scope.setup();
@@ -91,7 +91,7 @@ impl Served {
         self.reading.open(&self.source)
     }
 
-    /// The paths of all files, SKILL.md first; `None` when there are too many to publish.
+    /// Returns the paths of all files, SKILL.md first. Returns `None` if there are too many to publish.
     fn paths(&self, skill: &Opened) -> Option<Vec<String>> {
         let (files, truncated) = self.reading.files(skill, MAX_FILES - 1);
         let bytes: u64 = files.iter().map(|file| file.size).sum();
@@ -101,7 +101,7 @@ impl Served {
         Some(std::iter::once(SKILL_FILE.to_owned()).chain(files.into_iter().map(|file| file.path)).collect())
     }
 
-    /// Every file with its digest, or "dynamic".
+    /// Returns every file with its digest, or "dynamic".
     fn resources(&self) -> Value {
         let manifest = || -> Option<Vec<Value>> {
             let skill = self.open().ok()?;
@@ -125,7 +125,7 @@ impl Served {
     }
 }
 
-/// A file's digest and its size, read piece by piece; none for one with more than `most` bytes.
+/// Returns a file's digest and size, reading in chunks. Returns `None` if it has more than `most` bytes.
 fn digest(file: File, most: u64) -> Option<(String, u64)> {
     let mut bytes = file.take(most + 1);
     let digest = Fingerprint::of_all(&mut bytes).ok()?;
@@ -158,7 +158,7 @@ pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The instructions of each skill as a resource, for a list.
+/// Returns the instructions of each skill as a resource for a list.
 pub(super) fn resources(scope: &Scope<'_>) -> Result<Vec<Value>, RpcError> {
     let served = served(scope)?;
     let resource = |served: &Served| {
@@ -205,7 +205,7 @@ pub(crate) fn directory(scope: &Scope<'_>) -> Answer {
     Ok(reply::result(&scope.request.id, &result))
 }
 
-/// The files and folders directly below a folder of a skill; `None` when it is none.
+/// Returns the direct children of a directory of a skill, or `None` if it is not a directory.
 fn children(skill: &Served, folder: &str) -> Option<Vec<Value>> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let opened = skill.open().ok()?;

@@ -1,4 +1,4 @@
-//! What the workspace tells a session, and the session its client.
+//! Forwards events of the workspace to a session's client.
 
 use super::Session;
 use crate::list_changed::{LISTS, Offered, PerList, line_of};
@@ -29,18 +29,18 @@ impl Connected for Session {
         }
     }
 
-    /// Who never listed anything knows nothing that could change; who subscribed knows it from elsewhere.
+    /// A client that never listed anything has no list to be out of date, unless it has subscribed.
     fn needs_news(&self) -> bool {
         self.takes_notifications() && self.list_changed.knows_a_list() || self.subscriptions.want_any()
     }
 
     fn saw_lists(&self, seen: PerList<u64>, offered: &Offered) {
-        let seen = self.list_changed.own(seen, || self.digests(offered));
+        let seen = self.list_changed.own(seen, || self.access(&self.workspace()).digests(offered));
         let takes_all = self.takes_notifications();
         let wanted = LISTS.map(|list| takes_all || self.subscriptions.want(list));
         let news = self.list_changed.saw(seen, wanted);
         for (list, _) in LISTS.into_iter().zip(news).filter(|(_, is_news)| *is_news) {
-            // Nothing is held: writing can take as long as the client does not read.
+            // No lock is held: a write blocks until the client reads.
             if takes_all {
                 self.notices.send_shared(line_of(list));
             }

@@ -1,25 +1,25 @@
-//! What is known about the client of the handshake era.
+//! Known facts about a client of a revision with a handshake.
 
 use scorpiox_mcp::{ClientTraits, LogLevel, Revision};
 
-/// Facts that the handshake and later messages establish.
+/// Facts established by the handshake and later messages.
 #[derive(Debug, Clone, Copy, Default)]
-#[allow(clippy::struct_excessive_bools)] // what a client can, each by itself
+#[allow(clippy::struct_excessive_bools)] // independent client capabilities
 pub struct Facts {
-    /// Negotiated by `initialize`; none before.
+    /// Revision negotiated by `initialize`, or `None` before.
     pub revision: Option<Revision>,
-    /// What is known of the client by its name.
+    /// Known properties of the client, by its name.
     pub traits: &'static ClientTraits,
-    /// The client said that it is ready for notifications.
+    /// `true` once the client is ready for notifications.
     pub ready: bool,
-    /// From which level on the client wants log messages.
+    /// Minimum level of log messages that the client wants.
     pub log_level: Option<LogLevel>,
-    /// The client shows messages of `notifications/claude/channel`.
+    /// `true` if the client shows `notifications/claude/channel` messages.
     pub channel: bool,
-    /// The client shows forms to the person, in a revision that has such.
+    /// `true` if the client shows forms to the user, and the revision has them.
     pub elicits: bool,
-    /// The client lets its model be asked.
+    /// `true` if the client allows sampling of its model.
     pub samples: bool,
-    /// The client says which folders it works on.
+    /// `true` if the client lists its roots.
     pub roots: bool,
 }

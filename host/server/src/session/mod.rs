@@ -1,8 +1,8 @@
-//! What belongs to one client's session: what is known of the client, its requests in flight, its
-//! subscriptions, what it was asked, and what it was told.
+//! State of one client's session: facts about the client, its requests in flight, its subscriptions, and the
+//! requests and notifications sent to it.
 //!
-//! Invariant: ids are a session's own. Two clients that use the same id, or guess one of the other's,
-//! cannot meet: nothing that is found by an id lies outside of a session.
+//! Invariant: request IDs are local to a session. Clients that use the same ID, or guess another client's,
+//! cannot interfere, because nothing outside of a session is looked up by ID.
 
 mod access;
 mod connected;
@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use scorpiox_access::Principal;
 use scorpiox_audit::{ClientName, Uses};
+use scorpiox_policy::access::Principal;
 use serde_json::value::RawValue;
 
 use super::inflight::InFlight;
@@ -26,57 +26,59 @@ use super::request::{CALL, Request};
 use super::subscriptions::Subscriptions;
 use super::tool_call::INVALID;
 use super::workspace::Workspace;
+pub(crate) use access::Access;
 pub use facts::Facts;
 use names::Names;
 use scorpiox_capabilities::setup::SessionId;
+use scorpiox_exchange::seal::Seal;
 use scorpiox_exchange::watched::Watched;
-use scorpiox_records::Recording;
+use scorpiox_metering::records::Recording;
 use scorpiox_runtime::{Beat, Ticker};
-use scorpiox_seal::Seal;
 use scorpiox_tools::Tool;
 
-/// Who reads the results.
+/// Reader of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// A client's model. Its results bring the messages of callbacks along.
+    /// A client's model. Its results carry callback messages.
     Model,
-    /// A person at the command line, who gets data, too, and waits for as long as it takes. Messages
-    /// stay for the client they are for.
+    /// A user at the command line, who also gets data and waits without a deadline. Callback messages stay in
+    /// the store for their client.
     Person,
 }
 
-/// What a session needs of the transport that made it.
+/// Services that a session needs from its transport.
 pub trait Transport: Send + Sync {
-    /// Called while calls run, with each tick, where it asked for that.
+    /// Called on each tick while calls run, if the transport has registered for ticks.
     fn tick(self: Arc<Self>, _beat: Beat) {}
-    /// Whether no call of the session runs or waits for its turn.
+    /// Returns `true` if no call of the session runs or is queued.
     fn is_idle(&self) -> bool;
 }
 
-/// What is begun as a [`Session`].
+/// Options for starting a [`Session`].
 pub struct SessionOptions {
-    /// Who reads the results.
+    /// Reader of the results.
     pub audience: Audience,
-    /// Where the client is told what it did not ask for.
+    /// Channel for unsolicited notifications to the client.
     pub notices: Reply,
-    /// By what it is known again that a client brings back.
+    /// Seal that authenticates state which a client sends back.
     pub seal: Arc<Seal>,
-    /// Who uses the client, where the transport knows: what it may call depends on that.
+    /// Principal that uses the client, if the transport knows it. It decides which tools the client may call.
     pub principal: Option<Arc<Principal>>,
 }
 
-/// One client's session.
+/// The session of one client.
 pub struct Session {
     pub(crate) id: SessionId,
+    /// Workspace under the policy of the first request. It leads to the current one.
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) audience: Audience,
-    /// Where the client is told what it did not ask for.
+    /// Channel for unsolicited notifications to the client.
     pub(crate) notices: Reply,
     pub(crate) inflight: InFlight,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) list_changed: KnownLists,
-    /// Resources that the client subscribed to, in the revisions where that is a request.
+    /// Resources that the client subscribed to, in revisions with a subscribe request.
     pub(crate) watched: Watched,
     pub(crate) seal: Arc<Seal>,
     pub(super) principal: Option<Arc<Principal>>,
@@ -86,7 +88,7 @@ pub struct Session {
 }
 
 impl Workspace {
-    /// Begins the session of a client.
+    /// Starts the session of a client.
     pub fn connect(self: &Arc<Self>, options: SessionOptions) -> Arc<Session> {
         let SessionOptions { audience, notices, seal, principal } = options;
         let session = Arc::new(Session {
@@ -112,22 +114,22 @@ impl Workspace {
 }
 
 impl Session {
-    /// The workspace that the client works on.
-    pub fn workspace(&self) -> &Workspace {
-        &self.workspace
+    /// Returns the workspace of the client under the current policy.
+    pub fn workspace(&self) -> Arc<Workspace> {
+        self.workspace.current()
     }
 
-    /// Ticks while calls run.
+    /// Returns the ticker, which ticks while calls run.
     pub fn ticker(&self) -> Arc<Ticker> {
         Arc::clone(&self.workspace.app.ticker)
     }
 
-    /// Says which transport carries the session. The first one stays.
+    /// Sets the transport of the session. Only the first call has an effect.
     pub fn carried_by<T: Transport + 'static>(&self, transport: Weak<T>) {
         let _ = self.transport.set(transport);
     }
 
-    /// Tells the transport of each tick.
+    /// Registers the transport for ticks.
     pub fn ticks<T: Transport + 'static>(&self, transport: Weak<T>) {
         let mut ticked = self.workspace.ticked.lock();
         ticked.retain(|other| other.strong_count() > 0);
@@ -138,27 +140,27 @@ impl Session {
         self.transport.get()?.upgrade()
     }
 
-    /// What is known of the client.
+    /// Returns the known facts about the client.
     pub fn facts(&self) -> Facts {
         *self.facts.lock()
     }
 
-    /// Changes what is known of the client.
+    /// Updates the known facts about the client.
     pub(crate) fn update(&self, change: impl FnOnce(&mut Facts)) {
         change(&mut self.facts.lock());
     }
 
-    /// Takes who the client is from the handshake.
+    /// Records the client's name from the handshake.
     pub fn introduce(&self, client: Option<&RawValue>) {
         self.workspace.records.introduced(self.names.introduce(client));
     }
 
-    /// Who makes a request, as it says itself.
+    /// Returns the client's name as the request states it.
     fn client_name(&self, request: &Request<'_>) -> Option<Arc<ClientName>> {
         self.names.of(request, |name| self.workspace.records.introduced(Some(Arc::clone(name))))
     }
 
-    /// A call begins.
+    /// Starts recording a tool call.
     pub fn begin_call<'a>(
         &'a self,
         request: &Request<'_>,
@@ -169,12 +171,12 @@ impl Session {
         self.workspace.records.begin(self.client_name(request), tool, arguments, uses)
     }
 
-    /// A request begins that calls no tool, and is recorded by its method.
+    /// Starts recording a request by its method.
     pub fn begin_method(&self, request: &Request<'_>, method: &'static str, uses: &Uses) -> Recording<'_> {
         self.workspace.records.begin_method(self.client_name(request), method, uses)
     }
 
-    /// A call begins that names no tool that there is, by the name that its line has.
+    /// Starts recording a call of an unknown tool under the given name.
     pub(crate) fn begin_unknown<'a>(
         &'a self,
         request: &Request<'_>,
@@ -185,7 +187,7 @@ impl Session {
         self.workspace.records.begin_unknown(self.client_name(request), name, arguments, uses)
     }
 
-    /// Records a call that is refused: it names no tool that there is, or cannot be read.
+    /// Records a refused call: its tool is unknown, or it cannot be parsed.
     pub fn refuse_call(
         &self,
         request: Option<&Request<'_>>,
@@ -195,11 +197,11 @@ impl Session {
         uses: &Uses,
     ) {
         let client = request.and_then(|request| self.client_name(request));
-        // Nobody waits for how it went.
+        // The result of recording does not matter here.
         let _ = self.workspace.records.begin_unknown(client, name, arguments, uses).refuse(why, None, |_| ());
     }
 
-    /// Records a call that its transport refuses: nothing of it but the name is looked at.
+    /// Records a call that its transport refuses, of which only the name is read.
     pub fn refuse_unread(&self, name: Option<&str>) {
         let uses = Uses::default();
         let name = name.unwrap_or(CALL);
@@ -207,51 +209,52 @@ impl Session {
         let _ = recording.refuse(INVALID, None, |_| ());
     }
 
-    /// Whether results of built-in tools carry data beside their text.
+    /// Returns `true` if results of built-in tools carry structured data in addition to their text.
     pub fn gives_data(&self) -> bool {
         self.audience == Audience::Person || self.workspace.settings.structured()
     }
 
-    /// How long a client without word of a call may be left waiting for it.
+    /// Returns the maximum time to an answer for a client without progress notifications.
     pub fn answer_within(&self) -> Option<Duration> {
         self.workspace.settings.answer_within().filter(|_| self.audience == Audience::Model)
     }
 
-    /// Whether the client takes notifications of its own accord: it has shaken hands and is ready.
+    /// Returns `true` if the client accepts unsolicited notifications: its handshake is complete, and it is
+    /// ready.
     pub fn takes_notifications(&self) -> bool {
         let facts = self.facts();
         facts.ready && facts.revision.is_some_and(|revision| revision.features().unsolicited)
     }
 
-    /// Lets the plugins be watched, where the client wants to know of changes and can have missed some.
+    /// Starts the plugin watch if the client may have missed a change.
     pub fn follow_list_changes(&self) {
         if self.list_changed.is_stirred() {
             self.workspace.follow_plugins();
         }
     }
 
-    /// Cancels all calls: the client is gone, and wants no answer any more.
+    /// Cancels all calls, because the client has disconnected and expects no answers.
     pub fn abandon(&self) {
         self.inflight.abandon_all();
         self.subscriptions.sweep(&self.inflight);
     }
 
-    /// Whether no request of it is in flight.
+    /// Returns `true` if no request of the session is in flight.
     pub fn is_quiet(&self) -> bool {
         self.inflight.is_empty()
     }
 
-    /// Whether no request of it is worked on: subscriptions only wait.
+    /// Returns `true` if no request of the session is being processed. Open subscriptions do not count.
     pub fn is_idle(&self) -> bool {
         self.inflight.is_idle()
     }
 
-    /// Stops all calls: the session ends.
+    /// Stops all calls, because the session ends.
     pub fn stop_calls(&self) {
         self.inflight.stop_all();
     }
 
-    /// Answers what is still open, and leaves the workspace: the last word of the session.
+    /// Answers the requests that are still open and leaves the workspace. Called last.
     pub fn end(&self) {
         self.subscriptions.close(&self.inflight);
         self.workspace.runtime().end_session(self.id);

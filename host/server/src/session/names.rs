@@ -1,31 +1,33 @@
-//! Who calls, as it says itself: in the handshake, or with each request.
+//! The client's self-reported name, from the handshake or from each request.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use scorpiox_access::Principal;
 use scorpiox_audit::ClientName;
+use scorpiox_policy::access::Principal;
 use serde_json::value::RawValue;
 
 use crate::request::Request;
 use scorpiox_mcp::Params;
 use scorpiox_mcp::params::Text;
 
-/// Longest words that are kept to be known again.
+/// Maximum size of a cached client info in bytes.
 const MAX_KEPT_BYTES: usize = 4096;
 
-/// The names of a session's client.
+/// Names of a session's client.
 #[derive(Default)]
 pub(super) struct Names {
-    /// The principal that uses it, and the key that tells it from others.
+    /// Principal that uses the client, and its unique key.
     principal: Option<(Principal, String)>,
     handshake: Mutex<Option<Arc<ClientName>>>,
-    /// Of the newest request that said it, with the words: the next one says the same.
+    /// Client info of the newest request that had it, with the parsed name. The next request usually repeats
+    /// it.
     newest: Mutex<Option<(String, Arc<ClientName>)>>,
 }
 
 impl Names {
-    /// Of a client that a principal uses: that is known whatever the client says.
+    /// Creates the names of a client that a principal uses. The principal is known independently of the
+    /// client info.
     pub(super) fn of_principal(principal: Option<&Principal>) -> Self {
         let names =
             Self { principal: principal.map(|known| (known.clone(), known.key())), ..Self::default() };
@@ -37,12 +39,12 @@ impl Names {
         self.principal.as_ref().map(|(_, key)| key.as_str())
     }
 
-    /// Who the client is, as far as its handshake and the transport say.
+    /// Returns the client's name as far as its handshake and transport report it.
     pub(super) fn known(&self) -> Option<Arc<ClientName>> {
         lock(&self.handshake).clone()
     }
 
-    /// What is said of the client, and who uses it.
+    /// Returns the reported client name together with the principal.
     fn used(&self, info: Option<&RawValue>) -> Option<ClientName> {
         match &self.principal {
             None => info.and_then(read),
@@ -53,14 +55,15 @@ impl Names {
         }
     }
 
-    /// Takes what the handshake says.
+    /// Stores the client name from the handshake.
     pub(super) fn introduce(&self, info: Option<&RawValue>) -> Option<Arc<ClientName>> {
         let name = self.used(info).map(Arc::new);
         lock(&self.handshake).clone_from(&name);
         name
     }
 
-    /// Who makes a request; `on_new` is told of a name that the request before it did not have.
+    /// Returns the name of the requesting client. Calls `on_new` if the name differs from the previous
+    /// request's.
     pub(super) fn of(
         &self,
         request: &Request<'_>,
@@ -70,7 +73,7 @@ impl Names {
             return lock(&self.handshake).clone();
         }
         let Some(info) = request.meta.client_info else {
-            // Nothing shook hands: what stands there says who uses the client.
+            // Without a handshake, the stored name only identifies the principal.
             return lock(&self.handshake).clone();
         };
         let mut newest = lock(&self.newest);
@@ -92,7 +95,8 @@ fn lock<T>(mutex: &Mutex<T>) -> parking_lot::MutexGuard<'_, T> {
     mutex.lock()
 }
 
-/// What is missing or no text is empty: this decides nothing.
+/// Parses a client info. Missing or invalid strings are empty, which is safe because the name decides
+/// nothing.
 fn read(info: &RawValue) -> Option<ClientName> {
     let info = Params::new(serde_json::from_str(info.get()).ok()?).ok()?;
     let text =

@@ -1,26 +1,26 @@
-//! What plugins offer beside tools, as far as a session's client may have it.
+//! The prompts and resources of plugins that are available to a session's client.
 //!
-//! Settings, the policy and its rules of access know a prompt as `PLUGIN.PROMPT`, and all resources of a plugin together
-//! as `PLUGIN.resources`.
+//! Settings, the policy and its access rules refer to a prompt as `PLUGIN.PROMPT`, and to all resources of a
+//! plugin as `PLUGIN.resources`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use scorpiox_audit::Uses;
-use scorpiox_offers::Prompt;
 use scorpiox_tools::Tool;
+use scorpiox_tools::offers::Prompt;
 use scorpiox_tools::plugins::Offering;
 
-use super::Session;
+use super::access::Access;
 use crate::list_changed::{Offered, PerList, prompts_digest, resources_digest, tools_digest};
 
-/// What all resources of a plugin are called together.
+/// Returns the common name of all resources of a plugin.
 fn resources_of(offering: &Offering) -> String {
     format!("{}.resources", offering.served.plugin())
 }
 
-/// What plugins have, as far as it is there for the client: digests, by which it is told of changes.
-impl Session {
+/// Digests of the part of the plugin lists that is available to the client, used to detect changes.
+impl Access<'_> {
     pub(crate) fn tools_digest(&self, tools: &[Arc<Tool>], plain: &BTreeMap<String, String>) -> u64 {
         tools_digest(tools.iter().filter(|tool| self.is_open(tool)), plain)
     }
@@ -36,13 +36,13 @@ impl Session {
     }
 }
 
-impl Session {
-    /// The plugins that offer something, whatever of it the client may have.
+impl Access<'_> {
+    /// Returns the plugins that offer prompts or resources, regardless of access.
     pub(crate) fn offerings(&self) -> Vec<Arc<Offering>> {
         self.workspace.plugins.offerings()
     }
 
-    /// The plugins whose resources its client may have.
+    /// Returns the plugins whose resources are available to the client.
     pub(crate) fn resourceful(&self) -> Vec<Arc<Offering>> {
         let mut offerings = self.offerings();
         offerings.retain(|offering| self.opens_resources(offering));
@@ -53,19 +53,19 @@ impl Session {
         offering.served.has_resources() && self.opens(&resources_of(offering))
     }
 
-    /// The plugin that serves its client an address: whose scheme it is, else who was approved first. `uses` is told if
-    /// it is not for the client.
+    /// Returns the plugin that serves a URI to the client. The owner of the URI's scheme wins, then the
+    /// plugin that was approved first. Records a denial in `uses`.
     pub(crate) fn offering_at(&self, uri: &str, uses: Option<&Uses>) -> Option<Arc<Offering>> {
         let offering = self.workspace.offering_at(uri)?;
         self.admits(&resources_of(&offering), uses).then_some(offering)
     }
 
-    /// Whether its client may have a prompt; `uses` is told if not.
+    /// Returns `true` if the client may use a prompt. Records a denial in `uses`.
     pub(crate) fn may_have(&self, offering: &Offering, prompt: &Prompt, uses: Option<&Uses>) -> bool {
         self.admits(&offering.served.full_name(prompt), uses)
     }
 
-    /// Whether nothing keeps its client from what has this name; `uses` is told of a rule of access that does.
+    /// Returns `true` if a name is open to the client. Records a denial by an access rule in `uses`.
     fn admits(&self, name: &str, uses: Option<&Uses>) -> bool {
         if let (Some(denial), Some(uses)) = (self.denial(name), uses) {
             uses.denied("access", name, &denial.why, denial.decided_by);
@@ -73,7 +73,7 @@ impl Session {
         self.opens(name)
     }
 
-    /// Whether nothing keeps its client from what has this name.
+    /// Returns `true` if a name is open to the client.
     fn opens(&self, name: &str) -> bool {
         self.workspace.is_name_on(name) && self.denial(name).is_none()
     }

@@ -1,10 +1,10 @@
-use scorpiox_bed::Bed;
-use scorpiox_operator::SkillFolders;
 use scorpiox_policy::Policy;
+use scorpiox_test_support::bed::Bed;
+use scorpiox_workspace_config::SkillFolders;
 
 use super::*;
 
-/// Decides about what the built-in profile shows where `workspace` is served.
+/// Returns the areas of the built-in profile for a server in `workspace`.
 fn areas_of(bed: &Bed, workspace: &str) -> Result<Vec<Area>, ShellError> {
     let site = Site {
         workspace: bed.at(workspace),

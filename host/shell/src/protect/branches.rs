@@ -1,14 +1,16 @@
-//! Which folders to close where there is too much in all of them together.
+//! Chooses the folders to close if all of them together contain too much.
 //!
-//! A command chooses what it leaves behind: how much, where, and by what names. So the folders with
-//! most in them go, whatever their names, and all that have to go are found at once.
+//! A command controls how much it leaves behind, where, and under which names. The fullest folders are
+//! therefore closed, whatever their names, in a single pass.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// The largest of some weights, so many that the others and what `stays` of each of these come to no
-/// more than `most`; all of them, where that is not enough.
+/// Returns the largest entries of `weights` to close.
+///
+/// Each closed entry still counts up to `stays`. Entries are chosen until the total is at most `most`, or
+/// none is left.
 pub(super) fn largest<K: Eq + Hash + Ord>(weights: HashMap<K, usize>, most: usize, stays: usize) -> Vec<K> {
     let mut total: usize = weights.values().sum();
     if total <= most {

@@ -1,7 +1,8 @@
-//! Rules of the last look, for folders that cannot be looked at now.
+//! Rules of the last survey, for folders that have become unreadable.
 //!
-//! What lies in a folder leads elsewhere: a configuration to hooks, a denied link to its target. A command that makes the
-//! folder unreadable, or fills it until it is closed, would open what it led to. So that keeps its rules.
+//! The content of a folder leads elsewhere: a configuration to hooks, a denied link to its target. A command
+//! that makes the folder unreadable, or fills it until it is closed, would expose those targets. They
+//! therefore keep their rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::View;
 use super::special::{Special, Why};
 
-/// Paths with a rule, by the kind of it.
+/// Paths with a rule, by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(super) hidden: BTreeMap<PathBuf, Why>,
@@ -20,7 +21,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Gives all that had a rule one again, but for what lies in a folder that is closed now.
+    /// Restores the rules of all paths, except those in a closed folder.
     pub(super) fn recall(&self, special: &mut Special) {
         let is_open = |path: &Path, special: &Special| special.closes(path, false).is_none();
         for (path, why) in &self.hidden {
@@ -30,7 +31,8 @@ impl Kept {
             }
         }
         for (path, why) in self.frozen.iter().chain(&self.absent) {
-            // Commands take no folder away in which something has a rule: somebody else did.
+            // Commands cannot remove a folder that contains a rule. A missing parent was removed by another
+            // program.
             let has_place = path.parent().is_some_and(Path::is_dir);
             if has_place && is_open(path, special) {
                 View::protect_here(path, *why, special);

@@ -1,4 +1,4 @@
-//! Paths with a rule of their own, and what they come to in each tier.
+//! Paths with a rule, and their translation for each tier.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -6,14 +6,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_cell::{Access, Cover, Granted};
-use scorpiox_paths::{Lost, Trail, Walks};
+use scorpiox_fs::{Lost, Trail, Walks};
+use scorpiox_git::weight;
+use scorpiox_sandbox::{Access, Cover, Granted};
 
 use super::Area;
 use super::branches::largest;
 use super::kept::Kept;
 
-/// Why a path has a rule.
+/// Reason for the rule of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     Denied,
@@ -41,24 +42,24 @@ impl fmt::Display for Why {
     }
 }
 
-/// Paths with a rule of their own, each once.
+/// Paths with a rule, each listed once.
 #[derive(Debug, Default)]
 pub struct Special {
     areas: Vec<Area>,
-    /// Whether commands may write in an area.
+    /// Areas, and `true` if commands may write there.
     write: HashMap<PathBuf, bool>,
     hidden: BTreeMap<PathBuf, Why>,
     frozen: BTreeMap<PathBuf, Why>,
     absent: BTreeMap<PathBuf, Why>,
-    /// Folders that stay where they are, and whose content can be changed.
+    /// Folders that cannot be moved, but whose content can change.
     pinned: BTreeSet<PathBuf>,
-    /// What was frozen, and whose links were not followed yet.
+    /// Frozen paths whose links have not been followed yet.
     fresh: VecDeque<(PathBuf, Why)>,
-    /// The paths that were followed.
+    /// Cache of followed paths.
     walks: Walks,
-    /// The first that led through too many folders.
+    /// First path that led through too many folders.
     lost: Option<PathBuf>,
-    /// Roots that a command had closed to their owner, and which are open again.
+    /// Roots that a command had closed to their owner, reopened by the survey.
     pub reopened: Vec<PathBuf>,
 }
 
@@ -70,8 +71,8 @@ impl Special {
         Self { areas, write, frozen, reopened, ..Self::default() }
     }
 
-    /// Follows a path. One that leads through too many folders is an error in the end: the system follows it, and what it leads to
-    /// has no rule.
+    /// Follows a path. A path through too many folders makes [`Self::end_walks`] fail: the kernel would
+    /// follow it, and its target would have no rule.
     pub(super) fn follow(&mut self, path: &Path) -> Result<Trail, Lost> {
         let followed = self.walks.follow(path);
         if let (Err(Lost::TooLong(path)), None) = (&followed, &self.lost) {
@@ -80,7 +81,7 @@ impl Special {
         followed
     }
 
-    /// Forgets the paths that were followed. An error if not all were to their ends.
+    /// Clears the cache of followed paths. Fails if a path could not be followed to its end.
     pub(super) fn end_walks(&mut self) -> io::Result<()> {
         self.walks = Walks::default();
         match self.lost.take() {
@@ -92,8 +93,8 @@ impl Special {
         }
     }
 
-    /// The innermost area that a path lies in, and whether commands may write there. An area itself
-    /// is as the policy says.
+    /// Returns the innermost area that contains the path, and `true` if commands may write there. Returns
+    /// `None` for an area itself, which is governed by the policy.
     fn area<'a>(&self, path: &'a Path) -> Option<(&'a Path, bool)> {
         if self.write.contains_key(path) {
             return None;
@@ -101,19 +102,19 @@ impl Special {
         path.ancestors().skip(1).find_map(|folder| Some((folder, *self.write.get(folder)?)))
     }
 
-    /// Whether a folder is an area that commands may write, or holds one.
+    /// Returns `true` if a folder is or contains a writable area.
     pub(super) fn holds_area(&self, folder: &Path) -> bool {
         self.areas.iter().any(|area| area.write && area.path.starts_with(folder))
     }
 
-    /// It cannot be read or changed.
+    /// Adds a rule that forbids reading and changing the path.
     pub(super) fn hide(&mut self, path: &Path, why: Why) {
         if self.area(path).is_some() {
             self.hidden.entry(path.to_owned()).or_insert(why);
         }
     }
 
-    /// It exists, and cannot be changed.
+    /// Adds a rule that forbids changing the existing path.
     pub(super) fn freeze(&mut self, path: &Path, why: Why) {
         let is_new = self.area(path).is_some_and(|(_, write)| write) && !self.frozen.contains_key(path);
         if is_new {
@@ -122,21 +123,21 @@ impl Special {
         }
     }
 
-    /// It does not exist, and cannot come to.
+    /// Adds a rule that forbids creating the nonexistent path.
     pub(super) fn keep_absent(&mut self, path: &Path, why: Why) {
         if self.area(path).is_some_and(|(_, write)| write) {
             self.absent.entry(path.to_owned()).or_insert(why);
         }
     }
 
-    /// It exists, and stays at its place.
+    /// Adds a rule that forbids moving the existing folder.
     pub(super) fn pin(&mut self, path: &Path) {
         if self.area(path).is_some_and(|(_, write)| write) {
             self.pinned.insert(path.to_owned());
         }
     }
 
-    /// Something that was frozen, once.
+    /// Takes the next frozen path. Each is returned once.
     pub(super) fn next_fresh(&mut self) -> Option<(PathBuf, Why)> {
         self.fresh.pop_front()
     }
@@ -145,13 +146,13 @@ impl Special {
         &self.hidden
     }
 
-    /// Reports whether all rules are those that were kept.
+    /// Returns `true` if the rules equal the stored ones.
     pub(super) fn are_kept(&self, kept: &Kept) -> bool {
         let Kept { hidden, frozen, absent, pinned } = kept;
         (&self.hidden, &self.frozen, &self.absent, &self.pinned) == (hidden, frozen, absent, pinned)
     }
 
-    /// All rules, as they are.
+    /// Returns a copy of all rules.
     pub(super) fn kept(&self) -> Kept {
         let Self { hidden, frozen, absent, pinned, .. } = self;
         let (hidden, frozen, absent) = (hidden.clone(), frozen.clone(), absent.clone());
@@ -162,7 +163,7 @@ impl Special {
         &self.frozen
     }
 
-    /// Why a path, absolute and without links, cannot be read, or written.
+    /// Returns why a path (absolute, without links) cannot be read, or cannot be written if `write` is set.
     pub fn closes(&self, path: &Path, write: bool) -> Option<Why> {
         let closed =
             |rules: &BTreeMap<PathBuf, Why>| path.ancestors().find_map(|path| rules.get(path).copied());
@@ -173,22 +174,23 @@ impl Special {
         unreadable.or_else(|| closed(&self.frozen)).or_else(|| closed(&self.absent))
     }
 
-    /// Closes folders right below an area that hold most of these paths, until at most `most` are left.
+    /// Closes the folders directly below an area that contain most of `paths`, until at most `most` are left.
     pub(super) fn close_branches<'a>(&mut self, paths: impl Iterator<Item = &'a PathBuf>, most: usize) {
         let mut weights: HashMap<PathBuf, usize> = HashMap::new();
-        for branch in paths.filter_map(|path| self.branch(path)) {
-            *weights.entry(branch).or_default() += 1;
+        for path in paths {
+            let Some(branch) = self.branch(path) else { continue };
+            *weights.entry(branch).or_default() += weight(path);
         }
         for branch in largest(weights, most, 0) {
             self.hidden.insert(branch, Why::Unseen("holds too many repositories"));
         }
     }
 
-    /// Leaves out what needs no rule beside another, and closes folders with most rules in them, until
-    /// there are at most `most`, with the folders above them: a command may not keep others from running by what it leaves behind.
+    /// Removes redundant rules and closes the folders with most rules, until at most `most` remain, including
+    /// parent folders. Otherwise a command could leave so many paths behind that later commands fail.
     pub(super) fn bound(&mut self, most: usize) -> io::Result<()> {
         self.leave_out();
-        // With each folder above each of them counted there are not too many.
+        // This overestimates: it counts every parent of every path.
         if self.paths().map(|path| path.components().count()).sum::<usize>() <= most {
             return Ok(());
         }
@@ -231,7 +233,7 @@ impl Special {
         self.hidden.keys().chain(self.frozen.keys()).chain(self.absent.keys()).chain(&self.pinned)
     }
 
-    /// Rules, and the folders above them in their areas, by the branch that they lie in.
+    /// Counts the rules, with the parent folders inside their areas, for each branch.
     fn weights(&self) -> HashMap<PathBuf, usize> {
         let mut weights: HashMap<PathBuf, usize> = HashMap::new();
         let mut counted: HashSet<&Path> = HashSet::new();
@@ -244,14 +246,14 @@ impl Special {
         weights
     }
 
-    /// The folder right below its area that a path lies in.
+    /// Returns the folder directly below its area that contains the path.
     fn branch(&self, path: &Path) -> Option<PathBuf> {
         let (area, _) = self.area(path)?;
         let first = path.strip_prefix(area).ok()?.components().next()?;
         Some(area.join(first))
     }
 
-    /// For the guard, and for tiers with mounts of their own. A folder comes before what lies in it.
+    /// Returns the rules for the guard, and for tiers with mount namespaces. A folder precedes its content.
     pub fn covers(&self) -> Vec<Cover> {
         let mut covers: Vec<Cover> = Vec::new();
         covers.extend(self.hidden.keys().map(|path| Cover::Hide(path.as_path().into())));
@@ -262,8 +264,10 @@ impl Special {
         covers
     }
 
-    /// For tiers with Landlock alone, which can grant a folder only with all that is in it: so
-    /// a folder with something special inside is granted piece by piece.
+    /// Returns the grants for tiers with Landlock only.
+    ///
+    /// Landlock can grant a folder only with its complete content, so a folder that contains a rule is
+    /// granted piece by piece.
     pub fn granted(&self) -> io::Result<Vec<Granted>> {
         let mut granted = Vec::new();
         let mut open: Vec<_> = self.areas.iter().map(|area| (area.path.clone(), area.write)).collect();
@@ -277,14 +281,14 @@ impl Special {
                 granted.push(Granted { path: path.into(), access });
                 continue;
             }
-            // What is read there is only what may be read, where nothing is hidden.
+            // If nothing inside is hidden, everything in the folder may be read.
             let access = if holds(&self.hidden, &path) { Access::List } else { Access::Read };
             granted.push(Granted { path: path.as_path().into(), access });
-            // What goes away meanwhile needs no grant.
+            // A folder removed in the meantime needs no grant.
             let Some(entries) = if_there(fs::read_dir(&path))? else { continue };
             for entry in entries {
                 let entry = entry?;
-                // A link grants nothing; what it leads to is granted by its own name.
+                // A link needs no grant; its target is granted under its own path.
                 let Some(kind) = if_there(entry.file_type())? else { continue };
                 if !kind.is_symlink() {
                     open.push((entry.path(), write));
@@ -294,12 +298,12 @@ impl Special {
         Ok(granted)
     }
 
-    /// Whether something in a folder has another rule than the folder.
+    /// Returns `true` if a path inside the folder has a stricter rule than the folder.
     fn splits(&self, folder: &Path, write: bool) -> bool {
         holds(&self.hidden, folder) || (write && holds(&self.frozen, folder))
     }
 
-    /// Folders that are closed because nothing is known of what is in them.
+    /// Returns the folders that are closed because their content is unknown.
     pub fn unseen(&self) -> Vec<(PathBuf, &'static str)> {
         let unseen = self.hidden.iter().filter_map(|(path, why)| match why {
             Why::Unseen(why) => Some((path.clone(), *why)),
@@ -309,7 +313,7 @@ impl Special {
     }
 }
 
-/// Nothing, where there is nothing any more.
+/// Returns `None` if the path does not exist.
 fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -317,7 +321,7 @@ fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Whether something in a folder has one of these rules.
+/// Returns `true` if a path inside the folder has one of these rules.
 fn holds(rules: &BTreeMap<PathBuf, Why>, folder: &Path) -> bool {
     let from = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
     rules.range::<Path, _>(from).next().is_some_and(|(path, _)| path.starts_with(folder))

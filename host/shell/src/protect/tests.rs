@@ -1,8 +1,8 @@
 use std::fs;
 
-use scorpiox_bed::Bed;
-use scorpiox_cell::Cover;
 use scorpiox_policy::{Places, Policy};
+use scorpiox_sandbox::Cover;
+use scorpiox_test_support::bed::Bed;
 
 use super::*;
 use crate::survey::Survey;
@@ -114,7 +114,7 @@ fn all_names_of_a_file_have_the_rule_of_one() {
     assert!(special.closes(&bed.at("work/same.json"), false).is_none());
 }
 
-/// Fewer rules than tests would have to make files for, beside those that two roots have for protected names.
+/// Small limits, so that tests need few files. They allow for the protected names of two roots.
 fn few() -> Bounds {
     Bounds { rules: 2 * plain_protected_names().len() + 150, repositories: 10 }
 }
@@ -213,7 +213,7 @@ fn a_denied_file_with_a_name_in_a_protected_folder_is_denied_there_too() {
     }
 }
 
-/// The system follows it, so that what it leads to would be obeyed and have no rule.
+/// The kernel still follows the link, so its target would be obeyed without a rule.
 #[cfg(unix)]
 #[test]
 fn a_protected_or_denied_link_that_leads_too_far_is_named_and_no_command_runs() {

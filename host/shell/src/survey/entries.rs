@@ -1,11 +1,11 @@
-//! What lies in a folder, as each system says it.
+//! Directory listings for each operating system.
 
 #[cfg(unix)]
 pub(super) use self::unix::Opened;
 #[cfg(windows)]
 pub(super) use self::windows::Opened;
 
-/// What an entry is.
+/// Type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A regular file.
@@ -26,31 +26,31 @@ mod unix {
     use std::path::Path;
 
     use rustix::fs::{Access, AtFlags, Dir, DirEntry, FileType, Mode, OFlags, accessat, openat, statat};
-    use scorpiox_paths::{Identity, Stamp};
+    use scorpiox_fs::{Identity, Stamp};
 
     use super::Kind;
 
-    /// A folder that is open.
+    /// An open folder.
     pub(in crate::survey) struct Opened(OwnedFd);
 
     impl Opened {
-        /// Opens a folder. A link anywhere on the way came in the place of a folder since that was seen,
-        /// and leads to what commands do not have.
+        /// Opens a folder without following links. A link in the path replaced a folder since the path was
+        /// found, and leads outside of what commands see.
         pub(in crate::survey) fn open(path: &Path) -> io::Result<Self> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             #[cfg(target_os = "linux")]
             {
                 use rustix::fs::{CWD, ResolveFlags, openat2};
                 match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-                    // Filters of containers know it not, and some say so by another error.
+                    // Container filters may not know this system call, and some report that as EPERM.
                     Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
                     opened => return Ok(Self(opened?)),
                 }
             }
-            Ok(Self(openat(scorpiox_paths::Folder::open(path)?, ".", flags, Mode::empty())?))
+            Ok(Self(openat(scorpiox_fs::Folder::open(path)?, ".", flags, Mode::empty())?))
         }
 
-        /// An error where nothing in it can be reached.
+        /// Fails if entries of the folder cannot be reached.
         pub(in crate::survey) fn check_reach(&self) -> io::Result<()> {
             Ok(accessat(&self.0, ".", Access::EXEC_OK, AtFlags::EACCESS)?)
         }
@@ -60,7 +60,7 @@ mod unix {
             Ok((stamp, stamp.identity()))
         }
 
-        /// Each entry: its name, what it is, and its number on the folder's device.
+        /// Calls `note` with the name, type, and inode number of each entry.
         pub(in crate::survey) fn each(
             &self,
             mut note: impl FnMut(&OsStr, Kind, Option<u64>),
@@ -79,10 +79,10 @@ mod unix {
         }
     }
 
-    /// What an entry is; nothing, when it is gone.
+    /// Returns the type of an entry, or `None` if it was removed.
     fn kind(folder: &OwnedFd, entry: &DirEntry) -> io::Result<Option<Kind>> {
         let kind = match entry.file_type() {
-            // Some file systems do not say.
+            // Some file systems do not report the type.
             FileType::Unknown => match statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) => FileType::from_raw_mode(found.st_mode),
                 Err(rustix::io::Errno::NOENT) => return Ok(None),
@@ -106,25 +106,25 @@ mod windows {
     use std::io;
     use std::path::Path;
 
-    use scorpiox_paths::{Folder, Identity, Kind as Found, Stamp};
+    use scorpiox_fs::{Folder, Identity, Kind as Found, Stamp};
 
     use super::Kind;
 
-    /// A folder that is open, which nobody can exchange meanwhile.
+    /// An open folder that cannot be replaced while it is open.
     pub(in crate::survey) struct Opened {
         folder: Folder,
         stamp: Stamp,
     }
 
     impl Opened {
-        /// Opens a folder, by no link on the whole way.
+        /// Opens a folder. No component of the path may be a link.
         pub(in crate::survey) fn open(path: &Path) -> io::Result<Self> {
             let folder = Folder::open(path)?;
             Ok(Self { folder, stamp: Stamp::of(&path.symlink_metadata()?) })
         }
 
-        /// What can be listed can be reached here.
-        #[allow(clippy::unnecessary_wraps, clippy::unused_self)] // as on other systems
+        /// Succeeds: on Windows, entries that can be listed can be reached.
+        #[allow(clippy::unnecessary_wraps, clippy::unused_self)] // same signature as on Unix
         pub(in crate::survey) fn check_reach(&self) -> io::Result<()> {
             Ok(())
         }
@@ -133,7 +133,7 @@ mod windows {
             Ok((self.stamp, self.folder.identity()?))
         }
 
-        /// Each entry: its name, and what it is. A listing gives no numbers here.
+        /// Calls `note` with the name and type of each entry. Windows listings contain no file IDs.
         pub(in crate::survey) fn each(
             &self,
             mut note: impl FnMut(&OsStr, Kind, Option<u64>),

@@ -1,4 +1,4 @@
-//! One folder, as it was when it was read.
+//! Snapshot of a single folder.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -6,68 +6,69 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use scorpiox_gitdirs::Signs;
-use scorpiox_paths::{Identity, Stamp};
+use scorpiox_fs::{Identity, Stamp};
+use scorpiox_git::Signs;
 use scorpiox_policy::{DenySet, is_protected_name, protected_below, protected_names_in};
 
 use super::entries::{Kind, Opened};
 
-/// The number of times that a folder is read that changes meanwhile. A program that changes folders at each of so many readings, which
-/// take microseconds, is there to do so.
+/// Maximum number of attempts to read a folder that changes during the read. Each takes microseconds, so only
+/// a program that tries to disturb the survey can exhaust them.
 pub(super) const MAX_READINGS: usize = 16;
-/// Most bytes of paths that are kept of one folder.
+/// Maximum size in bytes of the paths stored for one folder.
 const MAX_PATH_BYTES: usize = 32 << 20;
-/// Bytes that a path takes beside its own.
+/// Memory overhead of a path in bytes.
 const PATH_BYTES: usize = 64;
-/// Bytes of a folder that count as one folder more: one with a usual path, and little in it, is one.
+/// Bytes of stored paths that count as one additional folder. A folder with a usual path and little content
+/// counts as one.
 const UNIT_BYTES: usize = 512;
 
-/// How a folder is looked at.
+/// Scope of the inspection of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// For everything.
+    /// Looks for everything.
     Open,
-    /// It lies in what a package manager put there: no name is protected but git's.
+    /// Inside a package manager's folder: only Git names are protected.
     Packed,
-    /// It is denied: only for which files are in it.
+    /// Denied folder: collects only its files.
     Denied,
 }
 
 impl Manner {
-    /// The same, in what a package manager put there.
+    /// Returns the scope for a package manager's folder with this parent.
     pub(super) fn packed(self) -> Self {
         if self == Self::Open { Self::Packed } else { self }
     }
 }
 
-/// What was found right in a folder.
+/// Entries found directly in a folder.
 #[derive(Debug)]
 pub(super) struct Folder {
     stamp: Stamp,
     identity: Identity,
     manner: Manner,
     read_at: SystemTime,
-    /// Bytes of all paths that are kept of it.
+    /// Size in bytes of all stored paths.
     bytes: usize,
     /// Folders that are not denied.
     folders: Vec<PathBuf>,
     denied_folders: Vec<PathBuf>,
-    /// Which regular files are in it, by their numbers on its device.
+    /// Inode numbers of the regular files in the folder, on its device.
     files: Box<[u64]>,
     pub links: Vec<PathBuf>,
     pub is_of_git: bool,
-    /// Of any kind, folders too.
+    /// Denied entries of any kind, including folders.
     pub denied: Vec<PathBuf>,
     pub sockets: Vec<PathBuf>,
-    /// Protected ones, of which those that count because of this folder's name need not be there.
+    /// Protected names. Those protected because of this folder's name need not exist.
     pub names: Vec<PathBuf>,
     pub git_pointers: Vec<PathBuf>,
-    /// Names that count because of links in it: paths through these, which need not be there.
+    /// Names protected because of links in the folder: paths through these links, which need not exist.
     pub linked_names: Vec<PathBuf>,
 }
 
 impl Folder {
-    /// Reads a folder, unless `old` is how it still is; and whether it was read.
+    /// Reads a folder unless `old` is still current. The flag is `true` if the folder was read.
     pub(super) fn read(
         path: &Path,
         old: Option<Self>,
@@ -81,7 +82,8 @@ impl Folder {
         }
     }
 
-    /// One that changed right before it was read may have changed since, without its time showing it.
+    /// Returns `true` if the snapshot is current. A folder changed right before it was read may have changed
+    /// again without a visible difference in its time stamp.
     fn is_still(&self, stamp: &Stamp, manner: Manner) -> bool {
         self.stamp == *stamp && stamp.is_settled(self.read_at) && self.manner == manner
     }
@@ -90,20 +92,22 @@ impl Folder {
         self.identity
     }
 
-    /// Folders in it that are looked at, and how.
+    /// Returns the subfolders to inspect, each with its scope.
     pub(super) fn below(&self) -> impl Iterator<Item = (&Path, Manner)> {
         let denied = self.denied_folders.iter().map(|path| (path.as_path(), Manner::Denied));
         self.folders.iter().map(|path| (path.as_path(), self.manner)).chain(denied)
     }
 
-    /// Which regular files are in it.
+    /// Returns the identities of the regular files in the folder.
     pub(super) fn files(&self) -> impl Iterator<Item = Identity> {
         let (device, _) = self.identity();
         self.files.iter().map(move |number| (device, *number))
     }
 
-    /// Reads until a folder stands still. What is moved in it at the wrong time can be missed by a reading, so all
-    /// that was found has to be found again where it changed meanwhile; what is new may be.
+    /// Reads until the folder is stable.
+    ///
+    /// A single read can miss an entry that is moved at the same time. If the folder changed during a read,
+    /// the next read must find everything again; it may find more.
     pub(super) fn settled(mut read: impl FnMut() -> io::Result<(Self, bool)>) -> io::Result<Self> {
         let mut before: Option<Self> = None;
         for _ in 0..MAX_READINGS {
@@ -116,7 +120,7 @@ impl Folder {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Reports whether another reading found nothing that this one did not.
+    /// Returns `true` if `other` contains nothing that is missing in this snapshot.
     fn has_all_of(&self, other: &Self) -> bool {
         let found: HashSet<_> = self.paths().collect();
         (self.is_of_git || !other.is_of_git) && other.paths().all(|path| found.contains(path))
@@ -127,11 +131,11 @@ impl Folder {
         lists.into_iter().chain([&self.names, &self.git_pointers, &self.linked_names]).flatten()
     }
 
-    /// Reads a folder once; and whether it was the same folder, and unchanged, when that was done.
+    /// Reads a folder once. The flag is `true` if it was still the same, unchanged folder after the read.
     pub(super) fn read_once(path: &Path, manner: Manner, deny: &DenySet) -> io::Result<(Self, bool)> {
         let read_at = SystemTime::now();
         let opened = Opened::open(path)?;
-        // Where names can be listed but nothing can be reached, nothing can be protected either.
+        // A folder whose names can be listed but not reached cannot be protected.
         opened.check_reach()?;
         let (stamp, identity) = opened.about()?;
         let mut folder = Self {
@@ -166,16 +170,16 @@ impl Folder {
         }
         folder.files = files.into();
         if manner == Manner::Open {
-            // Whether there is such a file yet or not: its folder makes it one that counts.
+            // These names count whether or not they exist, because of the folder that contains them.
             folder.names.extend(protected_names_in(path).map(|name| path.join(name)));
         }
-        // Also one that is denied: git obeys it, and what it leads to is elsewhere.
+        // This also applies to a denied folder: Git obeys it, and it can lead elsewhere.
         folder.is_of_git = path.file_name().is_some_and(is_dot_git) || signs.are_of_git(path);
         let is_still = Stamp::of(&path.symlink_metadata()?) == folder.stamp;
         Ok((folder, is_still))
     }
 
-    /// The number of folders that it counts as: what is kept of it takes memory.
+    /// Returns the number of folders that it counts as, by the memory that its paths take.
     pub(super) fn weight(&self) -> usize {
         1 + self.bytes / UNIT_BYTES
     }
@@ -187,7 +191,7 @@ impl Folder {
         self.bytes += (self.kept() - kept) * length;
     }
 
-    /// Counts the paths that are kept.
+    /// Returns the number of stored paths.
     fn kept(&self) -> usize {
         let lists = [&self.folders, &self.denied_folders, &self.links, &self.denied, &self.sockets];
         lists.into_iter().chain([&self.names, &self.git_pointers, &self.linked_names]).map(Vec::len).sum()
@@ -234,7 +238,7 @@ fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// The names in a folder of regular files with these numbers on its device.
+/// Returns the names and identities of those regular files in a folder that satisfy `is_one`.
 pub(super) fn names_of(
     path: &Path,
     is_one: impl Fn(Identity) -> bool,

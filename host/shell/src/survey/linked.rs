@@ -1,47 +1,48 @@
-//! Names that are protected or denied in a folder because of a link that leads to it: `hooks` in what `.github` leads to, and
-//! what `deny = ["conf/*.key"]` names in what `conf` leads to.
+//! Finds names that are protected or denied because of a link to their folder: `hooks` behind a link named
+//! `.github`, or `deny = ["conf/*.key"]` behind a link named `conf`.
 //!
-//! Links are followed at each look, wherever they lead by then. Of what lies outside the trees commands see nothing.
+//! Links are followed in each survey, because their targets can change. Targets outside of the trees are
+//! invisible to commands.
 
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::{Lost, Walks};
+use scorpiox_fs::{Lost, Walks};
 use scorpiox_policy::{Begun, DeniedBelow, DenySet};
 
 use super::folder::Folder;
 use super::{SurveyError, Unseen};
 
-/// Most entries of folders that are looked at for what is denied by links: about a second. Each is looked at once for the
-/// same globs, so that it takes as many to reach it.
+/// Maximum number of directory entries inspected behind links, which takes about a second. Each entry is
+/// inspected once for the same globs, so only as many entries can reach the limit.
 pub(super) const MAX_ENTRIES: usize = 200_000;
 
-/// Links that count for what they lead to.
+/// Links whose targets matter.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Paths through a link of a folder whose name makes them protected.
+    /// Paths through a link that are protected because of the link's name.
     names: Vec<PathBuf>,
-    /// Links by which a glob may deny something.
+    /// Links behind which a glob may deny something.
     denying: Vec<PathBuf>,
 }
 
-/// Names that were found because of them.
+/// Names found behind the links.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Linked {
     pub names: Vec<PathBuf>,
-    /// Links on the way to names: another one in the place of one would lead to other names.
+    /// Links on the way to these names. Replacing one would redirect to other names.
     pub links: Vec<PathBuf>,
     pub denied: Vec<PathBuf>,
     pub unseen: Vec<Unseen>,
 }
 
-/// Rules and trees by which links are followed.
+/// Rules and trees for following links.
 pub(super) struct Follow<'a> {
     pub deny: &'a DenySet,
     pub below: &'a DeniedBelow,
     pub roots: &'a [PathBuf],
-    /// Most entries that are looked at.
+    /// Maximum number of entries to inspect.
     pub most_entries: usize,
 }
 
@@ -53,12 +54,12 @@ impl Links {
             let denying = folder.links.iter().filter(|link| !below.begun(link).is_empty());
             links.denying.extend(denying.cloned());
         }
-        // So that the same is left out each time.
+        // Sorting makes the choice of skipped entries deterministic.
         links.denying.sort_unstable();
         links
     }
 
-    /// Follows all of them.
+    /// Follows all links.
     pub(super) fn follow(&self, follow: &Follow<'_>) -> Result<Linked, SurveyError> {
         let mut walk = Walk {
             follow,
@@ -75,7 +76,7 @@ impl Links {
                     links.extend(trail.links);
                 }
                 Err(Lost::TooLong(path)) => return Err(SurveyError::Long(path)),
-                // It leads programs nowhere, either.
+                // Programs cannot follow this link either.
                 Err(_) => {}
             }
         }
@@ -93,20 +94,20 @@ impl Links {
     }
 }
 
-/// The way through what links lead to.
+/// Walk through the targets of links.
 struct Walk<'a> {
     follow: &'a Follow<'a>,
     left: usize,
     walks: Walks,
-    /// Folders, by what is denied in them.
+    /// Visited folders, by the globs that apply in them.
     seen: HashSet<(PathBuf, Vec<Begun>)>,
     found: Linked,
 }
 
 impl Walk<'_> {
-    /// Looks for what is denied by the name of a link.
+    /// Searches for paths that are denied through the name of a link.
     fn through(&mut self, link: &Path) -> Result<(), SurveyError> {
-        // By the path with links, and where it really is.
+        // Each item holds the path through links and the resolved path.
         let mut ahead = vec![(link.to_owned(), None::<PathBuf>)];
         while let Some((path, real)) = ahead.pop() {
             let begun = self.follow.below.begun(&path);
@@ -157,12 +158,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Reports whether a folder lies in one of the trees, or has one in it.
+    /// Returns `true` if the folder lies in one of the trees or contains one.
     fn is_seen(&self, folder: &Path) -> bool {
         self.follow.roots.iter().any(|root| folder.starts_with(root) || root.starts_with(folder))
     }
 
-    /// Closes a folder of which not all is known. What holds a tree cannot be closed.
+    /// Closes a folder that was not searched completely. Fails if the folder contains a root.
     fn leave(&mut self, folder: PathBuf, why: &'static str, link: &Path) -> Result<(), SurveyError> {
         if self.follow.roots.iter().any(|root| root.starts_with(&folder)) {
             return Err(SurveyError::Linked { link: link.to_owned(), folder, why });

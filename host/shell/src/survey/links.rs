@@ -1,15 +1,15 @@
-//! Where else protected files are: a file with two names (`ln a b`) is protected under both, and so is what a
-//! link in a protected folder leads to.
+//! Finds the other locations of protected files: a file with two names (`ln a b`) is protected under both,
+//! and so is the target of a link in a protected folder.
 //!
-//! Which files lie in a folder is remembered with it, so nothing is read for this but what has changed,
-//! and there is no bound on how much may be compared.
+//! The file identities of each folder are cached with it. Only changed folders are read for this, so there is
+//! no limit on the number of compared files.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::Identity;
+use scorpiox_fs::Identity;
 
 use super::folder::names_of;
 use super::{Memory, Survey};
@@ -17,14 +17,15 @@ use super::{Memory, Survey};
 /// Other names of files.
 #[derive(Debug, Default)]
 pub(crate) struct OtherNames {
-    /// Each with the number of the path that the file has, or lies below.
+    /// Other names, each with the index of the path that the file has or lies below.
     pub names: Vec<(PathBuf, usize)>,
-    /// Folders with such names that could not be looked at again.
+    /// Folders with such names that could not be read again.
     pub unseen: Vec<PathBuf>,
 }
 
 impl Survey {
-    /// Links in a folder, at any depth, by what the last look found; none in what is not a folder.
+    /// Returns the links at any depth below a folder, according to the last survey. Returns none if `path` is
+    /// not a folder.
     pub(crate) fn links_below(&self, path: &Path) -> Vec<PathBuf> {
         let memory = self.memory.lock();
         let (mut links, mut open) = (Vec::new(), vec![path]);
@@ -36,11 +37,11 @@ impl Survey {
         links
     }
 
-    /// Under what names the files at and below these paths lie in the trees; the first path that
-    /// has a file counts. By what the last look found.
+    /// Finds all names in the trees of the files at and below `paths`, according to the last survey. A file
+    /// found below several paths belongs to the first.
     ///
-    /// The first `hidden` paths are hidden, all others only frozen: a file of a hidden path is found in frozen
-    /// folders too, where it could be read.
+    /// The first `hidden` paths are hidden, and the rest are only frozen. Files of a hidden path are
+    /// therefore also searched for in frozen folders, where they could be read.
     pub(crate) fn other_names(&self, paths: &[&Path], hidden: usize) -> OtherNames {
         let memory = self.memory.lock();
         let wanted = Wanted::of(paths, &memory);
@@ -71,12 +72,12 @@ impl Survey {
     }
 }
 
-/// Files that are looked for.
+/// Files to search for.
 struct Wanted<'a> {
     files: HashMap<Identity, usize>,
-    /// Folders in which every file has a rule, with the number of the path that gives it.
+    /// Folders in which every file has a rule, with the index of the path that gives it.
     folders: HashMap<&'a Path, usize>,
-    /// A bit for what the number of a file ends in, since most files are none of these.
+    /// Bitmap over the low bits of the inode numbers, which rejects most files quickly.
     likely: Vec<u64>,
 }
 
@@ -107,7 +108,7 @@ impl<'a> Wanted<'a> {
 
     fn add_file(&mut self, path: &Path, at: usize, memory: &Memory) {
         if let Some((device, number)) = shared(path) {
-            // As its folder says it, which some file systems do not say of files.
+            // Use the device of the folder, because some file systems report a different one for files.
             let folder = path.parent().and_then(|folder| memory.folders.get(folder));
             let device = folder.map_or(device, |folder| folder.identity().0);
             self.add((device, number), at);
@@ -122,7 +123,7 @@ impl<'a> Wanted<'a> {
         self.files.entry(file).or_insert(at);
     }
 
-    /// The number of the path that a file has or lies below, if it is wanted.
+    /// Returns the index of the path that the file has or lies below, if the file is wanted.
     fn at(&self, file: Identity) -> Option<usize> {
         let (word, bit) = place(file);
         let is_likely = self.likely.get(word).is_some_and(|word| word & bit != 0);
@@ -130,7 +131,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A file that has more names than one.
+/// Returns the identity of a regular file with more than one name.
 #[cfg(unix)]
 fn shared(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt as _;
@@ -138,13 +139,13 @@ fn shared(path: &Path) -> Option<Identity> {
     Some((found.dev(), found.ino()))
 }
 
-/// Listings give no numbers here, so that other names are not found.
+/// Returns `None`: directory listings contain no file IDs on this system, so other names are not found.
 #[cfg(not(unix))]
 fn shared(_: &Path) -> Option<Identity> {
     None
 }
 
-/// Where the bit of a file is.
+/// Returns the position of a file's bit in the bitmap.
 fn place((_, number): Identity) -> (usize, u64) {
     let end = number & 0xffff;
     (usize::try_from(end >> 6).unwrap_or(0), 1 << (end & 63))

@@ -1,12 +1,12 @@
 use std::fs;
 use std::path::Path;
 
-use scorpiox_bed::Bed;
 use scorpiox_policy::{Places, Policy};
+use scorpiox_test_support::bed::Bed;
 
 use super::*;
 
-/// The same with another bound on folders.
+/// Returns a survey with another limit on folders.
 fn survey_of(root: &Path, most_folders: usize) -> Survey {
     Survey { most_folders, ..survey(root) }
 }
@@ -32,7 +32,7 @@ fn everything_with_a_rule_is_found_at_any_depth() {
     let found = survey(bed.root()).look().expect("looks").found;
     let at = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| bed.at(name)).collect() };
     assert_eq!(found.denied, at(&["a/.env"]));
-    // By the link, the folder is one called `.git`.
+    // Through the link, the folder is named `.git`.
     let linked = ["a/bare/sl/config", "a/bare/sl/sharedpath"];
     assert_eq!(found.names, at(&[".mcp.json", "a/b/.VSCode", linked[0], linked[1]]));
     assert_eq!(found.git_folders, at(&["bare"]));
@@ -79,7 +79,7 @@ fn a_repository_stays_one_whatever_is_taken_out_of_it() {
     for name in ["HEAD", "objects", "refs"] {
         fs::rename(bed.at("bare").join(name), bed.at(name)).expect("moves");
     }
-    // What was taken out is beside it now.
+    // The entries moved out of it lie next to it.
     let found = survey.look().expect("looks").found;
     assert!(found.git_folders.contains(&bed.at("bare")), "{found:?}");
 }
@@ -136,7 +136,7 @@ fn what_did_not_change_is_found_without_reading_it_again() {
     let survey = survey(bed.root());
     let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
     let mut last = survey.look().expect("looks").found;
-    // Folders that are younger than a step of the clock are read again.
+    // Folders younger than the clock granularity are read again.
     loop {
         let found = survey.look().expect("looks").found;
         if std::sync::Arc::ptr_eq(&last, &found) {
@@ -178,7 +178,7 @@ fn names_that_count_in_a_folder_are_found_where_a_link_of_its_name_leads() {
     assert_eq!(names(), expected);
     let links = &survey.look().expect("looks").found.links;
     assert_eq!(*links, [".github", ".hg", "a/.jj", "chain/.github", "j/repo"].map(|name| bed.at(name)));
-    // Also when the folder of the link has not changed since.
+    // This also holds if the folder that contains the link has not changed.
     assert_eq!(names(), expected);
     fs::rename(bed.at("r"), bed.at("s")).expect("moves");
     fs::create_dir(bed.at("r")).expect("a folder");
@@ -209,14 +209,15 @@ fn what_is_denied_by_the_names_of_folders_is_found_where_links_lead() {
     let survey = Survey::new(&[Area { path: bed.root().to_owned(), write: true }], deny);
     let denied = || survey.look().expect("looks").found.denied.clone();
     assert_eq!(denied(), ["c2/a.key", "d/e/f/x.pem", "d/x.txt"].map(|name| bed.at(name)));
-    // Saved later, where nothing of the link changes.
+    // These files are added later, and nothing changes for the link.
     bed.put("c2/prod.key", "");
     bed.put("d/e/f/g/y.pem", "");
     let expected = ["c2/a.key", "c2/prod.key", "d/e/f/g/y.pem", "d/e/f/x.pem", "d/x.txt"];
     assert_eq!(denied(), expected.map(|name| bed.at(name)));
 }
 
-/// The target of a link is elsewhere, so that nothing in the folder itself changes when it can be looked at again.
+/// The target of the link lies elsewhere, so the folder itself does not change when the number of entries
+/// behind the link drops below the limit.
 #[cfg(unix)]
 #[test]
 fn a_look_that_fails_because_of_a_link_is_made_anew() {
@@ -234,7 +235,7 @@ fn a_look_that_fails_because_of_a_link_is_made_anew() {
     let places = Places::standard(root.clone(), None, Path::new("/own"));
     let deny = DenySet::new(&rules, std::slice::from_ref(&root), &places);
     let survey = Survey { most_entries: 20, ..Survey::new(&[Area { path: root, write: true }], deny) };
-    // Folders that are younger than a step of the clock are read again.
+    // Folders younger than the clock granularity are read again.
     let until = std::time::Instant::now() + std::time::Duration::from_millis(100);
     while std::time::Instant::now() < until {
         let error = survey.look().expect_err("more than is looked at").to_string();

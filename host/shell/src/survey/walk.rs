@@ -1,20 +1,20 @@
-//! The way through all folders, which bounds what one command can leave for the next to look at.
+//! Walks all folders, and bounds how much one command can leave for the next survey.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scorpiox_paths::shortage;
+use scorpiox_fs::shortage;
 use scorpiox_policy::{DenySet, PACKAGES};
 
 use super::folder::{Folder, Manner};
 use super::{SurveyError, Unseen};
 
-/// Deepest folder. What is deeper is closed.
+/// Maximum depth of a folder. Deeper folders are closed.
 const MAX_DEPTH: usize = 200;
-/// The reason to close a folder whose mode lets nobody look.
+/// Reason for closing a folder whose permissions deny reading.
 pub(super) const UNREADABLE: &str = "cannot be read";
-/// Longest path of a folder, in bytes: what lies in it has still a path that the kernel takes.
+/// Maximum length of a folder's path in bytes, so that paths inside stay below the kernel's limit.
 const MAX_PATH_BYTES: usize = 3_500;
 
 pub(super) struct Walk<'a> {
@@ -22,40 +22,40 @@ pub(super) struct Walk<'a> {
     most_folders: usize,
     old: HashMap<PathBuf, Folder>,
     folders: HashMap<PathBuf, Folder>,
-    /// Those of them that lie in no closed branch.
+    /// Weight of the folders outside closed branches.
     count: usize,
-    /// Whether something is not as it was.
+    /// `true` if a folder differs from the last walk.
     changed: bool,
     ahead: Vec<Ahead>,
     branches: Vec<Branch>,
-    /// Branches by what is in them, once there is too much in all of them: also as they were before.
+    /// Heap of branches by weight, used once the total is too large. It also contains outdated weights.
     largest: Option<BinaryHeap<(usize, usize)>>,
     unseen: Vec<Unseen>,
-    /// Folders that were not there any more when it was their turn.
+    /// Folders that disappeared before they were visited.
     gone: Vec<PathBuf>,
 }
 
-/// A folder that is yet to be looked at.
+/// A folder to visit.
 struct Ahead {
     path: PathBuf,
     depth: usize,
-    /// Which branch it lies in; a root lies in none.
+    /// Index of its branch. A root has none.
     branch: Option<usize>,
     manner: Manner,
 }
 
-/// A folder right below a root, with everything in it.
+/// A folder directly below a root, with its complete content.
 struct Branch {
     path: PathBuf,
     folders: usize,
     closed: bool,
 }
 
-/// What came of a walk.
+/// Result of a walk.
 pub(super) struct Walked {
     pub folders: HashMap<PathBuf, Folder>,
     pub unseen: Vec<Unseen>,
-    /// Whether a folder is not as it was at the last walk.
+    /// `true` if a folder differs from the last walk.
     pub changed: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
 
     pub(super) fn through(&mut self, roots: &[PathBuf]) -> Result<(), SurveyError> {
         self.folders.reserve(self.old.len());
-        // What is named as a file has nothing in it.
+        // A root that is a file has no content.
         let folders = roots.iter().filter(|root| !root.is_file());
         self.ahead = folders
             .map(|root| Ahead { path: root.clone(), depth: 0, branch: None, manner: Manner::Open })
@@ -96,24 +96,25 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What was found, and what was not seen.
+    /// Returns the folders and the unseen paths.
     pub(super) fn end(mut self) -> Walked {
         self.forget_closed();
-        // Who takes a folder away while it is looked for, and puts it back, hides nothing.
+        // A program that moves a folder away during the walk and back must not hide it.
         let back = self.gone.into_iter().filter(|path| path.symlink_metadata().is_ok());
         self.unseen.extend(back.map(|path| Unseen { path, why: "was moved while it was looked at" }));
         self.unseen.sort_unstable();
-        // What is left of the last walk is not there any more.
+        // Folders left in `old` do not exist anymore.
         let changed = self.changed || !self.old.is_empty();
         Walked { folders: self.folders, unseen: self.unseen, changed }
     }
 
-    /// Reports whether a folder went away before its turn: it may be where this walk has been already.
+    /// Returns `true` if a folder disappeared before it was visited. It may have moved to a part already
+    /// walked.
     pub(super) fn missed_some(&self) -> bool {
         !self.gone.is_empty()
     }
 
-    /// What is known by now, for the next walk, when this one cannot go on.
+    /// Returns everything known so far, for the next walk.
     pub(super) fn give_up(mut self) -> HashMap<PathBuf, Folder> {
         self.folders.extend(self.old);
         self.folders
@@ -174,7 +175,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A folder that is not looked at. What is denied is closed anyway.
+    /// Skips a folder and reports it as unseen. A denied folder is closed anyway.
     fn leave(&mut self, path: PathBuf, manner: Manner, why: &'static str) {
         if manner != Manner::Denied {
             self.unseen.push(Unseen { path, why });
@@ -189,14 +190,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// There are too many: the rest goes on without those that one folder holds.
+    /// Closes the largest branch, so that the walk can continue without it.
     fn close_largest_branch(&mut self, roots: &[PathBuf]) -> Result<(), SurveyError> {
         let branches = &mut self.branches;
         let largest = self.largest.get_or_insert_with(|| {
             branches.iter().enumerate().map(|(at, branch)| (branch.folders, at)).collect()
         });
         while let Some((folders, at)) = largest.pop().filter(|(folders, _)| *folders > 1) {
-            // What it had before it grew is in there, too.
+            // The heap also contains outdated weights of a branch.
             let Some(branch) = branches.get_mut(at).filter(|branch| branch.folders == folders) else {
                 continue;
             };
@@ -206,7 +207,7 @@ impl<'a> Walk<'a> {
             branch.closed = true;
             self.count -= folders;
             self.unseen.push(Unseen { path: branch.path.clone(), why: "holds too many folders" });
-            // Not for each: that would be as many times all of them.
+            // Not after every branch, because each pass visits all folders.
             if self.folders.len() > 2 * self.most_folders {
                 self.forget_closed();
             }

@@ -1,13 +1,13 @@
-//! Rows that cannot be read: somebody wrote them by hand, or the disk did.
+//! Damaged rows, caused by manual edits or by disk errors.
 
 use std::collections::BTreeSet;
 
 use parking_lot::Mutex;
 
-/// Rows that are remembered as told.
+/// Maximum number of rows remembered as reported.
 const MAX_TOLD: usize = 1024;
 
-/// Tells of a damaged row, once in a process. It is left out and kept: one of them must not stop all others.
+/// Logs a damaged row, once for each process. The row is skipped and retained: it must not affect other rows.
 pub fn tell_damaged(location: &str, what: &str) {
     static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     let mut told = TOLD.lock();

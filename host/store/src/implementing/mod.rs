@@ -1,4 +1,5 @@
-//! What implementations of [`Store`](crate::Store) share: the queue of writers, what a transaction remembers, and quotas.
+//! Building blocks for implementations of [`Store`](crate::Store): the writer queue, value sizes seen by a
+//! transaction, and quotas.
 
 mod damage;
 mod seen;

@@ -1,19 +1,19 @@
-//! What a transaction remembers of what it read.
+//! Value sizes seen by a transaction.
 
-/// Keys that this transaction read or wrote last, with the lengths of their values. Who writes a key has mostly
-/// just read it, and then one statement is enough to write it and to know what that costs of the quota.
+/// Most recently read or written keys of a transaction, with the lengths of their values. A key is usually
+/// read before it is written; a single statement then suffices to write it and to compute the quota change.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Whose keys they are.
+    /// Namespace of the keys.
     namespace: String,
     keys: Vec<(String, Option<usize>)>,
 }
 
-/// Keys that are remembered.
+/// Maximum number of keys.
 const MAX_KEYS: usize = 8;
 
 impl Seen {
-    /// Remembers the length of the value at `key`, or that there is none.
+    /// Records the length of the value at `key`, or its absence.
     pub fn note(&mut self, namespace: &str, key: &str, length: Option<usize>) {
         if self.namespace != namespace {
             *self = Self { namespace: namespace.to_owned(), keys: Vec::new() };
@@ -28,7 +28,7 @@ impl Seen {
         self.keys.push((key.to_owned(), length));
     }
 
-    /// The length of the value at `key`, where it was seen; `None` also when it was absent.
+    /// Returns the length of the value at `key`. Returns `None` if it was not seen or is absent.
     pub fn length(&self, namespace: &str, key: &str) -> Option<usize> {
         if self.namespace != namespace {
             return None;

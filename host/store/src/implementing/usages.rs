@@ -1,33 +1,33 @@
-//! What namespaces use of their quotas, in one transaction.
+//! Quota usage of namespaces in one transaction.
 
 use crate::StoreError;
 
-/// How much a namespace uses, and used before the transaction, in bytes.
+/// Usage of a namespace in bytes, before and within the transaction.
 #[derive(Debug)]
 pub struct Usage {
-    /// Whose bytes they are.
+    /// Namespace.
     pub namespace: String,
-    /// What is stored of it.
+    /// Stored usage, before the transaction.
     before: i64,
-    /// What it uses now.
+    /// Current usage.
     pub now: i64,
-    /// What it may use.
+    /// Quota.
     quota: u64,
 }
 
 impl Usage {
-    /// Whether this transaction has made it exceed the quota.
+    /// Returns `true` if this transaction made the usage exceed the quota.
     fn is_over(&self) -> bool {
         self.now > self.before && u64::try_from(self.now).is_ok_and(|now| now > self.quota)
     }
 }
 
-/// Of namespaces of which a transaction changed the size.
+/// Usages of the namespaces whose size the transaction changed.
 #[derive(Debug, Default)]
 pub struct Usages(Vec<Usage>);
 
 impl Usages {
-    /// What a namespace uses; what is `stored` of it is asked for the first time.
+    /// Returns the usage of a namespace. Calls `stored` on the first access.
     fn of(
         &mut self,
         namespace: &str,
@@ -42,11 +42,11 @@ impl Usages {
         Ok(&mut self.0[at])
     }
 
-    /// Counts by how much a namespace grew or shrank. `stored` gives what it used before the transaction.
+    /// Adds `by` to the usage of a namespace. `stored` returns the usage before the transaction.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Quota`] where it grew over its quota, and those of `stored`.
+    /// Fails with [`StoreError::Quota`] if the namespace grows beyond its quota, and if `stored` fails.
     pub fn grow(
         &mut self,
         namespace: &str,
@@ -66,11 +66,11 @@ impl Usages {
         Ok(())
     }
 
-    /// Notes that a namespace has no keys any more.
+    /// Sets the usage of a namespace without keys to zero.
     ///
     /// # Errors
     ///
-    /// Those of `stored`.
+    /// Fails if `stored` fails.
     pub fn forget(
         &mut self,
         namespace: &str,
@@ -80,11 +80,12 @@ impl Usages {
         Ok(())
     }
 
-    /// Those that are to be stored before a commit.
+    /// Returns the usages to store before a commit.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Quota`] where one is over its quota: who goes on after it was told so keeps nothing.
+    /// Fails with [`StoreError::Quota`] if a namespace exceeds its quota, so a caller that ignored the
+    /// earlier error stores nothing.
     pub fn changed(&mut self) -> Result<Vec<Usage>, StoreError> {
         let mut all = std::mem::take(&mut self.0);
         if let Some(over) = all.iter().find(|usage| usage.is_over()) {

@@ -1,4 +1,4 @@
-//! Waiting for another writer to end: of this process in a queue, of another by trying again.
+//! Waiting for other writers: writers of this process queue, and writers of other processes are polled.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
@@ -11,17 +11,19 @@ use scorpiox_executor::{Cancel, threads};
 
 use crate::StoreError;
 
-/// How long a call waits for other writers before it gives up.
+/// Maximum time that a call waits for other writers.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Between two tries to become the writer. Transactions are short, so the first tries come fast.
+/// Delays between attempts to become the writer. Transactions are short, so the first attempts follow
+/// quickly.
 const WAITS_MS: [u64; 6] = [1, 1, 2, 5, 10, 25];
 
-/// Repeats `attempt` while it fails with a conflict, as [`Store::begin`](crate::Store::begin) says.
+/// Repeats `attempt` while it fails with a conflict, as specified by [`Store::begin`](crate::Store::begin).
 ///
 /// # Errors
 ///
-/// [`StoreError::Cancelled`] and [`StoreError::Busy`] while it waits; others are those of the attempt.
+/// Fails with [`StoreError::Cancelled`] or [`StoreError::Busy`] while waiting, or with any other error of
+/// `attempt`.
 pub fn retry_while_locked<T>(
     cancel: &Cancel,
     on_wait: &mut dyn FnMut(),
@@ -48,33 +50,33 @@ pub fn retry_while_locked<T>(
     Err(StoreError::Busy(MAX_WAIT.as_secs()))
 }
 
-/// How long a writer waits before it looks whether its call was cancelled. It keeps its place.
+/// Interval between cancellation checks of a waiting writer, which retains its queue position.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// After this wait the first in the queue is next, whoever else comes. Before, who comes at the right moment is faster
-/// than waking somebody.
+/// Waiting time after which the turn is handed to the first waiter. Before that, an arriving writer may
+/// overtake it, which is faster than waking a thread.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// Who of this process writes. Those who wait get it in their order, while who only tries again can be
-/// overtaken until it gives up.
+/// Queue of the writers of this process. Waiters get their turn in order, whereas a writer that merely
+/// retries can be overtaken until it gives up.
 #[derive(Default)]
 pub struct Writers(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
 struct Queue {
     is_taken: bool,
-    /// Who waits, the first in front.
+    /// Waiters, first in front.
     waiting: VecDeque<Arc<Waiter>>,
 }
 
 struct Waiter {
     since: Instant,
-    /// It was given the turn, and is in the queue no more.
+    /// `true` after the turn was handed to this waiter and it left the queue.
     is_next: AtomicBool,
     woken: Condvar,
 }
 
-/// The right to write, before all others of this process.
+/// Permission to write, exclusive within this process.
 pub struct Turn(Arc<Mutex<Queue>>);
 
 impl Debug for Writers {
@@ -90,11 +92,11 @@ impl Debug for Turn {
 }
 
 impl Writers {
-    /// Waits for a turn, as [`Store::begin`](crate::Store::begin) says.
+    /// Waits for a turn, as specified by [`Store::begin`](crate::Store::begin).
     ///
     /// # Errors
     ///
-    /// [`StoreError::Cancelled`] and [`StoreError::Busy`].
+    /// Fails with [`StoreError::Cancelled`] or [`StoreError::Busy`].
     pub fn turn(&self, cancel: &Cancel, on_wait: &mut dyn FnMut()) -> Result<Turn, StoreError> {
         let mut queue = self.0.lock();
         if !queue.is_taken {
@@ -122,13 +124,13 @@ impl Writers {
             if let Some(error) = gives_up {
                 queue.waiting.retain(|other| !Arc::ptr_eq(other, &own));
                 if !queue.is_taken {
-                    // Who is first now was not woken when the turn ended.
+                    // The new first waiter was not woken when the turn ended.
                     queue.wake_first();
                 }
                 return Err(error);
             }
             if looks == 2 {
-                // A turn may come meanwhile, so the next thing is to look.
+                // The turn may arrive during the callback, so check again without waiting.
                 MutexGuard::unlocked(&mut queue, &mut *on_wait);
             } else {
                 threads::wait(|| own.woken.wait_for(&mut queue, LOOK));
@@ -137,7 +139,7 @@ impl Writers {
         Err(StoreError::Busy(MAX_WAIT.as_secs()))
     }
 
-    /// A turn, if nobody has it.
+    /// Returns a turn if it is available.
     pub fn try_turn(&self) -> Option<Turn> {
         let mut queue = self.0.lock();
         let is_free = !std::mem::replace(&mut queue.is_taken, true);
@@ -157,7 +159,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         if let Some(next) = queue.waiting.pop_front_if(|first| first.since.elapsed() > PATIENCE) {
-            // It stays taken, by that one.
+            // The turn stays taken, on behalf of the next waiter.
             next.is_next.store(true, Ordering::Relaxed);
             next.woken.notify_one();
         } else {
@@ -176,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// Longer than any test waits for what has to come.
+    /// Longer than the wait for any expected event.
     const LONG: Duration = Duration::from_secs(20);
 
     fn waits(writers: &Writers, count: usize) {
@@ -203,7 +205,7 @@ mod tests {
                 });
                 waits(writers, number + 1);
             }
-            // Each has looked whether it is cancelled, more than once, and kept its place.
+            // Each waiter has checked for cancellation repeatedly and retained its position.
             let start = Instant::now();
             while start.elapsed() < 3 * LOOK {
                 std::thread::yield_now();
@@ -222,7 +224,8 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     start.wait();
-                    // They come again at once, so without a queue others would hardly find it free.
+                    // These writers come back immediately. Without a queue, others would rarely find the turn
+                    // free.
                     while turns.load(Ordering::Relaxed) < 100 {
                         let turn = writers.turn(&cancel, &mut || ()).expect("a turn");
                         std::thread::yield_now();

@@ -1,8 +1,8 @@
-//! The reference model: a workspace in memory.
+//! Reference model: a workspace in memory.
 //!
-//! It does what the documentation of [`Store`] and [`Transaction`] says in the simplest way, and nothing for speed: a
-//! snapshot is the whole state, shared until it is written to, and a commit puts the transaction's state in its
-//! place. Other implementations are compared with it; tests of what is above use it where files do not matter.
+//! It implements the documentation of [`Store`] and [`Transaction`] in the simplest way, without
+//! optimization. A snapshot is the complete state, copied on write, and a commit replaces the shared state.
+//! Other implementations are compared with it. Tests of higher layers use it if files are irrelevant.
 
 mod state;
 mod transaction;
@@ -18,15 +18,15 @@ use crate::{Changes, Mode, Store, StoreError, Transaction, poll_every};
 use state::State;
 use transaction::MemoryTransaction;
 
-/// The state of one workspace, in memory. A clone is the same workspace, opened once more. The state ends with the
-/// last of them and of their transactions.
+/// State of a workspace in memory. A clone opens the same workspace. The state is dropped with the last clone
+/// and the last transaction.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     workspace: Arc<Workspace>,
 }
 
 impl MemoryStore {
-    /// A workspace of its own, in which nothing was ever stored.
+    /// Creates a new, empty workspace.
     pub fn new() -> Self {
         Self::default()
     }
@@ -35,11 +35,11 @@ impl MemoryStore {
 #[derive(Debug, Default)]
 struct Workspace(Mutex<Committed>);
 
-/// What all transactions share.
+/// State shared by all transactions.
 #[derive(Debug, Default)]
 struct Committed {
     state: Arc<State>,
-    /// How many commits changed something.
+    /// Number of commits that changed something.
     version: u64,
     has_writer: bool,
 }
@@ -90,12 +90,12 @@ impl Store for MemoryStore {
     }
 }
 
-/// How often to ask during a wait.
+/// Polling interval during a wait.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 struct MemoryChanges {
     workspace: Arc<Workspace>,
-    /// The version that its owner was told of last.
+    /// Last reported version.
     told: u64,
 }
 

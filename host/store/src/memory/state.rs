@@ -1,19 +1,19 @@
-//! All that a workspace has.
+//! Contents of a workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Entry, MAX_KEPT_MESSAGES, MAX_SCAN_BYTES, MAX_SCAN_ENTRIES, Message, Order, Timer};
 
-/// The largest due time that can be stored.
+/// Maximum due time.
 const MAX_DUE: u64 = i64::MAX as u64;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
-    /// By namespace and key.
+    /// Values by namespace and key.
     pub(super) values: BTreeMap<(String, String), Vec<u8>>,
-    /// Due times, by namespace and id.
+    /// Due times by namespace and ID.
     timers: BTreeMap<(String, u32), u64>,
-    /// With their namespaces, by sequence number.
+    /// Messages and their namespaces by sequence number.
     messages: BTreeMap<u64, (String, Message)>,
     last_sequence: u64,
 }
@@ -23,7 +23,7 @@ impl State {
         self.values.get(&(namespace.to_owned(), key.to_owned()))
     }
 
-    /// Bytes of keys and values of a namespace.
+    /// Returns the total size of keys and values of a namespace.
     pub(super) fn used(&self, namespace: &str) -> u64 {
         let own = self.values.iter().filter(|((of, _), _)| of == namespace);
         own.map(|((_, key), value)| (key.len() + value.len()) as u64).sum()
@@ -63,7 +63,7 @@ impl State {
         found
     }
 
-    /// Whether there was anything.
+    /// Deletes a namespace. Returns `true` if it had any data.
     pub(super) fn forget(&mut self, namespace: &str) -> bool {
         let before = self.values.len() + self.timers.len() + self.messages.len();
         self.values.retain(|(of, _), _| of != namespace);
@@ -80,7 +80,7 @@ impl State {
         self.timers.get(&(timer.namespace.clone(), timer.id)) == Some(&timer.due.min(MAX_DUE))
     }
 
-    /// Whether it was armed.
+    /// Disarms a timer. Returns `true` if it was armed.
     pub(super) fn disarm(&mut self, namespace: &str, id: u32) -> bool {
         self.timers.remove(&(namespace.to_owned(), id)).is_some()
     }
@@ -115,7 +115,7 @@ impl State {
         self.messages.values().filter(move |(of, _)| of == namespace).map(|(_, message)| message)
     }
 
-    /// All that wait, oldest first.
+    /// Returns all pending messages, oldest first.
     pub(super) fn all_messages(&self) -> impl Iterator<Item = &Message> {
         self.messages.values().map(|(_, message)| message)
     }

@@ -1,4 +1,4 @@
-//! A transaction on a copy of the state.
+//! Transaction on a copy of the state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::{Entry, Message, Order, StoreError, Timer, Transaction};
 #[derive(Debug)]
 pub(super) struct MemoryTransaction {
     workspace: Arc<Workspace>,
-    /// Taken at the first operation.
+    /// Snapshot, taken at the first operation.
     snapshot: Option<Snapshot>,
     is_writer: bool,
     has_changed: bool,
-    /// The quotas of the namespaces in which keys were set.
+    /// Quotas of the namespaces in which keys were set.
     quotas: BTreeMap<String, u64>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct MemoryTransaction {
 struct Snapshot {
     version: u64,
     before: Arc<State>,
-    /// With what this transaction wrote.
+    /// Snapshot including the writes of this transaction.
     now: Arc<State>,
 }
 
@@ -44,7 +44,7 @@ impl MemoryTransaction {
         &self.snapshot().now
     }
 
-    /// Before the first write.
+    /// Becomes the writer, before the first write.
     pub(super) fn become_writer(&mut self) -> Result<(), StoreError> {
         if self.is_writer {
             return Ok(());
@@ -58,12 +58,12 @@ impl MemoryTransaction {
         committed.has_writer = true;
         drop(committed);
         self.is_writer = true;
-        // Nobody else can commit any more: it is the newest state.
+        // No other transaction can commit, so this is the newest state.
         self.snapshot();
         Ok(())
     }
 
-    /// The state, to change it, by the writer.
+    /// Returns the state for modification by the writer.
     fn change(&mut self) -> &mut State {
         self.has_changed = true;
         Arc::make_mut(&mut self.snapshot().now)

@@ -1,4 +1,4 @@
-//! Learning of commits by `PRAGMA data_version`, which rises with each commit of another connection.
+//! Change notification by `PRAGMA data_version`, which changes with each commit of another connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use scorpiox_executor::Cancel;
 use super::pool::Pool;
 use crate::{Changes, StoreError, poll_every};
 
-/// How often to ask during a wait. Nobody is told when another process commits.
+/// Polling interval during a wait; SQLite does not notify other processes of commits.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct SqliteChanges {
     pool: Arc<Pool>,
-    /// What asks, and what the answer was last; `None` while there is no file. Of its own, since the answers of two
-    /// connections mean nothing to each other, and since a connection does not count its own commits.
+    /// Connection and last version; `None` while the file does not exist. A dedicated connection is needed,
+    /// because versions of different connections are not comparable and a connection ignores its own commits.
     asking: Option<(Connection, i64)>,
 }
 
@@ -27,7 +27,7 @@ impl SqliteChanges {
         Ok(changes)
     }
 
-    /// Opens the file if it is there now; whether it is.
+    /// Opens the file if it exists. Returns `true` on success.
     fn open(&mut self) -> Result<bool, StoreError> {
         if !self.pool.path.exists() {
             return Ok(false);
@@ -44,7 +44,7 @@ impl Changes for SqliteChanges {
         let Some((connection, last)) = &mut self.asking else { return self.open() };
         match version(connection).map_err(|e| self.pool.error(&e)) {
             Ok(now) => Ok(std::mem::replace(last, now) != now),
-            // The log is being recovered: somebody is there.
+            // The write-ahead log is being recovered by another process.
             Err(StoreError::Conflict) => Ok(true),
             Err(error) => Err(error),
         }

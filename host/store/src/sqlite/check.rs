@@ -1,8 +1,8 @@
-//! Looking whether a file is whole.
+//! Integrity check of a file.
 
 use rusqlite::Connection;
 
-/// What is wrong with it.
+/// Returns the problems found.
 pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut found = connection.prepare("PRAGMA integrity_check")?;
     let found = found.query_map([], |row| row.get::<_, String>(0))?;

@@ -1,11 +1,10 @@
-//! Making the file.
+//! Creates the database file.
 //!
-//! Invariant: the file has its name only when it is complete. Servers that start at once
-//! on a new workspace would otherwise see each other's half-made files.
+//! Invariant: the file gets its name only when it is complete. Otherwise, servers that start concurrently on
+//! a new workspace would see each other's incomplete files.
 //!
-//! Nothing here opens a file that exists, except through SQLite: closing it again would
-//! drop every lock that this process's connections hold on it (POSIX locks belong to the
-//! process; <https://www.sqlite.org/howtocorrupt.html>, section 2.2).
+//! This module opens existing files only through SQLite. Closing another descriptor would release all POSIX
+//! locks that this process holds on the file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::{Connection, OpenFlags};
-use scorpiox_home::{instance, private};
+use scorpiox_fs::home::{instance, private};
 
 use crate::StoreError;
 
-/// The format that this program writes, kept in `user_version`.
+/// Format written by this program, stored in `user_version`.
 pub(super) const FORMAT: i64 = 1;
 
 const SCHEMA: &str = "
@@ -46,12 +45,12 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 
-/// The format of a file; 0 when it is empty.
+/// Reads the format of a file; 0 if it is empty.
 pub(super) fn format(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Makes the tables, unless another server did so in the meantime.
+/// Creates the tables, unless another server has done so.
 pub(super) fn tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     if format(connection)? == 0 {
@@ -59,11 +58,11 @@ pub(super) fn tables(connection: &Connection) -> rusqlite::Result<()> {
         connection.pragma_update(None, "user_version", FORMAT)?;
     }
     connection.execute_batch("COMMIT")?;
-    // Last, so that all of it is in the file itself and nothing in a write-ahead log yet.
+    // Last, so that everything is in the main file and the write-ahead log is empty.
     connection.pragma_update(None, "journal_mode", "WAL")
 }
 
-/// Makes the file `path`, unless another server did so in the meantime.
+/// Creates the file `path`, unless another server has done so.
 pub(super) fn file(path: &Path) -> Result<(), StoreError> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
@@ -93,7 +92,7 @@ pub(super) fn file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A file that is being made. Dropped, it is gone with what SQLite puts beside it.
+/// File under construction. Dropping it removes the file and SQLite's auxiliary files.
 struct Draft(PathBuf);
 
 impl Draft {
@@ -103,7 +102,7 @@ impl Draft {
         file.into()
     }
 
-    /// Whether a write-ahead log is left, with what did not get into the file.
+    /// Returns `true` if a write-ahead log remains, with data missing from the main file.
     fn has_log(&self) -> bool {
         fs::metadata(self.beside("-wal")).is_ok_and(|log| log.len() > 0)
     }

@@ -1,4 +1,4 @@
-//! Rows that somebody else wrote, and that are none of this program's.
+//! Rows with invalid contents, written by other programs.
 
 use rusqlite::types::ValueRef;
 
@@ -7,10 +7,10 @@ use super::{messages, scan, timers};
 use crate::StoreError;
 use crate::implementing::tell_damaged;
 
-/// Longest part of a value that is shown, in bytes.
+/// Maximum length of a displayed value, in bytes.
 const MAX_SHOWN: usize = 64;
 
-/// A value of any type, as people can read it.
+/// Formats a value of any type for display.
 pub(super) fn shown(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => "NULL".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn shown(value: ValueRef<'_>) -> String {
 }
 
 impl SqliteTransaction {
-    /// The rows that are whole. What is damaged is told of.
+    /// Returns the valid rows, and logs the damaged ones.
     pub(super) fn whole<T>(
         &self,
         rows: impl Iterator<Item = rusqlite::Result<Result<T, String>>>,
@@ -38,7 +38,7 @@ impl SqliteTransaction {
         Ok(whole)
     }
 
-    /// Rows of a query that are damaged.
+    /// Collects the damaged rows of a query.
     fn damaged_of<T>(
         &self,
         sql: &str,
@@ -54,7 +54,7 @@ impl SqliteTransaction {
     }
 }
 
-/// All rows of a file that are damaged.
+/// Returns all damaged rows of a file.
 pub(super) fn all(transaction: &SqliteTransaction) -> Result<Vec<String>, StoreError> {
     let mut damaged = Vec::new();
     let namespace = |row: &rusqlite::Row<'_>| {

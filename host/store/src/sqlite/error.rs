@@ -1,4 +1,4 @@
-//! What SQLite and the file system report, in the words of a store.
+//! Conversion of SQLite and I/O errors to store errors.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ impl StoreError {
                 Self::ReadOnly(shown())
             }
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged(shown()),
-            // SQLite reports a disk that is full as an I/O error for its auxiliary files.
+            // SQLite reports a full disk as an I/O error for its auxiliary files.
             ErrorCode::SystemIoFailure if is_full(path) => Self::Full(shown()),
             _ => Self::Other(format!("{error}, code {} ({})", failure.extended_code, path.display())),
         }
@@ -37,7 +37,7 @@ impl StoreError {
     }
 }
 
-/// Whether the disk has less space than a transaction may need.
+/// Returns `true` if the disk has less space than a transaction may need.
 #[cfg(unix)]
 fn is_full(path: &Path) -> bool {
     const NEEDED_BYTES: u64 = 1024 * 1024;

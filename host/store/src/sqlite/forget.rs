@@ -1,4 +1,4 @@
-//! Everything of one namespace, and which there are.
+//! Deleting and listing namespaces.
 
 use rusqlite::params;
 
@@ -7,7 +7,7 @@ use super::transaction::SqliteTransaction;
 use crate::StoreError;
 use crate::implementing::Seen;
 
-/// Where a namespace has something.
+/// Tables with data of namespaces.
 const TABLES: [&str; 3] = ["kv", "timer", "message"];
 
 pub(super) fn forget(transaction: &mut SqliteTransaction, namespace: &str) -> Result<bool, StoreError> {
@@ -19,7 +19,7 @@ pub(super) fn forget(transaction: &mut SqliteTransaction, namespace: &str) -> Re
             .map_err(|e| transaction.pool.error(&e))?;
     }
     transaction.forget_usage(namespace)?;
-    // What was seen of it is no more.
+    // The recorded lengths are invalid.
     transaction.seen = Seen::default();
     Ok(deleted > 0)
 }

@@ -42,15 +42,15 @@ pub(super) fn set(
     transaction.grow(namespace, grown, quota)
 }
 
-/// Writes a row that is new; whether it was.
+/// Inserts a row unless it exists. Returns `true` if it was inserted.
 fn insert(
     transaction: &SqliteTransaction,
     namespace: &str,
     key: &str,
     value: &[u8],
 ) -> Result<bool, StoreError> {
-    // "OR IGNORE" and "OR FAIL": a statement that stops half-way cannot happen here, and
-    // SQLite need not prepare to undo one.
+    // "OR IGNORE" and "OR FAIL": these statements cannot stop halfway, so SQLite need not prepare to undo
+    // them.
     transaction
         .statement("INSERT OR IGNORE INTO kv (namespace, key, value) VALUES (?1, ?2, ?3)")?
         .execute(params![namespace, key, value])
@@ -58,7 +58,7 @@ fn insert(
         .map_err(|e| transaction.pool.error(&e))
 }
 
-/// Writes a row that is there with a value of `before` bytes; by how much it grew.
+/// Updates the value of an existing row from `before` bytes. Returns the growth in bytes.
 fn replace(
     transaction: &SqliteTransaction,
     namespace: &str,

@@ -1,4 +1,4 @@
-//! Messages that wait to reach the client.
+//! Messages pending for the client.
 
 use rusqlite::params;
 
@@ -6,7 +6,7 @@ use super::transaction::SqliteTransaction;
 use crate::implementing::tell_damaged;
 use crate::{MAX_KEPT_MESSAGES, Message, StoreError};
 
-/// A message, or why the row is none.
+/// Converts a row to a message. The inner error describes a damaged row.
 pub(super) fn message(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Message, String>> {
     let sequence: i64 = row.get(0)?;
     let number = |at: usize| row.get_ref(at).map(|value| value.as_i64());
@@ -34,7 +34,7 @@ pub(super) fn add(
         )?
         .query_row(params![namespace, timer, fired_at, text], |row| row.get(0))
         .map_err(|e| transaction.pool.error(&e))?;
-    // Numbers have no gaps: a rollback gives them back.
+    // Sequence numbers have no gaps, because a rollback returns them.
     delete_up_to(transaction, sequence.unsigned_abs().saturating_sub(MAX_KEPT_MESSAGES))?;
     Ok(sequence.unsigned_abs())
 }
@@ -78,7 +78,7 @@ pub(super) fn take(
         };
         match left.checked_sub(cost(&next)) {
             Some(rest) => left = rest,
-            // One that fits nowhere must not keep back all that follow.
+            // A message larger than the room must not block all later ones.
             None if taken.is_empty() => left = 0,
             None => break,
         }

@@ -1,8 +1,8 @@
-//! A workspace in a SQLite file, which the servers of one machine use at once.
+//! Workspace in an SQLite file, shared by the servers of one machine.
 //!
-//! The file has a write-ahead log: a reader's snapshot is SQLite's, and the writer is who holds its write lock, which those of one process ask for in turn.
-//! (In the instants where the log is set up, cleaned up, or recovered after a process was killed, reads can
-//! conflict, too.)
+//! The file uses a write-ahead log. Snapshots are SQLite's, and the writer is the holder of SQLite's write
+//! lock; the writers of a process queue for it. Reads can also conflict briefly while the log is created,
+//! removed, or recovered after a process was killed.
 
 mod changes;
 mod check;
@@ -31,42 +31,43 @@ use changes::SqliteChanges;
 use pool::Pool;
 use transaction::SqliteTransaction;
 
-/// How often Windows may refuse a file before that is taken for its answer: for some half a second.
+/// Maximum number of retries if Windows denies access to the file, about half a second in total.
 const MAX_REFUSED: u32 = 24;
 
-/// What a committed transaction survives.
+/// Durability of committed transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The end of the process at any instant.
+    /// Survives termination of the process at any instant.
     #[default]
     Process,
-    /// A loss of power too; writes are several times slower.
+    /// Also survives a power failure. Writes are several times slower.
     Power,
 }
 
-/// The state of one workspace, in a file. Making the value touches nothing on disk.
+/// State of a workspace in a file. Creating the value does not access the disk.
 #[derive(Debug)]
 pub struct SqliteStore {
     pool: Arc<Pool>,
 }
 
 impl SqliteStore {
-    /// The store in the file `path`, which is created when it is first used.
+    /// Creates a store for the file `path`, which is created on first use.
     pub fn new(path: PathBuf, durability: Durability) -> Self {
         Self { pool: Arc::new(Pool::new(path, durability)) }
     }
 
-    /// What is wrong with the file: what SQLite finds, and namespaces that use something else than was counted.
+    /// Checks the file: SQLite's integrity check, and namespaces whose actual usage differs from the recorded
+    /// one.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read.
+    /// Fails if the file is unreadable.
     pub fn problems(&self) -> Result<Vec<String>, StoreError> {
         let connection = self.pool.open()?;
         check::problems(&connection).map_err(|error| self.pool.error(&error))
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.pool.path
     }
@@ -123,8 +124,8 @@ impl Store for SqliteStore {
                 },
                 Err(error) => error,
             };
-            // For an instant such a file can be another's alone: of who gives it its name, or looks into it for
-            // viruses. SQLite reads it then, and would go on with reading it alone.
+            // Another process may briefly have exclusive access to such a file: while it renames it, or scans
+            // it for viruses. SQLite then opens the file read-only and would continue to do so.
             if cfg!(windows) && matches!(error, StoreError::ReadOnly(_)) && refused < MAX_REFUSED {
                 refused += 1;
                 self.pool.close_idle();

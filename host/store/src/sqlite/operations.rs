@@ -1,4 +1,4 @@
-//! The operations of a transaction, each in the file of its subject.
+//! Operations of a transaction; each topic has its own module.
 
 use super::transaction::SqliteTransaction;
 use super::{damage, forget, keys, messages, scan, timers};

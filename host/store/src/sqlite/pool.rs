@@ -10,13 +10,13 @@ use super::create::{self, FORMAT};
 use crate::implementing::Writers;
 use crate::{Mode, StoreError};
 
-/// Connections that are kept open while nothing uses them.
+/// Maximum number of idle connections.
 const MAX_IDLE: usize = 4;
 
-/// Prepared statements that a connection keeps.
+/// Maximum number of cached prepared statements per connection.
 const STATEMENTS: usize = 32;
 
-/// The file, and the connections to it that nothing uses.
+/// File and its idle connections.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) path: PathBuf,
@@ -34,7 +34,7 @@ impl Pool {
         StoreError::from_sqlite(error, &self.path)
     }
 
-    /// A connection; the file is made if there is none.
+    /// Returns a connection. Creates the file if it does not exist.
     pub(super) fn connection(&self) -> Result<Connection, StoreError> {
         let idle = self.idle.lock().pop();
         if let Some(connection) = idle {
@@ -46,7 +46,7 @@ impl Pool {
         self.open()
     }
 
-    /// Begins a transaction on a connection; a conflict leaves that usable.
+    /// Starts a transaction on a connection. After a conflict the connection is still usable.
     pub(super) fn begin(&self, connection: &Connection, mode: Mode) -> Result<(), StoreError> {
         let sql = match mode {
             Mode::ReadFirst => "BEGIN DEFERRED",
@@ -63,16 +63,16 @@ impl Pool {
         }
     }
 
-    /// Closes the connections that nothing uses.
+    /// Closes the idle connections.
     pub(super) fn close_idle(&self) {
         self.idle.lock().clear();
     }
 
-    /// A new connection to the file, which is there.
+    /// Opens a connection to the existing file.
     pub(super) fn open(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(&e))?;
-        // A file that is another's alone for an instant is opened for reading alone, by SQLite.
+        // SQLite falls back to read-only access while another process has exclusive access to the file.
         if cfg!(windows) && connection.is_readonly(rusqlite::MAIN_DB).map_err(|e| self.error(&e))? {
             return Err(StoreError::ReadOnly(self.path.display().to_string()));
         }
@@ -81,7 +81,7 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Whether what is kept has to be on the disk before the next thing is done.
+    /// Returns `true` if a commit waits for the disk.
     pub(super) fn waits_for_disk(&self) -> bool {
         matches!(self.durability, Durability::Power)
     }
@@ -91,13 +91,13 @@ impl Pool {
             Durability::Process => "NORMAL",
             Durability::Power => "FULL",
         };
-        // Locks are waited for in `retry_while_locked`, which can be cancelled.
+        // `retry_while_locked` waits for locks, because it can be cancelled.
         let settings = format!("PRAGMA busy_timeout = 0; PRAGMA synchronous = {synchronous};");
         connection.execute_batch(&settings).map_err(|e| self.error(&e))?;
         match create::format(connection).map_err(|e| self.error(&e))? {
             FORMAT => Ok(()),
-            // The file got its name when it was complete. One that is empty now lost what it had, and
-            // that a plan is active may be what was lost.
+            // The file was complete when it got its name. An empty file has lost its data, which may include
+            // the fact that a plan is active.
             0 => Err(StoreError::Damaged(self.path.display().to_string())),
             found => Err(StoreError::Newer { path: self.path.display().to_string(), found, known: FORMAT }),
         }

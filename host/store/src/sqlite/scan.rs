@@ -1,4 +1,4 @@
-//! Reading keys in order.
+//! Ordered scans of keys.
 
 use rusqlite::params;
 use rusqlite::types::Value;
@@ -59,7 +59,7 @@ pub(super) fn scan(
     Ok(entries)
 }
 
-/// An entry, or why the row is none.
+/// Converts a row to an entry. The inner error describes a damaged row.
 pub(super) fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, String>> {
     let (key, value) = (row.get_ref(0)?, row.get_ref(1)?);
     Ok(match (key.as_str(), value.as_blob()) {
@@ -69,11 +69,11 @@ pub(super) fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, S
     })
 }
 
-/// The smallest value that sorts after every key with `prefix`.
+/// Returns the smallest value that sorts after every key with `prefix`.
 fn end_of_prefix(prefix: &str) -> Value {
     let mut rest = prefix.chars();
     while let Some(last) = rest.next_back() {
-        // `Step` knows that no character lies between U+D7FF and U+E000.
+        // `Step` skips the surrogates between U+D7FF and U+E000.
         if let Some(next) = (last..=char::MAX).nth(1) {
             return Value::Text(format!("{}{next}", rest.as_str()));
         }

@@ -1,4 +1,4 @@
-//! Timers that are armed.
+//! Armed timers.
 
 use rusqlite::params;
 
@@ -38,7 +38,7 @@ pub(super) fn disarm(transaction: &SqliteTransaction, namespace: &str, id: u32) 
         .map_err(|e| transaction.pool.error(&e))
 }
 
-/// A timer, or why the row is none.
+/// Converts a row to a timer. The inner error describes a damaged row.
 pub(super) fn timer(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Timer, String>> {
     let (namespace, id, due) = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?);
     let whole = (namespace.as_str(), id.as_i64().map(u32::try_from), due.as_i64().map(u64::try_from));
@@ -48,7 +48,7 @@ pub(super) fn timer(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Timer, S
     })
 }
 
-/// The timers of a namespace, by their ids.
+/// Returns the timers of a namespace, ordered by ID.
 pub(super) fn of(transaction: &SqliteTransaction, namespace: &str) -> Result<Vec<Timer>, StoreError> {
     let mut statement =
         transaction.statement("SELECT namespace, id, due FROM timer WHERE namespace = ?1 ORDER BY id")?;

@@ -1,4 +1,4 @@
-//! What namespaces use of their quotas. The table has the sum for each, so that a write needs not count.
+//! Quota usage of namespaces. The table stores the sum for each, so that a write need not compute it.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::implementing::Usage;
 
 impl SqliteTransaction {
-    /// Counts by how much a namespace grew or shrank.
+    /// Adds `by` to the usage of a namespace.
     pub(super) fn grow(&mut self, namespace: &str, by: i64, quota: u64) -> Result<(), StoreError> {
         let mut usages = std::mem::take(&mut self.usages);
         let grown = usages.grow(namespace, by, quota, || self.stored_usage(namespace));
@@ -15,7 +15,7 @@ impl SqliteTransaction {
         grown
     }
 
-    /// Notes that a namespace has no keys any more.
+    /// Sets the usage of a namespace without keys to zero.
     pub(super) fn forget_usage(&mut self, namespace: &str) -> Result<(), StoreError> {
         let mut usages = std::mem::take(&mut self.usages);
         let forgotten = usages.forget(namespace, || self.stored_usage(namespace));

@@ -1,14 +1,14 @@
-//! What `plugin.toml` makes of a component's functions: which become tools, by which names, and what is said of them.
+//! Applies `plugin.toml` to a component's functions: which become tools, their names, and their descriptions.
 
 use scorpiox_plugin::{Manifest, ToolNote};
 use serde_json::{Value, json};
 
 use super::describe::Undescribed;
 
-/// Most names that an error lists.
+/// Maximum number of names in an error.
 const MAX_KNOWN: usize = 32;
 
-/// The name that a function has as a tool, or why it is to be none.
+/// Returns the tool name of a function, or why it does not become a tool.
 pub(super) fn chosen<'a>(manifest: &'a Manifest, function: &'a str) -> Result<&'a str, &'static str> {
     let note = manifest.tools.get(function);
     if note.is_some_and(|note| note.skip) {
@@ -20,8 +20,17 @@ pub(super) fn chosen<'a>(manifest: &'a Manifest, function: &'a str) -> Result<&'
     Ok(note.and_then(|note| note.rename.as_deref()).unwrap_or(function))
 }
 
-/// Whether each function that the manifest names is there, and can be a tool if it is to be one. The functions
-/// that can be none are in `refused`, with the reason.
+/// Selects between exports of the same program or service for several WASI releases. The newest becomes the
+/// tool; an older one does if `select` names it.
+pub(super) fn newest(manifest: &Manifest, is_older: bool) -> Result<(), &'static str> {
+    if is_older && manifest.select.is_none() {
+        return Err("the component has the same for a newer WASI; `select` in plugin.toml can name this one");
+    }
+    Ok(())
+}
+
+/// Checks that each function named in the manifest exists and, unless it is skipped, can be a tool. `refused`
+/// has the functions that cannot, with the reasons.
 pub(super) fn check_names(
     manifest: &Manifest,
     functions: &[String],
@@ -43,7 +52,7 @@ pub(super) fn check_names(
     Ok(())
 }
 
-/// The functions that there are, with the one first that was probably meant.
+/// Lists the existing functions, with the closest match first.
 fn known(written: &str, functions: &[String]) -> String {
     let meant = scorpiox_text::nearest(written, functions.iter().map(String::as_str));
     let list = meant.map_or("its".to_owned(), |name| format!("did you mean {name}? Its"));
@@ -55,7 +64,7 @@ fn known(written: &str, functions: &[String]) -> String {
     format!("{list} functions: {shown}{more}")
 }
 
-/// Puts into a function's definition what the manifest says of it.
+/// Applies the manifest's notes on a function to its definition.
 pub(super) fn note(definition: &mut Value, manifest: &Manifest, function: &str) {
     let Some(note) = manifest.tools.get(function) else { return };
     let ToolNote { title, description, rename, skip: _, image, read_only, destructive, idempotent } = note;
@@ -74,7 +83,7 @@ pub(super) fn note(definition: &mut Value, manifest: &Manifest, function: &str) 
     }
     if let Some(image) = image {
         definition[IMAGE] = json!(image);
-        // An image is content, and never structured.
+        // An image is content and never structured.
         definition["output_schema"] = Value::Null;
     }
     let reaches_out = manifest.capabilities.web.is_some() || manifest.capabilities.shell.is_some();
@@ -83,9 +92,9 @@ pub(super) fn note(definition: &mut Value, manifest: &Manifest, function: &str) 
     });
 }
 
-/// The member of a definition that has the function's own name, where the tool has another one.
+/// Member of a definition with the function's own name, if the tool is renamed.
 pub(super) const FUNCTION: &str = "function";
-/// The member of a definition that says of which kind the image is that the function gives.
+/// Member of a definition with the type of the image that the function returns.
 pub(super) const IMAGE: &str = "image";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Doc comments of WIT as descriptions of tools.
+//! Doc comments of WIT as tool descriptions.
 //!
-//! None of the languages' tools leaves the comments in the component, so that they are read from the WIT
-//! beside it: the files here, what they say by the compiler.
+//! Not every language toolchain keeps the comments in the component, so they are read from the WIT next to
+//! it. This module reads the files; the compiler crate parses them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,23 +9,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use scorpiox_anatomy::{Anatomy, Comment};
-use scorpiox_compile::Package;
+use scorpiox_component_abi::anatomy::{Anatomy, Comment};
 use scorpiox_plugin::read_file;
+use scorpiox_runtime::compile::Package;
 
 use scorpiox_runtime::{SERVICE_TOOL, function_name, is_program, is_service, tool_name};
 
-/// Most bytes of all files together, and most files: the WIT of all of WASI is a tenth of it.
+/// Maximum total size and number of WIT files. The WIT of all of WASI has a tenth of the size.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 const MAX_FILES: usize = 1000;
 
-/// The comments of the functions that the worlds in a folder of WIT export, by the functions' names as tools.
+/// Returns the comments of the functions that the worlds in a WIT directory export, by tool name.
 pub fn comments(wit: &Path) -> Result<BTreeMap<String, String>> {
-    let found = scorpiox_compile::comments(&packages(wit)?, || false)?;
+    let found = scorpiox_runtime::compile::comments(&packages(wit)?, || false)?;
     Ok(found.into_iter().map(named).collect())
 }
 
-/// The comments that a component itself has of the functions that it exports, by the functions' names as tools.
+/// Returns the comments that a component itself contains for its exported functions, by tool name.
 pub fn own_comments(anatomy: &Anatomy) -> BTreeMap<String, String> {
     let exported: Vec<String> =
         anatomy.functions().map(|(interface, function)| name(interface, &function.name)).collect();
@@ -33,7 +33,7 @@ pub fn own_comments(anatomy: &Anatomy) -> BTreeMap<String, String> {
     for (name, text) in
         anatomy.comments.iter().cloned().map(named).filter(|(name, _)| exported.contains(name))
     {
-        // What stands first is of the world, which is the nearest to the component.
+        // The first comment belongs to the world, which is the closest to the component.
         comments.entry(name).or_insert(text);
     }
     comments
@@ -43,7 +43,7 @@ fn named(comment: Comment) -> (String, String) {
     (name(comment.interface.as_deref(), &comment.function), comment.text)
 }
 
-/// The name that an exported function has as a tool, if `plugin.toml` gives it no other.
+/// Returns the default tool name of an exported function, without renaming by `plugin.toml`.
 pub fn name(interface: Option<&str>, function: &str) -> String {
     match interface {
         Some(interface) if is_program(interface) => "run".to_owned(),
@@ -53,7 +53,7 @@ pub fn name(interface: Option<&str>, function: &str) -> String {
     }
 }
 
-/// The folder's own package, and those that it uses, in `deps`: folders, or single files.
+/// Returns the directory's own package and its dependencies in `deps`, which are directories or single files.
 fn packages(wit: &Path) -> Result<Vec<Package>> {
     let mut reading = Reading::default();
     let mut packages = vec![reading.folder(wit)?];
@@ -70,7 +70,7 @@ fn packages(wit: &Path) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// What was read so far.
+/// Totals of the files read so far.
 #[derive(Default)]
 struct Reading {
     bytes: usize,
@@ -97,7 +97,7 @@ fn is_wit(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("wit"))
 }
 
-/// Paths of what is in a folder, always in the same order.
+/// Returns the paths in a directory, in a stable order.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let found: Result<Vec<_>, _> = fs::read_dir(folder).and_then(Iterator::collect);
     let found: Vec<fs::DirEntry> = found.with_context(|| folder.display().to_string())?;
@@ -108,7 +108,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_anatomy::{Export, Function};
+    use scorpiox_component_abi::anatomy::{Export, Function};
 
     use super::*;
 

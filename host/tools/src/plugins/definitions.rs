@@ -1,82 +1,83 @@
-//! What strangers say of their tools, before clients and people read it.
+//! Validates the tool definitions of plugins before clients and users see them.
 
+use scorpiox_mcp::jsonrpc::message::nested_beyond;
 use scorpiox_plugin::has_letters_of_a_tool;
-use scorpiox_rpc::message::nested_beyond;
 use serde_json::Value;
 
 const MAX_TITLE_CHARS: usize = 100;
 const MAX_DESCRIPTION_CHARS: usize = 4096;
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
-/// Deepest nesting of a schema. Parsers of clients refuse the whole list at 128 levels.
+/// Maximum nesting depth of a schema. Client parsers reject the complete list at 128 levels.
 const MAX_SCHEMA_DEPTH: usize = 64;
-/// Most tools of a plugin.
+/// Maximum number of tools in a plugin.
 pub(super) const MAX_TOOLS: usize = 64;
 
-/// A definition that clients are not given.
+/// An invalid definition, which no client receives.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadDefinition {
-    /// Nothing to call.
+    /// No tools.
     #[error("it has no tools")]
     None,
-    /// More than a model can choose from.
+    /// Too many tools for a model to choose from.
     #[error("it has {0} tools; the limit is {MAX_TOOLS}")]
     TooMany(usize),
-    /// A name that clients or people would misread.
+    /// A name that clients or users would misread.
     #[error(
-        "a tool has the name {name}; a name has 1 to {most} letters, digits, hyphens, underscores and dots"
+        "a tool has the name {name}; a name has 1 to {most} letters, digits, hyphens, underscores and dots, since clients \
+         take 64 together with the plugin's name and the dot; see `rename`"
     )]
     Name {
-        /// Escaped.
+        /// The name, escaped.
         name: String,
-        /// How long it may be.
+        /// Maximum length of the name.
         most: usize,
     },
-    /// Two of one name.
+    /// Two tools have the same name.
     #[error("two tools have the name {0}")]
     Twice(String),
-    /// Something is not there, or of a wrong kind.
+    /// A member is missing or has the wrong type.
     #[error("the definition of {tool} has no usable {member}")]
     Member {
-        /// Whose.
+        /// Name of the tool.
         tool: String,
-        /// Which.
+        /// Name of the member.
         member: &'static str,
     },
-    /// Something is too long.
+    /// A member is too long.
     #[error("the {member} of {tool} has {size} {unit}; the limit is {most}")]
     TooLong {
-        /// Whose.
+        /// Name of the tool.
         tool: String,
-        /// Which.
+        /// Name of the member.
         member: &'static str,
-        /// How long it is.
+        /// Length of the member.
         size: usize,
-        /// How long it may be.
+        /// Maximum length.
         most: usize,
-        /// Of what.
+        /// Unit of the lengths.
         unit: &'static str,
     },
-    /// A schema that would keep clients from reading the list.
+    /// A schema whose nesting would keep clients from parsing the list.
     #[error("the {member} of {tool} is nested deeper than {MAX_SCHEMA_DEPTH} levels")]
     Deep {
-        /// Whose.
+        /// Name of the tool.
         tool: String,
-        /// Which.
+        /// Name of the member.
         member: &'static str,
     },
-    /// A character that acts on a terminal, or that hides or turns text.
+    /// A character that controls a terminal, or that hides or reorders text.
     #[error("the {member} of {tool} has the invisible character {character}")]
     Deceptive {
-        /// Whose.
+        /// Name of the tool.
         tool: String,
-        /// Which.
+        /// Name of the member.
         member: &'static str,
-        /// Escaped.
+        /// The character, escaped.
         character: String,
     },
 }
 
-/// Looks at the definitions of a plugin's tools, whose names have at most so many characters.
+/// Validates the tool definitions of a plugin, with tool names of at most `most` characters.
 pub(super) fn check(definitions: &[Value], most: usize) -> Result<(), BadDefinition> {
     if definitions.is_empty() {
         return Err(BadDefinition::None);
@@ -95,7 +96,7 @@ pub(super) fn check(definitions: &[Value], most: usize) -> Result<(), BadDefinit
     Ok(())
 }
 
-/// Looks at the definition of one tool; its name.
+/// Validates the definition of a tool, and returns the tool's name.
 pub(super) fn check_one(definition: &Value, most: usize) -> Result<&str, BadDefinition> {
     let name = definition["name"].as_str().unwrap_or_default();
     if !has_letters_of_a_tool(name) || name.len() > most {
@@ -140,7 +141,7 @@ fn schema(tool: &str, member: &'static str, definition: &Value) -> Result<(), Ba
     if nested_beyond(json.as_bytes(), MAX_SCHEMA_DEPTH).is_some() {
         return Err(BadDefinition::Deep { tool, member });
     }
-    // In JSON a control character is escaped; what is written in full is looked at.
+    // JSON escapes control characters; this checks the unescaped characters.
     match json.chars().find(|c| scorpiox_text::is_deceptive(*c)) {
         Some(found) => {
             Err(BadDefinition::Deceptive { tool, member, character: found.escape_unicode().to_string() })

@@ -1,11 +1,11 @@
-//! What a component is, asked while it may do nothing.
+//! Inspects a component without granting it any access.
 
 use std::borrow::Cow;
 
-use scorpiox_anatomy::Kind;
+use crate::offers::{BadOffer, Offers};
+use scorpiox_component_abi::anatomy::Kind;
 use scorpiox_definitions::{TOOL_INTERFACE, read_lists};
 use scorpiox_executor::Cancel;
-use scorpiox_offers::{BadOffer, Offers};
 use scorpiox_plugin::{Fingerprint, Manifest};
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
@@ -18,117 +18,120 @@ use super::{bare, choice};
 use scorpiox_runtime::{CodeCache, Engines, Exported, Functions, OFFER_INTERFACES};
 use scorpiox_wasi::is_wasi;
 
-/// What a component turned out to be.
+/// Description of a component.
 #[derive(Debug, Clone, Default)]
 pub struct Described {
-    /// The definitions of its tools, as JSON.
+    /// Definitions of its tools, as JSON.
     pub tools: Vec<Value>,
-    /// Functions that can be no tool, with the reason.
+    /// Functions that cannot be tools, with the reasons.
     pub refused: Vec<(String, String)>,
-    /// Functions that `plugin.toml` leaves out, with the reason.
+    /// Functions that `plugin.toml` leaves out, with the reasons.
     pub skipped: Vec<(String, &'static str)>,
-    /// What it offers beside tools.
+    /// Prompts and resources of the component.
     pub offers: Offers,
 }
 
-/// A component that cannot be a plugin.
+/// Reason why a component cannot be a plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum Undescribed {
-    /// Not what it should be at all.
+    /// The file is not a component.
     #[error("{0}")]
     NoComponent(String),
-    /// It needs an interface that this program does not have.
+    /// The component imports an interface that this program does not have.
     #[error("it imports {0}, which this version of scorpiox-code does not provide; a newer one may")]
     UnknownImport(String),
-    /// It is built for a draft of WASI 0.3.
+    /// The component imports an interface of an external package.
+    #[error("it imports {0}, which another component has to provide; join them with `wac plug`")]
+    OtherComponent(String),
+    /// The component targets a draft of WASI 0.3.
     #[error(
         "it is a component for a draft of WASI 0.3 (it imports {0}), and this version of scorpiox-code has 0.3.0; build \
          it for that"
     )]
     DraftWasi(String),
-    /// It needs what this program does not have of WASI 0.3.
+    /// The component imports a part of WASI 0.3 that this program does not have.
     #[error(
         "it is a WASI 0.3 component, and imports {0}, which this version of scorpiox-code does not have of it"
     )]
     NewerWasi(String),
-    /// There is nothing in it to call; says why, and what to do.
+    /// The component has nothing to call. The message includes the reason and a remedy.
     #[error("{0}")]
     NoFunction(String),
-    /// It exports an interface of another version.
+    /// The component exports an interface of another version.
     #[error("it exports {0}, but this program supports {TOOL_INTERFACE}; build it against that version")]
     OtherVersion(String),
-    /// It needs something that its manifest does not ask for.
+    /// The component imports an interface that its manifest does not request.
     #[error(
         "it imports {interface}, so plugin.toml has to ask for it: [capabilities.{ask}] with why = \"…\""
     )]
     NotAskedFor {
-        /// What it imports.
+        /// Name of the imported interface.
         interface: String,
-        /// What to ask for.
+        /// Name of the capability to request.
         ask: &'static str,
     },
-    /// It asks for something that cannot be given.
+    /// The manifest requests a capability that cannot be granted.
     #[error(transparent)]
     Ungrantable(#[from] Ungrantable),
-    /// It has no tools, or what it says of them cannot be used.
+    /// The component has no tools, or invalid definitions.
     #[error(transparent)]
     Definition(#[from] BadDefinition),
-    /// What it says of its prompts or resources cannot be used.
+    /// The component has invalid prompts or resources.
     #[error(transparent)]
     Offer(#[from] BadOffer),
-    /// It has functions, and none of them can be a tool.
+    /// The component has functions, but none of them can be a tool.
     #[error("none of its functions can be a tool; {name}: {why}")]
     NoneFits {
-        /// The first of them.
+        /// Name of the first function.
         name: String,
-        /// What is in the way.
+        /// Reason why it cannot be a tool.
         why: String,
     },
-    /// Its manifest names what it does not have.
+    /// The manifest names a function that does not exist.
     #[error("plugin.toml has {what}, and the component has no such function; {known}")]
     NoSuchTool {
-        /// What is named, and where.
+        /// The function, and where it is named.
         what: String,
-        /// What there is.
+        /// List of the existing functions.
         known: String,
     },
-    /// Its manifest wants a tool of what can be none.
+    /// The manifest selects a function that cannot be a tool.
     #[error("plugin.toml has {what}, but {name} cannot be a tool: {why}")]
     CannotBeTool {
-        /// Where it is named.
+        /// Location in the manifest.
         what: String,
-        /// What is named.
+        /// Name of the function.
         name: String,
-        /// What is in the way.
+        /// Reason why it cannot be a tool.
         why: String,
     },
-    /// Two functions would be one tool.
+    /// Two functions would have the same tool name.
     #[error(
         "{first} and {second} would both be the tool {name}; give one of them another name with `rename`"
     )]
     SameName {
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// One function.
+        /// Name of the first function.
         first: String,
-        /// The other.
+        /// Name of the second function.
         second: String,
     },
-    /// What is to be an image is none.
+    /// The manifest declares an image for a function that returns no bytes.
     #[error(
         "plugin.toml has image in [tools.{0}], but the function gives no list<u8> or result<list<u8>, _>; take it out"
     )]
     NoImage(String),
-    /// Its manifest leaves nothing.
+    /// The manifest leaves no tool.
     #[error("plugin.toml leaves none of its {0} functions as a tool; see `select` and `skip`")]
     AllSkipped(usize),
-    /// It could not say what its tools are.
+    /// The component failed while it listed its tools.
     #[error("it failed when it was asked for its tools: {0}")]
     Failed(String),
 }
 
 impl Described {
-    /// Takes one more tool. A name that two have would be only one of them.
+    /// Adds a tool. Fails if renaming gives two tools the same name.
     fn add(&mut self, definition: Value) -> Result<(), Undescribed> {
         let function = |tool: &Value| {
             let name = tool.get(choice::FUNCTION).unwrap_or(&tool["name"]);
@@ -148,18 +151,18 @@ impl Described {
         Ok(())
     }
 
-    /// The definitions as one text, always the same for the same definitions.
+    /// Serializes the definitions deterministically.
     pub fn text(&self) -> String {
         Value::Array(self.tools.clone()).to_string()
     }
 
-    /// What a person approves of the definitions.
+    /// Returns the fingerprint of the definitions that the user approves.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_definitions(&self.text(), self.offers.text().as_deref())
     }
 }
 
-/// What the component of a plugin is. Nothing else may advance the engine's epoch meanwhile.
+/// Describes a plugin's component. Nothing else may advance the engine's epoch in the meantime.
 pub fn describe(
     engines: &Engines,
     bytes: &[u8],
@@ -168,8 +171,7 @@ pub fn describe(
 ) -> Result<Described, Undescribed> {
     let compiled = compile(engines, bytes, cache)?;
     let engine = compiled.engine();
-    let imports: Vec<_> =
-        compiled.component_type().imports(engine).map(|(name, _)| name.to_owned()).collect();
+    let imports = bare::wanted(&compiled);
     check_imports(imports.iter().map(String::as_str), &manifest.capabilities)?;
     let linker = bare::linked(&compiled)
         .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
@@ -205,27 +207,27 @@ pub fn describe(
     Ok(described)
 }
 
-/// What it lists beside its tools.
+/// Parses the component's offers, that is, its lists except the tools.
 fn offers(lists: Map<String, Value>, completes: bool) -> Result<Offers, Undescribed> {
     let mut lists = lists;
     lists.remove("tools");
     lists.insert("completes".to_owned(), json!(completes));
     let read = serde_json::from_value(Value::Object(lists));
     let offers: Offers = read.map_err(|error| Undescribed::Failed(error.to_string()))?;
-    scorpiox_offers::check::check(&offers)?;
+    crate::offers::check::check(&offers)?;
     Ok(offers)
 }
 
-/// Compiles it, or takes what was kept of that.
+/// Compiles the component, or loads it from the cache.
 fn compile(engines: &Engines, bytes: &[u8], cache: &CodeCache) -> Result<Compiled, Undescribed> {
     check_kind(bytes)?;
-    // Who waits for it can end the program.
+    // There is no cancellation: the user can interrupt the program.
     let cancel = Cancel::default();
     let compiled = cache.load(engines, &Fingerprint::of(bytes), &cancel, || Ok(Cow::Borrowed(bytes)));
     compiled.map_err(|error| Undescribed::NoComponent(error.to_string()))
 }
 
-/// Refuses what is no component.
+/// Rejects a file that is not a component.
 pub fn check_kind(bytes: &[u8]) -> Result<(), Undescribed> {
     let why = match Kind::of(bytes) {
         Kind::Component => return Ok(()),
@@ -241,7 +243,7 @@ pub fn check_kind(bytes: &[u8]) -> Result<(), Undescribed> {
     Err(Undescribed::NoComponent(why.to_owned()))
 }
 
-/// The tools of a component that says itself what they are.
+/// Describes a component that lists its own tools.
 fn listed(definitions: Vec<Value>, manifest: &Manifest) -> Result<Described, Undescribed> {
     let name = |definition: &Value| definition["name"].as_str().unwrap_or_default().to_owned();
     let names: Vec<String> = definitions.iter().map(name).collect();
@@ -255,7 +257,7 @@ fn listed(definitions: Vec<Value>, manifest: &Manifest) -> Result<Described, Und
             described.skipped.push((function, why));
             continue;
         }
-        // These are the manifest's to say.
+        // These members are reserved for the manifest.
         if let Some(members) = definition.as_object_mut() {
             members.retain(|name, _| name != choice::FUNCTION && name != choice::IMAGE);
         }
@@ -265,7 +267,7 @@ fn listed(definitions: Vec<Value>, manifest: &Manifest) -> Result<Described, Und
     Ok(described)
 }
 
-/// The tools of a component's functions.
+/// Describes a component whose functions become tools.
 fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undescribed> {
     let (functions, refused) = Functions::of(compiled);
     let names: Vec<String> = functions.iter().map(|exported| exported.name.clone()).collect();
@@ -273,7 +275,8 @@ fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undesc
     let mut described = Described { refused, ..Described::default() };
     for exported in functions.iter() {
         let name = &exported.name;
-        if let Err(why) = choice::chosen(manifest, name) {
+        let chosen = choice::chosen(manifest, name);
+        if let Err(why) = chosen.and_then(|_| choice::newest(manifest, exported.is_older)) {
             described.skipped.push((name.clone(), why));
             continue;
         }
@@ -283,7 +286,7 @@ fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undesc
         let said = manifest.comments.get(name).map_or(exported.description(), String::as_str);
         let mut definition = definition(exported, said);
         choice::note(&mut definition, manifest, name);
-        // One that cannot be a tool costs the plugin nothing but itself.
+        // A function that cannot be a tool is skipped without rejecting the plugin.
         match check_one(&definition, manifest.name.room_for_tool()) {
             Err(why) => described.refused.push((name.clone(), why.to_string())),
             Ok(_) if described.tools.len() == MAX_TOOLS => {
@@ -303,7 +306,153 @@ fn definition(exported: &Exported, description: &str) -> Value {
         "description": description,
         "input_schema": exported.input_schema(),
         "output_schema": exported.output_schema(),
-        // Nobody knows what it does, so that clients should think the worst.
+        // The behavior is unknown, so the hints assume the worst.
         "hints": { "read_only": false, "destructive": true, "idempotent": false, "open_world": true },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_runtime::Engines;
+
+    use super::*;
+
+    /// Describes a component with these imports and a function that takes a record of the interface `types`,
+    /// in the form that `wit-component` generates for `use types.{item}`.
+    fn with_imports(imports: &str) -> Result<Described, Undescribed> {
+        let component = format!(
+            r#"(component
+                (import "some:shop/types@2.1.0" (instance $types
+                    (type $item (record (field "name" string) (field "count" u32)))
+                    (export "item" (type (eq $item)))))
+                (alias export $types "item" (type $item))
+                (import "item" (type $item-here (eq $item)))
+                {imports}
+                (core module $code
+                    (memory (export "memory") 1)
+                    (func (export "f") (param i32 i32 i32) (result i32) (local.get 2))
+                    (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 8)))
+                (core instance $code (instantiate $code))
+                (func $f (param "i" $item-here) (result u32) (canon lift (core func $code "f")
+                    (memory (core memory $code "memory")) (realloc (core func $code "realloc"))))
+                (export "f" (func $f)))"#
+        );
+        described(&component, "")
+    }
+
+    /// Describes a component as a plugin, with additional manifest text.
+    fn described(component: &str, manifest: &str) -> Result<Described, Undescribed> {
+        let home = tempfile::tempdir().expect("a folder");
+        let manifest = format!("name = \"shop\"\ncomponent = \"component.wasm\"\n{manifest}");
+        let manifest = Manifest::parse(&manifest).expect("a manifest");
+        let engines = Engines::new().expect("engines");
+        let component = wat::parse_str(component).expect("a component");
+        describe(&engines, &component, &manifest, &CodeCache::new(home.path()))
+    }
+
+    #[test]
+    fn an_interface_of_types_alone_need_not_be_there_whatever_its_package_is() {
+        let described = with_imports(
+            r#"(import "wasi:nn/tensor@0.2.0" (instance (type $e (enum "a")) (export "kind" (type (eq $e)))))
+               (import "wasi:clocks/types@0.3.0-rc-2026-01-01" (instance (type $e u64) (export "duration" (type (eq $e)))))
+               (import "scorpiox:tool/store@0.1.0" (instance (type $e u64) (export "entry" (type (eq $e)))))"#,
+        );
+        let described = described.expect("a plugin");
+        assert_eq!(described.tools[0]["name"], "f");
+        assert_eq!(
+            described.tools[0]["input_schema"]["properties"]["i"]["properties"]["count"]["type"],
+            "integer"
+        );
+    }
+
+    #[test]
+    fn an_interface_with_a_function_or_a_resource_of_its_own_has_to_be_there() {
+        for import in [
+            r#"(import "some:shop/stock@2.1.0" (instance (type $e (enum "a")) (export "kind" (type (eq $e)))
+                 (export "count" (func (result u32)))))"#,
+            r#"(import "some:shop/stock@2.1.0" (instance (export "shelf" (type (sub resource)))))"#,
+        ] {
+            let error = with_imports(import).expect_err("an error").to_string();
+            assert_eq!(
+                error,
+                "it imports some:shop/stock@2.1.0, which another component has to provide; join them with `wac plug`"
+            );
+        }
+    }
+
+    /// Describes a component with two programs, the older one first.
+    fn with_programs(manifest: &str) -> Result<Described, Undescribed> {
+        let program = |name: &str, function: &str, code: &str| {
+            format!(
+                r#"(core module ${function} (func (export "run") (result i32) {code}))
+                   (core instance ${function} (instantiate ${function}))
+                   (func ${function} (result (result)) (canon lift (core func ${function} "run")))
+                   (instance $i-{function} (export "run" (func ${function})))
+                   (export "{name}" (instance $i-{function}))"#
+            )
+        };
+        let older = program("wasi:cli/run@0.2.3", "older", "unreachable");
+        let newer = program("wasi:cli/run@0.3.0", "newer", "(i32.const 0)");
+        described(
+            &format!(r#"(component (import "wasi:cli/stdout@0.2.3" (instance)) {older} {newer})"#),
+            manifest,
+        )
+    }
+
+    #[test]
+    fn of_two_programs_the_newest_is_the_tool_and_select_names_the_other() {
+        let described = with_programs("").expect("a plugin");
+        let names = |described: &Described| -> Vec<_> {
+            described.tools.iter().map(|tool| tool["name"].as_str().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(names(&described), ["run"]);
+        let [(skipped, why)] = &described.skipped[..] else { panic!("{:?}", described.skipped) };
+        assert_eq!(skipped, "run-0.2");
+        assert!(why.ends_with("`select` in plugin.toml can name this one"), "{why}");
+        let selected = with_programs("select = [\"run-0.2\"]").expect("a plugin");
+        assert_eq!(names(&selected), ["run-0.2"]);
+        let both = with_programs("select = [\"run\", \"run-0.2\"]").expect("a plugin");
+        assert_eq!(names(&both), ["run-0.2", "run"]);
+    }
+
+    #[test]
+    fn a_method_named_drop_does_not_take_the_place_of_letting_go() {
+        let described = described(
+            r#"(component
+                (type $own (resource (rep i32)))
+                (core func $new (canon resource.new $own))
+                (core module $code
+                    (import "" "new" (func $new (param i32) (result i32)))
+                    (func (export "make") (result i32) (call $new (i32.const 7)))
+                    (func (export "act") (param i32)))
+                (core instance $code (instantiate $code (with "" (instance (export "new" (func $new))))))
+                (func $make (result (own $own)) (canon lift (core func $code "make")))
+                (func $act (param "self" (borrow $own)) (canon lift (core func $code "act")))
+                (component $shape
+                    (import "own" (type $r (sub resource)))
+                    (import "make" (func $make (result (own $r))))
+                    (import "act" (func $act (param "self" (borrow $r))))
+                    (export $thing "thing" (type $r))
+                    (export "[constructor]thing" (func $make) (func (result (own $thing))))
+                    (export "[method]thing.drop" (func $act) (func (param "self" (borrow $thing)))))
+                (instance $things (instantiate $shape
+                    (with "own" (type $own)) (with "make" (func $make)) (with "act" (func $act))))
+                (export "a:b/things" (instance $things)))"#,
+            "",
+        );
+        let described = described.expect("a plugin");
+        let told = |tool: &Value| [tool["name"].clone(), tool["description"].clone()];
+        assert_eq!(
+            described.tools.iter().map(told).collect::<Vec<_>>(),
+            [
+                [json!("things.thing.new"), json!("")],
+                [json!("things.thing.drop"), json!("")],
+                [
+                    json!("things.thing.drop-handle"),
+                    json!("Lets go of a resource. Its handle is gone afterwards.")
+                ],
+            ]
+        );
+        assert!(described.refused.is_empty(), "{:?}", described.refused);
+    }
 }

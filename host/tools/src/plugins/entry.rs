@@ -1,17 +1,17 @@
-//! One plugin that was approved.
+//! A single approved plugin.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use crate::offers::{Offers, Served};
 use parking_lot::Mutex;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_executor::Cancel;
-use scorpiox_offers::{Offers, Served};
-use scorpiox_operator::Operator;
 use scorpiox_plugin::{
     Approval, Asks, Fingerprint, Hashes, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
 };
 use scorpiox_policy::Refusal;
+use scorpiox_workspace_config::Operator;
 use serde::Deserialize;
 
 use super::grants::{Ungrantable, grants, limits};
@@ -19,40 +19,40 @@ use super::secrets;
 use crate::{Definition, Kind, Marks, Tool};
 use scorpiox_runtime::{Binary, CodeCache, Component, Engines, PluginIdentity};
 
-/// A plugin by one decision. Another decision makes another entry; calls that run keep theirs.
+/// A plugin under one decision. Another decision creates a new entry; running calls keep the old one.
 pub(super) struct Entry {
     pub(super) name: PluginName,
     decided_at: u64,
     approval: Box<Approval>,
     known: Mutex<Known>,
-    /// The rule by which it runs, or why the operator wants it not to: the policy is read once.
+    /// Rule by which the plugin runs, or the policy's refusal. The policy is evaluated once.
     pub(super) standing: OnceLock<Result<String, Refusal>>,
 }
 
-/// What is known of its files.
+/// Cached state of the plugin's files.
 #[derive(Default)]
 struct Known {
-    /// What they were when they were looked at, and why they are not what was approved, if so.
+    /// The installed files at the last check, and why they differ from the approved ones.
     seen: Option<(Installed, Result<(), String>)>,
-    /// Made when it is first seen to be what was approved.
+    /// Tools and offering, created when the files first match the approval.
     made: Option<Made>,
 }
 
-/// What a plugin has that may run.
+/// Tools and offering of a plugin that may run.
 #[derive(Clone)]
 pub(super) struct Made {
     pub(super) tools: Vec<Arc<Tool>>,
-    /// What it offers beside them, if it does.
+    /// Prompts and resources, if the plugin has any.
     pub(super) offering: Option<Arc<Offering>>,
 }
 
-/// A plugin that offers something beside tools.
+/// A plugin with prompts or resources.
 pub struct Offering {
-    /// What of it clients are given.
+    /// Offers that clients see.
     pub served: Served,
-    /// Its component.
+    /// Component of the plugin.
     pub component: Arc<Component>,
-    /// When a person approved it, in seconds since 1970: who was first keeps a name that several have.
+    /// Time of approval in seconds since 1970. The earliest approval wins a contested name.
     pub decided_at: u64,
 }
 
@@ -67,7 +67,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is of this decision.
+    /// Returns `true` if the entry belongs to this decision.
     pub(super) fn is_of(&self, decided_at: u64, approval: &Approval) -> bool {
         let pinned = |approval: &Approval| {
             let Approval {
@@ -90,22 +90,22 @@ impl Entry {
         self.decided_at == decided_at && pinned(&self.approval) == pinned(approval)
     }
 
-    /// What was approved.
+    /// Returns the approval.
     pub(super) fn approval(&self) -> &Approval {
         &self.approval
     }
 
-    /// What its author calls it, where it is installed under another name.
+    /// Returns the author's name for the plugin, if it is installed under another name.
     pub(super) fn authors_name(&self) -> Option<&str> {
         self.approval.origin.as_ref()?.other_name(&self.name)
     }
 
-    /// Whether this component was approved.
+    /// Returns `true` if this component was approved.
     pub(super) fn is_for(&self, component: &Fingerprint) -> bool {
         self.approval.component == *component
     }
 
-    /// What it has, if its files are what was approved.
+    /// Returns the plugin's tools and offering, if its files match the approval.
     pub(super) fn made(
         &self,
         plugins: &PluginFolder,
@@ -119,7 +119,7 @@ impl Entry {
                 let verdict = self.check(&installed);
                 (installed, verdict)
             });
-            // What runs again later is loaded again: with other files it may have failed to.
+            // Reload a plugin that runs again, because its loading may have failed with other files.
             if !matches!(seen, Ok((_, Ok(())))) {
                 known.made = None;
             }
@@ -136,7 +136,7 @@ impl Entry {
         }
     }
 
-    /// Whether the files are what was approved. Reads the component where its stamp does not say so.
+    /// Checks that the files match the approval. Reads the component if its stamp is inconclusive.
     fn check(&self, installed: &Installed) -> Result<(), String> {
         Status::of_approved(installed, &self.approval).map_err(|change| {
             format!(
@@ -165,7 +165,8 @@ impl Entry {
         Ok(Made { tools, offering })
     }
 
-    /// Whether its names are those that it gives itself, and when that was decided.
+    /// Returns the time of approval, if the approval includes the plugin's own names without the plugin's
+    /// name.
     pub(super) fn plain_since(&self) -> Option<u64> {
         self.approval.plain_names.then_some(self.decided_at)
     }
@@ -182,16 +183,16 @@ impl Entry {
     }
 }
 
-/// What a definition says to the host alone.
+/// Members of a definition for the host only.
 #[derive(Deserialize)]
 struct Called {
-    /// The function's own name, where the tool has another one.
+    /// Name of the function, if the tool is renamed.
     function: Option<String>,
-    /// Of which kind the image is that it gives.
+    /// Type of the image that the function returns.
     image: Option<ImageType>,
 }
 
-/// A plugin's component, and its tools by their whole names, from their definitions, which are JSON.
+/// Returns a plugin's component and its tools with full names, from their definitions in JSON.
 pub fn tools(
     plugin: &PluginName,
     mut component: Component,
@@ -222,16 +223,16 @@ pub fn tools(
     Ok((component, tools))
 }
 
-/// What stands before a plugin's name wherever it is a component's.
+/// Prefix of a plugin's name as a component name.
 const NAMESPACE: &str = "plugin/";
 
-/// Under what a plugin's data is kept.
+/// Returns the namespace of a plugin's data.
 pub fn namespace(name: &PluginName) -> String {
     format!("{NAMESPACE}{name}")
 }
 
-/// A plugin's component with these capabilities, their folders where they led, and these limits, and
-/// nothing else. What is granted to its author's name, if it has another one here, is for the policy to compare.
+/// Returns a plugin's component, limited to these capabilities, resolved folders, and limits. The policy
+/// compares grants with the author's name of the plugin, if that is different.
 pub fn held_to(
     (installed, authors_name): (&Installed, Option<&str>),
     hashes: &Hashes,
@@ -246,7 +247,7 @@ pub fn held_to(
     let load = move |engines: &Engines, cancel: &Cancel| {
         cache.load(engines, &pinned, cancel, || Ok(source.read_component()?.into()))
     };
-    // Its data is its own, whatever a built-in tool is called.
+    // The namespace keeps its data separate from a built-in tool with the same name.
     let mut component = Component::new(&namespace(&installed.name), Binary::Shipped(Box::new(load)), grants);
     component.plugin = Some(PluginIdentity {
         name: installed.name.as_str().into(),

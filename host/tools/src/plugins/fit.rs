@@ -1,7 +1,7 @@
-//! Whether a component can be a plugin, by what it is made of: asked before anything of it is compiled.
+//! Decides from a component's imports and exports whether it can be a plugin, before anything is compiled.
 
-use scorpiox_anatomy::{Anatomy, INSTANCE};
 use scorpiox_capabilities::Capability;
+use scorpiox_component_abi::anatomy::{Anatomy, INSTANCE};
 use scorpiox_definitions::TOOL_INTERFACE;
 use scorpiox_plugin::{Asks, Pins};
 use scorpiox_runtime::{OFFER_INTERFACES, is_offer};
@@ -11,33 +11,38 @@ use super::describe::Undescribed;
 use super::grants::{GRANTABLE, grants};
 
 const PACKAGE: &str = "scorpiox:tool/";
+/// Prefix of this project's packages.
+const OWN_PACKAGES: &str = "scorpiox:";
 const VERSION: &str = "@0.1.0";
-/// Interfaces of types alone.
+/// Type-only interfaces.
 const TYPES: [&str; 3] = ["types", "contents", "offers"];
-/// What may be asked for so that requests to the client are made.
+/// Capabilities that enable requests to the client.
 const REQUESTS: [&str; 3] = ["forms", "sampling", "roots"];
 const INPUTS: &str = "scorpiox:tool/inputs@0.1.0";
-/// Names of exports that an error lists.
+/// Maximum number of exports in an error.
 const MAX_NAMES: usize = 5;
 
-/// What an import is here.
+/// Availability of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Import {
-    /// Every component has it.
+    /// Available to every component.
     Free,
-    /// It is there, and reaches something where `plugin.toml` asks for this.
+    /// Available, but only reaches something if `plugin.toml` requests this capability.
     By(&'static str),
-    /// It is not there if `plugin.toml` does not ask for this.
+    /// Only available if `plugin.toml` requests this capability.
     Needs(&'static str),
-    /// It is of a draft of WASI 0.3.
+    /// Belongs to a draft of WASI 0.3.
     DraftWasi,
-    /// It is of WASI 0.3, and not there.
+    /// Belongs to WASI 0.3, but is not supported.
     NewerWasi,
-    /// There is none of that name.
+    /// Does not exist.
     Unknown,
+    /// Belongs to an external package.
+    Other,
 }
 
-/// What an import of this name is.
+/// Returns the availability of an import that is not type-only. Type-only imports are available to every
+/// component.
 pub fn import(name: &str) -> Import {
     if is_wasi(name) {
         return match linked(name) {
@@ -52,26 +57,27 @@ pub fn import(name: &str) -> Import {
         Some(Capability::Log | Capability::Progress | Capability::Attachments | Capability::Notices) => {
             Import::Free
         }
-        // It gives what was approved of it: see `REQUESTS`.
+        // It only makes the approved requests; see `REQUESTS`.
         Some(Capability::Inputs) => Import::Free,
         Some(capability) => Import::Needs(capability.name()),
         None if own.is_some_and(|own| TYPES.contains(&own)) => Import::Free,
-        None => Import::Unknown,
+        None if name.starts_with(OWN_PACKAGES) => Import::Unknown,
+        None => Import::Other,
     }
 }
 
-/// What may be asked for so that an import gives something, where that is several things.
+/// Returns the capabilities that enable an import, if there are several.
 pub fn requests(name: &str) -> &'static [&'static str] {
     if name == INPUTS { &REQUESTS } else { &[] }
 }
 
-/// What has to be asked for so that an interface of WASI reaches something.
+/// Returns the capability that makes a WASI interface reach something.
 fn reaching(name: &str) -> Option<&'static str> {
     let name = name.split('@').next().unwrap_or_default();
     match name {
         "wasi:cli/environment" => Some("env"),
         "wasi:http/outgoing-handler" | "wasi:http/client" => Some("web"),
-        // What hash maps are seeded with is nothing that anybody asks for, nor is a type without functions.
+        // Hash map seeds and type-only interfaces need no capability.
         "wasi:random/insecure" | "wasi:random/insecure-seed" | "wasi:clocks/types" => None,
         _ => [
             ("wasi:filesystem/", "files"),
@@ -84,7 +90,7 @@ fn reaching(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Refuses what can be no plugin, whatever compiling it would give.
+/// Rejects a component that cannot be a plugin, without compiling it.
 pub fn check_anatomy(anatomy: &Anatomy, asks: &Asks) -> Result<(), Undescribed> {
     check_imports(anatomy.imports.iter().map(String::as_str), asks)?;
     check_version(anatomy.exports.iter().map(|export| export.name.as_str()))?;
@@ -97,7 +103,7 @@ pub fn check_anatomy(anatomy: &Anatomy, asks: &Asks) -> Result<(), Undescribed> 
     }
 }
 
-/// Refuses the interface of this project in another version.
+/// Rejects another version of this project's interfaces.
 pub(super) fn check_version<'a>(mut exports: impl Iterator<Item = &'a str>) -> Result<(), Undescribed> {
     let is_known = |name: &str| name == TOOL_INTERFACE || OFFER_INTERFACES.contains(&name);
     let is_other = |name: &&str| {
@@ -107,7 +113,8 @@ pub(super) fn check_version<'a>(mut exports: impl Iterator<Item = &'a str>) -> R
     exports.find(is_other).map_or(Ok(()), |other| Err(Undescribed::OtherVersion(other.to_owned())))
 }
 
-/// Refuses imports that are not there, and then those that are not asked for, which their author can.
+/// Rejects unavailable imports first, and then imports that the manifest does not request, which the author
+/// can fix.
 pub(super) fn check_imports<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     asks: &Asks,
@@ -119,6 +126,7 @@ pub(super) fn check_imports<'a>(
             Import::DraftWasi => return Err(Undescribed::DraftWasi(name.to_owned())),
             Import::NewerWasi => return Err(Undescribed::NewerWasi(name.to_owned())),
             Import::Unknown => return Err(Undescribed::UnknownImport(name.to_owned())),
+            Import::Other => return Err(Undescribed::OtherComponent(name.to_owned())),
         }
     }
     for name in names {
@@ -131,7 +139,7 @@ pub(super) fn check_imports<'a>(
     Ok(())
 }
 
-/// Why there is nothing to call, and what to do.
+/// Explains why there is nothing to call, and suggests a remedy.
 fn nothing(anatomy: &Anatomy) -> String {
     let names: Vec<_> = anatomy.exports.iter().map(|export| export.name.as_str()).collect();
     let Some(first) = names.get(..names.len().min(MAX_NAMES)).filter(|names| !names.is_empty()) else {
@@ -152,12 +160,12 @@ fn nothing(anatomy: &Anatomy) -> String {
     )
 }
 
-/// What standard libraries import of WASI, whether a program uses it or not: that of Rust for `wasm32-wasip2`, the C
-/// library, the adapter of preview 1, and the engines of Python and JavaScript.
+/// Capabilities of WASI imports that standard libraries always have: those of Rust for `wasm32-wasip2`, the C
+/// library, the preview 1 adapter, and the Python and JavaScript engines.
 const OF_LIBRARIES: [&str; 4] = ["files", "env", "clock", "random"];
 
-/// What who adds a plugin should know of it, each a sentence: what it asks for and cannot use, and what it can use and
-/// does not ask for.
+/// Returns notes for a user who adds the plugin, one sentence each: requested capabilities that the component
+/// cannot use, and usable ones that are not requested.
 pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
     let asked: Vec<_> = asks.lines().iter().map(|ask| ask.name).collect();
     let mut used: Vec<(&'static str, &str)> = Vec::new();
@@ -197,7 +205,7 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_anatomy::{Export, FUNCTION, Function};
+    use scorpiox_component_abi::anatomy::{Export, FUNCTION, Function};
     use scorpiox_plugin::PlainAsk;
 
     use super::*;
@@ -223,7 +231,12 @@ mod tests {
     fn what_cannot_run_is_refused_with_its_name() {
         let one = [("f", FUNCTION, true)];
         assert!(check_anatomy(&component(&["wasi:cli/stdin@0.2.3"], &one), &Asks::default()).is_ok());
-        assert!(refusal(&["foo:bar/baz"], &one).starts_with("it imports foo:bar/baz, which this version"));
+        assert_eq!(
+            refusal(&["foo:bar/baz"], &one),
+            "it imports foo:bar/baz, which another component has to provide; join them with `wac plug`"
+        );
+        let later = refusal(&["scorpiox:tool/store@0.9.0"], &one);
+        assert!(later.ends_with("does not provide; a newer one may"), "{later}");
         assert!(refusal(&["wasi:nn/graph@0.2.0"], &one).starts_with("it imports wasi:nn/graph@0.2.0, which"));
         assert!(check_anatomy(&component(&["wasi:cli/stdin@0.3.0"], &one), &Asks::default()).is_ok());
         let newer = refusal(&["wasi:clocks/timezone@0.3.0"], &one);

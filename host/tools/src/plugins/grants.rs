@@ -1,10 +1,10 @@
-//! What an approved plugin is linked with, and held to.
+//! The grants and limits of an approved plugin.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use scorpiox_paths::{Writable, resolve};
+use scorpiox_fs::{Writable, resolve};
 use scorpiox_plugin::{Asks, Limits as Asked, Pins, WORKSPACE};
 use scorpiox_policy::{HostRule, Source};
 
@@ -14,12 +14,12 @@ use scorpiox_runtime::Limits;
 
 const MIB: usize = 1024 * 1024;
 
-/// What every plugin gets: none reaches anything but the operator's log, the client's log and its screen. Requests to
-/// the client are made as far as they are asked for.
+/// Capabilities of every plugin. They only reach the operator's log, and the client's log and display.
+/// Requests to the client are limited to the requested capabilities.
 const FREE: [Capability; 5] =
     [Capability::Log, Capability::Progress, Capability::Attachments, Capability::Notices, Capability::Inputs];
 
-/// The interfaces of this project that a plugin can have.
+/// Interfaces of this project that a plugin can have.
 pub(super) const GRANTABLE: [Capability; 12] = [
     Capability::Log,
     Capability::Progress,
@@ -35,18 +35,18 @@ pub(super) const GRANTABLE: [Capability; 12] = [
     Capability::Sampling,
 ];
 
-/// Something that a plugin asks for, and that it cannot be given.
+/// A requested capability that cannot be granted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("plugin.toml asks for capabilities.{name}: {why}")]
 pub struct Ungrantable {
-    /// Which capability.
+    /// Name of the capability.
     pub name: &'static str,
-    /// What is wrong with it, and what to do.
+    /// The problem, and a remedy.
     pub why: String,
 }
 
-/// Where the folders lead that are asked for, at this moment. Links are followed, since a person is
-/// shown where they lead before they approve; afterwards none is.
+/// Resolves the requested folders. Links are followed, because the user sees the resolved paths before
+/// approval; afterwards no links are followed.
 pub fn pins(asks: &Asks, home: Option<&Path>) -> Result<Pins, Ungrantable> {
     let refused = |why: String| Ungrantable { name: "files", why };
     let pin = |folder: &str| {
@@ -69,8 +69,8 @@ pub fn pins(asks: &Asks, home: Option<&Path>) -> Result<Pins, Ungrantable> {
     asks.fixed_folders().into_iter().map(pin).collect()
 }
 
-/// What a plugin has that was approved for these, with its folders where they led then: the interfaces
-/// of this project, and what all of its interfaces are held to.
+/// Returns the grants of a plugin that was approved with these requests and resolved folders: the interfaces
+/// of this project, and the restrictions of all its interfaces.
 pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), Ungrantable> {
     let mut capabilities = FREE.to_vec();
     let mut add = |asked: bool, capability| capabilities.extend(asked.then_some(capability));
@@ -86,8 +86,8 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
         env: asks.env.as_ref().map(|env| env.names.clone()).unwrap_or_default(),
         hosts: hosts(asks)?,
         store: asks.store.is_some(),
-        config: BTreeMap::new(), // it is the manifest's
-        authors_name: None,      // `held_to` has it
+        config: BTreeMap::new(), // set from the manifest
+        authors_name: None,      // set by `held_to`
         clock: asks.clock.is_some(),
         random: asks.random.is_some(),
         profile: asks.shell.as_ref().map(|shell| shell.profile.clone()),
@@ -98,7 +98,7 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
     Ok((capabilities, approved))
 }
 
-/// A folder without a place is none.
+/// Returns the granted folders. Folders without a resolved path are omitted.
 fn folders(asks: &Asks, pins: &Pins) -> Vec<Folder> {
     let Some(files) = &asks.files else { return Vec::new() };
     let folder = |text: &String, write| {
@@ -124,7 +124,7 @@ fn hosts(asks: &Asks) -> Result<Option<std::sync::Arc<[HostRule]>>, Ungrantable>
     Ok(Some(rules.into()))
 }
 
-/// What a call of it may use.
+/// Converts the limits of a call.
 pub fn limits(asked: &Asked) -> Limits {
     Limits {
         cpu: Duration::from_secs(asked.cpu_seconds.into()),

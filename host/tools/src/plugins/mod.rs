@@ -1,8 +1,8 @@
-//! Plugins: components that others ship, as tools.
+//! Plugins: external components as tools.
 //!
-//! [`describe`] says what a component is before anybody approved it, without giving it anything;
-//! [`Plugins`] offers those that were approved, for as long as their files are what was approved.
-//! Files and decisions are `scorpiox-plugin`'s.
+//! [`describe`] inspects a component before its approval, without granting it anything. [`Plugins`] offers
+//! the approved plugins, as long as their files match the approval. Files and decisions belong to
+//! `scorpiox-plugin`.
 
 mod bare;
 mod choice;

@@ -1,7 +1,7 @@
-//! The tools of approved plugins, for as long as they are what was approved.
+//! The tools of approved plugins, as long as they match the approval.
 //!
-//! No lock is held while files of plugins are read but that of the one plugin they belong to: a
-//! large component that changed delays who needs it, and lists, which must say whether it runs.
+//! While a plugin's files are read, only the lock of that plugin is held. A large component that changed
+//! therefore only delays its own callers and list requests, which must know whether it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use scorpiox_audit::APPROVAL;
-use scorpiox_paths::Stamp;
+use scorpiox_fs::Stamp;
 use scorpiox_plugin::{
     Approval, Decision, Decisions, Fingerprint, Hashes, Origin, PluginFolder, PluginName, Status,
 };
@@ -18,80 +18,86 @@ use scorpiox_policy::{Candidate, Refusal, Signed, SignedFile};
 
 use super::entry::{Entry, Made, Offering};
 use crate::Tool;
-use scorpiox_operator::Operator;
 use scorpiox_runtime::CodeCache;
+use scorpiox_workspace_config::Operator;
 
-/// The plugins of a server. Nothing is read before the first look.
+/// Plugins of a server. Reads nothing until first use.
 pub struct Plugins {
-    /// Has the operator's policy, and knows where this program's own folder is.
+    /// Has the operator's policy, and the path of this program's own directory.
     operator: Arc<Operator>,
     plugin_folder: PluginFolder,
     cache: CodeCache,
     state: Mutex<State>,
-    /// Tools of a plugin that is tried.
+    /// Tools of a plugin in a trial run.
     tried: OnceLock<Vec<Arc<Tool>>>,
 }
 
-/// Why a tool of a plugin is not there.
+/// Reason why a plugin's tool is unavailable.
 pub struct NotThere {
-    /// The plugin.
+    /// Name of the plugin.
     pub plugin: PluginName,
-    /// A sentence without its end.
+    /// Explanation, without a period.
     pub why: String,
-    /// The rule: a line of the policy, or that it was not approved as it is.
+    /// The rule: a policy line, or the missing approval.
     pub rule: String,
-    /// The operator's policy keeps it closed.
+    /// `true` if the operator's policy closes the tool.
     pub is_by_policy: bool,
 }
 
 #[derive(Default)]
 struct State {
-    /// Of the decisions, when they were read last, if a later change would show by it.
+    /// Stamp of the decisions at the last read, if it detects later changes.
     decisions: Option<Stamp>,
     entries: BTreeMap<PluginName, Arc<Entry>>,
-    /// What was complained about already.
+    /// Warnings that were already logged.
     said: BTreeSet<String>,
 }
 
 impl Plugins {
-    /// The plugins in a program's own folder.
+    /// Creates the plugins in the program's own directory.
     pub fn new(operator: Arc<Operator>) -> Self {
         let own_home = &operator.site().own_home;
         let (plugin_folder, cache) = (PluginFolder::new(own_home), CodeCache::new(own_home));
         Self { plugin_folder, cache, state: Mutex::default(), tried: OnceLock::new(), operator }
     }
 
+    /// Creates the plugins under a changed policy. Plugins in a trial stay.
+    #[must_use]
+    pub fn renewed(&self, operator: Arc<Operator>) -> Self {
+        Self { tried: self.tried.clone(), ..Self::new(operator) }
+    }
+
     fn own_home(&self) -> &Path {
         &self.operator.site().own_home
     }
 
-    /// Lets the tools of a plugin be called that is not installed, in this process alone, in the place of any of
-    /// their names: a person tries it. Whether it may run is for who calls this to find out. The first trial stays.
+    /// Adds the tools of an uninstalled plugin for a trial in this process, which replace tools of the same
+    /// names. The caller decides whether the plugin may run. Only the first call has an effect.
     pub fn try_out(&self, tools: Vec<Arc<Tool>>) {
         let _ = self.tried.set(tools);
     }
 
-    /// The tool of that name, if it is of a plugin that is tried.
+    /// Returns the tool of that name, if its plugin is in a trial.
     pub fn tried(&self, tool: &str) -> Option<&Arc<Tool>> {
         self.tried.get()?.iter().find(|tried| tried.name == tool)
     }
 
-    /// All tools, in the order of the plugins' names.
+    /// Returns all tools, in the order of the plugins' names.
     pub fn tools(&self) -> Vec<Arc<Tool>> {
         self.entries().iter().flat_map(|entry| self.offered(entry).tools).collect()
     }
 
-    /// What plugins offer beside tools, in the order of their names.
+    /// Returns the prompts and resources of plugins, in the order of the plugins' names.
     pub fn offerings(&self) -> Vec<Arc<Offering>> {
         self.entries().iter().filter_map(|entry| self.offered(entry).offering).collect()
     }
 
-    /// The tools that are to be known by their names without the plugin's: those names, and the tools. Of several
-    /// with one name it is the one whose plugin was approved first. A name with a dot could be another plugin's.
+    /// Returns the tools with unprefixed names, by that name. The plugin that was approved first wins a
+    /// contested name. A name with a dot is excluded, because it could be another plugin's.
     pub fn plain_tools(&self) -> BTreeMap<String, Arc<Tool>> {
         let mut plain: Vec<_> =
             self.entries().into_iter().filter_map(|entry| Some((entry.plain_since()?, entry))).collect();
-        // Those of one second stay in the order of their names.
+        // The sort is stable: plugins approved in the same second stay in the order of their names.
         plain.sort_by_key(|(since, _)| *since);
         let mut found = BTreeMap::new();
         for tool in plain.iter().flat_map(|(_, entry)| self.offered(entry).tools) {
@@ -104,7 +110,7 @@ impl Plugins {
         found
     }
 
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub fn get(&self, tool: &str) -> Option<Arc<Tool>> {
         let Some((plugin, _)) = tool.split_once('.') else {
             return self.plain_tools().remove(tool);
@@ -117,7 +123,7 @@ impl Plugins {
         self.offered(&entry).tools.into_iter().find(|offered| offered.name == tool)
     }
 
-    /// The tools of the plugins that were approved with this very component.
+    /// Returns the tools of the plugins that were approved with exactly this component.
     pub fn tools_of(&self, component: &Fingerprint) -> Vec<Arc<Tool>> {
         let entries = self.entries();
         entries
@@ -127,13 +133,13 @@ impl Plugins {
             .collect()
     }
 
-    /// What keeps a plugin that was approved from offering its tools.
+    /// Returns why an approved plugin does not offer its tools.
     pub fn fault(&self, plugin: &PluginName) -> Option<String> {
         let entry = self.with_state(|state| state.entries.get(plugin).cloned())?;
         entry.made(&self.plugin_folder, &self.cache, &self.operator).err()
     }
 
-    /// Why a tool of a plugin that is installed is not there.
+    /// Returns why a tool of an installed plugin is unavailable.
     pub fn why_not(&self, tool: &str) -> Option<NotThere> {
         let (plugin, _) = tool.split_once('.')?;
         let name = PluginName::try_from(plugin.to_owned()).ok()?;
@@ -156,7 +162,7 @@ impl Plugins {
         Some(NotThere { plugin: name, why, rule: APPROVAL.to_owned(), is_by_policy: false })
     }
 
-    /// The plugin of a tool, and the rule by which it runs: a line of the policy, or a person's approval.
+    /// Returns the plugin of a tool, and the rule by which it runs: a policy line, or the user's approval.
     pub fn runs_by(&self, tool: &str) -> Option<(PluginName, String)> {
         let (plugin, _) = tool.split_once('.').filter(|_| self.tried(tool).is_none())?;
         let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
@@ -164,13 +170,13 @@ impl Plugins {
         Some((plugin, rule))
     }
 
-    /// The rule by which a plugin runs.
+    /// Returns the rule by which a plugin runs.
     pub fn rule_of(&self, plugin: &PluginName) -> Option<String> {
         let entry = self.with_state(|state| state.entries.get(plugin).cloned())?;
         self.standing_of(&entry).clone().ok()
     }
 
-    /// What the author of a plugin calls a tool, where the plugin is installed under another name.
+    /// Returns the author's name for a tool, if its plugin is installed under another name.
     pub fn authors_name(&self, tool: &str) -> Option<String> {
         let (plugin, inner) = tool.split_once('.').filter(|_| self.tried(tool).is_none())?;
         let plugin = PluginName::try_from(plugin.to_owned()).ok()?;
@@ -178,10 +184,10 @@ impl Plugins {
         Some(format!("{}.{inner}", entry.authors_name()?))
     }
 
-    /// The rule by which a plugin runs that a person approved, or why the operator wants it not to, whatever a
-    /// person approved.
+    /// Returns the rule by which an approved plugin runs, or the policy's refusal, which overrides the
+    /// approval.
     fn standing(&self, name: &PluginName, approval: &Approval) -> Result<String, Refusal> {
-        // Of a policy that cannot be used every call is told.
+        // Each call reports a policy that cannot be used.
         let Ok(policy) = self.operator.policy() else { return Ok(APPROVAL.to_owned()) };
         let hashes = approval.hashes(self.operator.site().home.as_deref());
         let plugin = candidate(name, &hashes, approval);
@@ -197,7 +203,7 @@ impl Plugins {
         self.with_state(|state| state.entries.values().cloned().collect())
     }
 
-    /// What one plugin has, if it may run.
+    /// Returns the tools and offering of a plugin, if it may run.
     fn offered(&self, entry: &Entry) -> Made {
         let offered = match self.standing_of(entry) {
             Ok(_) => entry.made(&self.plugin_folder, &self.cache, &self.operator),
@@ -209,7 +215,7 @@ impl Plugins {
         })
     }
 
-    /// Does something with the decisions as they are on disk.
+    /// Runs a function with the current decisions on disk.
     fn with_state<T>(&self, with: impl FnOnce(&State) -> T) -> T {
         self.lock(|state| {
             state.refresh(self.own_home());
@@ -222,7 +228,7 @@ impl Plugins {
     }
 }
 
-/// What was approved, as the policy is asked about it.
+/// Returns the approved plugin in the form that the policy evaluates.
 pub fn candidate<'a>(name: &'a PluginName, hashes: &'a Hashes, approval: &'a Approval) -> Candidate<'a> {
     let origin = approval.origin.as_ref();
     let signature = signed(approval.signature.as_deref(), origin);
@@ -234,7 +240,7 @@ pub fn candidate<'a>(name: &'a PluginName, hashes: &'a Hashes, approval: &'a App
     }
 }
 
-/// What vouches for a plugin: a signature of its hash, or one of the file that it came in.
+/// Returns the signature of a plugin: of its hash, or of the file it was delivered in.
 pub fn signed<'a>(signature: Option<&'a str>, origin: Option<&'a Origin>) -> Signed<'a> {
     let of_file = || {
         let Origin { name, version, file, signature, .. } = origin?;
@@ -248,7 +254,7 @@ impl State {
     fn refresh(&mut self, own_home: &Path) {
         let now = SystemTime::now();
         let Ok(about) = Decisions::path(own_home).symlink_metadata() else {
-            // Most people have no plugins.
+            // The common case: no plugins.
             *self = Self::default();
             return;
         };
@@ -269,7 +275,7 @@ impl State {
         }
     }
 
-    /// Takes other decisions; plugins about which the same was decided go on as they are.
+    /// Applies new decisions. Plugins with an unchanged decision keep their entries.
     fn adopt(&mut self, decisions: &Decisions) {
         let old = std::mem::take(&mut self.entries);
         for (name, record) in decisions.iter() {
@@ -281,7 +287,7 @@ impl State {
         }
     }
 
-    /// Tells the operator once.
+    /// Logs a warning once.
     fn say(&mut self, what: String) {
         if !self.said.contains(&what) {
             tracing::warn!("{what}");

@@ -1,36 +1,36 @@
-//! The secrets of a plugin, as its calls are given them.
+//! The secrets of a plugin, as provided to its calls.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
-use scorpiox_operator::{Operator, read_secret, written_path};
 use scorpiox_plugin::{
     Asks, Installed, MAX_SECRET_BYTES, PluginName, SecretName, SecretValue, Secrets as Kept, Template, WebAsk,
 };
 use scorpiox_policy::{HostPattern, HostRule, SecretFrom, Source, Sourced};
 use scorpiox_wasi::secrets::{ReadSecrets, SecretHeader, Secrets};
+use scorpiox_workspace_config::{Operator, read_secret, written_path};
 
 use super::grants::Ungrantable;
 
-/// A header that is asked for, read.
+/// A requested header, parsed.
 struct Asked {
     host: HostRule,
     name: HeaderName,
     template: Template,
 }
 
-/// What is given to a plugin's calls.
+/// Reads the secrets for a plugin's calls.
 struct Reader {
     plugin: PluginName,
-    /// Where they are kept: the program's own folder, and what the operator says. None for a plugin that is only tried.
+    /// The program's own directory and the operator, who may provide secrets. `None` for a plugin in a trial.
     kept: Option<(PathBuf, Arc<Operator>)>,
     names: BTreeSet<SecretName>,
     headers: Vec<Asked>,
 }
 
-/// Whether the headers that a plugin asks for can be added: each to one host, which it may reach.
+/// Checks that the requested headers can be added: each to a single host, which the plugin may reach.
 pub(super) fn check(asks: &Asks, hosts: &[HostRule]) -> Result<(), Ungrantable> {
     for Asked { host, .. } in asked(asks)? {
         let is_listed = |rule: &HostRule| rule.meet(&host).is_some();
@@ -56,7 +56,7 @@ fn asked(asks: &Asks) -> Result<Vec<Asked>, Ungrantable> {
     asks.web.iter().flat_map(WebAsk::templates).map(one).collect()
 }
 
-/// What reads the secrets of an approved plugin, if it has any.
+/// Returns the reader of an approved plugin's secrets, if it has any.
 pub(super) fn reader(
     installed: &Installed,
     asks: &Asks,
@@ -66,7 +66,8 @@ pub(super) fn reader(
     read_by(installed, asks, Some((own_home.to_owned(), Arc::clone(operator))))
 }
 
-/// The same for a plugin that is tried: what was set for one of its name is not its.
+/// Returns the reader for a plugin in a trial, which must not receive the secrets of an installed plugin with
+/// the same name.
 pub fn untried(installed: &Installed, asks: &Asks) -> Result<Option<Box<ReadSecrets>>, Ungrantable> {
     read_by(installed, asks, None)
 }
@@ -117,7 +118,7 @@ impl Reader {
         })
     }
 
-    /// Puts what the operator gives in the place of what a person set.
+    /// Replaces the user's secrets by those that the operator provides.
     fn take_given(&self, operator: &Operator, kept: &mut Kept) -> Result<(), String> {
         let policy = operator.policy().map_err(|error| error.to_string())?;
         for name in &self.names {
@@ -147,7 +148,7 @@ impl Reader {
     }
 }
 
-/// A secret, from where the policy says that it is.
+/// Reads a secret from the location that the policy defines.
 fn given(operator: &Operator, from: &SecretFrom) -> Result<String, String> {
     match from {
         SecretFrom::File(path) => {
@@ -155,7 +156,7 @@ fn given(operator: &Operator, from: &SecretFrom) -> Result<String, String> {
             let writable = operator.writable().map_err(|error| error.to_string())?;
             let bytes = read_secret(&path, &writable, MAX_SECRET_BYTES)?;
             let text = String::from_utf8(bytes).map_err(|_| "it is not valid UTF-8".to_owned())?;
-            // Whoever writes a file ends its last line.
+            // Text files usually end with a line feed.
             let line = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
             Ok(line.to_owned())
         }

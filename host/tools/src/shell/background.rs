@@ -1,4 +1,4 @@
-//! The tools for commands that go on in the background.
+//! Tools for commands in the background.
 
 use scorpiox_tool_kit::Args;
 
@@ -57,7 +57,7 @@ impl NativeTool for ReadBgOutput {
     }
 
     fn may(&self) -> &'static str {
-        "read what commands of this server print"
+        "read what background commands of this server print"
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
@@ -81,7 +81,7 @@ impl NativeTool for ListBgTasks {
     }
 
     fn may(&self) -> &'static str {
-        "see the commands of this server"
+        "list the background commands of this server"
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
@@ -106,7 +106,7 @@ impl NativeTool for KillBgTask {
     }
 
     fn may(&self) -> &'static str {
-        "end commands of this server"
+        "end background commands of this server"
     }
 
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {

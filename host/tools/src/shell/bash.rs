@@ -1,4 +1,4 @@
-//! `Bash`: a command from its start to its end.
+//! `Bash`: runs a command to completion.
 
 use std::time::Duration;
 

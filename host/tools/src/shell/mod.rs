@@ -1,5 +1,5 @@
-//! The shell's tools: arguments in, results out. What may run, and how, is decided by
-//! [`scorpiox_capabilities::shell`].
+//! The shell's tools: parse arguments and render results. [`scorpiox_capabilities::shell`] decides which
+//! commands run, and how.
 
 mod background;
 mod bash;
@@ -13,13 +13,13 @@ pub(super) use background::{BackgroundBash, KillBgTask, ListBgTasks, ReadBgOutpu
 pub(super) use bash::Bash;
 pub use plan::still_running;
 
-/// How a call runs, and what the result says about it.
+/// Profile of a call, and the note about it in the result.
 struct Chosen {
     run_as: As,
     note: Option<String>,
 }
 
-/// While a plan is made nothing may be changed.
+/// Chooses the profile. A command runs read-only while a plan is active.
 fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
     let plan = call.host.active_plan().map_err(|fault| {
         Failure::Failed(format!(
@@ -40,11 +40,11 @@ fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
     })
 }
 
-/// What commands may touch, for people.
+/// Access of commands, described for users.
 const MAY_RUN: &str =
-    "run commands, in a sandbox and under a profile of the policy: see `scorpiox-code policy show`";
+    "read, write and reach what a profile of the policy allows: see `scorpiox-code policy show`";
 
-/// Why the shell did not do it, and which tool helps.
+/// Describes a shell error, and the tool that helps.
 fn failure(call: &Call<'_>, error: &ShellError) -> Failure {
     let text = match error {
         ShellError::TooManyTasks(_) => format!("{error}; end one with {}", call.name("KillBgTask")),
@@ -52,7 +52,7 @@ fn failure(call: &Call<'_>, error: &ShellError) -> Failure {
         error => error.to_string(),
     };
     let mut first = text.chars();
-    // Errors begin in lower case, to follow a colon elsewhere; this is a sentence.
+    // Errors start in lower case to follow a colon; this is a sentence.
     let sentence = first.next().map(|c| c.to_uppercase().collect::<String>() + first.as_str());
     let kind = match error {
         ShellError::Operator(_) | ShellError::NotGranted(_) | ShellError::Rule { .. } => Failure::Denied,

@@ -1,18 +1,18 @@
-//! The note about commands that go on while a plan is made.
+//! The note about commands that keep running while a plan is active.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use scorpiox_command_output::human_duration;
 use scorpiox_shell::{ActiveCommand, ActiveList, Listed, TaskState};
 use scorpiox_tool_kit::args::shown;
-use scorpiox_transcript::human_duration;
 
-/// Returns the note about tasks, each of a component or of the client, and about other commands. A tool of the name `kill` ends
-/// only tasks of the client.
+/// Returns the note about background tasks, of a component or of the client, and about other commands. The
+/// tool `kill` only ends tasks of the client.
 pub fn still_running(tasks: &[(Option<Arc<str>>, Listed)], active: &ActiveList, kill: &str) -> String {
     let mut note =
         String::from("Commands that began before the plan go on, and may still change something:\n");
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     for (owner, task) in tasks {
         let what = owner.as_ref().map_or_else(|| format!("task {}", task.id), |owner| format!("of {owner}"));
         let _ = writeln!(note, "- {what}, {}: {}", run_time(task), shown(&task.command));
@@ -55,7 +55,7 @@ fn run_time(task: &Listed) -> String {
 mod tests {
     use std::time::Duration;
 
-    use scorpiox_cell::Tier;
+    use scorpiox_sandbox::Tier;
 
     use super::*;
 

@@ -1,12 +1,12 @@
-//! Results of the shell's tools, as text and as data.
+//! Results of the shell's tools, as text and as structured data.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use scorpiox_cell::{Ended, Names, Outcome, RawPath, Status};
-use scorpiox_proxy::Refusal;
+use scorpiox_command_output::{Finished, human_bytes, human_duration};
+use scorpiox_egress_proxy::Refusal;
+use scorpiox_sandbox::{Ended, Names, Outcome, RawPath, Status};
 use scorpiox_tool_kit::args::shown;
-use scorpiox_transcript::{Finished, human_bytes, human_duration};
 use serde::Serialize;
 
 use crate::{Call, Output, OutputContent};
@@ -17,15 +17,15 @@ pub(super) const TASK_SCHEMA: &str = r#"{"type":"object","properties":{"task_id"
 pub(super) const READ_SCHEMA: &str = r#"{"type":"object","properties":{"task_id":{"type":"integer"},"output":{"type":"string"},"lost_bytes":{"type":"integer"},"more":{"type":"boolean"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"}},"required":["task_id","output","lost_bytes","more","status","exit_code","signal","runtime_ms"]}"#;
 pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"task_id":{"type":"integer"},"command":{"type":"string"},"status":{"type":"string"},"exit_code":{"type":["integer","null"]},"signal":{"type":["string","null"]},"runtime_ms":{"type":"integer"},"tier":{"type":"string"},"profile":{"type":"string"}},"required":["task_id","command","status","exit_code","signal","runtime_ms","tier","profile"]}}},"required":["tasks"]}"#;
 
-/// Characters of a result that are kept free for notes.
+/// Characters of a result reserved for notes.
 pub(super) const NOTE_CHARS: usize = 1500;
-/// Most names that were not made and are named, and characters of each.
+/// Maximum number of names listed in a note, and of characters of each.
 const MAX_NAMES: usize = 4;
 const MAX_NAME_CHARS: usize = 120;
-/// Most refused hosts that are named.
+/// Maximum number of refused hosts listed.
 const MAX_REFUSALS: usize = 4;
 
-/// What ended a shell, as data has it.
+/// Exit status of a shell in structured data.
 #[derive(Debug, Default, Serialize)]
 struct End {
     exit_code: Option<i32>,
@@ -54,11 +54,11 @@ struct CompletedData<'a> {
     truncated_bytes: u64,
     full_output_path: Option<String>,
     killed_processes: u32,
-    /// What it has become, where it goes on.
+    /// ID of the background task, if the command moved to the background.
     task_id: Option<u32>,
 }
 
-/// A command that has ended.
+/// Renders a completed command.
 pub(super) fn completed(
     call: &Call<'_>,
     completed: &Completed,
@@ -97,11 +97,11 @@ pub(super) fn completed(
         killed_processes: outcome.leftover,
         task_id: None,
     };
-    // An exit code is a result, whatever it is: only who ended it from outside makes an error of it.
+    // A nonzero exit code is not an error. Only a command that was ended externally is.
     result(noted(&output.text, &notes), &data, outcome.ended.is_some())
 }
 
-/// A command that goes on in the background, since the client does not wait for longer.
+/// Renders a command that moved to the background because the client does not wait longer.
 pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note: Option<&str>) -> Output {
     let GoesOn { output, task, refusals, notes: news } = goes_on;
     let (_, end, time) = parts(&task.state);
@@ -138,7 +138,8 @@ pub(super) fn goes_on(call: &Call<'_>, goes_on: &GoesOn, timeout: Duration, note
     result(noted(&output.text, &notes), &data, false)
 }
 
-/// Where the whole output is, if it is not in the text. Said last, where most clients cut least.
+/// Names the file with the complete output, if the text is truncated. It is the last note, because most
+/// clients truncate the end the least.
 fn whole(output: &Finished) -> Option<String> {
     let full = output.full_output.as_ref()?;
     let whole = if full.complete { "the whole output" } else { "the beginning of the output" };
@@ -149,7 +150,7 @@ fn path(output: &Finished) -> Option<String> {
     output.full_output.as_ref().map(|full| full.path.display().to_string())
 }
 
-/// What was printed, and notes about it, set off by a blank line.
+/// Joins the output and its notes, separated by a blank line.
 fn noted(printed: &str, notes: &[String]) -> String {
     let mut text = printed.to_owned();
     if !text.is_empty() {
@@ -159,7 +160,7 @@ fn noted(printed: &str, notes: &[String]) -> String {
     text + &lines.join("\n")
 }
 
-/// Hosts that the command was refused.
+/// Lists the hosts that the command was refused.
 fn refused(refusals: &[Refusal]) -> Vec<String> {
     let named = refusals.iter().take(MAX_REFUSALS);
     let mut notes: Vec<_> = named
@@ -171,7 +172,7 @@ fn refused(refusals: &[Refusal]) -> Vec<String> {
     notes
 }
 
-/// What came of names that programs obey.
+/// Reports files that other programs obey, such as git repositories: refused, unpacked, or newly created.
 fn about_names(names: &Names) -> impl Iterator<Item = String> {
     let refused = named(&names.refused, 0).map(|paths| {
         format!(
@@ -203,8 +204,9 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
     refused.into_iter().chain(unpacked).chain(repositories).chain(unseen)
 }
 
-/// Tells of names that earlier commands brought whose results nobody has: their calls were cancelled, they are tasks that nobody read to
-/// their end, or a component ran them. Of a call that is cancelled itself it stays untold.
+/// Reports files that programs obey, of earlier commands whose results were not delivered: their calls were
+/// cancelled, their task output was not read to the end, or a component ran them. A cancelled call does not
+/// report them.
 fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
     let brought = if call.cancel.is_set() { Brought::default() } else { call.host.shell().take_untold() };
     let mut notes: Vec<_> =
@@ -213,7 +215,7 @@ fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
     notes.into_iter()
 }
 
-/// Tells of commands that were killed together with what looks at what they make.
+/// Reports commands whose supervisor was killed, so that the files they created are unchecked.
 fn lost(commands: &[Option<String>]) -> Option<String> {
     let (last, others) = commands.split_last()?;
     let more = match others.len() {
@@ -229,7 +231,7 @@ fn lost(commands: &[Option<String>]) -> Option<String> {
     ))
 }
 
-/// Some paths, and how many others there are.
+/// Lists some paths, and the number of the remaining ones.
 fn named(paths: &[RawPath], others: u32) -> Option<String> {
     let name = |path: &RawPath| {
         let path = path.as_path().display().to_string();
@@ -245,7 +247,7 @@ fn named(paths: &[RawPath], others: u32) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// How a command ended, in words.
+/// Describes how a command ended.
 fn status(outcome: &Outcome, timeout: Option<Duration>) -> String {
     let status = match outcome.status {
         Status::Code(code) => format!("exit code {code}"),
@@ -299,7 +301,7 @@ fn parts(state: &TaskState) -> (&'static str, End, Duration) {
     }
 }
 
-/// A task's state in words.
+/// Describes the state of a task.
 fn state(task: &Listed) -> String {
     match &task.state {
         TaskState::Running(time) => format!("running for {}", human_duration(*time)),
@@ -310,14 +312,14 @@ fn state(task: &Listed) -> String {
     }
 }
 
-/// Tells of processes that a task had started and that did not outlive its shell.
+/// Reports processes of a task that were killed when its shell exited.
 fn killed_with(outcome: &Outcome) -> String {
     let (processes, keep) = match outcome.leftover {
         1 => ("1 background process was".to_owned(), "it"),
         several => (format!("{several} background processes were"), "them"),
     };
     let advice = "leave out the `&`, or end the command with `wait`,";
-    // Whoever ended the task meant all of it.
+    // If the task was killed, its processes were meant, too.
     let is_told = outcome.leftover > 0 && outcome.ended.is_none();
     if is_told {
         format!("; {processes} killed with it: {advice} to keep {keep} running")
@@ -326,7 +328,7 @@ fn killed_with(outcome: &Outcome) -> String {
     }
 }
 
-/// A task that was started.
+/// Renders a started task.
 pub(super) fn started(call: &Call<'_>, begun: &Begun, note: Option<&str>) -> Output {
     let Begun { task, notes } = begun;
     let mut text = format!(
@@ -356,7 +358,7 @@ struct ReadData<'a> {
     runtime_ms: u64,
 }
 
-/// What is new in a task's output.
+/// Renders the new output of a task.
 pub(super) fn read(read: &ReadPiece) -> Output {
     let ReadPiece { piece, refusals, advice, task } = read;
     let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
@@ -385,7 +387,7 @@ struct ListData<'a> {
     tasks: Vec<TaskData<'a>>,
 }
 
-/// All tasks of this server. A client over HTTP may have some at others.
+/// Renders all tasks of this server. An HTTP client may have tasks on other servers.
 pub(super) fn list(tasks: &[Listed], is_over_http: bool) -> Output {
     let mut text = String::new();
     for task in tasks {
@@ -402,7 +404,7 @@ pub(super) fn list(tasks: &[Listed], is_over_http: bool) -> Output {
     result(text, &ListData { tasks }, false)
 }
 
-/// A task that was to be ended.
+/// Renders the result of killing a task.
 pub(super) fn killed(task: &Listed, ran: bool) -> Output {
     let text = if ran {
         format!("Killed background task {}: {}.", task.id, state(task))
@@ -425,7 +427,7 @@ fn result(text: String, data: &impl Serialize, is_error: bool) -> Output {
     }
 }
 
-/// The usual name of a signal.
+/// Returns the usual name of a signal.
 fn signal_name(signal: i32) -> &'static str {
     const NAMES: [&str; 32] = [
         "signal 0",

@@ -1,7 +1,7 @@
-//! `wasi:filesystem` 0.3, with the decisions of [`Guarded`].
+//! `wasi:filesystem` 0.3, with the access checks of [`Guarded`].
 //!
-//! Each function with a path decides first, holds the folder open that it decided about, and acts there without
-//! following a link, as in [`crate::files`].
+//! As in [`crate::files`], each function that takes a path checks it first, holds the checked folder open,
+//! and operates there without following links.
 
 use std::sync::Arc;
 
@@ -41,12 +41,12 @@ impl HostDescriptor for Guarded<'_> {
     }
 }
 
-/// The same files, for what was decided.
+/// Returns access to wasmtime's implementation, for checked operations.
 fn inner<U: HasWasi>(files: &Files<U>) -> Accessor<U, WasiFilesystem> {
     files.with_getter::<WasiFilesystem>(decided::<U>)
 }
 
-/// The folder of a place that may be changed, and the name in it.
+/// Checks write access to a path, and returns its folder and its name there.
 fn changed<U: HasWasi>(
     files: &Files<U>,
     fd: &Resource<Descriptor>,
@@ -56,7 +56,7 @@ fn changed<U: HasWasi>(
     Ok((held, name))
 }
 
-/// The folder of a place that may be looked at, and the name in it; or a folder on the way to a granted one.
+/// Checks read access to a path. Returns its folder and its name there, or a virtual parent directory.
 fn seen<U: HasWasi>(
     files: &Files<U>,
     fd: &Resource<Descriptor>,
@@ -75,12 +75,12 @@ fn is_way<U: HasWasi>(files: &Files<U>, fd: &Resource<Descriptor>) -> bool {
     files.with(|mut store| store.get().way(fd).is_some())
 }
 
-/// Refuses what only a file or a folder of the machine has.
+/// Fails for a virtual parent directory, which does not support the operation.
 fn real<U: HasWasi>(files: &Files<U>, fd: &Resource<Descriptor>) -> FilesystemResult<()> {
     files.with(|mut store| store.get().real(fd)).map_err(shapes::error)
 }
 
-/// What is read where nothing can be.
+/// Returns an empty stream that ends with `code`.
 fn unread<U: HasWasi, T>(
     mut store: Access<'_, U, GuardedFiles>,
     code: ErrorCode,
@@ -267,7 +267,7 @@ impl<U: HasWasi + Send> HostDescriptorWithStore<U> for GuardedFiles {
         target
     }
 
-    // What follows works with what is open already.
+    // The remaining functions operate on open descriptors.
 
     fn read_via_stream(
         mut store: Access<'_, U, Self>,
@@ -407,7 +407,7 @@ impl<U: HasWasi + Send> HostDescriptorWithStore<U> for GuardedFiles {
     }
 }
 
-/// Writes what a stream gives, if the file is one of the machine's.
+/// Writes a stream to a file. Fails for a virtual parent directory.
 fn written<U: HasWasi>(
     mut store: Access<'_, U, GuardedFiles>,
     fd: &Resource<Descriptor>,

@@ -1,4 +1,4 @@
-//! Bounds in front of what a guest can have the host keep without a request, as for 0.2.
+//! Limits the request data that the host stores for a guest, as for WASI 0.2.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -8,7 +8,7 @@ use wasmtime_wasi_http::p3::bindings::http::types::{HostRequest as _, Method, Sc
 use crate::HasWasi;
 use crate::requests::{MAX_AUTHORITY_BYTES, MAX_METHOD_BYTES, MAX_PATH_BYTES};
 
-/// What WASI calls the interface.
+/// Name of the WASI interface.
 const TYPES: &str = "wasi:http/types@0.3.0";
 
 pub(super) fn link_bounded<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {

@@ -1,7 +1,7 @@
-//! WASI 0.3: the same state, decisions and bounds as 0.2, behind interfaces that wait by themselves.
+//! WASI 0.3: the same state, checks and limits as for 0.2, with asynchronous interfaces.
 //!
-//! What has a path in it is decided by [`Guarded`](super::guarded::Guarded) as for 0.2, requests go through the same
-//! [`requests`](super::requests), and what is printed goes to the same sinks. Only the shapes differ.
+//! [`Guarded`](super::guarded::Guarded) checks paths as for 0.2, requests go through the same
+//! [`requests`](super::requests), and printed output goes to the same sinks. Only the types differ.
 
 mod files;
 mod http;
@@ -15,19 +15,20 @@ use wasmtime_wasi::p3::bindings::{cli, filesystem};
 use wasmtime_wasi::p3::{clocks, random, sockets};
 
 use super::guarded::GuardedFiles;
-use super::{HasWasi, WasiState, exit, guarded};
+use super::{HasWasi, WasiState, exit, guarded, unreached};
 
-/// Links all of it. The engine has to allow concurrent calls.
+/// Links all interfaces. The engine must support concurrent calls.
 pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     link_cli(linker)?;
     clocks::add_to_linker(linker)?;
     random::add_to_linker(linker)?;
-    // They are there, and each function refuses, as in 0.2.
+    // As in 0.2, all functions of the socket interfaces fail.
     sockets::add_to_linker(linker)?;
     filesystem::preopens::add_to_linker::<T, GuardedFiles>(linker, guarded)?;
     filesystem::types::add_to_linker::<T, GuardedFiles>(linker, guarded)?;
     wasmtime_wasi_http::p3::add_to_linker(linker)?;
-    http::link_bounded(linker)
+    http::link_bounded(linker)?;
+    unreached::link_newer(linker)
 }
 
 fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {
@@ -43,7 +44,7 @@ fn link_cli<T: HasWasi>(l: &mut Linker<T>) -> wasmtime::Result<()> {
     cli::terminal_stderr::add_to_linker::<T, WasiCli>(l, T::cli)
 }
 
-/// The files of a call without decisions: for what is open, and for what was decided.
+/// Returns the files of a call without access checks, for open descriptors and checked paths.
 fn decided<T: HasWasi>(state: &mut T) -> WasiFilesystemCtxView<'_> {
     let WasiState { ctx, table, .. } = state.wasi();
     WasiFilesystemCtxView { ctx: ctx.filesystem(), table }

@@ -1,8 +1,8 @@
-//! What is in an open file, as a stream.
+//! Streams the content of an open file.
 //!
-//! A guest can have the host pipe one stream into another, without running itself meanwhile. Such a pipe runs as long
-//! as both ends are ready, and files always are: this end lets others run now and then, so that the call's limits are
-//! looked at.
+//! A guest can let the host pipe one stream into another, without running itself. Such a pipe runs as long as
+//! both ends are ready, and files are always ready. Therefore this end yields regularly, so that the call's
+//! limits are checked.
 
 use std::fs::File;
 use std::io;
@@ -16,22 +16,22 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{Destination, StreamProducer, StreamResult};
 use wasmtime_wasi::p3::bindings::filesystem::types::ErrorCode;
 
-/// Bytes of a read, where the guest gives no room of its own.
+/// Size of a read in bytes, if the guest provides no buffer.
 const READ_BYTES: usize = 64 * 1024;
-/// Bytes after which others run: less than a millisecond of work.
+/// Number of bytes after which the stream yields; less than a millisecond of work.
 const TURN_BYTES: usize = 1024 * 1024;
 
-/// Reads from a place in a file to its end.
+/// Reads from an offset in a file to its end.
 pub(super) struct Reading {
     file: Arc<File>,
     at: u64,
-    /// What is left of this turn.
+    /// Bytes left until the next yield.
     turn: usize,
     ended: Option<oneshot::Sender<Result<(), ErrorCode>>>,
 }
 
 impl Reading {
-    /// From this byte on; the receiver gets to know how it ended.
+    /// Creates a stream from offset `at`. The receiver gets the result of the stream.
     pub(super) fn new(file: Arc<File>, at: u64) -> (Self, oneshot::Receiver<Result<(), ErrorCode>>) {
         let (ended, how) = oneshot::channel();
         (Self { file, at, turn: TURN_BYTES, ended: Some(ended) }, how)
@@ -39,7 +39,7 @@ impl Reading {
 
     fn end(&mut self, how: Result<(), ErrorCode>) -> StreamResult {
         if let Some(ended) = self.ended.take() {
-            // Nobody has to want to know.
+            // The receiver may already be dropped.
             let _ = ended.send(how);
         }
         StreamResult::Dropped

@@ -1,4 +1,4 @@
-//! Types of 0.2 as those of 0.3, and back.
+//! Converts between the types of WASI 0.2 and 0.3.
 
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types as p2;
@@ -7,7 +7,7 @@ use wasmtime_wasi::p3::filesystem::FilesystemError;
 
 use crate::way::Way;
 
-/// What went wrong.
+/// Converts an error.
 pub(super) fn error(error: FsError) -> FilesystemError {
     error.downcast().map_or_else(FilesystemError::trap, |code| self::code(code).into())
 }
@@ -17,7 +17,7 @@ fn code(code: p2::ErrorCode) -> p3::ErrorCode {
     use p3::ErrorCode as To;
     match code {
         From::Access => To::Access,
-        // 0.3 waits by itself.
+        // 0.3 is asynchronous and has no such error.
         From::WouldBlock | From::Io => To::Io,
         From::Already => To::Already,
         From::BadDescriptor => To::BadDescriptor,
@@ -90,7 +90,7 @@ pub(super) fn descriptor_flags(flags: p3::DescriptorFlags) -> p2::DescriptorFlag
     pairs.into_iter().filter(|(from, _)| flags.contains(*from)).fold(To::empty(), |all, (_, to)| all | to)
 }
 
-/// What a folder on the way to a granted one is.
+/// Returns the attributes of a virtual parent directory.
 pub(super) fn way_stat() -> p3::DescriptorStat {
     p3::DescriptorStat {
         type_: p3::DescriptorType::Directory,

@@ -4,7 +4,7 @@ use scorpiox_policy::Policy;
 
 use super::*;
 
-/// Names and their addresses.
+/// Resolver with fixed names and addresses.
 struct Names(&'static [(&'static str, &'static [&'static str])]);
 
 impl Resolve for Names {
@@ -134,8 +134,11 @@ fn what_was_approved_narrows_what_the_policy_allows() {
     {
         let denial = decide(url).expect_err(url);
         assert!(denial.contains("none of the hosts that were approved"), "{url}: {denial}");
+        // A port that differs from the defaults must be approved explicitly.
+        let hint = denial.contains("80 and 443 alone: write \"a.example.com:8443\" in plugin.toml");
+        assert_eq!(hint, url.contains(":8443"), "{url}: {denial}");
     }
-    // Nothing approved is nothing allowed.
+    // An empty list of approved hosts allows nothing.
     let url = Router::parse("https://example.com/").expect("a URL");
     assert!(router.check_host(&url, Some(&[])).is_err() && router.check_host(&url, None).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Calls: one at a time, many in flight, large ones.
+//! Measures calls: sequential, concurrent and large ones.
 
 use anyhow::Result;
 
@@ -8,13 +8,13 @@ use crate::server::Server;
 use crate::table::{Row, Target, Unit};
 use crate::{Effort, Programs};
 
-/// Requests that are sent in turn: many more than are in flight, few enough for the cache.
+/// Number of distinct requests sent in rotation: many more than are in flight, few enough for the cache.
 const RING: usize = 1024;
 
-/// The size of large arguments.
+/// Size of large arguments.
 const LARGE_BYTES: usize = 48 * 1024;
 
-/// Where the servers stand in the list of them.
+/// Indices into the list of servers.
 const FLOOR: usize = 0;
 const RMCP: usize = 1;
 const OURS: usize = 2;
@@ -82,7 +82,7 @@ fn one_at_a_time(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
         Lane { server: RMCP_FASTEST, requests: echo(), amount: 500 },
     ];
     let [floor, rmcp, nothing, status, add, fastest] = times(servers, &mut lanes, effort.rounds)?;
-    // By itself: what the disk does afterwards would slow the others down.
+    // Measured separately, because the subsequent disk activity would slow down the other lanes.
     let mut lanes = [Lane { server: OURS_POWER, requests: self::add(), amount: 10 }];
     let [add_power] = times(servers, &mut lanes, effort.rounds.div_ceil(2))?;
     let row = |figure, ours, target| Row::side_by_side(figure, Unit::Seconds, [floor, rmcp, ours], target);
@@ -100,7 +100,7 @@ fn one_at_a_time(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     ])
 }
 
-/// What a line for each call costs, where a call costs least.
+/// Measures the cost of an audit line per call, with the cheapest calls.
 fn audit(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     let mut lanes = [OURS, OURS_UNAUDITED].map(|server| Lane { server, requests: status(), amount: 500 });
     let [with, without] = times(servers, &mut lanes, effort.rounds)?;
@@ -111,7 +111,7 @@ fn audit(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     };
     Ok(vec![
         row("sandboxed read, with a line in the audit", with, without, 1.05),
-        // As the time of each: with nothing between two calls, writing the lines is in it.
+        // Time per call: without pauses between calls, it includes writing the lines.
         row("the same, 64 in flight", 1.0 / rate_with, 1.0 / rate_without, 1.15),
     ])
 }
@@ -131,11 +131,10 @@ fn in_flight(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
     ])
 }
 
-/// Nobody sends the large part back. Ours refuses a goal of that length after it has read
-/// it, and rmcp's tool gives the length; members that are not in the schema are ignored by
-/// both, after they were read.
+/// Measures large arguments that are not sent back. Our server rejects a goal of that length after parsing
+/// it, and rmcp's tool returns the length. Both parse unknown members and ignore them.
 fn large(servers: &mut [Server], effort: Effort) -> Result<Vec<Row>> {
-    // Source code is what long strings are in practice, so they have escapes.
+    // Long strings are mostly source code in practice, so they contain escapes.
     let code = r#"    println!(\"the answer is {answer}\");\n"#;
     let text = code.repeat(LARGE_BYTES / code.len());
     let length = call("length", &format!(r#"{{"text":"{text}"}}"#));

@@ -1,4 +1,4 @@
-//! The same calls over HTTP, on connections that are kept.
+//! Measures the same calls over HTTP, on persistent connections.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,21 +13,21 @@ use crate::server::Program;
 use crate::table::{Row, Target, Unit};
 use crate::{Effort, Programs, watchdog};
 
-/// Connections that ask at once.
+/// Number of concurrent connections.
 const CONNECTIONS: usize = 64;
-/// Requests of a round, one at a time, and with all connections.
+/// Number of requests in a round, sequentially and on all connections.
 const AMOUNT: usize = 200;
 const MANY: usize = 2048;
-/// Sessions that nobody uses.
+/// Number of idle sessions.
 const IDLE: usize = 10_000;
 
-/// Larger than any answer.
+/// Exceeds the size of every response.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 const NEWEST: &str = "2026-07-28";
 const OLDER: &str = "2025-11-25";
 
-/// A server that listens. Killed when dropped.
+/// Listening server. Killed when dropped.
 struct HttpServer {
     name: &'static str,
     child: Child,
@@ -54,7 +54,7 @@ impl HttpServer {
         Ok(Self { name: program.name, child, address, token: token.trim().to_owned() })
     }
 
-    /// A request as it goes over the wire.
+    /// Formats a request for the wire.
     fn request(
         &self,
         revision: &str,
@@ -101,7 +101,7 @@ impl HttpServer {
         Ok(Connection { stream, buffer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Begins a session; its id.
+    /// Starts a session and returns its ID.
     fn session(&self, connection: &mut Connection) -> Result<String> {
         let params = format!(
             r#"{{"protocolVersion":"{OLDER}","capabilities":{{}},"clientInfo":{{"name":"bench","version":"1"}}}}"#
@@ -121,7 +121,7 @@ impl HttpServer {
         Ok(id)
     }
 
-    /// Memory that is resident now, in bytes.
+    /// Returns the resident memory in bytes.
     fn memory(&self) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -141,7 +141,7 @@ impl Connection {
         Ok(self.stream.write_all(request)?)
     }
 
-    /// Reads a whole answer.
+    /// Reads a complete response.
     fn receive(&mut self) -> Result<&[u8]> {
         let mut length = 0;
         loop {
@@ -181,7 +181,8 @@ struct Lane<'a> {
     server: &'a HttpServer,
     request: Vec<u8>,
     expected: &'static str,
-    /// The same request for each of them, with an id of its own: a session has each id once.
+    /// The same request for each connection, with distinct IDs, because an ID may occur only once in a
+    /// session.
     requests: Vec<Vec<u8>>,
     times: Vec<f64>,
     rates: Vec<f64>,
@@ -203,7 +204,7 @@ impl<'a> Lane<'a> {
     }
 
     fn one_at_a_time(&mut self, counts: bool) -> Result<()> {
-        // One that nobody uses for a while is let go.
+        // The server closes idle connections, so each round opens a new one.
         let mut connection = self.server.connect()?;
         for number in 0..AMOUNT {
             let begin = Instant::now();

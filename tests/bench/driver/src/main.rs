@@ -1,8 +1,7 @@
-//! Measures the server side by side with the C floor and an rmcp echo: see run.sh.
+//! Measures the server side by side with the C floor and an rmcp echo server: see run.sh.
 //!
-//! Client and servers share one core, because wake-ups between cores would hide what the
-//! servers do. Nothing is parsed while a clock runs, and every answer's content is
-//! checked outside of it.
+//! Client and servers share one core, because wake-ups between cores would dominate the servers' own work.
+//! Nothing is parsed while a clock runs, and every answer's content is checked outside of the timed section.
 
 mod calls;
 mod http;
@@ -30,35 +29,35 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use server::Program;
 use table::Row;
 
-/// Room for a command with a thousand processes.
+/// Limits that allow a command with a thousand processes.
 const MANY_PROCESSES: &str = "[shell.profile.workspace]\nlimits = { processes = 2048 }\n";
 
-/// Pages come from this process.
+/// This process serves the pages.
 #[cfg(feature = "native")]
 const OWN_PAGES: &str = "[web]\nallow_private = [\"127.0.0.1/32\"]\n";
 
-/// Calls leave no line.
+/// Disables the audit.
 const NO_AUDIT: &str = "[audit]\nenabled = false\n";
 
-/// How often things are measured.
+/// Number of repetitions.
 #[derive(Clone, Copy)]
 struct Effort {
     starts: usize,
     sessions: usize,
     rounds: usize,
-    /// Tasks that are many.
+    /// Number of tasks in the large store.
     tasks: usize,
 }
 
 const FULL: Effort = Effort { starts: 50, sessions: 15, rounds: 100, tasks: 100_000 };
 const QUICK: Effort = Effort { starts: 5, sessions: 2, rounds: 4, tasks: 5_000 };
 
-/// How the rmcp server is set up.
+/// Configuration of the rmcp server.
 #[derive(Clone, Copy)]
 enum Setup {
-    /// As the SDK's examples do it: the comparison that the targets are for.
+    /// As in the SDK's examples, on which the targets are based.
     Usual,
-    /// The fastest that its options give.
+    /// The fastest available options.
     Fastest,
 }
 
@@ -85,21 +84,21 @@ impl Setup {
     }
 }
 
-/// What is measured.
+/// Programs to measure.
 struct Programs {
     floor: Program,
     rmcp: Program,
     rmcp_fastest: Program,
     ours: Program,
-    /// Ours, when what it stores must survive a loss of power.
+    /// Our server with writes that survive a power loss.
     ours_power: Program,
-    /// With components of others.
+    /// Our server with third-party components.
     plugins: Program,
-    /// Ours, when the operator wants no audit.
+    /// Our server without an audit.
     ours_unaudited: Program,
     ours_few_tasks: Program,
     ours_many_tasks: Program,
-    /// May read pages of this machine.
+    /// Our server with access to local pages.
     #[cfg(feature = "native")]
     reader: Program,
     shells: Shells,
@@ -108,11 +107,11 @@ struct Programs {
 /// Servers that run commands.
 struct Shells {
     warm: Program,
-    /// With a gigabyte of its own.
+    /// Server with a gigabyte of resident memory.
     large: Program,
     bubblewrap: Program,
     container: Program,
-    /// Started again and again.
+    /// Restarted repeatedly.
     cold: Program,
 }
 
@@ -166,7 +165,7 @@ fn main() -> Result<()> {
 }
 
 fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
-    // For who works on that alone.
+    // Selects the HTTP rows alone.
     if std::env::var_os("BENCH_ROWS").is_some_and(|rows| rows == "http") {
         return http::rows(programs, effort);
     }
@@ -183,8 +182,7 @@ fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Keeps this process, and all that it starts, on one core: the last one, since the first
-/// takes most interrupts.
+/// Pins this process and its children to one core: the last one, since the first handles most interrupts.
 fn pin() -> Result<usize> {
     let allowed = sched_getaffinity(None)?;
     let core = (0..CpuSet::MAX_CPU).rev().find(|core| allowed.is_set(*core)).context("no core")?;
@@ -194,7 +192,7 @@ fn pin() -> Result<usize> {
     Ok(core)
 }
 
-/// Where this runs, to judge the figures by.
+/// Describes the machine, for the interpretation of the figures.
 fn machine(core: usize, setup: Setup) -> Result<String> {
     let cpus = fs::read_to_string("/proc/cpuinfo")?;
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");

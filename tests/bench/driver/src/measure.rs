@@ -1,4 +1,4 @@
-//! Measuring servers side by side: rounds of all of them in turn, so that noise hits all.
+//! Measures servers side by side, in alternating rounds, so that noise affects all of them.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ use crate::server::Server;
 
 /// One kind of request to one of the servers.
 pub struct Lane {
-    /// Where its server stands in the list of servers.
+    /// Index of the server in the list of servers.
     pub server: usize,
     pub requests: Requests,
-    /// Requests in a round.
+    /// Number of requests in a round.
     pub amount: usize,
 }
 
-/// The median time of an exchange in each lane, in seconds, one request at a time. The
-/// first of `rounds + 1` rounds warms up.
+/// Returns the median time of an exchange in each lane, in seconds, for sequential requests. The first of
+/// `rounds + 1` rounds is a warm-up.
 pub fn times<const N: usize>(
     servers: &mut [Server],
     lanes: &mut [Lane; N],
@@ -46,8 +46,8 @@ pub fn times<const N: usize>(
     Ok(samples.map(median))
 }
 
-/// The median of the answers a second of each lane, with [`WINDOW`] requests in flight.
-/// The first of `rounds + 1` rounds warms up.
+/// Returns the median throughput of each lane in answers per second, with [`WINDOW`] requests in flight. The
+/// first of `rounds + 1` rounds is a warm-up.
 pub fn rates<const N: usize>(
     servers: &mut [Server],
     lanes: &mut [Lane; N],
@@ -66,7 +66,7 @@ pub fn rates<const N: usize>(
     Ok(samples.map(median))
 }
 
-/// The time of `amount` requests when each answer is followed by the next request.
+/// Returns the time of `amount` requests if the next request follows each answer.
 pub fn pipeline(server: &mut Server, requests: &mut Requests, amount: usize) -> Result<Duration> {
     let (mut sent, mut answered, mut length) = (0, 0, 0);
     let begin = Instant::now();
@@ -78,7 +78,7 @@ pub fn pipeline(server: &mut Server, requests: &mut Requests, amount: usize) -> 
         }
         let chunk = server.receive(length)?;
         length += chunk.len();
-        #[allow(clippy::naive_bytecount)] // the compiler makes vector code of it
+        #[allow(clippy::naive_bytecount)] // the compiler vectorizes this loop
         let lines = chunk.iter().filter(|byte| **byte == b'\n').count();
         answered += lines;
     }
@@ -87,7 +87,7 @@ pub fn pipeline(server: &mut Server, requests: &mut Requests, amount: usize) -> 
     Ok(time)
 }
 
-/// The middle one of the samples, in the order of their size.
+/// Returns the median of the samples.
 pub fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_unstable_by(f64::total_cmp);
     samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,11 +1,10 @@
-//! Pages and pictures: the code in the sandbox beside the same code in this process.
+//! Measures pages and images: the code in the sandbox side by side with the same code in this process.
 //!
-//! What is measured of the server has the transport, the fetch and the file in it, too.
+//! The figures of the server include the transport, the download and the file access.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -20,23 +19,18 @@ use crate::server::{Program, Server};
 use crate::table::{Row, Target, Unit};
 use crate::{Effort, Programs};
 
-/// Pages of a usual size, in bytes.
-const PAGE_BYTES: std::ops::Range<u64> = 20_000..200_000;
 const PAGES: usize = 12;
-/// A picture of 24 bits a pixel, which is made smaller.
+const WORDS: &str =
+    "harbour tide a measured of water the lighthouse is north evening and keeper slowly for figures";
+/// Size of a 24-bit image, which is scaled down.
 const PICTURE: (u32, u32) = (2400, 1600);
-/// What a page and a picture may take at most, in times of the same natively.
+/// Maximum times for a page and an image, as multiples of the native time.
 const MOST_OF_PAGE: f64 = 2.0;
 const MOST_OF_PICTURE: f64 = 2.5;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let bodies = pages()?;
-    if bodies.is_empty() {
-        eprintln!("bench: no rows about pages, because shared/data/readability is not there");
-    } else {
-        rows.extend(documents(&programs.reader, bodies, effort)?);
-    }
+    rows.extend(documents(&programs.reader, Arc::new(pages()), effort)?);
     rows.extend(pictures(&programs.reader, effort)?);
     Ok(rows)
 }
@@ -49,24 +43,50 @@ fn pair(what: &str, native: f64, ours: f64, most: f64) -> [Row; 2] {
     ]
 }
 
-/// Real pages, the smaller ones first.
-fn pages() -> Result<Arc<Vec<Vec<u8>>>> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder =
-        here.ancestors().map(|folder| folder.join("shared/data/readability")).find(|data| data.is_dir());
-    let Some(folder) = folder else { return Ok(Arc::default()) };
-    let mut found: Vec<(u64, PathBuf)> = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path().join("source.html");
-        let length = path.metadata().map_or(0, |about| about.len());
-        if PAGE_BYTES.contains(&length) {
-            found.push((length, path));
+/// Generates articles from 16 to 170 KB, smallest first.
+fn pages() -> Vec<Vec<u8>> {
+    (0..PAGES).map(|page| article(4 + 5 * page).into_bytes()).collect()
+}
+
+/// Generates a page with a menu, an article and a sidebar of links.
+fn article(sections: usize) -> String {
+    let all: Vec<&str> = WORDS.split(' ').collect();
+    let mut state = 0x2545_f491_u32;
+    let mut words = |count: usize| {
+        let one = |_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            all[(state >> 8) as usize % all.len()]
+        };
+        (0..count).map(one).collect::<Vec<_>>().join(" ")
+    };
+    let links = |count: usize, words: &mut dyn FnMut(usize) -> String| {
+        let link = |n| format!("<li class=\"item\"><a href=\"/other/{n}.html\">{}</a></li>\n", words(3));
+        (0..count).map(link).collect::<String>()
+    };
+    let mut page =
+        format!("<!DOCTYPE html><html lang=\"en\"><head><title>{}</title></head>\n<body>", words(6));
+    page +=
+        &format!("<nav><ul>{}</ul></nav>\n<main><article>\n<h1>{}</h1>\n", links(40, &mut words), words(6));
+    for section in 0..sections {
+        page += &format!("<h2 id=\"s{section}\">{}</h2>\n", words(4));
+        for _ in 0..4 {
+            let (before, link, after) = (words(40), words(2), words(20));
+            page += &format!(
+                "<p>{before} <a href=\"#s{section}\">{link}</a> <em>{after}</em>, {}.</p>\n",
+                words(30)
+            );
         }
+        page += &match section % 3 {
+            0 => format!("<ul>{}</ul>\n", links(8, &mut words)),
+            1 => {
+                format!("<table>{}</table>\n", format!("<tr><td>{}</td><td>7</td></tr>", words(3)).repeat(8))
+            }
+            _ => format!("<pre><code>{}\n</code></pre>\n", words(30)),
+        };
     }
-    found.sort();
-    let chosen = found.iter().step_by(found.len().div_ceil(PAGES).max(1));
-    let bodies: Result<Vec<_>, _> = chosen.map(|(_, path)| fs::read(path)).collect();
-    Ok(Arc::new(bodies?))
+    page + &format!("</article></main>\n<aside><ul>{}</ul></aside></body></html>\n", links(30, &mut words))
 }
 
 fn documents(program: &Program, bodies: Arc<Vec<Vec<u8>>>, effort: Effort) -> Result<Vec<Row>> {
@@ -74,7 +94,7 @@ fn documents(program: &Program, bodies: Arc<Vec<Vec<u8>>>, effort: Effort) -> Re
     let site = serve(Arc::clone(&bodies))?;
     let (mut server, _) = program.start()?;
     let read = |server: &mut Server, page: usize, round: usize| {
-        // No page twice: it would be remembered.
+        // Each page has a unique URL, because pages are cached.
         let arguments = format!(r#"{{"url":"http://127.0.0.1:{site}/{page}/{round}"}}"#);
         timed_call(server, "ReadDocs", &arguments, "\"isError\":false")
     };
@@ -136,13 +156,13 @@ fn timed_call(server: &mut Server, tool: &str, arguments: &str, expected: &'stat
     Ok(time.as_secs_f64())
 }
 
-/// Whether a browser runs anywhere: none does but for the server.
+/// `true` if any browser runs on the machine. Only the server can have started one.
 fn has_browser() -> Result<bool> {
     let names = fs::read_dir("/proc")?.flatten().map(|entry| fs::read_to_string(entry.path().join("comm")));
     Ok(names.flatten().any(|name| name.starts_with("chrom")))
 }
 
-/// Serves the pages at `/NUMBER/ANYTHING`; gives the port.
+/// Serves the pages at `/NUMBER/ANYTHING` and returns the port.
 fn serve(bodies: Arc<Vec<Vec<u8>>>) -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
@@ -155,7 +175,7 @@ fn serve(bodies: Arc<Vec<Vec<u8>>>) -> Result<u16> {
     Ok(port)
 }
 
-/// Answers a connection's requests until it ends.
+/// Answers the requests of a connection until it ends.
 fn answer(mut stream: &TcpStream, bodies: &[Vec<u8>]) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     loop {
@@ -169,7 +189,7 @@ fn answer(mut stream: &TcpStream, bodies: &[Vec<u8>]) -> Option<()> {
     }
 }
 
-/// An uncompressed picture with edges, gradients and noise, as photographs have.
+/// Returns an uncompressed image with edges, gradients and noise, like a photograph.
 fn picture() -> Vec<u8> {
     let (width, height) = PICTURE;
     let row = width * 3;

@@ -1,4 +1,4 @@
-//! Components that others ship: calls by reflection, and what it takes to load one.
+//! Measures third-party components: calls by reflection, and the cost of loading.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::table::{Row, Target, Unit};
 use crate::{Effort, Programs};
 
 const RING: usize = 1024;
-/// The components, which `make test-components` makes.
+/// Returns the path of a component that `make test-components` built.
 fn component(name: &str) -> Result<PathBuf> {
     let folder = std::env::var_os("BENCH_COMPONENTS").context("BENCH_COMPONENTS is not set")?;
     let path = Path::new(&folder).join(format!("{name}.component.wasm"));
@@ -69,8 +69,8 @@ fn calls(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     ])
 }
 
-/// The first call of a plugin in a server that has called another component already, without what the
-/// second one takes.
+/// Measures the first call of a plugin in a server that has already called another component, minus the time
+/// of the second call.
 fn load(plugins: &Program, effort: Effort) -> Result<Row> {
     let mut loads = Vec::new();
     for _ in 0..effort.sessions {

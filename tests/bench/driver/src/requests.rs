@@ -1,31 +1,31 @@
-//! Requests that are written before anything is timed.
+//! Prepares requests before the timed section.
 
 use anyhow::{Result, bail, ensure};
 
-/// Most requests in flight at a time.
+/// Maximum number of requests in flight.
 pub const WINDOW: usize = 64;
 
-/// Ids start here, so that all have the same length and none is part of another.
+/// First ID. All IDs have the same length, so that none is part of another.
 const FIRST_ID: usize = 1_000_000;
 
-/// Lines that are sent in turn, again from the first after the last one.
+/// Lines that are sent in rotation.
 pub struct Requests {
-    /// All lines, then the first ones again: any [`WINDOW`] in turn are one slice.
+    /// All lines followed by the first ones again, so that any [`WINDOW`] consecutive lines form one slice.
     lines: Vec<u8>,
     starts: Vec<usize>,
     count: usize,
-    /// What stands in every right answer.
+    /// Text that every correct answer contains.
     expected: &'static str,
     next: usize,
 }
 
 impl Requests {
-    /// The same `body` (`"method":…,"params":…`) `count` times.
+    /// Repeats the same `body` (`"method":…,"params":…`) `count` times.
     pub fn repeat(count: usize, body: &str, expected: &'static str) -> Self {
         Self::new(count, expected, |_| body.to_owned())
     }
 
-    /// `count` requests with these bodies.
+    /// Creates `count` requests with these bodies.
     pub fn new(count: usize, expected: &'static str, body: impl Fn(usize) -> String) -> Self {
         let mut lines = Vec::new();
         let mut starts = vec![0];
@@ -37,14 +37,14 @@ impl Requests {
         Self { lines, starts, count, expected, next: 0 }
     }
 
-    /// The next `amount` lines, at most [`WINDOW`].
+    /// Returns the next `amount` lines, at most [`WINDOW`].
     pub fn take(&mut self, amount: usize) -> &[u8] {
         let first = self.next;
         self.next = (first + amount) % self.count;
         &self.lines[self.starts[first]..self.starts[first + amount]]
     }
 
-    /// Fails unless `answer` is a right one to the line that was taken last.
+    /// Fails unless `answer` is correct for the last line returned by `take`.
     pub fn check_last(&self, answer: &[u8]) -> Result<()> {
         let id = FIRST_ID + (self.next + self.count - 1) % self.count;
         let text = String::from_utf8_lossy(answer);
@@ -52,7 +52,7 @@ impl Requests {
         self.check_all(answer, 1)
     }
 
-    /// Fails unless `answers` are `amount` lines, each a right answer to some request.
+    /// Fails unless `answers` has `amount` lines, each of which is a correct answer to some request.
     pub fn check_all(&self, answers: &[u8], amount: usize) -> Result<()> {
         let text = String::from_utf8_lossy(answers);
         let wrong = text.lines().find(|line| !line.contains(self.expected));
@@ -69,7 +69,7 @@ fn shorten(text: &str) -> String {
     text.chars().take(500).collect()
 }
 
-/// The body of a call.
+/// Formats the body of a call.
 pub fn call(tool: &str, arguments: &str) -> String {
     format!("\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{arguments}}}")
 }

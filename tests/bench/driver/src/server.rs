@@ -1,4 +1,4 @@
-//! A server over its pipes, with nothing between the measurement and the system calls.
+//! Communicates with a server over pipes, with minimal overhead above the system calls.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::watchdog;
 
-/// Larger than all answers of a round together. Only what is used of it becomes memory.
+/// Exceeds the total size of the answers in a round. Untouched pages use no memory.
 const BUFFER_BYTES: usize = 16 * 1024 * 1024;
 
 const INITIALIZE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n";
@@ -19,23 +19,23 @@ const LIST_TOOLS: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/lis
 
 const SKILL: &str = "---\nname: greet\ndescription: Says hello to somebody.\n---\nSay hello to $ARGUMENTS.\n";
 
-/// A server that can be started, with a home and a workspace of its own.
+/// Server program with a separate home and workspace.
 pub struct Program {
     pub name: &'static str,
     binary: PathBuf,
     folder: PathBuf,
     variables: Vec<(&'static str, String)>,
-    /// What starts it, with arguments; nothing when it is started itself.
+    /// Launcher with arguments; empty if the binary is started directly.
     launcher: Vec<PathBuf>,
 }
 
 impl Program {
-    /// `binary`, with its folders in a new folder below `parent`.
+    /// Creates a program with its directories in a new directory below `parent`.
     pub fn new(name: &'static str, binary: &Path, parent: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().disable_cleanup(true).tempdir_in(parent)?.keep();
         let skill = folder.join("workspace/.claude/skills/greet");
         fs::create_dir_all(&skill)?;
-        // As where the program is installed.
+        // As created by an installation.
         fs::create_dir_all(folder.join("home/.scorpiox"))?;
         let program =
             Self { name, binary: binary.to_owned(), folder, variables: Vec::new(), launcher: Vec::new() };
@@ -43,7 +43,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Writes the skill, as somebody does who changes it.
+    /// Writes the skill, which updates its modification time.
     pub fn write_skill(&self) -> Result<()> {
         Ok(fs::write(self.folder.join("workspace/.claude/skills/greet/SKILL.md"), SKILL)?)
     }
@@ -53,7 +53,7 @@ impl Program {
         self
     }
 
-    /// Starts it by another program: that one's path and arguments.
+    /// Starts the program through a launcher, given by its path and arguments.
     pub fn through(mut self, launcher: &[&Path]) -> Self {
         self.launcher = launcher.iter().map(|part| part.to_path_buf()).collect();
         self
@@ -67,18 +67,18 @@ impl Program {
         Ok(self)
     }
 
-    /// Where it runs.
+    /// Returns the workspace.
     #[cfg(feature = "native")]
     pub fn workspace(&self) -> PathBuf {
         self.folder.join("workspace")
     }
 
-    /// The program's own folder.
+    /// Returns the program's own directory.
     pub fn own_home(&self) -> PathBuf {
         self.folder.join("home/.scorpiox")
     }
 
-    /// What starts it, in its folders.
+    /// Returns the command that starts the program in its directories.
     pub fn command(&self) -> Command {
         let home = self.folder.join("home");
         let mut parts = self.launcher.iter().chain([&self.binary]);
@@ -96,7 +96,8 @@ impl Program {
         command
     }
 
-    /// Installs a component as a plugin, and approves it. The seconds of the first look, which compiles.
+    /// Installs a component as a plugin and approves it. Returns the seconds of the inspection, which
+    /// includes compilation.
     pub fn install(&self, component: &Path) -> Result<f64> {
         let begin = Instant::now();
         let mut look = self.command();
@@ -111,8 +112,8 @@ impl Program {
         Ok(time.as_secs_f64())
     }
 
-    /// Starts it and shakes hands. The times are from before the start to the answer of
-    /// `initialize`, and to the one of `tools/list` after it.
+    /// Starts the program and performs the handshake. The times run from before the start to the answers of
+    /// `initialize` and of the following `tools/list`.
     pub fn start(&self) -> Result<(Server, StartTimes)> {
         let mut command = self.command();
         let begin = Instant::now();
@@ -134,15 +135,15 @@ impl Program {
     }
 }
 
-/// Since before the process was there.
+/// Times since the start of the process was requested.
 pub struct StartTimes {
     pub initialized: Duration,
     pub listed: Duration,
-    /// The most memory that was resident by the first answer, in bytes.
+    /// Peak resident memory at the first answer, in bytes.
     pub memory: f64,
 }
 
-/// A server that runs, after the handshake.
+/// Running server after the handshake.
 pub struct Server {
     pub name: &'static str,
     child: Child,
@@ -157,7 +158,7 @@ impl Server {
         self.input.write_all(lines).with_context(|| format!("{} does not read", self.name))
     }
 
-    /// Sends one request and reads up to the end of its answer.
+    /// Sends one request and reads to the end of its answer.
     pub fn exchange(&mut self, request: &[u8]) -> Result<&[u8]> {
         self.send(request)?;
         let mut length = 0;
@@ -167,8 +168,7 @@ impl Server {
         Ok(self.received(length))
     }
 
-    /// Waits for something to read and puts it behind the first `length` bytes of what was
-    /// received.
+    /// Waits for input and appends it after the first `length` received bytes.
     pub fn receive(&mut self, length: usize) -> Result<&[u8]> {
         let got = self.output.read(&mut self.buffer[length..])?;
         watchdog::step();
@@ -176,12 +176,12 @@ impl Server {
         Ok(&self.buffer[length..length + got])
     }
 
-    /// The first `length` bytes of what was received.
+    /// Returns the first `length` received bytes.
     pub fn received(&self, length: usize) -> &[u8] {
         &self.buffer[..length]
     }
 
-    /// The most memory that it ever had resident, in bytes.
+    /// Returns the peak resident memory in bytes.
     pub fn peak_memory(&self) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
@@ -189,7 +189,7 @@ impl Server {
         Ok(kilobytes * 1024.0)
     }
 
-    /// Closes its input and waits until the process is gone. The time that takes.
+    /// Closes the input, waits for the process to exit, and returns the time that took.
     pub fn close(self) -> Result<Duration> {
         let Self { name, mut child, input, output, .. } = self;
         let begin = Instant::now();

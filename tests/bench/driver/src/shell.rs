@@ -1,4 +1,4 @@
-//! Commands: starting them in each tier, ending many processes, much output.
+//! Measures commands: starts in each tier, termination of many processes, and large output.
 
 use std::time::Instant;
 
@@ -12,11 +12,11 @@ use crate::watchdog::until;
 use crate::{Effort, Programs};
 
 const MB: f64 = 1024.0 * 1024.0;
-/// What a command prints for the rows about output.
+/// Size of the output for the throughput row.
 const OUTPUT_BYTES: f64 = 2048.0 * MB;
-/// Commands in a round.
+/// Number of commands in a round.
 const AMOUNT: usize = 20;
-/// A ring has a MiB, and a piece about 16 KB: what a result has room for.
+/// Maximum number of reads. A ring buffer has 1 MiB, and a result has room for about 16 KB of it.
 const MOST_PIECES: usize = 10_000;
 
 pub fn rows(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
@@ -32,7 +32,7 @@ fn bash(expected: &'static str) -> Requests {
     Requests::repeat(64, &call("Bash", r#"{"command":"true"}"#), expected)
 }
 
-/// One command after the other, in each tier; and the first one of a server.
+/// Measures sequential commands in each tier, and the first command of a server.
 fn starts(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     let shells = &programs.shells;
     let started = [&programs.floor, &shells.warm, &shells.large, &shells.bubblewrap, &shells.container];
@@ -71,7 +71,7 @@ fn starts(programs: &Programs, effort: Effort) -> Result<Vec<Row>> {
     ])
 }
 
-/// Asks once; what came.
+/// Sends a request and returns its answer.
 fn ask(server: &mut Server, tool: &str, arguments: &str, expected: &'static str) -> Result<String> {
     let mut requests = Requests::repeat(1, &call(tool, arguments), expected);
     let answer = server.exchange(requests.take(1))?;
@@ -99,7 +99,7 @@ fn kill(program: &Program, effort: Effort) -> Result<Row> {
     Ok(Row::ours(figure, Unit::Seconds, median(samples), Target::AtMost(250e-3)))
 }
 
-/// How quickly output passes, and what memory that takes.
+/// Measures the throughput of output, and its memory.
 fn output(program: &Program, effort: Effort) -> Result<[Row; 2]> {
     let mut server = program.start()?.0;
     ask(&mut server, "Bash", r#"{"command":"true"}"#, "exit code 0")?;
@@ -125,7 +125,7 @@ fn output(program: &Program, effort: Effort) -> Result<[Row; 2]> {
     ])
 }
 
-/// Reading a full ring, piece by piece.
+/// Measures reading a full ring buffer, piece by piece.
 fn read(program: &Program, effort: Effort) -> Result<Row> {
     let mut server = program.start()?.0;
     let mut samples = Vec::new();

@@ -1,4 +1,4 @@
-//! Starting, memory, and the end.
+//! Measures starts, memory and exits.
 
 use anyhow::Result;
 
@@ -10,23 +10,23 @@ use crate::{Effort, Programs};
 
 const MB: f64 = 1024.0 * 1024.0;
 
-/// Medians of the floor, rmcp and ours.
+/// Medians of the floor, rmcp and our server.
 type Three = [f64; 3];
 
 pub struct Starts {
     initialized: Three,
     listed: Three,
-    /// Of ours, where the skill has just changed.
+    /// Our server's list after the skill has changed.
     listed_anew: f64,
     ended: Three,
     first_memory: Three,
     memory: Three,
-    /// Of ours, after each sandboxed tool ran once.
+    /// Our server's memory after one call of each sandboxed tool.
     memory_after_tools: f64,
     ended_after_tools: f64,
 }
 
-/// What one program took, run after run.
+/// Samples of one program over several runs.
 #[derive(Default)]
 struct Samples {
     initialized: Vec<f64>,
@@ -37,7 +37,7 @@ struct Samples {
 }
 
 impl Samples {
-    /// Starts a server, lets `work` use it, and ends it.
+    /// Starts a server, runs `work` with it, and stops it.
     fn run(&mut self, program: &Program, work: impl FnOnce(&mut Server) -> Result<()>) -> Result<()> {
         let (mut server, times) = program.start()?;
         work(&mut server)?;

@@ -1,8 +1,8 @@
-//! The table that people read.
+//! Formats the result table.
 
 use std::fmt::Write as _;
 
-/// What a figure counts.
+/// Unit of a figure.
 #[derive(Clone, Copy)]
 pub enum Unit {
     Seconds,
@@ -11,26 +11,26 @@ pub enum Unit {
     BytesPerSecond,
 }
 
-/// What a figure of ours should be.
+/// Target for one of our figures.
 #[derive(Clone, Copy)]
 pub enum Target {
-    /// At most this many times rmcp's.
+    /// At most this multiple of rmcp's figure.
     TimesRmcp(f64),
-    /// At least this many times rmcp's.
+    /// At least this multiple of rmcp's figure.
     FasterThanRmcp(f64),
-    /// At most this many times the floor's.
+    /// At most this multiple of the floor's figure.
     TimesFloor(f64),
-    /// At most so much.
+    /// At most this value.
     AtMost(f64),
-    /// At least so much.
+    /// At least this value.
     AtLeast(f64),
-    /// At most `most` times another figure, `base`, which is the one of `of`.
+    /// At most `most` times the figure `base`, which `of` describes.
     Times { most: f64, base: f64, of: &'static str },
-    /// Nothing: it is there to compare with.
+    /// No target; shown for comparison.
     None,
 }
 
-/// One line.
+/// Row of the table.
 pub struct Row {
     pub figure: String,
     pub unit: Unit,
@@ -41,17 +41,17 @@ pub struct Row {
 }
 
 impl Row {
-    /// A figure of ours alone.
+    /// Creates a row with our figure alone.
     pub fn ours(figure: impl Into<String>, unit: Unit, ours: f64, target: Target) -> Self {
         Self { figure: figure.into(), unit, floor: None, rmcp: None, ours, target }
     }
 
-    /// A figure of ours beside the floor's.
+    /// Creates a row with the floor's figure and ours.
     pub fn beside_floor(figure: impl Into<String>, [floor, ours]: [f64; 2], target: Target) -> Self {
         Self { figure: figure.into(), unit: Unit::Seconds, floor: Some(floor), rmcp: None, ours, target }
     }
 
-    /// The same figure of the floor, rmcp and ours.
+    /// Creates a row with the figures of the floor, rmcp and our server.
     pub fn side_by_side(
         figure: impl Into<String>,
         unit: Unit,
@@ -109,7 +109,7 @@ impl Unit {
 
 const HEADINGS: [&str; 7] = ["figure", "floor", "rmcp", "ours", "ratio", "target", ""];
 
-/// The rows below each other, the first column to the left, numbers to the right.
+/// Renders the rows, with the first column left-aligned and numbers right-aligned.
 pub fn render(rows: &[Row]) -> String {
     let mut lines = vec![HEADINGS.map(str::to_owned)];
     lines.extend(rows.iter().map(Row::cells));

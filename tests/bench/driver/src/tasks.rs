@@ -1,4 +1,4 @@
-//! TaskManager with few and with many tasks.
+//! Measures TaskManager with few and with many tasks.
 
 use std::time::Instant;
 
@@ -12,10 +12,10 @@ use crate::{Effort, Programs};
 
 const FEW: usize = 100;
 
-/// Tasks that are created before the answers are looked at.
+/// Number of tasks created between checks of the answers.
 const BATCH: usize = 2000;
 
-/// Creating stops after this time, with as many tasks as there are then.
+/// Time limit for creating tasks; the measurement then uses the tasks created so far.
 const SEED_SECONDS: u64 = 100;
 
 const ADD: &str = r#"{"action":"add","query":"","text":"Check the figures"}"#;
@@ -68,8 +68,8 @@ fn pair(
     times(servers, &mut lanes, effort.rounds)
 }
 
-/// Creates tasks through the server, and ends it so that the next one finds a file at rest.
-/// Gives how many there are.
+/// Creates tasks through the server, and stops it so that the next one starts with a closed file. Returns the
+/// number of tasks.
 fn seed(program: &Program, tasks: usize) -> Result<usize> {
     let (mut server, _) = program.start()?;
     let mut requests = Requests::new(tasks, "is created", |index| {

@@ -1,6 +1,6 @@
-//! The bound on every wait: a bench that hangs says where, and ends.
+//! Limits every wait: a benchmark that hangs reports its position and exits.
 //!
-//! Waits are plain reads, since asking whether there is something to read would be a part of each figure.
+//! Reads are blocking, because polling would add to each figure.
 
 use std::io;
 use std::process;
@@ -10,23 +10,23 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-/// Longest time without anything sent, received or ended. On a busy machine a step may take long.
+/// Maximum time without progress. A step may take long on a busy machine.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How often it is looked at.
+/// Interval between checks.
 const LOOK: Duration = Duration::from_secs(5);
-/// Longest wait for something that a server is to have done at last.
+/// Maximum time until a server reaches an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two questions whether it has.
+/// Pause between polls of that state.
 const PAUSE: Duration = Duration::from_millis(5);
 
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Something moved.
+/// Records progress.
 pub fn step() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Starts to watch.
+/// Starts the watchdog.
 pub fn start() -> io::Result<()> {
     let watch = || {
         let (mut seen, mut since) = (0, Instant::now());
@@ -44,7 +44,7 @@ pub fn start() -> io::Result<()> {
     thread::Builder::new().name("watchdog".to_owned()).spawn(watch).map(drop)
 }
 
-/// Asks until the answer is yes.
+/// Polls until `ask` returns `true`.
 pub fn until(what: &str, mut ask: impl FnMut() -> Result<bool>) -> Result<()> {
     let begin = Instant::now();
     while !ask()? {

@@ -1,8 +1,8 @@
-//! An echo server made with the official Rust SDK: as its examples do it, or, with
-//! `RMCP_SETUP=fastest`, in the fastest of its configurations.
+//! Echo server built with the official Rust SDK: as in its examples, or, with `RMCP_SETUP=fastest`, in its
+//! fastest configuration.
 //!
-//! Pinned to one core (AMD EPYC; µs of an echo, answers a second with 64 in flight, µs from
-//! spawn to `initialize` answered):
+//! Pinned to one core (AMD EPYC; µs per echo, answers per second with 64 in flight, µs from spawn to the
+//! answer of `initialize`):
 //!
 //! | runtime, transport | echo | in flight | start |
 //! | --- | --- | --- | --- |
@@ -11,8 +11,8 @@
 //! | `current_thread`, `stdio` | 40.3 | 16,500 | 1,070 |
 //! | `multi_thread`, `stdio` | 40.5 | 16,200 | 1,150 |
 //!
-//! rmcp's feature `local`, tokio's queue intervals and a `tracing` that is compiled out
-//! change nothing that can be measured. rmcp's own examples use `stdio` and `multi_thread`.
+//! rmcp's feature `local`, tokio's queue intervals and a disabled `tracing` have no measurable effect. rmcp's
+//! own examples use `stdio` and `multi_thread`.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct Text {
 
 struct Server;
 
-#[allow(clippy::unused_self)] // the shape of its own examples
+#[allow(clippy::unused_self)] // same signature as in rmcp's examples
 #[tool_router(server_handler)]
 impl Server {
     #[tool(description = "Returns the text it is given")]
@@ -45,7 +45,7 @@ impl Server {
     }
 }
 
-/// Serves over HTTP as its examples do it, on a free port.
+/// Serves over HTTP as in rmcp's examples, on a free port.
 async fn serve_http() -> Result<(), Box<dyn std::error::Error>> {
     let service = StreamableHttpService::new(
         || Ok(Server),

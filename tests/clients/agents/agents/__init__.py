@@ -1,4 +1,4 @@
-"""The agents: one module each, in the order in which they run."""
+"""Agents: one module each, in the order in which they run."""
 
 from agents import claude, cline, codex, continue_dev, copilot, gemini, opencode, qwen
 from agents.client import Client

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from agents.client import GO, KEY, Client, Place, Sent, images, native, texts
 from scripted.talk import Result
 
-# Notes of the client's own to the model.
+# Notes from the client itself to the model.
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.S)
 
 
@@ -20,10 +20,10 @@ class Claude(Client):
     revision = "2026-07-28"
     finder = "ToolSearch"
     limit = 48_000
-    # By `anthropic/maxResultSizeChars`.
+    # Set by `anthropic/maxResultSizeChars`.
     limits: ClassVar = {"ReadDocs": 500_000}
     budgets: ClassVar = {"ReadDocs": 100_000}
-    # Unfolds the options, chooses the first, which leads to the next field, and goes on to the end.
+    # Expands the options, selects the first, which moves to the next field, and continues to the end.
     answering = (
         ("requests your input", ("Right",)),
         ("Red", ("Enter",)),
@@ -36,7 +36,7 @@ class Claude(Client):
 
     def prepare(self, place: Place) -> None:
         project: dict[str, Any] = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        # The person's consent to the project's .mcp.json, which `config` writes.
+        # Consent to the project's .mcp.json, which `config` writes.
         project |= {"enabledMcpjsonServers": ["scorpiox"]}
         settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(place.workspace): project}}
         settings |= {"customApiKeyResponses": {"approved": [KEY], "rejected": []}}

@@ -1,4 +1,4 @@
-"""What an agent needs to run, and what it makes of tools and results."""
+"""Defines how an agent runs, and how it presents tools and results to its model."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from scripted.talk import Result, Shown
 
 MODULES = Path(__file__).resolve().parent.parent / "node_modules"
 
-# What the person says to the agent.
+# Prompt that the user sends to the agent.
 GO = "Please go on as the script says."
 
-# The key that the scripted model does not look at.
+# Dummy key, which the scripted model ignores.
 KEY = "not-a-key"
 
 
-# What a person types: keys, as tmux names them, each time when a pattern is on the screen.
+# Input of a user: keys by their tmux names, each group sent when its pattern is on the screen.
 Typed = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
 class Place:
-    """The folders of one run, and the model's address."""
+    """Directories of one run, and the model's address."""
 
     home: Path
     workspace: Path
     model: str
 
     def put(self, path: str, content: Any) -> Path:
-        """Writes a file below the home folder; what is no text, as JSON."""
+        """Writes a file below the home directory; anything but text is written as JSON."""
         file = self.home / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
@@ -43,90 +43,91 @@ class Place:
 
 @dataclass
 class Sent:
-    """What the model was sent of one result, without what the client wraps it in."""
+    """Content of one result as the model received it, without the client's wrapping."""
 
     text: str
     images: list[bytes] = field(default_factory=list)
-    # Whether the model can see that it is an error; None where the client has no mark for it.
+    # Whether the model can see that it is an error; None if the client does not mark errors.
     failed: bool | None = None
 
 
 class Client(ABC):
-    """One agent."""
+    """Agent under test."""
 
-    # As `config` and the command line name it.
+    # Name in `config` and on the command line.
     name: str
-    # The package of node_modules that the version is read from.
+    # Package in node_modules that provides the version.
     package: str
-    # What `config` of the program calls it.
+    # Name of the client in the program's `config` command.
     config: str
-    # Below the home folder: where the person puts an entry whose file `config` does not name.
+    # Path below the home directory for an entry whose file `config` does not name.
     own_file: str = ""
-    # The revision that it speaks with this server.
+    # Protocol revision that it uses with this server.
     revision: str
-    # The longest result in characters that passes whole, and of single tools that say so in `_meta`.
+    # Maximum length in characters of a result that passes unchanged, and of single tools that set it in
+    # `_meta`.
     limit: int = 20_000
     limits: ClassVar[dict[str, int]] = {}
-    # The most that the server may give it in one result, and of single tools.
+    # Maximum length of a result that the server may send, and of single tools.
     budget: int = 20_000
     budgets: ClassVar[dict[str, int]] = {}
-    # Its own tool that finds tools which are not shown at once.
+    # Client's own tool that finds tools which are not listed at once.
     finder: str = ""
-    # Whether it waits for a call of 70 seconds: as it asks for progress, or as its entry says.
+    # True if it waits for a call of 70 seconds, because it requests progress or because of its entry.
     waits: bool = True
-    # What a person does at the screen until a command runs.
+    # Input that allows a command to run.
     allowing: Typed = ()
-    # What a person does to cancel, and whether the server is told.
+    # Input that cancels a call, and whether the client notifies the server.
     cancelling: Typed = (("", ("Escape",)),)
     tells_of_cancel: bool = True
-    # Whether what runs ends with the client: as it ends its calls then, or the server.
+    # True if running commands end with the client, which ends its calls or the server.
     ends_calls: bool = True
-    # How a person answers a form with its first choice. Empty where there are no forms.
+    # Input that answers a form with its first option. Empty if the client has no forms.
     answering: Typed = ()
-    # Which of all these are otherwise over HTTP.
+    # Attributes with a different value over HTTP.
     over_http: ClassVar[dict[str, Any]] = {}
 
     def over(self, transport: str) -> Client:
-        """The client as it is over a transport."""
+        """Returns the client as it behaves over a transport."""
         same = copy.copy(self)
         same.__dict__.update(self.over_http if transport == "http" else {})
         return same
 
     @abstractmethod
     def program(self) -> list[str]:
-        """The command that starts it."""
+        """Returns the command that starts it."""
 
     @abstractmethod
     def prepare(self, place: Place) -> None:
-        """Writes the person's settings: the scripted model, and consent to the tools. The entry of the
-        server is not among them."""
+        """Writes the user's settings: the scripted model, and consent to the tools. They do not include the
+        entry of the server."""
 
     @abstractmethod
     def arguments(self, place: Place) -> list[str]:
-        """For one run without a person."""
+        """Returns the arguments of a run without a user."""
 
     @abstractmethod
     def screen(self, place: Place) -> list[str]:
-        """For a run with a person at a screen."""
+        """Returns the arguments of a run with a user at a screen."""
 
     @abstractmethod
     def environment(self, place: Place) -> dict[str, str]:
-        """What it needs beside HOME and PATH."""
+        """Returns the variables that it needs in addition to HOME and PATH."""
 
     @abstractmethod
     def shown_as(self, tool: str) -> str:
-        """The name under which the model is shown a tool of the server."""
+        """Returns the name under which the model sees a tool of the server."""
 
     @abstractmethod
     def unwrap(self, result: Result) -> Sent:
-        """What the server said, out of what the client made of it."""
+        """Extracts the server's result from the client's representation."""
 
     def exactly(self, tool: str) -> str:
-        """What `finder` is asked for one tool by its name."""
+        """Returns the query that makes `finder` return one tool by its name."""
         return f"select:{self.shown_as(tool)}"
 
     def search(self, tools: dict[str, Shown], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        """A call that finds a tool which is not shown yet."""
+        """Returns a call that finds a tool which is not listed yet."""
         return self.search_for(tools, self.exactly(wanted))
 
     def search_for(self, tools: dict[str, Shown], query: str) -> tuple[str, dict[str, Any]] | None:
@@ -145,11 +146,11 @@ def images(result: Result) -> list[bytes]:
 
 
 def native(package: str, path: str) -> list[str]:
-    """A program that a package ships for this machine."""
+    """Returns the command of a program that a package ships for this machine."""
     machine = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
     return [str(MODULES / package.format(machine=machine) / path.format(vendor=platform.machine()))]
 
 
 def script(path: str) -> list[str]:
-    """A program for Node."""
+    """Returns the command of a Node program."""
     return ["node", str(MODULES / path)]

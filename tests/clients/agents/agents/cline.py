@@ -1,4 +1,4 @@
-"""Cline's command line."""
+"""Cline's command-line client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cline(Client):
     limit = 7_000
     budget = 7_000
     tells_of_cancel = False
-    # The entry has no time of the client's own there, so that it gives up sooner.
+    # The entry sets no timeout here, so the client gives up earlier.
     over_http: ClassVar = {"revision": "2025-11-25", "waits": False}
 
     def program(self) -> list[str]:
@@ -53,7 +53,7 @@ class Cline(Client):
             answer = json.loads(whole)
             sent = from_blocks(answer["content"])
         except (ValueError, TypeError, KeyError):
-            # Cut in the middle, it is no JSON any more.
+            # Truncated in the middle, it is not valid JSON.
             return Sent(whole.replace("\\n", "\n").replace('\\"', '"').removesuffix('"}],"isError":false}'))
         if "structuredContent" in answer:
             sent.text += "\n" + json.dumps(answer["structuredContent"])

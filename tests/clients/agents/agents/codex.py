@@ -45,7 +45,7 @@ class Codex(Client):
     finder = SEARCH
     limit = 48_000
     allowing = (("Allow the scorpiox MCP server", ("Enter",)),)
-    # It tells models that it knows of the namespace alone, until they search.
+    # For this model, the client announces only the namespace until a search.
     model_name = "gpt-5.5"
 
     def program(self) -> list[str]:
@@ -59,7 +59,7 @@ class Codex(Client):
         return ["exec", "--skip-git-repo-check", "--json", GO]
 
     def screen(self, place: Place) -> list[str]:
-        # One that it knows would first be offered a newer one.
+        # For a known model, the client would first offer a newer one.
         return ["-m", "scripted", "-a", "on-request", GO]
 
     def environment(self, place: Place) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Continue's command line, `cn`."""
+"""Continue's command-line client, `cn`."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Continue(Client):
         return ["-p", GO, *self.screen(place)]
 
     def screen(self, place: Place) -> list[str]:
-        # Without the prompt, which it takes before it has connected to servers at an address.
+        # Omits the prompt, which the client would process before it has connected to HTTP servers.
         return ["--auto", "--config", str(place.home / ".continue/config.yaml")]
 
     def environment(self, place: Place) -> dict[str, str]:
         return {"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0"}
 
     def shown_as(self, tool: str) -> str:
-        # Without a prefix the client runs its own tool of the name.
+        # Without a prefix, the client runs its own tool of the same name.
         return f"scorpiox_{tool}"
 
     def unwrap(self, result: Result) -> Sent:
@@ -64,7 +64,7 @@ class Continue(Client):
 
 
 def from_blocks(blocks: list[dict[str, str]]) -> Sent:
-    """Content that reached the model as JSON in a text."""
+    """Parses content that reached the model as JSON in a text."""
     said = [block["text"] for block in blocks if block["type"] == "text"]
     return Sent("\n".join(said), [base64.b64decode(block["data"]) for block in blocks if block["type"] == "image"])
 

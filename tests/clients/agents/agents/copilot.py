@@ -1,4 +1,4 @@
-"""Copilot CLI, with a model of one's own."""
+"""Copilot CLI with a custom model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Copilot(Client):
         return native("@github/copilot-linux-{machine}", "copilot")
 
     def prepare(self, place: Place) -> None:
-        # Consent to work in the folder.
+        # Consent to work in the directory.
         place.put(".copilot/config.json", {"trusted_folders": [str(place.workspace)], "banner": "never"})
 
     def arguments(self, place: Place) -> list[str]:

@@ -10,9 +10,9 @@ from agents.client import GO, KEY, Client, Place, Sent, images, script, texts
 from scripted.talk import Result
 
 WRAPPED = re.compile(r"<untrusted_context>\n(.*?)\n</untrusted_context>", re.S)
-# What it says of an image, which comes beside.
+# Client's text about an image, which follows separately.
 OF_IMAGE = re.compile(r"\n?\[Tool '[^']*' provided the following image data with mime-type: [^\]]*\]")
-# An error is the whole result as JSON.
+# An error result is sent as JSON in its entirety.
 ERROR = re.compile(
     r"^MCP tool '[^']*' reported tool error for function call: .*? with response: (\[\{.*\}\])\s*$", re.S
 )
@@ -36,7 +36,7 @@ class Gemini(Client):
             "privacy": {"usageStatisticsEnabled": False},
             "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "telemetry": {"enabled": False},
-            # After 30 turns it would ask the model whether it goes in circles, which no scene is about.
+            # After 30 turns, loop detection would send an additional request to the model.
             "model": {"disableLoopDetection": True},
         }
         place.put(".gemini/settings.json", settings)
@@ -66,7 +66,7 @@ class Gemini(Client):
 
 
 def error_of(whole: str) -> Sent:
-    """What the server said, out of an error."""
+    """Extracts the server's result from an error."""
     found = ERROR.match(whole)
     if not found:
         return Sent(whole, failed=True)

@@ -1,4 +1,4 @@
-"""The shared table: what the model calls, and what it must have been sent of it."""
+"""Table of scenes: the model's calls, and the content that the model must receive."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from session import Session
 
 @dataclass(frozen=True)
 class Acted:
-    """A scene for one client: its steps, and what a person does at the screen, if there is one."""
+    """Scene for one client: its steps, and the actions of a user at the screen, if any."""
 
     steps: list[Step]
     what: str = ""
     person: Callable[[Session], str] | None = None
-    # How the model looks for tools that it is not shown, if not by their names.
+    # Strategy of the model to find unlisted tools, if not by name.
     names: Names | None = None
 
 
@@ -28,13 +28,13 @@ class Acted:
 class Scene:
     name: str
     acted: Callable[[Client], Acted]
-    # Whether what passes between client and server is kept, by a relay between them.
+    # True if a relay between client and server records the messages.
     relay: bool = True
-    # Whether the client lists the tools as late as it would by itself.
+    # True if the client lists the tools as late as it does by default.
     late: bool = False
-    # Whether most of its time is waiting.
+    # True if it mostly waits.
     waits: bool = False
-    # The transports that it says something of.
+    # Transports that it applies to.
     over: tuple[str, ...] = ("stdio", "http")
     is_for: Callable[[Client], bool] = lambda client: True
 
@@ -52,14 +52,14 @@ def of(steps: list[Step]) -> Callable[[Client], Acted]:
 
 
 SCENES = [
-    # Over HTTP, `restart` is the one that nothing stands between.
+    # Over HTTP, `restart` is the scene without a relay.
     Scene("configured", of(configured.STEPS), relay=False, over=("stdio",)),
     Scene("tools", of(tools.STEPS)),
     Scene(
         "search",
         lambda client: Acted(search.STEPS, names=search.ByWords(client)),
         late=True,
-        # What a client lists at once, and finds, does not depend on how the list came.
+        # The transport of the list does not affect the tools that a client lists and finds.
         over=("stdio",),
         is_for=lambda client: bool(client.finder),
     ),
@@ -70,7 +70,7 @@ SCENES = [
         lambda client: Acted(question.STEPS, "a question that the person answers", question.person),
         is_for=lambda client: bool(client.answering),
     ),
-    # A server over standard input and output is its client's: nobody else starts it.
+    # Over standard input and output, only the client starts the server.
     Scene("restart", of(restart.STEPS), relay=False, over=("http",)),
     Scene("slow", lambda client: Acted(slow.WAITED if client.waits else slow.GONE_ON), waits=True),
 ]

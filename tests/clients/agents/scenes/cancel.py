@@ -1,4 +1,4 @@
-"""The person cancels a command that runs."""
+"""The user cancels a running command."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import processes
 from scenes.step import Failed, Step
 from session import Session
 
-# How long a cancel may take to reach the server, or must not have come, in seconds.
+# Maximum time for a cancellation to reach the server, or for its absence to be certain, in seconds.
 SOON = 5
 
 NOT_TOLD = "does not tell the server, so the command runs on; it {}"
 
 
 class Cancel:
-    """A command that would run for five minutes, and the end of it."""
+    """A command that would run for five minutes, and its end."""
 
     def __init__(self) -> None:
-        # Finds the process among others.
+        # Identifies the process among others.
         self.seconds = f"300.{random.randrange(10**8):08d}"
         self.steps = [
             Step(
@@ -30,7 +30,7 @@ class Cancel:
         return bool(processes.with_word(self.seconds))
 
     def person(self, session: Session) -> str:
-        """What the person does; what came of it."""
+        """Plays the user's actions; returns the client's limitation, if any."""
         client = session.client
         with session.on_screen() as screen:
             screen.type(client.allowing)
@@ -42,7 +42,7 @@ class Cancel:
                 raise Failed(f"the server was {'told' if told else 'not told'}:\n{screen.text()}")
             if told and not processes.wait_for(lambda: not self.runs(), SOON):
                 raise Failed("the server was told, and the command runs on")
-        # The screen is closed, and a client may say so to the server.
+        # The screen is closed, and a client may notify the server.
         processes.wait_for(lambda: not processes.of(session.home), SOON)
         session.end_agent()
         ended = processes.wait_for(lambda: not self.runs(), SOON)

@@ -1,4 +1,4 @@
-"""A plugin is approved while the conversation goes on: tools/list_changed."""
+"""A plugin is approved during the conversation, which triggers tools/list_changed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import processes
 from scenes.step import Failed, Stage, Step
 
-# The component of the tests' own guests.
+# Component from the tests' guests.
 COMPONENT = Path(__file__).resolve().parents[4] / "target/test-components/kinds.component.wasm"
 MANIFEST = 'name = "kinds"\ncomponent = "c.wasm"\n'
 
 
 def approve_plugin(stage: Stage) -> None:
-    """As one does who approves without a question: by the hash."""
+    """Approves the plugin by its hash, without a prompt."""
     folder = stage.session.base / "kinds"
     folder.mkdir()
     (folder / "plugin.toml").write_text(MANIFEST)

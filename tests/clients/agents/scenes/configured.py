@@ -1,4 +1,4 @@
-"""The client starts the server from the very file that `config` wrote."""
+"""The client starts the server from the unchanged file that `config` wrote."""
 
 from scenes.step import Step
 

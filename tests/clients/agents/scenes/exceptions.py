@@ -1,6 +1,6 @@
-"""What a client cannot do: why, and what it does instead, which is measured each time.
+"""Known limitations of clients, each with its reason and a check of the actual behavior.
 
-When a newer version of a client can, its step fails here, and the line goes.
+If a newer version of a client overcomes a limitation, its step fails here, and the entry must be removed.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ class Cannot:
 
 
 def unknown_to_the_client(stage: Stage, sent: Sent, served: Served | None) -> None:
-    """The new tool is not shown, and a call of it does not reach the server."""
+    """The new tool is not listed, and a call of it does not reach the server."""
     name = stage.session.client.shown_as("kinds.divide")
     if served is not None or name in stage.model.tools:
         raise Failed(f"the client does know the new tool: {short(sent.text)}")
 
 
 def told_of_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
-    """The server spares it the base64 that its model would read as text, and says so."""
+    """The server omits the base64 that the model would read as text, and explains the omission."""
     if served is None or served.images or sent.images or "is left out" not in sent.text:
         raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
 
 
 def keeps_the_image(stage: Stage, sent: Sent, served: Served | None) -> None:
-    """The server gives the image, and the text alone reaches the model."""
+    """The server sends the image, but only the text reaches the model."""
     if served is None or served.images != 1 or sent.images or same(sent.text) != same(served.text):
         raise Failed(f"the model was sent {len(sent.images)} images and {short(sent.text)}")
 
 
 def given_up(stage: Stage, sent: Sent, served: Served | None) -> None:
-    """The client has no tools of the server any more, and says so."""
+    """The client has lost all tools of the server and reports it."""
     if "MCP tool catalog changed" not in sent.text and "does not exist" not in sent.text:
         raise Failed(f"the client does call: {short(sent.text)}")
 
@@ -62,7 +62,7 @@ EXCEPTIONS: dict[tuple[str, str, str], Cannot] = {
     ("cline", *NEW_TOOL): Cannot("lists tools once a conversation", unknown_to_the_client),
 }
 
-# The same, over HTTP alone.
+# Limitations over HTTP only.
 OVER_HTTP: dict[tuple[str, str, str], Cannot] = {
     ("copilot", "restart", f"a call after the server was away for {AWAY} s"): Cannot(GIVES_UP, given_up),
     ("copilot", "restart", "the task is there"): Cannot(GIVES_UP, given_up),

@@ -1,4 +1,4 @@
-"""Plays the steps of a scene to an agent, and checks what its model was sent."""
+"""Plays the steps of a scene to an agent, and checks the content that its model receives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from site_of_tests import Site
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one step: `ok`, a known `cannot`, or `FAIL`; and what was wrong, or why it cannot."""
+    """Outcome of one step: `ok`, a known `cannot`, or `FAIL`, with the error or the reason."""
 
     status: str
     what: str
@@ -24,14 +24,14 @@ class Outcome:
 
 
 class Play:
-    """Decides on the calls, for the scripted model."""
+    """Decides on the calls of the scripted model."""
 
     def __init__(self, client: Client, transport: str, steps: list[Step], site: Site) -> None:
         self.client, self.transport, self.site = client, transport, site
         self.stage: Stage | None = None
-        # The step of each call so far.
+        # Step of each call so far.
         self.given: list[Step] = []
-        # The steps whose call could not be made, and why.
+        # Steps whose call could not be made, with the reason.
         self.trouble: list[tuple[Step, str]] = []
         self._ahead = list(steps)
 
@@ -54,7 +54,7 @@ class Play:
                     step.before(stage)
                 arguments = step.asked(stage)
             except Exception as error:
-                # A fault of one step, such as a path that the last result lacks, is not the end.
+                # An error in one step, such as a missing path in the last result, does not end the scene.
                 self.trouble.append((step, f"{type(error).__name__}: {error}"))
                 continue
             self.given.append(step)
@@ -62,7 +62,7 @@ class Play:
         return None
 
     def of_person(self, what: str, person: Callable[[Session], str]) -> Outcome:
-        """What came of a scene in which a person acts; a text is what the client cannot."""
+        """Returns the outcome of a scene with a user; a text is a limitation of the client."""
         assert self.stage is not None
         try:
             cannot = person(self.stage.session)
@@ -71,11 +71,11 @@ class Play:
         return Outcome("cannot" if cannot else "ok", what, cannot)
 
     def outcomes(self, scene: str, relay: bool) -> list[Outcome]:
-        """For each step that was to be played."""
+        """Returns the outcome of each planned step."""
         assert self.stage is not None
         served = self.stage.session.served() if relay else []
         found = [self._revision()] if relay else []
-        # A step that is repeated is judged by its last call.
+        # A repeated step is judged by its last call.
         ahead = [*self.given[1:], None]
         for step, following, result in zip(self.given, ahead, self.stage.model.results):
             mine = served.pop(0) if served and served[0].tool == step.tool else None

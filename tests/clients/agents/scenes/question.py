@@ -1,4 +1,4 @@
-"""A person at the screen answers a question in the client's own form."""
+"""A user at the screen answers a question in the client's own form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEPS = [Step("a question", "AskUserQuestion", {"questions_json": json.dumps(ASK
 
 
 def person(session: Session) -> str:
-    """What the person does; nothing where the client has no forms."""
+    """Plays the user's actions, if the client has forms."""
     with session.on_screen() as screen:
         screen.type(session.client.answering)
         if not processes.wait_for(lambda: session.served(), 30):

@@ -1,4 +1,4 @@
-"""The server is started again in the middle of a conversation: at its address, with its home folder."""
+"""The server restarts during a conversation, at the same address and with the same home directory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scenes.step import Stage, Step
 
-# How long there is no server for a while, in seconds.
+# Downtime of the server for the longer restart, in seconds.
 AWAY = 5
 
 

@@ -1,4 +1,4 @@
-"""Tools that a client does not list at once are found by the words that one searches with."""
+"""Tools that a client does not list at once are found with common search terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = {
 
 
 class ByWords:
-    """A model that knows what it wants to do, and not what the tool is called."""
+    """Strategy of a model that knows its goal but not the tool's name."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""A command of 70 seconds, for clients that give up after 60."""
+"""Runs a command of 70 seconds, for clients that give up after 60."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step of a scene: a call, and what the model must have been sent of it."""
+"""A step of a scene: a call, and the content that the model must receive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripted.model import Model
 from session import Served, Session
 from site_of_tests import Site
 
-# How often a call is repeated until something came, at the most.
+# Maximum number of repetitions of a call.
 MANY = 12
 
 Arguments = dict[str, Any]
@@ -21,32 +21,32 @@ Arguments = dict[str, Any]
 
 @dataclass
 class Stage:
-    """What steps can look at while a scene plays."""
+    """State that steps can access while a scene plays."""
 
     session: Session
     site: Site
     model: Model
-    # The texts of the results so far, without what the client wraps them in.
+    # Texts of the results so far, without the client's wrapping.
     texts: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call. `what` names it, in the table and in the output."""
+    """One call. `what` is its name in the table and in the output."""
 
     what: str
     tool: str
     arguments: Arguments | Callable[[Stage], Arguments]
-    # Each must be in the text exactly once.
+    # Parts that must each be in the text exactly once.
     once: tuple[str | Callable[[Stage], str], ...] = ()
     failed: bool = False
-    # Whether the tool is a plugin's, which gives data beside the text.
+    # True for a plugin's tool, whose result has data next to the text.
     data: bool = False
-    # The file whose bytes the model must be shown.
+    # File whose bytes the model must receive as an image.
     image: str | None = None
-    # What happens on the person's side before.
+    # Action that happens before, outside of the conversation.
     before: Callable[[Stage], None] | None = None
-    # Repeated until this is in the text.
+    # Text until which the call is repeated.
     until: str | None = None
 
     def parts(self, stage: Stage) -> list[str]:
@@ -57,11 +57,11 @@ class Step:
 
 
 class Failed(AssertionError):
-    """What was expected, and what came."""
+    """Difference between the expected and the actual content."""
 
 
 def check(step: Step, stage: Stage, client: Client, sent: Sent, served: Served | None) -> None:
-    """Whether the model was sent what the server said, whole, and once."""
+    """Checks that the model received the server's result completely and once."""
     if served is None:
         raise Failed(f"the server was not asked; the model was sent: {short(sent.text)}")
     wrong = [*wrong_with_result(step, client, served), *wrong_with_text(step, stage, client, sent, served)]
@@ -73,7 +73,7 @@ def check(step: Step, stage: Stage, client: Client, sent: Sent, served: Served |
 
 
 def wrong_with_result(step: Step, client: Client, served: Served) -> Iterator[str]:
-    """What every client needs of the server."""
+    """Yields violations of the limits that apply to every client."""
     if len(served.text) > client.budgets.get(served.tool, client.budget):
         yield f"the server's result has {len(served.text)} characters"
     if served.structured and not step.data:
@@ -96,7 +96,7 @@ def wrong_with_text(step: Step, stage: Stage, client: Client, sent: Sent, served
 
 
 def lost_ends(sent: Sent, served: Served) -> Iterator[str]:
-    """Of what the client cuts: the essence at the beginning, status and path at the end."""
+    """Checks a truncated result: the essence at the start, and the status and the path at the end."""
     for end in (served.text[:400], served.text[-400:]):
         if same(end) not in same(sent.text):
             yield f"cut by the client, and {short(end)} is lost: {short(sent.text)}"
@@ -109,7 +109,7 @@ def wrong_with_images(step: Step, stage: Stage, sent: Sent) -> Iterator[str]:
 
 
 def same(text: str) -> str:
-    """Room at the ends of lines is nothing that a model reads."""
+    """Removes whitespace at the ends of lines, which is irrelevant to a model."""
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
@@ -118,7 +118,7 @@ def short(text: str) -> str:
 
 
 def wait_for_file(name: str, seconds: float = 30) -> Callable[[Stage], None]:
-    """Until a command has made a file in the workspace."""
+    """Returns a wait for a command to create a file in the workspace."""
 
     def wait(stage: Stage) -> None:
         if not processes.wait_for((stage.session.workspace / name).exists, seconds):
@@ -127,7 +127,7 @@ def wait_for_file(name: str, seconds: float = 30) -> Callable[[Stage], None]:
     return wait
 
 
-# A red square.
+# Red square.
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSACj/P8Fu7N9hAAAAAElFTkSuQmCC"
 )

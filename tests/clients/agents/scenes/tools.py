@@ -18,7 +18,7 @@ def put_picture(stage: Stage) -> None:
 
 
 def found(pattern: str, stage: Stage) -> str:
-    """What the model has read in the last result."""
+    """Extracts a value from the last result that the model received."""
     match = re.search(pattern, stage.texts[-1])
     if not match:
         raise Failed(f"the last result has nothing like {pattern}")

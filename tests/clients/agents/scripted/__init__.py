@@ -1,1 +1,1 @@
-"""A model that follows a script, on loopback, behind the four protocols that agents speak to a model."""
+"""Scripted model on loopback, which supports the four protocols that agents use for models."""

@@ -1,4 +1,4 @@
-"""The scripted model's HTTP: each request goes to the protocol that its path belongs to."""
+"""HTTP server of the scripted model: each request goes to the protocol of its path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scripted.wires import anthropic, chat, gemini, responses
 
 Turn = Callable[[Request], Call | None]
 
-# How long one read of a request may take, in seconds.
+# Maximum time for one read of a request, in seconds.
 PATIENCE = 60
 
 
@@ -33,7 +33,7 @@ def wire_of(path: str) -> ModuleType | None:
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """One connection of an agent."""
+    """Handler of an agent's connection."""
 
     protocol_version = "HTTP/1.1"
     timeout = PATIENCE
@@ -91,7 +91,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(raw)
         except OSError:
-            # The agent was ended.
+            # The agent has exited.
             self.close_connection = True
 
     def log_message(self, *arguments: Any) -> None:
@@ -104,7 +104,7 @@ def event_text(event: dict[str, Any]) -> str:
 
 
 class QuietServer(http.server.ThreadingHTTPServer):
-    """Says nothing of connections that an agent left half way."""
+    """Server that ignores connections which an agent aborted."""
 
     daemon_threads = True
 
@@ -113,7 +113,7 @@ class QuietServer(http.server.ThreadingHTTPServer):
 
 
 def serve(turn: Turn, record: Callable[[str, Any], None]) -> QuietServer:
-    """Serves on a free port of loopback, until `shutdown`."""
+    """Serves on a free loopback port until `shutdown`."""
     handler = type("ScriptedHandler", (Handler,), {"turn": staticmethod(turn), "record": staticmethod(record)})
     server = QuietServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

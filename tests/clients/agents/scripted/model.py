@@ -1,4 +1,4 @@
-"""The model: it calls the tools of a script, one a turn, and keeps what it was sent."""
+"""Scripted model: it calls the tools of a script, one per turn, and records the content that it receives."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from scripted.talk import Call, Request, Result, Shown
 
 
 class Scene(Protocol):
-    """What decides on the calls."""
+    """Source of the calls."""
 
     def next_call(self, done: int) -> tuple[str, dict[str, Any]] | None:
-        """The tool, by the server's name, and the arguments; `None` at the end."""
+        """Returns the tool, by the server's name, and the arguments; `None` at the end."""
 
 
 class Names(Protocol):
-    """How a client shows tools to its model."""
+    """Mapping of the tools to the names in a client."""
 
     def shown_as(self, tool: str) -> str: ...
 
     def search(self, tools: dict[str, Shown], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        """A call that finds a tool which is not shown yet; `None` where the client has none."""
+        """Returns a call that finds a tool which is not listed yet; `None` if the client has no search."""
 
 
 class Model:
-    """Serves until `close`.
+    """Model that serves until `close`.
 
-    A client asks its model for other things too, such as a title: such a request has no tools, or
-    none that the conversation has.
+    A client also uses its model for other purposes, such as a title. Such a request has no tools, or none of
+    those in the conversation.
     """
 
     def __init__(self, names: Names, scene: Scene, record: Callable[[str, Any], None]) -> None:
@@ -41,9 +41,9 @@ class Model:
         self.searches: list[Result] = []
         self._names = names
         self._scene = scene
-        # The answers given so far: for each result that comes, what it is the result of.
+        # Calls made so far, in the order of their results, each with True for a search.
         self._given: list[tuple[bool, Call]] = []
-        # The call that waits for a search to show its tool.
+        # Call that is postponed until a search has listed its tool.
         self._put_off: tuple[str, dict[str, Any]] | None = None
         self._lock = threading.Lock()
         self._server = http.serve(self._turn, record)
@@ -73,10 +73,10 @@ class Model:
 
     def _answer(self, done: int) -> Call | None:
         if done < len(self._given):
-            # The client asks again.
+            # The client repeats its request.
             return self._given[done][1]
         if done > len(self._given):
-            # A result that belongs to no call of ours.
+            # A result without a corresponding call.
             return None
         call = self._put_off or self._scene.next_call(len(self.results))
         if call is None:

@@ -1,4 +1,4 @@
-"""What a model is sent, and what it answers, whatever the protocol."""
+"""Protocol-independent requests and answers of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Block:
-    """A part of what the model is sent: text, or an image with its bytes."""
+    """Part of a request: a text, or an image with its bytes."""
 
     kind: str
     text: str = ""
@@ -27,7 +27,7 @@ def image(encoded: str) -> Block:
 
 
 def blocks(content: Any, encoded: Callable[[Any], str | None]) -> list[Block]:
-    """The parts of a message; `encoded` gives the image in one, if it is one."""
+    """Splits a message into parts; `encoded` returns the base64 image of a part, if it has one."""
     if isinstance(content, str):
         return [text(content)]
     found = []
@@ -43,10 +43,10 @@ def blocks(content: Any, encoded: Callable[[Any], str | None]) -> list[Block]:
 
 @dataclass
 class Result:
-    """The result of one call as the model was sent it.
+    """Result of one call as the model received it.
 
-    `failed` is the protocol's own mark of an error. `beside` is what came after it in a message of
-    the person's, where some clients put images.
+    `failed` is the protocol's error flag. `beside` is content that follows in a user message, in which some
+    clients put images.
     """
 
     blocks: list[Block]
@@ -56,7 +56,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Shown:
-    """A tool as the model was told of it."""
+    """Tool as described to the model."""
 
     description: str
     schema: Any
@@ -64,7 +64,7 @@ class Shown:
 
 @dataclass
 class Request:
-    """One request to the model: everything so far."""
+    """Complete request to the model, with the conversation so far."""
 
     tools: dict[str, Shown]
     results: list[Result]
@@ -73,12 +73,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Call:
-    """The model's answer that calls a tool; `number` makes its id."""
+    """Answer of the model that calls a tool; `number` determines its ID."""
 
     number: int
     name: str
     arguments: dict[str, Any]
 
 
-# What the model says when the script is at its end.
+# Answer of the model at the end of the script.
 FAREWELL = "The script is at its end."

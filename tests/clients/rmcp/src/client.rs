@@ -1,4 +1,4 @@
-//! rmcp's client, with the waits that it has not got itself.
+//! rmcp's client with additional timeouts.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::session::{Served, Session};
 use crate::steps::Outcome;
 
-/// Longest time for any one answer.
+/// Maximum time for a response.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How a session begins, and the revision that must come of it.
+/// Start of a session, and the expected revision.
 pub struct Era {
     is_over_http: bool,
     lifecycle: ClientLifecycleMode,
-    /// What `initialize` offers, where there is one.
+    /// Revision that `initialize` offers, if the era has a handshake.
     offer: ProtocolVersion,
     pub revision: ProtocolVersion,
 }
@@ -42,7 +42,7 @@ impl Era {
             }
             None => (ClientLifecycleMode::Discover { preferred_versions }, newest.clone()),
         };
-        // A handshake cannot agree on the revision without one: the newest with one must come.
+        // A handshake cannot negotiate the revision without one, so the newest revision with one is expected.
         let revision = match lifecycle {
             ClientLifecycleMode::Initialize if offer == newest => ProtocolVersion::V_2025_11_25,
             _ => offer.clone(),
@@ -56,7 +56,7 @@ fn known(name: &str) -> ProtocolVersion {
     known.unwrap_or_else(|| panic!("rmcp does not know the revision {name}")).clone()
 }
 
-/// What the server tells the client on its own.
+/// Receiver of server notifications.
 pub struct Handler {
     offer: ProtocolVersion,
     progress: UnboundedSender<ProgressNotificationParam>,
@@ -69,14 +69,14 @@ impl ClientHandler for Handler {
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        // Nobody listens any more when the session ends.
+        // The receiver is dropped at the end of the session.
         let _ = self.progress.send(params);
     }
 }
 
 pub struct Client {
     pub service: RunningService<RoleClient, Handler>,
-    /// The server that it talks with over HTTP.
+    /// Server for an HTTP session.
     _served: Option<Served>,
     progress: UnboundedReceiver<ProgressNotificationParam>,
 }
@@ -106,7 +106,7 @@ impl Client {
         tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(ServiceError::Timeout { timeout: PATIENCE }))
     }
 
-    /// Sends a call without waiting for its answer.
+    /// Sends a call without waiting for its response.
     pub async fn begin(
         &self,
         tool: &str,
@@ -116,12 +116,12 @@ impl Client {
         self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await
     }
 
-    /// The next progress notification.
+    /// Returns the next progress notification.
     pub async fn progress(&mut self) -> Outcome<ProgressNotificationParam> {
         Ok(tokio::time::timeout(PATIENCE, self.progress.recv()).await?.ok_or("the session has ended")?)
     }
 
-    /// Whether progress came that nobody has read yet.
+    /// `true` if an unread progress notification exists.
     pub fn has_more_progress(&self) -> bool {
         !self.progress.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The conversation.
+//! Conversation with the server.
 
 use std::time::{Duration, Instant};
 
@@ -26,11 +26,11 @@ const TOOLS: [&str; 13] = [
     "SetCallback",
 ];
 
-/// How long to look before it is sure that a call was cancelled. The server tries again to
-/// get the lock every 25 ms, so a call that went on would have written by then.
+/// Observation time after which a call is known to be cancelled. The server retries the lock every 25 ms, so
+/// a call that continued would have written within this time.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Longest time for an answer that has nothing to wait for.
+/// Maximum time for a response that does not wait for anything.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 pub async fn converse(era: &Era, session: &Session, steps: &mut Steps) -> Outcome {
@@ -149,7 +149,7 @@ async fn cancels_at_first_progress(client: &mut Client, with_message: bool) -> O
 
 async fn cancels_before_release(client: &mut Client, with_message: bool) -> Outcome {
     cancels_at_first_progress(client, with_message).await?;
-    // Its answer shows that the cancellation was read.
+    // Its response shows that the cancellation was read.
     tasks(client, "list", "").await.map(drop)
 }
 
@@ -159,7 +159,7 @@ async fn nothing_stored(client: &Client) -> Outcome {
     equal(client.has_more_progress(), false)
 }
 
-/// Looks for a while whether the list comes at once, with these parts and no cancelled task.
+/// Checks for a while that the list responds immediately, with these parts and without the cancelled task.
 async fn looks(client: &Client, parts: &[&str]) -> Outcome {
     let begin = Instant::now();
     while begin.elapsed() < LOOK {

@@ -1,4 +1,4 @@
-//! The folders that `run.sh` made for one client.
+//! Directories that `run.sh` created for one client.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 
 use crate::steps::{Outcome, equal};
 
-/// One conversation.
+/// Single conversation.
 pub struct Session {
     folder: PathBuf,
 }
@@ -18,7 +18,7 @@ impl Session {
         Self { folder: folder.into() }
     }
 
-    /// The command that starts the server in these folders.
+    /// Returns the command that starts the server in these directories.
     pub fn server(&self) -> PathBuf {
         self.folder.join("server")
     }
@@ -42,7 +42,7 @@ impl Session {
         })
     }
 
-    /// The names of the skills in the workspace, sorted.
+    /// Returns the names of the skills in the workspace, sorted.
     pub fn skills(&self) -> Outcome<Vec<String>> {
         let folder = self.folder.join("workspace/.scorpiox/skills");
         let mut names = Vec::new();
@@ -53,7 +53,7 @@ impl Session {
         Ok(names)
     }
 
-    /// Takes the write lock of the database, as another server does while it writes.
+    /// Acquires the write lock of the database, like another server with a long transaction.
     pub async fn lock(&self) -> Outcome<Lock> {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lock_database.py");
         let mut holder = Command::new("python3")
@@ -70,14 +70,14 @@ impl Session {
     }
 }
 
-/// A server over HTTP, which ends when this is dropped.
+/// Server over HTTP. Killed when dropped.
 pub struct Served {
     pub url: String,
     pub token: String,
     _server: Child,
 }
 
-/// The write lock; given back by the end of the process that holds it.
+/// Write lock, released when the process that holds it exits.
 pub struct Lock(Child);
 
 impl Lock {

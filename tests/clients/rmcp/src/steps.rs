@@ -1,12 +1,12 @@
-//! Steps that are printed, one line each.
+//! Steps of a session, printed one per line.
 
 use std::error::Error;
 use std::fmt::Debug;
 
-/// What a step comes to.
+/// Outcome of a step.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Prints the steps of one session and remembers whether one failed.
+/// Printer of the steps of one session, which records failures.
 pub struct Steps {
     prefix: String,
     failed: bool,

@@ -1,4 +1,4 @@
-//! A search whose engines all give the same page.
+//! Runs a search whose engines all return the same page.
 
 use std::cell::Cell;
 
@@ -34,7 +34,7 @@ impl Web for Site<'_> {
     }
 }
 
-/// The results, all with addresses of the web, in a text that can be shown.
+/// Returns the results, and asserts that they have web URLs and displayable text.
 pub fn search(body: &[u8], status: u16) -> Vec<Value> {
     let mut site = Site { body, status, asked: Vec::new(), count: 0 };
     let time = Cell::new(1_700_000_000_000_u64);

@@ -1,4 +1,4 @@
-//! A component that runs commands: each of its tools is one call of the shell.
+//! Component that runs commands: each of its tools makes one call of the shell interface.
 
 wit_bindgen::generate!({
     path: "../../../wit",
@@ -24,8 +24,7 @@ impl Guest for Commander {
         Vec::new()
     }
 
-    /// The arguments are a command or a task's number; the result is what came, in Rust's
-    /// debug notation.
+    /// The arguments are a command or a task ID. The result is the outcome in Rust's debug notation.
     fn call(name: String, arguments: String) -> Result<ToolResult, ToolError> {
         let task = || arguments.parse().unwrap_or(0);
         let text = match name.as_str() {

@@ -1,11 +1,11 @@
-//! Pictures and sounds.
+//! Images and audio.
 
 use crate::scorpiox::tool::contents::Media;
 
-/// One red pixel.
+/// Image of a single red pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/// No time of silence.
+/// Audio of zero duration.
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
 pub fn picture() -> Media {
@@ -16,7 +16,7 @@ pub fn sound() -> Media {
     Media { data: decoded(WAV), mime_type: "audio/wav".to_owned() }
 }
 
-/// The bytes that a text in base64 stands for.
+/// Decodes base64.
 fn decoded(text: &str) -> Vec<u8> {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => letter - b'A',

@@ -1,6 +1,6 @@
-//! As much of JSON as the suite's own texts need.
+//! Minimal JSON parser, sufficient for the texts of the suite.
 
-/// The text of a member of an object, if it is one.
+/// Returns the string value of an object's member, if it has one.
 pub fn text(object: &str, name: &str) -> Option<String> {
     let (_, after) = object.split_once(&format!("\"{name}\""))?;
     let after = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;

@@ -1,4 +1,5 @@
-//! What the official conformance suite calls: tools, prompts, resources, each as the suite describes it.
+//! Tools, prompts and resources that the official conformance suite calls, implemented as the suite
+//! specifies.
 
 wit_bindgen::generate!({
     path: "../../../wit",

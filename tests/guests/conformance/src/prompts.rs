@@ -1,4 +1,4 @@
-//! The prompts, and what completes their arguments.
+//! Prompts and the completion of their arguments.
 
 use crate::exports::scorpiox::tool::completion::Guest as Completion;
 use crate::exports::scorpiox::tool::prompts::Guest as Prompts;

@@ -1,4 +1,4 @@
-//! The resources.
+//! Resources.
 
 use crate::exports::scorpiox::tool::resources::Guest;
 use crate::scorpiox::tool::contents::{Body, ResourceContents};

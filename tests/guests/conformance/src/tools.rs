@@ -1,4 +1,4 @@
-//! The tools.
+//! Tools.
 
 use crate::exports::scorpiox::tool::tool::Guest;
 use crate::scorpiox::tool::attachments;
@@ -183,7 +183,7 @@ impl Guest for Conformance {
     }
 }
 
-/// Asks for all that the client can do.
+/// Sends a request for each capability of the client.
 fn capabilities() -> Result<ToolResult, ToolError> {
     let able = inputs::able();
     let mut requests = Vec::new();
@@ -230,7 +230,7 @@ fn wait() {
     while clock::now() < until {}
 }
 
-/// A form with one field that must be filled in.
+/// Returns the schema of a form with one required field.
 pub fn required_form(name: &str, kind: &str) -> String {
     format!(r#"{{"type":"object","properties":{{"{name}":{{"type":"{kind}"}}}},"required":["{name}"]}}"#)
 }
@@ -249,7 +249,7 @@ fn ask(requests: &[(&str, InputRequest)]) -> Result<Vec<InputAnswer>, ToolError>
     inputs::ask(&requests).map_err(|error| ToolError::Failed(format!("The client was not asked: {error:?}.")))
 }
 
-/// What the person filled in.
+/// Returns the content of an accepted form.
 pub fn form(key: &str, message: &str, schema: &str) -> Result<String, ToolError> {
     match ask(&[(key, wanted(message, schema))])?.pop() {
         Some(InputAnswer::Form(FormAnswer::Accepted(content))) => Ok(content),
@@ -264,7 +264,7 @@ fn model(key: &str, prompt: &str, most: u32) -> Result<String, ToolError> {
     }
 }
 
-/// What the person did with a form, whatever it was.
+/// Returns the user's response to a form, including a refusal.
 fn answered(begin: &str, message: &str, schema: &str) -> Result<ToolResult, ToolError> {
     let (action, content) = match ask(&[("answer", wanted(message, schema))])?.pop() {
         Some(InputAnswer::Form(FormAnswer::Accepted(content))) => ("accept", content),

@@ -1,4 +1,4 @@
-//! A component with resources: some count, some misbehave, and some hold what lies outside.
+//! Component with resources: counters, misbehaving ones, and ones that refer to external objects.
 
 wit_bindgen::generate!({ path: ["../../../wit", "wit"], world: "test:holder/holder", generate_all });
 

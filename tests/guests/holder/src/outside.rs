@@ -1,4 +1,4 @@
-//! Resources that hold what lies outside.
+//! Resources that refer to external objects.
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};

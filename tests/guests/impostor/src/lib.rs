@@ -1,5 +1,5 @@
-//! A component whose definitions are what a test writes into its file, and whose calls do what only a
-//! plugin of somebody else would.
+//! Component whose definitions are patched into its file by a test, and whose calls behave like a hostile
+//! plugin.
 
 wit_bindgen::generate!({
     path: "../../../wit",
@@ -21,18 +21,18 @@ use scorpiox::tool::{progress, store};
 
 struct Impostor;
 
-/// What tests replace in the compiled file, to its end.
+/// Role that tests replace in the compiled file, padded to its full length.
 #[used]
 static ROLE: [u8; 48] = *b"scorpiox-test-role=plain                        ";
 
 fn role() -> String {
-    // SAFETY: a static of this program; volatile, since the file is changed after it was compiled.
+    // SAFETY: a static of this program. The read is volatile, because the file is changed after compilation.
     let role = unsafe { std::ptr::read_volatile(&raw const ROLE) };
     let text = String::from_utf8_lossy(&role).into_owned();
     text.split_once('=').map_or(String::new(), |(_, role)| role.trim_end().to_owned())
 }
 
-/// A character that a person does not see, or that acts on a terminal.
+/// Returns a character that is invisible, or that controls a terminal.
 fn hidden(kind: &str) -> &'static str {
     match kind {
         "bidi" => "\u{202e}",
@@ -81,7 +81,7 @@ impl Guest for Impostor {
             "wait" => {
                 progress::report(1, None, "waiting");
                 while get("released").is_none() {
-                    // What others stored meanwhile is seen by the next transaction.
+                    // The next transaction sees data that others stored meanwhile.
                     let _ = store::commit();
                 }
                 text(role())
@@ -99,7 +99,7 @@ impl Guest for Impostor {
                 Err(ToolError::Failed("on purpose".to_owned()))
             }
             "get" => text(get("kept").unwrap_or_else(|| "nothing".to_owned())),
-            // The arguments have what is said to be JSON, between quotes of another kind.
+            // The arguments contain the supposed JSON within single quotes.
             "structured" => {
                 let given = arguments.split('\'').nth(1).unwrap_or_default();
                 let given = given.replace("\\\"", "\"").replace("\\n", "\n");

@@ -1,4 +1,4 @@
-//! A component of functions that use what this project's interfaces give.
+//! Component with functions that use the project's own interfaces.
 
 wit_bindgen::generate!({ path: ["../../../wit", "wit"], world: "test:insider/insider", generate_all });
 

@@ -1,4 +1,4 @@
-//! A component that reads its settings, writes to the log, and keeps things in buckets.
+//! Component that reads its configuration, writes to the log, and stores values in buckets.
 
 wit_bindgen::generate!({ path: "wit", world: "keeper", generate_all });
 

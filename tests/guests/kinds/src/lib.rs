@@ -1,6 +1,6 @@
-//! A component that knows nothing of this project: functions of every kind of type.
+//! Component without any knowledge of this project, with functions for every kind of type.
 
-// For a type that is nested more deeply than others.
+// Required by a deeply nested type.
 #![recursion_limit = "512"]
 
 wit_bindgen::generate!({ path: "wit", world: "kinds" });

@@ -1,4 +1,4 @@
-//! A component that does what a tool must not do: each of its tools is one fault.
+//! Component in which each tool commits one violation of the rules for tools.
 
 wit_bindgen::generate!({
     path: "../../../wit",
@@ -20,7 +20,7 @@ use scorpiox::tool::{log, store};
 
 struct Misbehave;
 
-/// What a call leaves behind for the next one, if anything.
+/// State that leaks into the next call unless instances are separate.
 static mut LEFT_BEHIND: u32 = 0;
 
 impl Guest for Misbehave {
@@ -98,7 +98,7 @@ fn set(key: &str, value: &str) {
     let _ = store::set(key, value.as_bytes());
 }
 
-/// Writes until the quota says no, and reports it.
+/// Writes until the quota is exceeded, and reports the error.
 fn fill_store() -> Result<ToolResult, ToolError> {
     let value = vec![7u8; 100_000];
     for at in 0..100_000 {

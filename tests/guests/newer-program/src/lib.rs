@@ -1,4 +1,4 @@
-//! An ordinary program of WASI 0.3: it prints its arguments and its input, and ends as it is told.
+//! Command-line program for WASI 0.3 that prints its arguments and its input, and exits as requested.
 
 use wasip3::cli::{environment, exit, stderr, stdin, stdout};
 use wasip3::clocks::monotonic_clock;

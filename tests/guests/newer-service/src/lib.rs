@@ -1,4 +1,4 @@
-//! A component that answers requests over HTTP as WASI 0.3 has it: each path answers, or fails to, in its own way.
+//! HTTP service for WASI 0.3 in which each path responds, or fails, in a different way.
 
 use wasip3::clocks::monotonic_clock;
 use wasip3::http::types::{ErrorCode, Fields, Request, Response};

@@ -1,4 +1,4 @@
-//! Files below the folders that were granted.
+//! Files below the granted directories.
 
 use wasip3::filesystem::preopens::get_directories;
 use wasip3::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags};
@@ -14,7 +14,8 @@ pub fn no_flags() -> PathFlags {
     PathFlags::empty()
 }
 
-/// The folder that a path begins with, and the rest; else the first folder and the whole path.
+/// Resolves a path into the preopened directory that is its prefix, and the rest. Falls back to the first
+/// directory and the complete path.
 pub fn place(path: &str) -> Done<(Descriptor, String)> {
     let mut folders = get_directories();
     let found = folders.iter().position(|(_, name)| name != "." && path.starts_with(name.as_str()));
@@ -68,7 +69,7 @@ pub async fn touch(path: &str) -> Done<()> {
     folder.set_times_at(no_flags(), path, NewTimestamp::Now, NewTimestamp::Now).await.map_err(said)
 }
 
-/// What is in a file of so many zeros.
+/// Returns the content of a file with this number of zero bytes.
 pub async fn zeros(path: &str, bytes: u64) -> Done<StreamReader<u8>> {
     let file = open(path, OpenFlags::CREATE, DescriptorFlags::READ | DescriptorFlags::WRITE).await?;
     file.set_size(bytes).await.map_err(said)?;

@@ -1,4 +1,4 @@
-//! A component that tries what WASI 0.3 has, with functions that wait by themselves.
+//! Component that tries the functions of WASI 0.3, with asynchronous exports.
 
 wasip3::wit_bindgen::generate!({ path: "wit", world: "newer", runtime_path: "wasip3::wit_bindgen::rt" });
 
@@ -14,7 +14,7 @@ use wasip3::cli::{environment, exit, stderr, stdout};
 use wasip3::clocks::{monotonic_clock, system_clock};
 use wasip3::sockets::ip_name_lookup::resolve_addresses;
 use wasip3::sockets::types::{IpAddressFamily, IpSocketAddress, Ipv4SocketAddress, TcpSocket};
-use wasip3::wit_bindgen::{FutureReader, StreamReader, spawn_local};
+use wasip3::wit_bindgen::{FutureReader, StreamReader, spawn_local, yield_async};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -163,6 +163,7 @@ impl Guest for Newer {
 
     async fn linger(how: String) -> String {
         let given = how.clone();
+        // A yield passes the result to the host. A short wait may be over at once on a busy machine.
         spawn_local(async move {
             match how.as_str() {
                 "waits" => pending().await,
@@ -172,11 +173,11 @@ impl Guest for Newer {
                     print("printed after its result".to_owned()).await;
                 }
                 "spins" => {
-                    monotonic_clock::wait_for(MILLISECOND).await;
+                    yield_async().await;
                     spin().await;
                 }
                 "traps" => {
-                    monotonic_clock::wait_for(MILLISECOND).await;
+                    yield_async().await;
                     panic!("after its result");
                 }
                 _ => {}
@@ -235,7 +236,7 @@ async fn spin() {
     }
 }
 
-/// So many letters, in pieces.
+/// Returns this number of letters, in pieces.
 fn bytes(count: u64) -> StreamReader<u8> {
     let (mut writer, reader) = wit_stream::new();
     spawn_local(async move {
@@ -255,7 +256,7 @@ async fn print(text: String) {
     say(stdout::write_via_stream, text).await;
 }
 
-/// Writes all of a text.
+/// Writes a complete text.
 async fn say<E>(to: impl FnOnce(StreamReader<u8>) -> FutureReader<Result<(), E>>, text: String)
 where
     Result<(), E>: 'static,

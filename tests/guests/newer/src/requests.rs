@@ -1,4 +1,4 @@
-//! Requests over HTTP.
+//! HTTP requests.
 
 use wasip3::http::client;
 use wasip3::http::types::{Fields, Method, Request, Response, Scheme};

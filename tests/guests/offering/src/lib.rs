@@ -1,6 +1,6 @@
-//! A component without tools: prompts, resources and completion, some of them as nobody should give them.
+//! Component without tools. Its prompts, resources and completions include invalid ones.
 //!
-//! Tests write into [`MODE`] what it lists.
+//! Tests write the content of its lists into [`MODE`].
 
 wit_bindgen::generate!({
     path: "../../../wit",
@@ -28,7 +28,7 @@ use scorpiox::tool::types::ToolError;
 
 static MODE: [u8; 16] = *b"mode:plain      ";
 
-/// What it is to list, read where no compiler knows it.
+/// Returns the mode, through a read that the compiler cannot evaluate.
 fn mode() -> String {
     // SAFETY: it is a static of this crate.
     let mode = unsafe { std::ptr::read_volatile(&raw const MODE) };

@@ -1,4 +1,4 @@
-//! Files below the folders that were granted.
+//! Files below the granted directories.
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags};
@@ -9,7 +9,8 @@ fn said(error: ErrorCode) -> String {
     error.name().to_owned()
 }
 
-/// The folder that a path begins with, and the rest; else the first folder and the whole path.
+/// Resolves a path into the preopened directory that is its prefix, and the rest. Falls back to the first
+/// directory and the complete path.
 fn place(path: &str) -> Done<(Descriptor, String)> {
     let mut folders = get_directories();
     let found = folders.iter().position(|(_, name)| name != "." && path.starts_with(name.as_str()));

@@ -1,4 +1,4 @@
-//! A component that knows nothing of this project and tries what WASI has.
+//! Component without any knowledge of this project that tries the functions of WASI.
 
 wit_bindgen::generate!({ path: "wit", world: "outsider" });
 

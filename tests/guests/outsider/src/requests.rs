@@ -1,4 +1,4 @@
-//! Requests over HTTP.
+//! HTTP requests.
 
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{Fields, Method, OutgoingBody, OutgoingRequest, Scheme};

@@ -1,4 +1,4 @@
-//! Sockets, which nobody is granted.
+//! Sockets, which are never granted.
 
 use wasip2::sockets::instance_network::instance_network;
 use wasip2::sockets::ip_name_lookup::resolve_addresses;

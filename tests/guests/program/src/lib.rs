@@ -1,4 +1,4 @@
-//! An ordinary program: it prints its arguments and its input, and ends as it is told.
+//! Command-line program that prints its arguments and its input, and exits as requested.
 
 use wasip2::cli::{environment, exit, stderr, stdin, stdout};
 
@@ -29,7 +29,7 @@ impl wasip2::exports::cli::run::Guest for Program {
                 exit::exit_with_code(arguments[2].parse().unwrap_or(255));
                 Ok(())
             }
-            // Each argument in a write of its own.
+            // Writes each argument separately.
             Some("bytes") => {
                 for hex in &arguments[2..] {
                     let bytes = (0..hex.len() / 2)

@@ -1,4 +1,4 @@
-//! A component that answers requests over HTTP: each path answers, or fails to, in its own way.
+//! HTTP service in which each path responds, or fails, in a different way.
 
 use wasip2::clocks::monotonic_clock;
 use wasip2::http::outgoing_handler;

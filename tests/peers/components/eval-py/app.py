@@ -1,4 +1,4 @@
-"""Python that a model writes."""
+"""Runs Python code that a model writes."""
 
 import contextlib
 import io

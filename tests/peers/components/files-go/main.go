@@ -1,4 +1,4 @@
-// Reads, writes and lists files, each with Go's standard library.
+// Reads, writes and lists files with Go's standard library.
 package main
 
 import (

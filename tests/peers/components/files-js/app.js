@@ -1,4 +1,4 @@
-// Files by WASI itself, since the engine has no other way to them.
+// Accesses files through WASI directly, since the engine has no other file API.
 
 import { getDirectories } from "wasi:filesystem/preopens@0.2.3";
 

@@ -1,4 +1,4 @@
-// What is to stay between calls goes into a bucket, and what is to be known into the log.
+// Stores data that persists between calls in a bucket, and reports events in the log.
 
 import { open } from "wasi:keyvalue/store@0.2.0-draft2";
 import { log } from "wasi:logging/logging@0.1.0-draft";

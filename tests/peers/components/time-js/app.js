@@ -1,4 +1,4 @@
-// A clock, and a text from its end to its beginning.
+// Provides a clock, and reverses a text.
 
 export function now() {
     return new Date().toISOString();

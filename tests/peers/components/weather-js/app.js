@@ -1,4 +1,4 @@
-// A service that wants a key, asked by fetch.
+// Queries a service that requires an API key, with fetch.
 
 import { get } from "wasi:config/store@0.2.0-draft";
 

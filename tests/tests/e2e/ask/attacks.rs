@@ -1,5 +1,5 @@
-//! What asks the person runs outside of any sandbox: nothing that a command or a project can put
-//! somewhere takes its place.
+//! Tests of attacks on the question programs, which run outside of the sandbox: a command or a project cannot
+//! substitute them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::tmux::Tmux;
 use super::{TWO, ask, program};
 
-/// Says in the workspace that it ran, and answers as dialogs do.
+/// Returns a script that records in the workspace that it ran, and answers like a dialog.
 fn impostor(workspace: &Path) -> String {
     format!("#!/bin/bash\necho ran >> '{}/ran'\necho 1\n", workspace.display())
 }
@@ -22,7 +22,7 @@ fn put_program(program: &Program, path: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("sets");
 }
 
-/// The result is the questions as text, and nothing ran.
+/// Asserts that the result contains the questions as text and that no impostor ran.
 fn assert_unasked(server: &mut Served) {
     let id = ask(server, TWO);
     let result = server.answer(id)["result"].clone();

@@ -1,5 +1,5 @@
-//! A desktop's dialogs: a program of the same name takes the real one's place, notes what it is
-//! called with, and answers as the real one would.
+//! Tests of desktop dialogs. A substitute program of the same name records its arguments and answers like the
+//! real one.
 
 use std::fs;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use super::{TWO, ask};
 
-/// Answers the second option, then the first option and own words.
+/// Selects the second option, then the first option and a custom text.
 const ANSWERS: &str = r#"case "$*" in
     *--entry*|*--inputbox*) echo 'größer, "XL"' ;;
     *--checklist*) printf '1\n3\n' ;;
     *) echo 2 ;;
 esac"#;
 
-/// A server on a desktop that has this program and no terminal.
+/// Starts a server on a desktop with this program and without a terminal.
 fn desktop(name: &str, script: &str) -> Served {
     let script = format!("#!/bin/bash\nprintf '%s\\n' \"$@\" --- >> \"$0.log\"\n{script}\n");
     let mut server = Program::new().with_system_program(name, &script).with("DISPLAY", ":99").serve();

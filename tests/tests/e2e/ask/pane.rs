@@ -1,4 +1,4 @@
-//! What comes back from a pane of tmux.
+//! Tests of answers from a tmux pane.
 
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ fn an_answer_is_changed_from_the_review() {
     assert_eq!(answer["result"]["structuredContent"], expected, "{answer}");
 }
 
-/// That the person gave no answer, which is none of the tool's errors.
+/// Asserts that the user declined, which is not a tool error.
 fn assert_declined(answer: &Value) {
     let result = &answer["result"];
     assert_eq!(result["isError"], false, "{answer}");
@@ -132,7 +132,7 @@ fn to_close_the_pane_is_to_decline() {
     tmux.screen_with("Which sizes?");
     tmux.close_pane();
     assert_declined(&server.answer(id));
-    // It is not asked again in another one.
+    // The question does not reopen in another pane.
     assert_eq!(tmux.panes(), 1);
 }
 
@@ -158,7 +158,7 @@ fn keys_for_what_was_there_before_answer_nothing() {
     let tmux = Tmux::with_pane(80, 20);
     let mut server = tmux.serve();
     let id = ask(&mut server, TWO);
-    // From the first moment on that there is something to be seen, somebody goes on typing.
+    // The user keeps typing from the moment at which the question appears.
     tmux.screen_with("Your AI model asks:");
     for _ in 0..4 {
         tmux.write("git commit");
@@ -166,7 +166,7 @@ fn keys_for_what_was_there_before_answer_nothing() {
     }
     let screen = tmux.listens_with("Which colour?");
     assert!(screen.contains("> 1. ( ) Red") && screen.contains("Down or a number first"), "{screen}");
-    // Afterwards, too, keys that move nothing choose nothing.
+    // Later, too, keys that do not move the selection choose nothing.
     tmux.write("y");
     tmux.press(&["Enter", "Space", "Enter", "Down"]);
     tmux.screen_with("> 2. ( ) Grün");
@@ -185,7 +185,7 @@ fn one_question_stands_at_a_time() {
         tmux.press(&["Escape"]);
         tmux.waits_for_one_pane();
     }
-    // Whose turn comes first is open.
+    // The order of the questions is unspecified.
     let mut left = ids.to_vec();
     while !left.is_empty() {
         let answer = server.next().expect("an answer");

@@ -1,18 +1,18 @@
-//! The screen in a popup, over a tmux that somebody is in. A popup is no pane: it is seen in
-//! the pane of another tmux, which the client of the first one is in.
+//! Tests of the question screen in a tmux popup. A popup is not a pane, so it is captured from the pane of an
+//! outer tmux that contains the client of the inner one.
 
 use serde_json::json;
 
 use super::tmux::{Tmux, until};
 use super::{TWO, ask};
 
-/// What stands where the popup comes.
+/// Text behind the popup.
 const BEHIND: &str = "behind the popup";
 
-/// A tmux with a client, and one in which that client is seen.
+/// Starts an inner tmux with a client, and an outer tmux that displays this client.
 fn attached(width: u16, height: u16) -> (Tmux, Tmux) {
     let inner = Tmux::with_window(width, height, &["cat"]);
-    // A client that knows of the outer one refuses to be in it.
+    // A client refuses to start if it detects the outer tmux.
     let client = ["env", "-u", "TMUX", "tmux", "-u", "-S", &inner.socket(), "attach"];
     let outer = Tmux::with_window(width, height, &client);
     let size = format!("{width}x{height}");
@@ -69,7 +69,7 @@ fn escape_in_a_popup_declines() {
     let answer = server.answer(id);
     assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
     outer.screen_with(BEHIND);
-    // It is not asked again in a pane.
+    // The question does not reopen in a pane.
     assert_eq!(inner.panes(), 1);
 }
 
@@ -96,7 +96,7 @@ fn to_close_a_popup_is_to_decline() {
         inner.run(close);
         let answer = server.answer(id);
         assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
-        // It is not asked again in a pane.
+        // The question does not reopen in a pane.
         assert_eq!(inner.panes(), 1);
     }
 }

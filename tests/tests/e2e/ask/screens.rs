@@ -1,4 +1,4 @@
-//! The screen as tmux shows it: `tests/screens/*.txt`.
+//! Tests of the question screen as tmux renders it: `tests/screens/*.txt`.
 
 use serde_json::json;
 
@@ -13,13 +13,13 @@ const TWO: &str = r#"[
     {"question":"Which parts shall be tested first?","header":"Tests","multiSelect":true,
         "options":["Parsing","Storage",{"label":"Network","description":"Needs a second machine."}]}]"#;
 
-/// Wide, combining and right-to-left characters, of widths that terminals agree on.
+/// Wide, combining and right-to-left characters whose widths are the same in all terminals.
 const WORLD: &str = r#"[{"question":"どの言語で説明しますか？ 👍 (cafe\u0301, שלום)","header":"言語","multiSelect":true,
     "options":[{"label":"日本語","description":"すべての説明を日本語で書きます。コードの中のコメントも同じです。"},
         "한국어 (韓國語)","English 👍","cafe\u0301 nai\u0308ve","עברית",
         {"label":"العربية","description":"من اليمين إلى اليسار"}]}]"#;
 
-/// Flags, families, skin tones: what this tmux makes of them another one does not.
+/// Flags, families and skin tones, which versions of tmux render differently.
 const DISPUTED: &str =
     r#"[{"text":"Flag 🇬🇧 or family 👨‍👩‍👧‍👦?","options":["🇬🇧 flag","👨‍👩‍👧‍👦 family","👍🏽 thumb","❤️ heart"]}]"#;
 

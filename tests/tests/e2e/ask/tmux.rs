@@ -1,4 +1,4 @@
-//! A tmux of a test's own, and what is seen in the pane that asks.
+//! Controls a private tmux server and captures the pane with the question.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -11,26 +11,25 @@ use tempfile::TempDir;
 
 use super::program;
 
-/// Longest wait for what shall be seen.
+/// Maximum time until the expected content appears.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a screen stays as it is before it is written as the expected one: longer than keys count for
-/// nothing at first.
+/// Time without changes after which a screen is saved as the expected one. It is longer than the initial
+/// period in which keys are ignored.
 const UNCHANGED: Duration = Duration::from_millis(2500);
 
-/// The lowest pane: it is the one that asks, as soon as there is one.
+/// The lowest pane, which contains the question as soon as it is open.
 const ASKING: &str = "{bottom}";
 
-/// A tmux server, by the folder of its socket, which tmux itself would leave behind. Ended
-/// when dropped.
+/// tmux server, with the directory of its socket, which tmux itself would not remove. Killed when dropped.
 pub(super) struct Tmux(TempDir);
 
 impl Tmux {
-    /// A window whose lower half has this size.
+    /// Creates a window whose lower half has this size.
     pub(super) fn with_pane(width: u16, height: u16) -> Self {
         Self::with_window(width, 2 * height + 1, &["cat"])
     }
 
-    /// A window of this size, with a command in its one pane.
+    /// Creates a window of this size with a command in its only pane.
     pub(super) fn with_window(width: u16, height: u16, command: &[&str]) -> Self {
         let tmux = Self(TempDir::new().expect("a temporary folder"));
         let size = [width.to_string(), height.to_string()];
@@ -43,20 +42,20 @@ impl Tmux {
         self.0.path().join("tmux").display().to_string()
     }
 
-    /// A server in its first pane, whose client shows no forms.
+    /// Starts a server in the first pane, for a client without forms.
     pub(super) fn serve(&self) -> Served {
         let mut server = self.program().serve();
         server.initialize("2025-11-25");
         server
     }
 
-    /// The program in its first pane.
+    /// Returns the program, configured to run in the first pane.
     pub(super) fn program(&self) -> Program {
         let variable = self.run(&["display-message", "-p", "#{socket_path},#{pid},0"]);
         program().with("TMUX", variable.trim()).with("TMUX_PANE", "%0").with("TERM", "screen")
     }
 
-    /// Runs commands, with `;` between them, that must succeed; what they print.
+    /// Runs tmux commands, separated by `;`, which must succeed, and returns their output.
     pub(super) fn run(&self, arguments: &[&str]) -> String {
         let output = self.output(arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -65,7 +64,7 @@ impl Tmux {
     }
 
     fn output(&self, arguments: &[&str]) -> Output {
-        // Without `-u` what it prints depends on the locale.
+        // Without `-u`, the output depends on the locale.
         let mut command = Command::new("tmux");
         command.args(["-u", "-S", &self.socket()]).args(arguments).output().expect("tmux runs")
     }
@@ -74,12 +73,12 @@ impl Tmux {
         self.run(&["list-panes"]).lines().count()
     }
 
-    /// Waits until the first pane is alone.
+    /// Waits until only the first pane is left.
     pub(super) fn waits_for_one_pane(&self) {
         until(|| (self.panes() == 1).then_some(()).ok_or_else(|| "the pane stays".to_owned()));
     }
 
-    /// The text of the pane that asks, when it has this in it.
+    /// Waits until the question pane contains this text and returns its content.
     pub(super) fn screen_with(&self, piece: &str) -> String {
         until(|| {
             let screen = self.text();
@@ -87,14 +86,14 @@ impl Tmux {
         })
     }
 
-    /// The same once keys count.
+    /// Like [`Self::screen_with`], but also waits until keys are accepted.
     pub(super) fn listens_with(&self, piece: &str) -> String {
         self.screen_with("  Esc ");
         self.screen_with(piece)
     }
 
-    /// Waits until the pane that asks is as in the file `tests/screens/<name>.txt`.
-    /// `BLESS=1` writes it anew.
+    /// Waits until the question pane matches the file `tests/screens/<name>.txt`. `BLESS=1` rewrites the
+    /// file.
     pub(super) fn shows(&self, name: &str) {
         let path = folder().join(format!("{name}.txt"));
         if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
@@ -108,7 +107,7 @@ impl Tmux {
         });
     }
 
-    /// Waits until the text of the pane that asks is what it was.
+    /// Waits until the question pane has its previous content again.
     pub(super) fn is_again(&self, before: &str) {
         until(|| {
             let screen = self.text();
@@ -120,7 +119,7 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-t", ASKING])
     }
 
-    /// The pane that asks: its text, its size and its cursor.
+    /// Returns the text, the size and the cursor of the question pane.
     fn screen(&self) -> String {
         let more =
             "#{pane_width}x#{pane_height}, cursor: #{?cursor_flag,column #{cursor_x}#, row #{cursor_y},none}";
@@ -128,7 +127,7 @@ impl Tmux {
         self.run(&[&text[..], &["display-message", "-p", "-t", ASKING, more]].concat())
     }
 
-    /// The screen that nothing more happens to, for all that can be seen from outside.
+    /// Returns the screen after it stopped changing.
     fn settled(&self) -> String {
         let (mut screen, mut since) = (self.screen(), Instant::now());
         while since.elapsed() < UNCHANGED {
@@ -140,22 +139,22 @@ impl Tmux {
         screen
     }
 
-    /// Presses keys, by their names.
+    /// Presses keys by name.
     pub(super) fn press(&self, keys: &[&str]) {
         self.run(&[&["send-keys", "-t", ASKING], keys].concat());
     }
 
-    /// Types a text as it is.
+    /// Types a literal text.
     pub(super) fn write(&self, text: &str) {
         self.press(&["-l", text]);
     }
 
-    /// Pastes a text, as a terminal that says so.
+    /// Pastes a text in bracketed paste mode.
     pub(super) fn paste(&self, text: &str) {
         self.run(&["set-buffer", text, ";", "paste-buffer", "-p", "-t", ASKING]);
     }
 
-    /// Writes over the screen from outside, as what a terminal has left of something else.
+    /// Writes onto the screen directly, like leftover output of another program.
     pub(super) fn scribble(&self, text: &str) {
         const ROW: u16 = 4;
         let tty = self.run(&["display-message", "-p", "-t", ASKING, "#{pane_tty}"]);
@@ -164,13 +163,13 @@ impl Tmux {
         self.screen_with(text);
     }
 
-    /// Gives the pane that asks another size.
+    /// Resizes the question pane.
     pub(super) fn resize(&self, width: u16, height: u16) {
         let (width, height) = (width.to_string(), height.to_string());
         self.run(&["resize-window", "-x", &width, ";", "resize-pane", "-t", ASKING, "-y", &height]);
     }
 
-    /// Closes the pane that asks.
+    /// Closes the question pane.
     pub(super) fn close_pane(&self) {
         self.run(&["kill-pane", "-t", ASKING]);
     }
@@ -186,7 +185,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("screens")
 }
 
-/// Looks until there is what is looked for, or says why there was none.
+/// Polls until `look` succeeds. Panics with its last error on a timeout.
 pub(super) fn until<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
     let begin = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Copies of the lines, elsewhere.
+//! Tests of exported copies of the audit.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,13 +17,13 @@ use serde_json::json;
 
 use super::{PATIENCE, create, folder, lines, start, text, with_policy};
 
-/// Where a program can be told to export to.
+/// Returns the path of an export target.
 fn place(program: &Program) -> PathBuf {
     let kept = program.put("logs/.keep", "");
     kept.parent().expect("a folder").canonical()
 }
 
-/// A program whose policy is this, with `PLACE` replaced.
+/// Returns a program with this policy, in which `PLACE` is replaced by the export target.
 fn exporting(policy: &str) -> (Program, PathBuf) {
     let program = Program::new();
     let place = place(&program);
@@ -37,7 +37,7 @@ fn ends(mut server: Started) {
     assert!(server.wait().0.success());
 }
 
-/// A log server that gives the lines of the messages that come.
+/// Starts a log server that yields the lines of the received messages.
 fn log_server(listener: TcpListener) -> Receiver<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
@@ -53,7 +53,7 @@ fn log_server(listener: TcpListener) -> Receiver<String> {
     receiver
 }
 
-/// What follows the header of the next message.
+/// Returns the content after the header of the next message.
 fn message(from: &mut impl std::io::BufRead) -> Option<String> {
     let mut length = Vec::new();
     from.read_until(b' ', &mut length).ok()?;
@@ -103,7 +103,7 @@ fn a_file_and_a_log_server_get_every_line_as_it_is() {
     let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
     assert_eq!(status.code(), Some(1), "{out}");
     assert!(out.contains("line 1: number 1 was changed"), "{out}");
-    // What begins later, or is empty, is whole only where somebody says from where on.
+    // A copy that starts later, or is empty, is complete only relative to a given start.
     let (first, rest) = whole.split_once('\n').expect("lines");
     fs::write(&copy, rest).expect("writes");
     let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
@@ -112,7 +112,7 @@ fn a_file_and_a_log_server_get_every_line_as_it_is() {
     let from = out.lines().find_map(|line| line.trim().strip_prefix("--from ")).expect("a hash").to_owned();
     let (status, out, _) = program.run(&["audit", "verify", "--file", file, "--from", &from]);
     assert!(status.success() && out.starts_with("The copy is whole: 301 lines"), "{out}");
-    // As the end of the older part says it.
+    // The hash equals the one reported for the end of the older part.
     fs::write(&copy, format!("{first}\n")).expect("writes");
     let (status, out, _) = program.run(&["audit", "verify", "--file", file]);
     assert!(status.success() && out.contains(&format!("\n  last line: {from}\n")), "{out}");
@@ -133,7 +133,7 @@ fn a_call_that_is_refused_for_the_audits_lock_names_who_holds_it_and_is_exported
     let refused = server.call("ListBgTasks", json!({}));
     let said = refused["content"][0]["text"].as_str().expect("a text").to_owned();
     let holds = format!(" holds {} and does not let go of it", head.canonical().display());
-    // Where the file system does not show who, nobody is named.
+    // If the file system does not reveal the lock holder, the error names no process.
     let by = [format!("process {} (", std::process::id()), "another process".to_owned()];
     assert!(said.contains(&holds) && by.iter().any(|by| said.contains(by)), "{said}");
     let (_, out, _) = program.run(&["doctor"]);
@@ -161,7 +161,7 @@ fn a_call_that_is_refused_for_the_audits_lock_names_who_holds_it_and_is_exported
     assert!(status.success() && out.contains("Not checked: 1 line of calls that were refused"), "{out}{err}");
 }
 
-/// The text of the audit, the oldest file first.
+/// Returns the text of the audit, oldest file first.
 fn in_order(program: &Program) -> String {
     let entries = fs::read_dir(folder(program)).expect("a folder");
     let mut full: Vec<_> = entries
@@ -267,7 +267,7 @@ fn a_server_that_does_not_read_does_not_hold_up_calls_nor_the_end() {
     let program = with_policy(&format!("[audit]\narguments = true\nexport = [\"tcp://127.0.0.1:{port}\"]\n"));
     let mut server = start(&program);
     let long = json!({ "id": "x".repeat(15_000) });
-    // It accepts, as the system does for it, and reads nothing.
+    // The kernel accepts the connection, and the server never reads.
     for _ in 0..1000 {
         server.request("tools/call", json!({ "name": "KillBgTask", "arguments": long }));
     }

@@ -1,4 +1,4 @@
-//! Where lines are kept: bounds, several servers, deaths, disks that are full.
+//! Tests of the audit files: size limits, several servers, crashes and full disks.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-use super::super::faults::Mount;
+use super::super::faults::Disk;
 use super::{create, folder, lines, start, text, with_policy};
 
 fn list(server: &mut Started, count: usize) {
@@ -51,7 +51,7 @@ fn two_servers_that_fill_files_at_once_lose_no_line() {
     verified(&program, 2 * CALLS);
 }
 
-/// The chain is whole, and has so many lines.
+/// Asserts that the chain is intact and has this number of lines.
 fn verified(program: &Program, count: usize) {
     let (status, out, err) = program.run(&["audit", "verify"]);
     assert!(status.success() && err.is_empty(), "{out}{err}");
@@ -62,7 +62,7 @@ fn verified(program: &Program, count: usize) {
 fn the_oldest_lines_go_when_there_are_too_many() {
     let program = with_policy("[audit]\nmax_file_size = \"64KiB\"\nmax_files = 2\n");
     for _ in 0..30 {
-        // A server that has ended has written everything: files are not larger than they have to be.
+        // A stopped server has flushed everything, and its files are not larger than necessary.
         let mut server = start(&program);
         list(&mut server, 100);
         server.close_input();
@@ -98,7 +98,7 @@ fn a_server_that_is_killed_leaves_whole_lines_and_others_go_on() {
     assert!(of(&first) >= 1 && of(&second) == 1, "{out}");
     assert_eq!(lines[0]["tool"], "TaskManager");
     assert_eq!(lines.last().expect("a line")["tool"], "TaskManager");
-    // The kernel may end a write of a killed process within a line: that one, and no other.
+    // A kill may truncate the line that the kernel is writing, but no other line.
     assert!(err.is_empty() || err == "1 damaged line was left out\n", "{err}");
     verified(&program, lines.len());
 }
@@ -154,7 +154,7 @@ fn what_is_done_to_lines_is_found_and_told() {
     }
     fs::write(&file, &whole).expect("writes");
     verified(&program, 20);
-    // Another server goes on where the lines were cut, and the gap stays.
+    // Another server continues after the cut, and the gap remains detectable.
     fs::write(&file, rows[..17].join("\n") + "\n").expect("writes");
     let mut other = start(&program);
     create(&mut other, "a task");
@@ -169,7 +169,7 @@ fn the_last_lines_are_written_when_the_server_ends() {
         let program = Program::new();
         let mut server = start(&program);
         list(&mut server, 50);
-        // A signal that comes before the server listens to them ends it at once.
+        // A signal terminates the server immediately if it arrives before the handler is installed.
         lines(&program, 1);
         list(&mut server, 50);
         match signal {
@@ -183,22 +183,17 @@ fn the_last_lines_are_written_when_the_server_ends() {
 
 #[test]
 fn a_full_disk_breaks_no_call_and_lines_come_when_there_is_space() {
-    let Some(mount) = Mount::new("size=1m") else {
-        eprintln!("skipped: no file system can be mounted");
-        return;
-    };
-    let own = mount.path().join("own");
+    let disk = Disk::new(0);
+    let own = disk.own_home();
     let program = Program::new().with("SCORPIOX_HOME", own.to_str().expect("UTF-8"));
-    let ballast = mount.path().join("ballast");
-    let full = fs::write(&ballast, vec![0; 2 * 1024 * 1024]).expect_err("more than there is");
-    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
-    let mut server = start(&program);
+    let mut server = disk.start(&program, 0);
+    server.initialize("2025-11-25");
     list(&mut server, 500);
     let file = own.join("audit/audit.jsonl");
     let written = || fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(written(), "");
-    fs::remove_file(&ballast).expect("it is there");
-    // It is tried again with the calls that follow, at most once a second.
+    disk.free_space(&server);
+    // Later calls retry the write at most once a second.
     let (begun, mut more) = (Instant::now(), 0);
     while written().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(10));
@@ -212,7 +207,7 @@ fn a_full_disk_breaks_no_call_and_lines_come_when_there_is_space() {
     assert_eq!((out.lines().count(), err.as_str()), (500 + more, ""));
 }
 
-/// A home in which the audit cannot be written.
+/// Returns a program with a home in which the audit cannot be written.
 fn without_audit(policy: &str) -> Program {
     let program = with_policy(policy);
     program.put("home/.scorpiox/audit", "in the way");
@@ -247,7 +242,8 @@ fn where_lines_are_required_no_call_runs_without_one() {
     fs::remove_file(folder(&program)).expect("it is there");
     let tasks = server.text("TaskManager", json!({ "action": "list", "query": "" }));
     assert!(!tasks.contains("a task"), "{tasks}");
-    // Written before the answer: there is nothing to wait for. The refused call has its line, too.
+    // The lines are written before the response, so there is no need to wait. The refused call has a line
+    // too.
     let outcomes: Vec<_> = lines(&program, 0).iter().map(|line| line["outcome"].clone()).collect();
     assert_eq!(outcomes, ["refused", "ok"]);
 }

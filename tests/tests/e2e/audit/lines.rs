@@ -1,4 +1,4 @@
-//! What is in a line, and what never is.
+//! Tests of the content of audit lines, and of data that they never contain.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::super::plugins;
 use super::{create, folder, lines, start, text, with_policy};
 
-/// A word that is in no line unless arguments are.
+/// Word that appears only in arguments.
 const SECRET: &str = "hush-7f3a";
 
 #[test]
@@ -20,7 +20,7 @@ fn every_kind_of_call_has_a_line() {
     let program = Program::new();
     plugins::install_kinds(&program, "[limits]\ncpu_seconds = 1\n");
     let mut server = start(&program);
-    // What was recorded when the plugin was installed is another's.
+    // Discards the lines of the plugin's installation.
     std::fs::remove_dir_all(folder(&program)).expect("removes");
     server.ask("tools/list", json!({}));
     assert!(!folder(&program).exists(), "nothing is opened before the first call");
@@ -61,7 +61,7 @@ fn every_kind_of_call_has_a_line() {
     assert_eq!(lines[3]["plugin"], json!({ "name": "kinds", "hash": listed }));
     assert!(lines[0].get("plugin").is_none() && lines[5].get("plugin").is_none());
     assert_eq!(lines[5]["fault"], "unknown-tool");
-    // By which rule the plugin runs.
+    // The rule that allows the plugin to run.
     let runs = json!([{ "capability": "plugins", "what": "kinds", "allowed": true, "rule": "approval" }]);
     assert_eq!(lines[3]["uses"], runs);
     assert_eq!(lines[4]["fault"], "deadline");
@@ -94,7 +94,7 @@ fn a_client_of_either_era_is_named_without_control_characters() {
     server.ask("initialize", params);
     server.call("ListBgTasks", json!({}));
     server.ask("tools/call", modern(json!({ "name": "ListBgTasks", "arguments": {} })));
-    // What is no object is nobody.
+    // A client name that is not an object counts as unknown.
     let mut odd = modern(json!({ "name": "ListBgTasks", "arguments": {} }));
     odd["_meta"]["io.modelcontextprotocol/clientInfo"] = json!("somebody");
     assert_eq!(server.ask("tools/call", odd)["result"]["isError"], false);
@@ -106,7 +106,7 @@ fn a_client_of_either_era_is_named_without_control_characters() {
     assert!(!text(&program).contains(|c: char| c.is_control() && c != '\n'));
 }
 
-/// Calls with the word in every place where a client can put one.
+/// Makes calls with the word at every position that a client controls.
 fn whisper(server: &mut Started, program: &Program) -> usize {
     let outside = program.put(&format!("home/{SECRET}.png"), "no image");
     let inside = program.put(&format!("workspace/{SECRET}.png"), "no image");
@@ -209,7 +209,7 @@ fn a_line_says_who_recorded_it_and_under_which_policy() {
 fn calls_that_were_refused_before_they_ran_have_lines() {
     let program = Program::new();
     let mut server = program.start();
-    // Before anybody said who they are.
+    // Before the client has identified itself.
     server.ask("tools/call", json!({ "name": "Bash", "arguments": {} }));
     server.initialize("2025-11-25");
     server.ask("tools/call", json!({ "name": "No\u{1b}Such\n", "arguments": { "a": SECRET } }));

@@ -1,4 +1,4 @@
-//! What is recorded of calls, and what is shown of it.
+//! Tests of the audit: the recorded lines and their display.
 
 #[cfg(unix)] // signals, modes, and the journal
 mod exports;
@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
 
-/// Longest time until a line is on the disk, or a figure is posted.
+/// Maximum time until a line is on disk or usage figures are written.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn folder(program: &Program) -> PathBuf {
     program.home().join(".scorpiox/audit")
 }
 
-/// The whole text of the audit, of all files.
+/// Returns the text of all audit files.
 fn text(program: &Program) -> String {
     let Ok(entries) = fs::read_dir(folder(program)) else { return String::new() };
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -33,7 +33,7 @@ fn text(program: &Program) -> String {
     paths.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
 }
 
-/// All lines, once there are as many.
+/// Returns all lines as soon as there are at least `count`.
 pub fn lines(program: &Program, count: usize) -> Vec<Value> {
     let begun = Instant::now();
     loop {
@@ -58,7 +58,7 @@ fn start(program: &Program) -> Started {
     server
 }
 
-/// A program whose operator wants this of the audit.
+/// Returns a program with this audit policy.
 fn with_policy(policy: &str) -> Program {
     let program = Program::new();
     program.put("home/.scorpiox/policy.toml", format!("version = 1\n{policy}"));

@@ -1,4 +1,4 @@
-//! `scorpiox-code audit`.
+//! Tests of `scorpiox-code audit`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{create, folder, lines, start, with_policy};
 
-/// A program that has done something of everything.
+/// Returns a program after calls of all kinds.
 fn used() -> Program {
     let program = Program::new();
     let mut server = start(&program);
@@ -186,7 +186,7 @@ fn files_of_others_are_looked_at_with_all_filters() {
     let program = used();
     let text = fs::read_to_string(folder(&program).join("audit.jsonl")).expect("a file");
     let ben = text.replace("\"tool\":\"ReadDocs\"", "\"tool\":\"ReadImage\"");
-    // A log server's own words, a line that came again, and one that is none.
+    // Prefixes of a log server, a repeated line, and an unrelated line.
     let mixed: String = text.lines().map(|line| format!("Nov 22 10:00 host {line}\n{line}\n")).collect();
     let (one, other) = ("ana.jsonl", "ben.jsonl");
     program.put(&format!("workspace/{one}"), mixed + "a line of something else\n");

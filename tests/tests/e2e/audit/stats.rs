@@ -1,4 +1,4 @@
-//! `scorpiox-code stats`.
+//! Tests of `scorpiox-code stats`.
 
 use std::fs;
 use std::thread;
@@ -16,7 +16,7 @@ fn servers(program: &Program) -> Vec<Value> {
     told["servers"].as_array_mut().expect("servers").drain(..).collect()
 }
 
-/// What is posted, once it is as it should be.
+/// Returns the usage figures as soon as they satisfy `is_so`.
 fn once(program: &Program, is_so: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let begun = Instant::now();
     loop {
@@ -58,7 +58,7 @@ fn the_figures_of_a_running_server_are_shown() {
     assert!(times[0] > 0.0 && times.is_sorted(), "{tasks}");
     assert!(tasks["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes >= 64 * 1024), "{tasks}");
     let (_, text, _) = program.run(&["stats"]);
-    // Where the path is long, a line ends between the two words.
+    // A long path wraps the line between the two words.
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(" TaskManager ") && words.contains("for tests 1 "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -1,4 +1,4 @@
-//! The three ways of docs/deployment.md, each on a machine of its own.
+//! Runs the three setups in docs/deployment.md, each on a separate simulated machine.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use scorpiox_tests::program::install;
 use super::reading::Document;
 use super::running::checked;
 
-/// A machine of its own: what is installed, written and left there vanishes with it.
+/// Script of a simulated machine: files installed or created there are removed afterwards.
 const MACHINE: &str = r#"set -e
 [ "$1" = inside ] || exec unshare --mount $2 /bin/bash "$0" inside
 fs="$(dirname "$0")/fs"
@@ -22,7 +22,7 @@ mkdir -p /root/src/project/target/release; cd /root/src/project
 cp "$(dirname "$0")/scorpiox-code" target/release/
 "#;
 
-/// The blocks of one section that are marked as a shell's, in their order.
+/// Returns the shell blocks of a section, in order.
 fn commands(section: &str) -> String {
     let document = Document::read("docs/deployment.md");
     let from = document.heading(section);
@@ -33,7 +33,7 @@ fn commands(section: &str) -> String {
     blocks.map(|block| checked(&document.name, block).text).collect()
 }
 
-/// Runs what a section of a document says, where the program is installed as `before` does.
+/// Runs the commands of a section, after `before` has installed the program.
 #[track_caller]
 fn works(section: &str, before: &str) {
     let folder = tempfile::tempdir().expect("a folder");

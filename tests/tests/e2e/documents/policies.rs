@@ -1,10 +1,10 @@
-//! The policies and manifests that documents show, and the examples.
+//! Tests of the policies and manifests in the documentation, and of the example policies.
 
 use scorpiox_tests::Program;
 
 use super::reading::{Block, Document, names, project};
 
-/// Blocks of one language, with their documents.
+/// Returns the blocks of one language, with their documents.
 fn blocks(language: &str) -> Vec<(String, Block)> {
     let mut found = Vec::new();
     for name in names() {
@@ -14,7 +14,7 @@ fn blocks(language: &str) -> Vec<(String, Block)> {
     found
 }
 
-/// A component with the functions that the manifests of documents name.
+/// Component with the functions that the documented manifests name.
 const COMPONENT: &str = r#"(component
     (core module $module
         (memory (export "memory") 1)
@@ -28,7 +28,7 @@ const COMPONENT: &str = r#"(component
     (export "debug" (func $do))
     (export "draw-the-map-of-all-places-and-their-weather" (func $draw)))"#;
 
-/// What stands in backquotes.
+/// Returns the text within backquotes.
 fn codes(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -47,7 +47,7 @@ fn the_table_of_keys_has_all_that_the_program_knows_and_no_others() {
         let listed: std::collections::BTreeSet<_> = codes(cells.next().expect("keys")).collect();
         let named =
             table[0].replace("NAME", "name").replace("HOST", "host.example.com").replace("PLUGIN", "plugin");
-        // What makes it the table that the row is about stands in it, or in the one around it.
+        // The kind that selects the variant of the table, either in the table itself or in its parent.
         let kind = table.get(1).copied().unwrap_or_default();
         let text = if row.contains("under `") {
             format!("version = 1\n[http.auth]\n{kind}\n{named}\nno_such_key = 1\n")
@@ -61,7 +61,7 @@ fn the_table_of_keys_has_all_that_the_program_knows_and_no_others() {
         assert_eq!(listed, codes(known).collect(), "{row}: {said}");
         tables.insert(table[0].trim_matches(['[', ']']).split('.').next().expect("a name").to_owned());
     }
-    // No table is missing.
+    // The documentation covers all tables.
     program.put("workspace/policy.toml", "version = 1\nno_such_key = 1\n");
     let (_, _, said) = program.run(&["policy", "check", "policy.toml"]);
     let (_, known) = said.split_once("known keys are ").expect("keys");
@@ -90,7 +90,7 @@ fn toml_in_documents_can_be_used() {
             let (status, out, err) = program.run(&["plugin", "test", "weather"]);
             assert!(status.success() && out.contains("It can be added"), "{at}: {out}{err}");
         } else if first.starts_with("# Cargo.toml") {
-            // A manifest by its look: `make` reads real ones.
+            // An excerpt of a Cargo.toml is only checked superficially; `make` reads real ones.
             assert!(block.text.contains("[package]\nname = "), "{at}");
         } else {
             panic!(
@@ -100,13 +100,13 @@ fn toml_in_documents_can_be_used() {
     }
 }
 
-/// A policy of `examples/policies`: valid without notes, and all of its cases are as expected.
+/// Asserts that a policy of `examples/policies` is valid without notes, and that all its cases pass.
 #[track_caller]
 fn decides(name: &str) {
     let program = Program::new();
     let folder = project().join("examples/policies");
     let file = |kind: &str| folder.join(format!("{name}.{kind}")).display().to_string();
-    // A home folder that is no part of what commands have at /tmp, and a project in it.
+    // A home directory outside of `/tmp`, which commands see as a private directory, with a project in it.
     let home = tempfile::tempdir_in(project().join("tests/target")).expect("a folder");
     let workspace = home.path().join("src/shop");
     std::fs::create_dir_all(&workspace).expect("folders");

@@ -1,4 +1,4 @@
-//! A document, taken apart: its headings, its blocks of code, its links, its inline code.
+//! Parses a document into headings, code blocks, links and inline code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// The project's folder.
+/// Returns the project's directory.
 pub(super) fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the project")
 }
 
-/// The documents that people read, by their paths in the project.
+/// Returns the paths of the user documentation, relative to the project.
 pub(super) fn names() -> Vec<String> {
     let mut names = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
     names.extend(pages());
     names
 }
 
-/// The pages in `docs/`.
+/// Returns the pages in `docs/`.
 pub(super) fn pages() -> Vec<String> {
     let entries = fs::read_dir(project().join("docs")).expect("the pages");
     let names = entries.map(|entry| entry.expect("a page").file_name().to_string_lossy().into_owned());
@@ -30,22 +30,22 @@ pub(super) fn pages() -> Vec<String> {
 
 pub(super) struct Heading {
     pub level: usize,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
     pub text: String,
-    /// What a link to it has after `#`.
+    /// Fragment of links to the heading, without `#`.
     pub anchor: String,
 }
 
-/// A fenced block.
+/// Fenced block.
 pub(super) struct Block {
-    /// Of its first line of code, from 1.
+    /// Line number of the first line of code, from 1.
     pub line: usize,
     pub language: String,
     pub text: String,
-    /// What an HTML comment on the line before the fence says.
+    /// Content of an HTML comment on the line before the fence.
     pub marker: Option<String>,
-    /// What a block of text that follows at once says is printed.
+    /// Expected output, from a text block that follows immediately.
     pub prints: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl Document {
             prose: Vec::new(),
         };
         let mut open: Option<Block> = None;
-        // Whether nothing but empty lines came since the last block ended.
+        // `true` while only empty lines follow the last block.
         let mut is_next = false;
         for (line, number) in text.lines().zip(1..) {
             match (&mut open, line.strip_prefix("```")) {
@@ -124,13 +124,13 @@ impl Document {
         self.prose.push((number, line.to_owned()));
     }
 
-    /// The line of the heading of a section.
+    /// Returns the line of a section's heading.
     pub(super) fn heading(&self, text: &str) -> usize {
         let found = self.headings.iter().find(|heading| heading.text == text);
         found.unwrap_or_else(|| panic!("{} has no section {text:?}", self.name)).line
     }
 
-    /// Inline code, with the number of its line. A span may go on in the next line.
+    /// Returns inline code with its line numbers. A span may continue on the next line.
     pub(super) fn inline_code(&self) -> Vec<(usize, String)> {
         let span = Regex::new("(``?)([^`](?:.*?[^`])?)(``?)").expect("an expression");
         let mut found = Vec::new();
@@ -140,7 +140,7 @@ impl Document {
         found
     }
 
-    /// Where links lead to, with the numbers of their paragraphs.
+    /// Returns link targets with the line numbers of their paragraphs.
     pub(super) fn links(&self) -> Vec<(usize, String)> {
         let code = Regex::new("``?[^`]*``?").expect("an expression");
         let link = Regex::new(r"\]\(([^)\s]+)\)").expect("an expression");
@@ -152,7 +152,7 @@ impl Document {
         found
     }
 
-    /// Lines without an empty one between them, by the number of the first one; each row of a table by itself.
+    /// Returns runs of nonempty lines by the number of their first line; each table row is separate.
     fn paragraphs(&self) -> BTreeMap<usize, String> {
         let mut paragraphs = BTreeMap::<usize, String>::new();
         let mut last = 0;
@@ -171,7 +171,7 @@ impl Document {
     }
 }
 
-/// As the usual renderers of markdown make it of a heading.
+/// Returns the slug of a heading as common Markdown renderers compute it.
 fn slug(heading: &str) -> String {
     let kept = heading
         .to_lowercase()

@@ -1,4 +1,4 @@
-//! Runs what a document tells people to type.
+//! Runs the commands of a document.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,8 +10,9 @@ use scorpiox_tests::program::install;
 
 use super::reading::{Block, Document, project};
 
-/// A home folder, a project in it, and the program first on `PATH`. Each block starts in the project, as
-/// `/bin/bash -euo pipefail`, and has five minutes: one of them compiles a plugin.
+/// Script of a simulated machine: a home directory with a project, and the program first on `PATH`. Each
+/// block starts in the project, under `/bin/bash -euo pipefail`, with a timeout of five minutes, because one
+/// of them compiles a plugin.
 const MACHINE: &str = r#"set -e
 here="$(dirname "$0")"
 export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
@@ -26,17 +27,17 @@ for block in "$here"/block-*.sh; do
 done
 "#;
 
-/// Says which line failed, as `LINE 7: command`.
+/// Prints the failed line as `LINE 7: command`.
 const TRAP: &str = r#"trap 'printf "\nLINE %s: %s\n" "$LINENO" "$BASH_COMMAND" >&2' ERR"#;
 
-/// A script, and which line of the document each of its lines is.
+/// Script with the document's line number of each of its lines.
 pub(super) struct Script {
     pub text: String,
     lines: Vec<usize>,
 }
 
-/// A block as a script. In a line that begins with `! ` the command has to fail by its own decision: bash alone would go
-/// on whatever it did.
+/// Converts a block into a script. A line that begins with `! ` must fail with an ordinary exit code; bash
+/// alone would accept any outcome.
 pub(super) fn checked(name: &str, block: &Block) -> Script {
     let mut script = Script { text: String::new(), lines: Vec::new() };
     for (line, number) in block.text.lines().zip(block.line..) {
@@ -66,7 +67,7 @@ impl Script {
         self.lines.push(number);
     }
 
-    /// What a script printed, with the document's lines.
+    /// Replaces script lines in the output by lines of the document.
     fn with_lines(&self, printed: &str) -> String {
         let line = Regex::new(r"(?m)^LINE (\d+): ").expect("an expression");
         let found = |number: &str| {
@@ -80,14 +81,14 @@ impl Script {
     }
 }
 
-/// Runs all blocks of a document that are not marked, in their order, after what `fixture` does.
+/// Runs all unmarked shell blocks of a document in order, after `fixture`.
 #[track_caller]
 pub(super) fn runs(name: &str, fixture: &str) {
     let document = Document::read(name);
     let blocks: Vec<&Block> =
         document.blocks.iter().filter(|block| block.language == "sh" && !is_not_run(block)).collect();
     let scripts: Vec<Script> = blocks.iter().map(|block| checked(name, block)).collect();
-    // Not below `/tmp`, where commands have a folder of their own.
+    // Not below `/tmp`, which commands see as a private directory.
     let folder = tempfile::tempdir_in(project().join("tests/target")).expect("a folder");
     fs::create_dir(folder.path().join("bin")).expect("a folder");
     let own = folder.path().join("bin/scorpiox-code");
@@ -141,8 +142,8 @@ pub(super) fn is_not_run(block: &Block) -> bool {
     block.marker.as_ref().is_some_and(|marker| marker.starts_with("not run:"))
 }
 
-/// Whether a document's words are among what was printed. `…` stands for anything; how lines are broken does not count,
-/// also within a long path.
+/// `true` if the output contains the documented text. `…` matches anything. Line breaks are ignored, even
+/// within a long path.
 fn is_like(printed: &str, expected: &str) -> bool {
     let bare = |text: &str| text.split_whitespace().collect::<String>();
     let parts: Vec<String> = bare(expected).split('…').map(regex::escape).collect();
@@ -158,7 +159,7 @@ mod tests {
         Block { line: 10, language, text, marker: None, prints: None }
     }
 
-    /// How a block ends, and what it printed.
+    /// Runs a block and returns whether it succeeded, and its output.
     fn ends(text: &str) -> (bool, String) {
         let script = checked("a document", &block(text));
         let output = Command::new("/bin/bash")

@@ -1,4 +1,5 @@
-//! The unit of systemd that the document about operations has: how it scores, and what the sandbox of commands needs of it.
+//! Tests of the systemd unit in docs/operations.md: its exposure score, and the settings that the command
+//! sandbox needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,14 +8,15 @@ use std::process::{Command, Output};
 
 use super::reading::{Document, project};
 
-/// Highest exposure that systemd may find, in tenths: 3.0 of 10. The table of the document says what is open, and why.
+/// Maximum exposure reported by systemd, in tenths: 3.0 of 10. The table in the document lists the remaining
+/// openings with reasons.
 const HIGHEST_EXPOSURE: &str = "30";
 
-/// The unit, as the document has it.
+/// Returns the unit from the document.
 fn unit() -> String {
     let blocks = Document::read("docs/operations.md").blocks;
     let unit = blocks.into_iter().find(|block| block.text.contains("[Service]")).expect("a unit");
-    // Nothing of this machine is started: a program has to be there all the same.
+    // The program is not started, but systemd requires an existing file.
     unit.text.replace("/usr/local/bin/scorpiox-code", "/bin/true")
 }
 
@@ -24,7 +26,7 @@ fn analyze(arguments: &[&str]) -> Output {
     output.unwrap_or_else(|error| panic!("systemd-analyze: {error}; install systemd"))
 }
 
-/// The exposure of a unit in the words of systemd, and whether it is low enough.
+/// Returns systemd's verdict on a unit, with `true` if its exposure is low enough.
 fn exposure(folder: &Path, unit: &str) -> (bool, String) {
     let path = folder.join("scorpiox-code.service");
     fs::write(&path, unit).expect("written");
@@ -45,13 +47,13 @@ fn the_unit_is_as_closed_as_the_document_says() {
     let verified = analyze(&["verify", &folder.path().join("scorpiox-code.service").display().to_string()]);
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success() && !said.contains("scorpiox-code.service:"), "{said}");
-    // One that is as open as it was is found out.
+    // A unit without the hardening settings exceeds the limit.
     let (before, rest) = unit.split_once("\n# Files:").expect("the lines that close it");
     let (_, install) = rest.split_once("\n[Install]").expect("a part");
     assert!(!exposure(folder.path(), &format!("{before}\n[Install]{install}")).0);
 }
 
-/// All system calls of a group, with those of groups in it.
+/// Returns all system calls of a group, including nested groups.
 fn calls_of(group: &str) -> BTreeSet<String> {
     let output = analyze(&["syscall-filter", group]);
     assert!(output.status.success(), "{output:?}");
@@ -76,7 +78,7 @@ fn the_unit_leaves_open_what_the_sandbox_needs() {
     let open: Vec<_> = rows
         .flat_map(|row| row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2))
         .collect();
-    // These say what is allowed; the others of the table are not in the unit at all.
+    // These settings list permitted values. The other settings in the table are not set in the unit.
     let listed = ["RestrictNamespaces", "SystemCallFilter", "RestrictAddressFamilies"];
     assert!(open.len() > 10, "{open:?}");
     for key in &open {

@@ -1,4 +1,4 @@
-//! A client that does not read: nothing is lost, memory stays bounded, and the server ends.
+//! Tests of a client that does not read: no message is lost, memory stays bounded, and the server can exit.
 
 use std::io::{ErrorKind, Write};
 use std::process::ChildStdin;
@@ -13,9 +13,9 @@ use serde_json::json;
 
 use super::support::{Bare, MAX_RSS, handshake, mebibytes, memory, request};
 
-/// When the server has taken nothing for this time, it waits for its client to read.
+/// Time without progress after which the server counts as blocked on its client.
 const STANDSTILL: Duration = Duration::from_millis(300);
-/// The server has this time to end when nobody reads its answers.
+/// Maximum time for the server to exit if its output is not read.
 const END: Duration = Duration::from_secs(3);
 
 fn connected(program: &Program) -> Bare {
@@ -25,7 +25,7 @@ fn connected(program: &Program) -> Bare {
     server
 }
 
-/// Writes until the server takes no more, and gives how many bytes it took.
+/// Writes until the server stops reading and returns the number of accepted bytes.
 fn write_until_standstill(input: &mut ChildStdin, bytes: &[u8]) -> usize {
     ioctl_fionbio(&*input, true).expect("a pipe");
     let mut written = 0;
@@ -46,8 +46,8 @@ fn write_until_standstill(input: &mut ChildStdin, bytes: &[u8]) -> usize {
     written
 }
 
-/// Sends `lines`, reads nothing until the server stands still, then everything; gives the
-/// ids in the order of their answers.
+/// Sends `lines` without reading until the server blocks, then reads everything. Returns the IDs in the order
+/// of their answers.
 fn ids_after_a_pause(lines: &str, what: &str) -> Vec<u64> {
     let program = Program::new();
     let mut server = connected(&program);
@@ -102,7 +102,7 @@ fn large_answers_for_a_client_that_reads_late_all_arrive_once() {
     assert!(ids.into_iter().eq(0..COUNT));
 }
 
-/// A server whose output is full, in the middle of a flood.
+/// Returns a server that is blocked on its output during a flood of requests.
 fn flooded(program: &Program, lines: &str) -> Bare {
     let mut server = connected(program);
     let written = write_until_standstill(server.input.as_mut().expect("open"), lines.as_bytes());
@@ -110,7 +110,7 @@ fn flooded(program: &Program, lines: &str) -> Bare {
     server
 }
 
-/// A server whose output is full although its client asks one thing at a time.
+/// Returns a server that is blocked on its output although its client sends a single request at a time.
 fn filled_one_by_one(program: &Program) -> Bare {
     let mut server = connected(program);
     rustix::pipe::fcntl_setpipe_size(server.output.get_ref(), 4096).expect("a smaller pipe");

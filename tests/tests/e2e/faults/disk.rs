@@ -1,7 +1,7 @@
-//! A full disk, and a home that cannot be written.
+//! Tests of a full disk and of a read-only home.
 //!
-//! Both need a small file system of their own. Where none can be mounted, a limit on the
-//! size of files and an unprivileged user stand in; each test says which way it went.
+//! Both need a small file system. If none can be mounted, a limit on the file size and an unprivileged user
+//! substitute for it. Each test prints the variant that it used.
 
 use std::fs;
 use std::io::Write as _;
@@ -18,11 +18,11 @@ use tempfile::TempDir;
 
 use super::support::{create, database, handshake, session, stored};
 
-/// A file system in memory, taken away when dropped.
+/// In-memory file system, unmounted when dropped.
 pub struct Mount(TempDir);
 
 impl Mount {
-    /// None where that is not allowed, or not wanted (`SCORPIOX_TEST_MOUNT=no`).
+    /// Mounts the file system; `None` if mounting is not permitted or is disabled (`SCORPIOX_TEST_MOUNT=no`).
     pub fn new(options: &str) -> Option<Self> {
         if std::env::var_os("SCORPIOX_TEST_MOUNT").is_some_and(|wanted| wanted == "no") {
             return None;
@@ -31,6 +31,17 @@ impl Mount {
         let mount =
             Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder.path()).output();
         mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
+    }
+
+    /// Mounts a file system for a test that needs one, or returns `None` if `SCORPIOX_TEST_MOUNT=no`.
+    pub fn needed(options: &str) -> Option<Self> {
+        let mount = Self::new(options);
+        let is_unwanted = std::env::var_os("SCORPIOX_TEST_MOUNT").is_some_and(|wanted| wanted == "no");
+        assert!(
+            mount.is_some() || is_unwanted,
+            "no file system can be mounted; run the tests as root, or set SCORPIOX_TEST_MOUNT=no to do without"
+        );
+        mount
     }
 
     pub fn path(&self) -> &Path {
@@ -49,17 +60,17 @@ impl Drop for Mount {
     }
 }
 
-/// What runs out of space.
-enum Disk {
-    /// A file system, with a file that can be deleted to free space.
+/// Kind of space limit.
+pub enum Disk {
+    /// A file system with a file that can be deleted to free space.
     Small { mount: Mount, ballast: PathBuf },
-    /// Any file system, and a server whose files may not grow.
+    /// Any file system, with a limit on the server's file size.
     Limited(TempDir),
 }
 
 impl Disk {
-    /// `free` of 2 MiB are free.
-    fn new(free: usize) -> Self {
+    /// Creates a disk of 2 MiB with `free` bytes free.
+    pub fn new(free: usize) -> Self {
         const SIZE: usize = 2 * 1024 * 1024;
         let Some(mount) = Mount::new(&format!("size={SIZE}")) else {
             eprintln!("full disk: no file system can be mounted, so the size of files is limited");
@@ -71,18 +82,18 @@ impl Disk {
         Self::Small { mount, ballast }
     }
 
-    fn own_home(&self) -> PathBuf {
+    pub fn own_home(&self) -> PathBuf {
         match self {
             Self::Small { mount, .. } => mount.path().join("own"),
             Self::Limited(folder) => folder.path().join("own"),
         }
     }
 
-    fn start(&self, program: &Program, free: usize) -> Started {
+    pub fn start(&self, program: &Program, free: usize) -> Started {
         match self {
             Self::Small { .. } => program.start(),
             Self::Limited(_) => {
-                // Without the trap, the kernel would end a process that exceeds its limit.
+                // Without the trap, SIGXFSZ would kill a process that exceeds its limit.
                 let mut command = Command::new("sh");
                 command.args(["-c", "trap '' XFSZ; exec prlimit --fsize=\"$0\":unlimited \"$1\""]);
                 command.arg(free.to_string()).arg(binary());
@@ -94,16 +105,16 @@ impl Disk {
         }
     }
 
-    /// The words for a write that has no space.
+    /// Returns the expected error text of a write without space.
     fn words(&self) -> &str {
         match self {
             Self::Small { .. } => ".db is full",
-            // A limit is another error to the system; SQLite has only general words for it.
+            // Exceeding the limit is a different system error, for which SQLite has only a generic message.
             Self::Limited(_) => "",
         }
     }
 
-    fn free_space(&self, server: &Started) {
+    pub fn free_space(&self, server: &Started) {
         match self {
             Self::Small { ballast, .. } => fs::remove_file(ballast).expect("it is there"),
             Self::Limited(_) => {
@@ -115,7 +126,7 @@ impl Disk {
     }
 }
 
-/// Creates a task; gives its id and name, or the words of the refusal.
+/// Creates a task and returns its ID and name, or the text of the refusal.
 fn try_to_create(server: &mut Started, name: &str) -> Result<(u64, String), String> {
     let result = server.call("TaskManager", json!({ "action": "create", "text": name }));
     if result["isError"] == true {
@@ -151,7 +162,7 @@ fn a_full_disk_refuses_writes_in_clear_words_keeps_everything_and_works_again_wi
     eprintln!("full disk: {} tasks were acknowledged, then: {refusal}", kept.len());
     assert!(refusal.contains(disk.words()), "{refusal}");
     for _ in 0..20 {
-        // The log starts anew now and then, and then has space for some more.
+        // SQLite restarts its write-ahead log at times, which frees some space.
         match try_to_create(&mut server, &"more ".repeat(90)) {
             Ok((id, name)) => assert!(kept.insert(id, name).is_none(), "id {id} was given twice"),
             Err(again) => assert!(again.contains(disk.words()), "{again}"),
@@ -198,10 +209,7 @@ fn a_disk_that_is_full_from_the_start_is_named_and_freed_space_is_used_without_a
 
 #[test]
 fn a_full_disk_lets_no_session_end_that_would_come_back_and_loses_none() {
-    let Disk::Small { mount, ballast } = Disk::new(800 * 1024) else {
-        eprintln!("full disk over HTTP: not tried, since no file system can be mounted");
-        return;
-    };
+    let Some(mount) = Mount::needed("size=2m") else { return };
     let own_home = mount.path().join("own");
     let program = Program::new().with("SCORPIOX_HOME", own_home.to_str().expect("UTF-8"));
     let start = |program: &Program| {
@@ -216,9 +224,10 @@ fn a_full_disk_lets_no_session_end_that_would_come_back_and_loses_none() {
         server.ask(&server.in_session(&session, 1, "tools/call", &params))
     };
     assert_eq!(call(&server, "before").json()["result"]["isError"], json!(false));
-    // What is left is taken, to the last byte.
+    // Fills the file system to the last byte.
     let mut rest = fs::File::create(mount.path().join("rest")).expect("a file");
     while rest.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
+    drop(rest);
     let end = server.in_session(&session, 2, "ping", &json!({})).method("DELETE").body("");
     let refused = server.ask(&end);
     assert!(refused.status == 500 && refused.body.contains("could not be written"), "{refused:?}");
@@ -227,29 +236,28 @@ fn a_full_disk_lets_no_session_end_that_would_come_back_and_loses_none() {
     let other = server.session("2025-11-25", json!({}));
     assert!(!other.is_empty(), "a session needs no disk");
     drop(server);
-    // Another start needs no space, either.
+    // A restart does not need space either.
     let server = start(&program);
     assert_eq!(server.ask(&server.in_session(&session, 4, "tools/list", &json!({}))).status, 200);
     let refused = call(&server, &"more ".repeat(400)).json();
     assert!(refused["result"]["isError"] == true || refused["error"].is_object(), "{refused}");
     fs::remove_file(mount.path().join("rest")).expect("it is there");
-    fs::remove_file(&ballast).expect("it is there");
     assert_eq!(call(&server, "after").json()["result"]["isError"], json!(false));
     let end = server.in_session(&session, 5, "ping", &json!({})).method("DELETE").body("");
     assert_eq!((server.ask(&end).status, server.ask(&end).status), (204, 404));
 }
 
-/// A home that cannot be written, and how to run the program there.
+/// Read-only home, and the way to run the program there.
 struct ReadOnly {
     own_home: PathBuf,
     program: Program,
     mount: Option<Mount>,
-    /// Taken away with this value.
+    /// Removed when this value is dropped.
     _folder: TempDir,
 }
 
 impl ReadOnly {
-    /// A home that `fill` has put something in before.
+    /// Creates a home that `fill` populates before it becomes read-only.
     fn new(fill: impl FnOnce(&Program)) -> Self {
         let mount = Mount::new("size=4m");
         let folder = TempDir::new().expect("a temporary folder");
@@ -277,11 +285,11 @@ impl ReadOnly {
         Self { own_home, program, mount, _folder: folder }
     }
 
-    /// The command, as a user to whom the home is read-only.
+    /// Returns the command for a user without write access to the home.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.program.command();
         if self.mount.is_none() && getuid().is_root() {
-            // Permissions are nothing to root.
+            // Root ignores permissions.
             let mut nobody = Command::new("setpriv");
             nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(binary());
             nobody.current_dir(command.get_current_dir().expect("set")).env_clear();
@@ -311,7 +319,8 @@ impl ReadOnly {
         let says =
             |line: &str| line.contains("FAIL") && line.contains("cannot be written") && line.contains(own);
         assert!(text.lines().any(says), "{text}");
-        // The folder itself, and for it the store, the audit, and the shell, which needs a place for long outputs.
+        // The home itself, and therefore the store, the audit, and the shell, which stores long outputs
+        // there.
         assert!(text.contains("4 things have to be fixed"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The end: of the input, by a signal, and of the client's interest.
+//! Tests of the shutdown: at the end of the input, on a signal, and after the client stops listening.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// A server that has stored something, so that its store can be locked.
+/// Starts a server with stored data, so that its store can be locked.
 fn with_a_store(program: &Program, revision: &str) -> Started {
     let mut server = program.start();
     server.initialize(revision);
@@ -25,7 +25,8 @@ fn with_a_store(program: &Program, revision: &str) -> Started {
     server
 }
 
-/// The messages up to the end, which must answer each of `ids` once, and nothing else.
+/// Reads the messages up to the end, and asserts that they answer each of `ids` once and contain nothing
+/// else.
 fn answers(server: &mut Started, ids: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut rest = Vec::new();
     while let Some(message) = server.next() {
@@ -41,8 +42,8 @@ fn answers(server: &mut Started, ids: impl Iterator<Item = Value>) -> Vec<Value>
     rest
 }
 
-/// Whether a call says that it has not done its work: as an error of its tool, or of the
-/// protocol when its turn never came.
+/// `true` if a call reports that its work was not done: with a tool error, or with a protocol error if it
+/// never started.
 fn has_failed(answer: &Value) -> bool {
     let succeeded = answer["result"]["isError"] == false;
     assert!(succeeded || answer["result"]["isError"] == true || answer["error"]["code"].is_i64(), "{answer}");
@@ -63,7 +64,7 @@ fn fifty_requests_in_the_pipe_are_answered_after_the_input_ended() {
             _ => call(n, "TaskManager", json!({ "action": "list", "query": "" })),
         };
         let lines: String = (100..150).map(line).collect();
-        // The last line has no end: the end of the input is one.
+        // The last line has no newline: the end of the input terminates it.
         server.send_raw(lines.trim_end().as_bytes());
         server.close_input();
         let rest = answers(&mut server, (100..150).map(|n| json!(n)));
@@ -94,10 +95,10 @@ fn calls_that_cannot_finish_are_answered_with_an_error_within_a_second_of_the_in
     let program = Program::new();
     let mut server = with_a_store(&program, "2025-11-25");
     let lock = WriteLock::hold(&database_of(&program));
-    // More than run at once: some of them wait in the queue.
+    // More calls than run at once, so some wait in the queue.
     let lines: String = (100..250).map(|n| create(n, "a task")).collect();
     server.send_raw(lines.as_bytes());
-    // Everything was read when this is answered.
+    // All calls have been read when the ping is answered.
     server.ask("ping", json!({}));
     server.close_input();
     let start = Instant::now();
@@ -113,19 +114,19 @@ fn calls_that_cannot_finish_are_answered_with_an_error_within_a_second_of_the_in
     assert_eq!(stored(&database_of(&program)).tasks.len(), 1, "they said that nothing was changed");
 }
 
-/// A server in the middle of a batch of five writes, whose input has ended.
+/// Returns a server that executes a batch of five blocked writes, with its input closed.
 fn with_a_blocked_batch(program: &Program) -> (Started, WriteLock) {
     let mut server = with_a_store(program, "2025-03-26");
     let lock = WriteLock::hold(&database_of(program));
     let members: Vec<_> = (0..5).map(|n| create(format!("b{n}"), "a task").trim_end().to_owned()).collect();
     server.send_raw(format!("[{}]\n", members.join(",")).as_bytes());
-    // The batch is under way when this is answered.
+    // The batch is running when the ping is answered.
     server.ask("ping", json!({}));
     server.close_input();
     (server, lock)
 }
 
-/// Whether each of the five has failed, in the one array that is the last message.
+/// Reads the last message, which must be an array, and returns for each of the five calls whether it failed.
 fn batch_errors(server: &mut Started) -> Vec<bool> {
     let batch = server.next().expect("the batch was not answered");
     let answers = batch.as_array().expect("an array");
@@ -137,7 +138,7 @@ fn batch_errors(server: &mut Started) -> Vec<bool> {
 fn a_batch_in_flight_finishes_when_it_can_soon_after_the_input_ended() {
     let program = Program::new();
     let (mut server, lock) = with_a_blocked_batch(&program);
-    // Calls in flight get some time to finish; this is a part of it.
+    // Running calls get a grace period, and this is a fraction of it.
     let ended = ends_within(&mut server.child, Duration::from_millis(100));
     assert!(ended.is_none(), "it ended without an answer to the batch");
     lock.release();
@@ -226,21 +227,21 @@ fn a_signal_ends_a_server_with_blocked_calls_with_success_within_100_ms() {
 
 #[test]
 fn a_server_ends_when_its_client_closes_the_output() {
-    // A process that another test is about to start may hold the output for a moment.
+    // A process that another test is spawning may briefly inherit the output.
     let ended = (0..3).any(|_| {
         let program = Program::new();
         let mut server = Bare::start(&program);
         server.send(&handshake()).expect("the server reads");
         server.line().expect("an answer");
         drop(std::mem::replace(&mut server.output, closed_output()));
-        // The input stays open; the answer that cannot be written shows it.
+        // The input stays open. The server notices the closed output when it cannot write the answer.
         server.send(&request(1, "ping", json!({}))).expect("the server reads");
         server.end_within(Duration::from_secs(2)).is_some_and(|(status, _)| status.success())
     });
     assert!(ended, "nobody hears it, but it stays");
 }
 
-/// The output of a process that has ended.
+/// Returns the output of a process that has exited.
 fn closed_output() -> std::io::BufReader<std::process::ChildStdout> {
     let mut command = std::process::Command::new("true");
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it starts");

@@ -1,4 +1,5 @@
-//! A database file that is damaged, or newer than the program: it is named and left alone.
+//! Tests of a database file that is damaged or newer than the program: the error names it, and it is not
+//! modified.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use serde_json::json;
 
 use super::support::{create, database_of, handshake, refusal, session, settled, stored};
 
-/// A program with a database of some pages, closed and complete in its one file.
+/// Returns a program with a database of several pages, closed and checkpointed into its file.
 fn with_tasks() -> (Program, PathBuf) {
     let program = Program::new();
     let calls: String = (0..200).map(|id| create(id, &format!("task {id} {}", "word ".repeat(50)))).collect();
@@ -20,8 +21,8 @@ fn with_tasks() -> (Program, PathBuf) {
     (program, file)
 }
 
-/// Asserts that nothing works on the file, that each answer says why with `words`, and that
-/// the file stays as it is.
+/// Asserts that no call uses the file, that each answer explains the reason with `words`, and that the file
+/// is unchanged.
 fn assert_left_alone(program: &Program, file: &PathBuf, words: &str) {
     let before = fs::read(file).expect("the file");
     let name = file.to_str().expect("UTF-8");
@@ -52,7 +53,7 @@ fn assert_left_alone(program: &Program, file: &PathBuf, words: &str) {
 #[test]
 fn a_database_of_garbage_is_named_and_not_overwritten() {
     let (program, file) = with_tasks();
-    // SQLite takes a file of no byte, or of one, for an empty database.
+    // SQLite treats a file of zero or one byte as an empty database.
     for garbage in [
         String::new(),
         "x".to_owned(),
@@ -124,7 +125,7 @@ fn a_database_of_a_newer_program_is_named_and_not_overwritten() {
 
 type Damage = Box<dyn Fn(&PathBuf)>;
 
-/// What makes the record of a plan unreadable, and leaves a database or leaves none.
+/// Returns the damages that make the record of a plan unreadable, with and without a valid database file.
 fn damages() -> Vec<(&'static str, Damage)> {
     let whole =
         |bytes: &'static [u8]| move |file: &PathBuf| fs::write(file, bytes).expect("it is overwritten");

@@ -1,4 +1,4 @@
-//! `SIGKILL` at random moments: what was acknowledged is there afterwards.
+//! Tests of `SIGKILL` at random moments: acknowledged writes survive.
 
 use std::collections::{BTreeMap, HashSet};
 use std::thread;
@@ -10,29 +10,29 @@ use serde_json::{Value, json};
 
 use super::support::{Bare, Random, call, create, database_of, handshake, seed, stored};
 
-/// When a round's server is killed.
+/// Moment at which the server of a round is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
     /// After its first write was sent.
     Writing,
-    /// From the start of the process on, so also while it makes the database.
+    /// From process start on, including the creation of the database.
     Starting,
 }
 
-/// What was sent, and what a server said that it keeps.
+/// Writes that were sent, and writes that a server acknowledged.
 #[derive(Default)]
 struct Ledger {
     sent: HashSet<String>,
     tasks: BTreeMap<u64, String>,
     steps: BTreeMap<u64, (u64, String)>,
-    /// The texts of the running round by request id, and whether each is a task.
+    /// Texts of the current round by request ID, and whether each is a task.
     round: Vec<(String, bool)>,
-    /// What the next round looks for first.
+    /// IDs of the tasks that the next round checks first.
     unchecked: Vec<u64>,
 }
 
 impl Ledger {
-    /// One more write, in random order and size.
+    /// Returns another write, in random order and of random size.
     fn next_write(&mut self, random: &mut Random, label: &str) -> String {
         let id = self.round.len() as u64;
         let is_task = self.tasks.is_empty() || random.chance(40);
@@ -67,7 +67,7 @@ impl Ledger {
         }
     }
 
-    /// Asks a server for the tasks that were acknowledged last.
+    /// Asks a server for the most recently acknowledged tasks.
     fn check_with(&mut self, server: &mut Bare) {
         let Some(oldest) = self.unchecked.iter().min().copied() else { return };
         let mut listed = BTreeMap::new();
@@ -89,7 +89,7 @@ impl Ledger {
         }
     }
 
-    /// Compares everything with what lies in the database.
+    /// Compares all acknowledged writes with the content of the database.
     fn check_all(&self, program: &Program) {
         let found = stored(&database_of(program));
         for (id, name) in &self.tasks {
@@ -105,7 +105,7 @@ impl Ledger {
     }
 }
 
-/// Writes until the server is killed, `delay` after now.
+/// Writes until the server is killed after `delay`.
 fn write_until_killed(
     server: &mut Bare,
     ledger: &mut Ledger,
@@ -117,7 +117,7 @@ fn write_until_killed(
     let window = *random.pick(&[1, 2, 4, 8, 32, 128]);
     thread::scope(|scope| {
         scope.spawn(move || {
-            // The moment of the kill is what this is about.
+            // The kill must happen at this exact time.
             thread::sleep(delay);
             kill_process(pid, Signal::KILL).expect("not waited for yet");
         });
@@ -153,9 +153,10 @@ fn round(program: &Program, ledger: &mut Ledger, random: &mut Random, moment: Mo
         }
         Moment::Starting => {
             server = Bare::start(program);
-            // It may be killed before it reads anything.
+            // The server may be killed before it reads anything.
             let _ = server.send(&handshake());
-            random.duration(Duration::from_millis(30))
+            // The first write, which creates the database, takes more than 20 ms on a slow disk.
+            random.duration(Duration::from_millis(60))
         }
     };
     write_until_killed(&mut server, ledger, random, delay, &format!("{label} delay={delay:?}"));
@@ -170,7 +171,7 @@ fn rounds(workspaces: usize, rounds: usize, moment: Moment) {
         let mut ledger = Ledger::default();
         for number in 0..rounds {
             let label = format!("{moment:?} seed={} workspace={workspace} round={number}", seed());
-            // Shown only when the test fails.
+            // Shown only if the test fails.
             println!("{label}");
             round(&program, &mut ledger, &mut random, moment, &label);
         }

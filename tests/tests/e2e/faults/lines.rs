@@ -1,4 +1,4 @@
-//! Ten thousand lines that are wrong in many ways.
+//! Tests with ten thousand lines of various kinds of invalid input.
 
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -7,16 +7,16 @@ use super::oracle::{Answers, Expected, Fit, expected};
 use super::support::{MAX_RSS, Random, mebibytes, memory, request, seed};
 
 const LINES: usize = 10_000;
-/// Lines between two looks at what came back.
+/// Number of lines between checks of the answers.
 const CHUNK: usize = 250;
-/// By how much memory may grow, from the first fifth of the lines to the end.
+/// Maximum growth of memory from the first fifth of the lines to the end.
 const MAX_GROWTH: u64 = 8 * 1024 * 1024;
-/// Nesting of the deep lines. They are rarer than others, being large.
+/// Nesting depth of the deep lines, which are rarer than others because of their size.
 const DEEP: usize = 100_000;
 
 type Line = (Vec<u8>, Expected);
 
-/// A kind of wrong line; `n` makes ids that are not used twice.
+/// Generator of one kind of invalid line; `n` produces unique IDs.
 type Make = fn(&mut Random, usize) -> Line;
 
 const KINDS: [(&str, Make); 17] = [
@@ -77,7 +77,7 @@ fn random_characters(random: &mut Random, _: usize) -> Line {
 fn invalid_utf8(random: &mut Random, n: usize) -> Line {
     const WRONG: [&[u8]; 5] = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"];
     let mut line = valid(&name(n), random).into_bytes();
-    // Behind an ASCII letter, so that what follows does not complete it.
+    // After an ASCII letter, so that the following bytes cannot complete the sequence.
     let letters: Vec<_> = (0..line.len()).filter(|at| line[*at].is_ascii_lowercase()).collect();
     let at = *random.pick(&letters);
     line.splice(at..at, random.pick(&WRONG).iter().copied());
@@ -90,7 +90,7 @@ fn nul(random: &mut Random, n: usize) -> Line {
         0 => line = vec![0; 1 + random.below(1000)],
         _ => line.insert(random.below(line.len() + 1), 0),
     }
-    // In the middle of a character it is one more reason.
+    // A NUL within a multibyte character also makes the UTF-8 invalid.
     (line, Expected::Refused(&[-32700]))
 }
 
@@ -147,7 +147,7 @@ fn duplicate_member(random: &mut Random, n: usize) -> Line {
     ];
     match random.below(3) {
         0 => match random.below(3) {
-            // Which of two ids would it be?
+            // With two IDs, the request is ambiguous.
             0 => (line(envelope[0]), Expected::Refused(&[-32600])),
             other => (line(envelope[other]), Expected::BadEnvelope(id.clone())),
         },
@@ -252,7 +252,7 @@ fn notification(random: &mut Random, n: usize) -> Line {
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": [1, 2] }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized", "params": { "x": "y" } }),
         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": "much" } }),
-        // A request without an id is a notification, whatever it asks for.
+        // A request without an ID is a notification, regardless of its method.
         json!({ "jsonrpc": "2.0", "method": "tools/call", "params": { "name": 5 } }),
         json!({ "jsonrpc": "2.0", "method": "ping" }),
     ];
@@ -317,7 +317,7 @@ fn shown(line: &[u8]) -> String {
     line[..line.len().min(300)].escape_ascii().to_string()
 }
 
-/// Sends the lines and takes what comes until all of them were read.
+/// Sends the lines and reads answers until all lines have been processed.
 fn exchange(server: &mut Started, lines: &[Line], sync: usize, answers: &mut Answers) {
     let mut bytes = Vec::new();
     for (line, _) in lines {
@@ -351,7 +351,7 @@ fn ten_thousand_wrong_lines_get_what_the_protocol_demands_and_leave_the_server_a
     while lines.len() < LINES {
         let chunk: Vec<Line> = (lines.len()..lines.len() + CHUNK)
             .map(|n| {
-                // The first chunk has all kinds, also the large one.
+                // The first chunk contains all kinds, including the large one.
                 if n % 100 == 3 {
                     return deep(&mut random, n);
                 }

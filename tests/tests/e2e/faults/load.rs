@@ -1,4 +1,4 @@
-//! Too much at once: calls that wait for a lock, and a random mix of everything.
+//! Tests of overload: calls that wait for a lock, and a random mix of all messages.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::support::{Random, WriteLock, call, create, database_of, request, seed, stored};
 
-/// What the server promises: calls that run, and calls that wait.
+/// Limits that the server documents: running calls and waiting calls.
 const RUNNING: usize = 64;
 const WAITING: usize = 192;
-/// The code for a request that is one too many.
+/// Error code of a request that exceeds the limits.
 const BUSY: i64 = -31_001;
 
-/// A server that has stored something, so that its store can be locked.
+/// Starts a server with stored data, so that its store can be locked.
 fn with_a_store(program: &Program) -> Started {
     let mut server = program.start();
     server.initialize("2025-11-25");
@@ -96,7 +96,7 @@ fn an_id_that_is_still_in_flight_is_refused_and_free_again_afterwards() {
             "{refused}"
         );
     }
-    // The same characters as a number are another id.
+    // The same characters as a number form a different ID.
     server.send_raw(request(2, "tools/list", json!({})).as_bytes());
     assert!(server.next().expect("an answer")["result"]["tools"].is_array());
     lock.release();
@@ -118,7 +118,7 @@ fn a_cancelled_call_is_neither_answered_nor_done() {
     for n in 0..100 {
         server.notify("notifications/cancelled", json!({ "requestId": n + 100 }));
     }
-    // Everything sent before is read when this is answered.
+    // All previous messages have been read when the ping is answered.
     ping_time(&mut server);
     lock.release();
     server.text("TaskManager", json!({ "action": "create", "text": "kept" }));
@@ -131,10 +131,10 @@ fn a_cancelled_call_is_neither_answered_nor_done() {
     assert_eq!(names, ["first", "kept"]);
 }
 
-/// What may come back for the messages of one id.
+/// Messages sent with one ID, which determine the possible answers.
 #[derive(Debug, Default)]
 struct Asked {
-    /// The kinds of requests that were sent with it.
+    /// Kinds of the requests sent with this ID.
     kinds: Vec<Kind>,
     cancels: usize,
     answers: Vec<Value>,
@@ -164,7 +164,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may be refused because of what else is in flight.
+    /// `true` if the request may be refused because of other requests in flight.
     fn is_call(self) -> bool {
         !matches!(self, Self::Ping | Self::NoMethod)
     }
@@ -198,11 +198,11 @@ impl Asked {
     }
 }
 
-/// A mix of messages, and what was asked in it.
+/// Mix of messages, with the requests that it contains.
 #[derive(Default)]
 struct Mix {
     asked: HashMap<String, (Value, Asked)>,
-    /// The keys of `asked` in the order of sending.
+    /// Keys of `asked` in the order of sending.
     ids: Vec<String>,
 }
 
@@ -215,7 +215,7 @@ impl Mix {
         line
     }
 
-    /// A cancel of one of the last ids, or of none that ever was.
+    /// Returns a cancellation of a recent ID or of an ID that was never used.
     fn cancel(&mut self, at: usize) -> String {
         let asked = self.ids.get(at).and_then(|key| self.asked.get_mut(key));
         let id = asked.map_or(json!("never"), |(id, asked)| {
@@ -233,7 +233,7 @@ impl Mix {
             8..12 => "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}\n".to_owned(),
             12..15 => format!("{}\n", json!({ "jsonrpc": "2.0", "id": n, "result": {} })),
             15..17 => " \n".to_owned(),
-            // A request, now and then with the id of a recent one.
+            // A request, sometimes with a recently used ID.
             other => {
                 let kind = *random.pick(&KINDS);
                 let again = (other < 25).then(|| self.ids.get(recent + random.below(30))).flatten();
@@ -244,8 +244,8 @@ impl Mix {
         }
     }
 
-    /// While the store is locked: a call, another one with its id, and maybe a cancel. All
-    /// of it has been read when this returns.
+    /// While the store is locked, sends a call, another call with the same ID, and possibly a cancellation.
+    /// The server has read all of them when this returns.
     fn scene(&mut self, server: &mut Started, random: &mut Random, n: usize) {
         let call = json!(format!("scene {n}"));
         let mut lines = self.request(call.clone(), Kind::Write) + &self.request(call, Kind::Write);
@@ -267,7 +267,7 @@ fn each_request_of_a_random_mix_gets_exactly_one_answer() {
     let mut random = Random::new(seed);
     let program = Program::new();
     let mut server = with_a_store(&program);
-    // Those of the handshake and of the first task have ids that are used again.
+    // The handshake and the first task used IDs that the mix reuses.
     server.received.clear();
     let mut mix = Mix::default();
     let mut lock = None;

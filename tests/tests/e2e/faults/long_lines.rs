@@ -1,4 +1,4 @@
-//! Lines at the limit of 16 MiB, and far beyond it.
+//! Tests of lines at the limit of 16 MiB and far beyond it.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::support::{MAX_RSS, create, mebibytes, memory, refusal};
 
-/// Longest line that is read, without its end.
+/// Maximum length of a line without its terminator.
 const LIMIT: usize = 16 * 1024 * 1024;
 
 fn started(program: &Program) -> Started {
@@ -20,7 +20,7 @@ fn peak(server: &Started) -> u64 {
     memory(rustix::process::Pid::from_child(&server.child)).1
 }
 
-/// A request of exactly `length` bytes, without its end, that is too long for its tool.
+/// Returns a request of exactly `length` bytes without its terminator, which is too long for its tool.
 fn request_of(length: usize) -> Vec<u8> {
     let around = create("long", "").trim_end().len();
     let line = create("long", &"x".repeat(length - around)).trim_end().as_bytes().to_vec();
@@ -32,7 +32,7 @@ fn assert_refused(answer: &Value) {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
 }
 
-/// The next line after a long one is read as ever.
+/// Asserts that the line after a long one is processed normally.
 fn assert_goes_on(server: &mut Started) {
     assert_eq!(server.ask("ping", json!({}))["result"], json!({}));
 }
@@ -75,7 +75,7 @@ fn a_line_of_64_mib_that_the_end_cuts_off_is_answered_once() {
     assert!(server.wait().0.success());
 }
 
-/// Sends lines at the limit and one byte over it, each with this end.
+/// Sends lines at the limit and one byte beyond it, each with this terminator.
 fn assert_the_limit_is_16_mib(end: &str) {
     let program = Program::new();
     let mut server = started(&program);

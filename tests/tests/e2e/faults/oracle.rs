@@ -1,4 +1,5 @@
-//! What the protocol demands as the answer to any line, read independently of the program.
+//! Determines the answer that the protocol requires for any line, independently of the program's
+//! implementation.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -7,30 +8,30 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Deepest nesting that is accepted.
+/// Maximum accepted nesting depth.
 const MAX_DEPTH: usize = 128;
 
-/// What must come back for a line.
+/// Required reaction to a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expected {
     /// No answer: a notification, a response, a blank line.
     Nothing,
-    /// An error with a null id, and one of these codes.
+    /// An error with a null ID and one of these codes.
     Refused(&'static [i64]),
-    /// An error -32600, with this id or with a null one.
+    /// An error -32600 with this ID or a null ID.
     BadEnvelope(Value),
-    /// One answer with this id that fits.
+    /// A single answer with this ID that matches the fit.
     Answer(Value, Fit),
 }
 
-/// Which answers fit a request.
+/// Answers that are acceptable for a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fit {
-    /// Whatever it says: what is wrong lies where the server need not look.
+    /// Any answer: the mistake is at a position that the server need not check.
     Any,
     /// An error with one of these codes.
     Error(&'static [i64]),
-    /// A tool's refusal, or that the parameters are wrong.
+    /// A tool error or an error about invalid parameters.
     ToolError,
 }
 
@@ -45,7 +46,7 @@ impl Fit {
     }
 }
 
-/// What must come back for this line, given without its end.
+/// Returns the required reaction to this line, which excludes its terminator.
 pub fn expected(line: &[u8]) -> Expected {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.iter().all(u8::is_ascii_whitespace) {
@@ -60,7 +61,7 @@ pub fn expected(line: &[u8]) -> Expected {
     }
     match serde_json::from_str::<Members>(text) {
         Ok(members) => envelope(&members),
-        // A name that is no text.
+        // A member name that is not valid text.
         Err(_) => Expected::Refused(&[-32700, -32600]),
     }
 }
@@ -74,7 +75,7 @@ fn envelope(members: &Members) -> Expected {
         return known.map_or(Expected::Refused(&[-32600]), Expected::BadEnvelope);
     }
     let there = |name: &str| raw(name).filter(|text| *text != "null");
-    // Text with half of a character is JSON to some and not to others.
+    // Parsers disagree about text with a lone surrogate.
     let is_broken_text = |text: &str| text.starts_with('"') && serde_json::from_str::<String>(text).is_err();
     if ["jsonrpc", "method"].iter().any(|name| raw(name).is_some_and(is_broken_text)) {
         return Expected::Refused(&[-32700, -32600]);
@@ -114,7 +115,7 @@ fn envelope(members: &Members) -> Expected {
     }
 }
 
-/// An id that the protocol allows: a string, or an integer of at most 64 bits.
+/// Parses an ID that the protocol allows: a string, or an integer of at most 64 bits.
 fn id(text: &str) -> Option<Value> {
     if text.len() > 1024 {
         return None;
@@ -143,7 +144,7 @@ fn depth(text: &str) -> usize {
     most
 }
 
-/// All members of an object, also those that are there twice.
+/// All members of an object, including duplicates.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -166,7 +167,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// The answers that came, to be matched with what was expected.
+/// Received answers, to be matched with the expected ones.
 #[derive(Default)]
 pub struct Answers {
     without_id: VecDeque<Value>,
@@ -183,7 +184,7 @@ impl Answers {
         }
     }
 
-    /// Takes what must have come for a line; lines in the order in which they were sent.
+    /// Consumes the answer to a line. Lines must be passed in the order of sending.
     pub fn take(&mut self, expected: &Expected, line: &str) {
         match expected {
             Expected::Nothing => {}
@@ -212,7 +213,7 @@ impl Answers {
         assert!(code.is_some_and(|code| codes.contains(&code)), "{answer:?} but not {codes:?} for {line}");
     }
 
-    /// Asserts that nothing came that nothing was sent for.
+    /// Asserts that no unexpected answer remains.
     pub fn assert_all_taken(&self) {
         let left: Vec<_> = self.by_id.values().flatten().chain(&self.without_id).take(5).collect();
         assert!(left.is_empty(), "answers to nothing: {left:?}");

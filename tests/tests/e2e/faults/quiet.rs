@@ -1,4 +1,4 @@
-//! Standard error: silent in a normal session, limited in a bad one, and never in the way.
+//! Tests of standard error: silent in a normal session, limited under errors, and never blocking.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::support::{Bare, WriteLock, call, create, database_of, handshake, request, session, settled};
 
-/// Most bytes that a flood may leave on standard error, in the ten seconds of one window.
+/// Maximum number of bytes that a flood may write to standard error within the ten seconds of a window.
 const MOST_BYTES: usize = 64 * 1024;
 
 #[test]
@@ -25,7 +25,7 @@ fn a_normal_session_writes_nothing_to_standard_error() {
     let callback = json!({ "action": "set", "message": "later", "delay_seconds": 3600 });
     input += &call(9, "SetCallback", callback);
     input += &call(10, "SetCallback", json!({ "action": "cancel" }));
-    // What a model gets wrong is nothing for the log either.
+    // Mistakes of a model are not logged either.
     input += &call(11, "TaskManager", json!({ "action": "nonsense" }));
     input += &call(12, "TaskManager", json!({ "action": "complete", "task_id": 999 }));
     input += &call(13, "InvokeSkill", json!({ "skill_name": "none" }));
@@ -38,7 +38,7 @@ fn a_normal_session_writes_nothing_to_standard_error() {
     assert!(status.success());
 }
 
-/// A program whose every tool call has something to warn about.
+/// Returns a program whose tool calls all produce a warning.
 fn with_a_damaged_database() -> Program {
     let program = Program::new();
     let (_, _, status) = session(&program, &(handshake() + &create(1, "a task")));
@@ -95,7 +95,7 @@ fn a_client_that_never_reads_standard_error_gets_its_answers() {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     let errors = child.stderr.take().expect("a pipe");
-    // A pipe takes 64 KiB by default; a small one is full sooner, after some dozen warnings.
+    // A pipe holds 64 KiB by default. A smaller one is full after a few dozen warnings.
     rustix::pipe::fcntl_setpipe_size(&errors, 4096).expect("a smaller pipe");
     let input = child.stdin.take();
     let output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));

@@ -1,4 +1,4 @@
-//! Several servers on one home and one workspace, and a workspace that vanishes.
+//! Tests of several servers on one home and one workspace, and of a workspace that disappears.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Output, Stdio};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::support::{Bare, WriteLock, call, create, database_of, handshake, refusal, session, stored};
 
-/// The id and name of a task that an answer says was created.
+/// Returns the ID and name of the task that an answer reports as created.
 fn created(answer: &Value) -> (u64, String) {
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     let task = &answer["result"]["structuredContent"]["tasks"][0];
@@ -44,7 +44,8 @@ fn two_servers_that_write_at_once_keep_every_task() {
     assert_eq!(stored(&database_of(&program)).tasks, acknowledged);
 }
 
-/// How many connections of the server have used the database: each opens its log itself.
+/// Returns the number of the server's connections that used the database; each opens the write-ahead log
+/// itself.
 fn connections(server: &Started, program: &Program) -> usize {
     let file = database_of(program).with_extension("db-wal");
     let folder = format!("/proc/{}/fd", server.child.id());
@@ -54,7 +55,7 @@ fn connections(server: &Started, program: &Program) -> usize {
         .count()
 }
 
-/// A server with three tasks that uses two connections: two of its calls had to wait.
+/// Returns a server with three tasks that uses two connections, because two of its calls had to wait.
 fn with_two_connections(program: &Program) -> Started {
     let mut server = program.start();
     server.initialize("2025-11-25");
@@ -73,10 +74,10 @@ fn with_two_connections(program: &Program) -> Started {
     server
 }
 
-/// A process that closes a file loses all the locks that it has on it, whoever in it took
-/// them. Without its lock, another user of the database takes itself for the last one, and
-/// deletes the log with what was written. (SQLite itself looks twice
-/// by now; older ones, such as a user's `sqlite3`, do not.)
+/// A process that closes a file loses all its POSIX locks on that file, regardless of the descriptor that
+/// acquired them. Without its lock, another process assumes to be the last user of the database and deletes
+/// the log with committed data. (SQLite itself checks twice; older versions, such as a user's `sqlite3`, do
+/// not.)
 #[test]
 fn a_server_with_several_connections_keeps_the_lock_that_says_it_uses_the_database() {
     let program = Program::new();
@@ -91,7 +92,7 @@ fn a_server_with_several_connections_keeps_the_lock_that_says_it_uses_the_databa
 fn a_server_that_ends_takes_nothing_from_the_one_that_goes_on() {
     let program = Program::new();
     let mut server = with_two_connections(&program);
-    // Another server comes, looks and ends: as the last user it would tidy up.
+    // A second server reads and exits. As the last user of the database, it would remove the log.
     let list = call(1, "TaskManager", json!({ "action": "list", "query": "" }));
     let (seen, _, status) = session(&program, &(handshake() + &list));
     assert!(status.success());
@@ -102,7 +103,7 @@ fn a_server_that_ends_takes_nothing_from_the_one_that_goes_on() {
     assert_eq!(kept.len(), 4, "four were acknowledged, but there are only {kept:?}");
 }
 
-/// A process whose whole output is read at its end.
+/// Starts a process whose complete output is read at its end.
 fn started(mut command: Command) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the program starts")
@@ -116,7 +117,7 @@ fn finished(mut child: Child, input: &str) -> Output {
     child.wait_with_output().expect("a child of ours")
 }
 
-/// Starts `copies` servers in a fresh home and lets them write at the same time.
+/// Starts `copies` servers in a fresh home, which write at the same time.
 fn race_for_a_fresh_home(copies: usize) {
     let program = Program::new();
     let begin = Barrier::new(copies);

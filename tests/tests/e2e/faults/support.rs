@@ -1,4 +1,4 @@
-//! What the fault tests share.
+//! Shared support for the fault tests.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,10 +13,10 @@ use scorpiox_tests::Program;
 use scorpiox_tests::program::ends_within;
 use serde_json::{Value, json};
 
-/// Most memory that the server may ever take, whatever its client does.
+/// Maximum memory of the server, regardless of its client's behavior.
 pub const MAX_RSS: u64 = 64 * 1024 * 1024;
 
-/// Random numbers that are the same each time (`SplitMix64`).
+/// Reproducible random numbers (`SplitMix64`).
 #[derive(Clone)]
 pub struct Random(u64);
 
@@ -33,12 +33,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `end - 1`.
+    /// Returns a number from 0 to `end - 1`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % end as u64) as usize
     }
 
-    /// True in `percent` of 100 cases.
+    /// Returns `true` in `percent` of 100 cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -52,28 +52,28 @@ impl Random {
     }
 }
 
-/// Where random choices start from.
+/// Returns the seed of all random choices.
 pub fn seed() -> u64 {
     std::env::var("SCORPIOX_TEST_SEED").map_or(20_261_120, |text| text.parse().expect("a number"))
 }
 
-/// The line of a request.
+/// Formats a request as a line.
 pub fn request(id: impl Into<Value>, method: &str, params: Value) -> String {
     let message = json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params });
     format!("{message}\n")
 }
 
-/// The line of a tool call.
+/// Formats a tool call as a line.
 pub fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> String {
     request(id, "tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
-/// The line that creates a task.
+/// Formats a call that creates a task as a line.
 pub fn create(id: impl Into<Value>, name: &str) -> String {
     call(id, "TaskManager", json!({ "action": "create", "text": name }))
 }
 
-/// The lines of the handshake. Its request has the id `"hello"`.
+/// Returns the lines of the handshake. Its request has the ID `"hello"`.
 pub fn handshake() -> String {
     let client = json!({ "name": "faults", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
@@ -81,13 +81,13 @@ pub fn handshake() -> String {
     format!("{}{ready}\n", request("hello", "initialize", params))
 }
 
-/// The text of a result that must be an error of the tool.
+/// Returns the text of a result that must be a tool error.
 pub fn refusal(answer: &Value) -> String {
     assert_eq!(answer["result"]["isError"], true, "must be refused: {answer}");
     answer["result"]["content"][0]["text"].as_str().expect("a text").to_owned()
 }
 
-/// A server whose output nobody reads unless told to. Killed when dropped.
+/// Server whose output is read only on demand. Killed when dropped.
 pub struct Bare {
     pub child: Child,
     pub input: Option<ChildStdin>,
@@ -119,7 +119,7 @@ impl Bare {
         self.input.as_mut().expect("the input is open").write_all(text.as_bytes())
     }
 
-    /// The next message; none at the end. What a kill cut off in the middle is no message.
+    /// Returns the next message; `None` at the end, or if a kill truncated the line.
     pub fn line(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("the output can be read");
@@ -127,12 +127,12 @@ impl Bare {
         Some(serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}")))
     }
 
-    /// Everything up to the end of the output.
+    /// Returns all messages up to the end of the output.
     pub fn rest(&mut self) -> Vec<Value> {
         std::iter::from_fn(|| self.line()).collect()
     }
 
-    /// How the process ends, if it does within `time`, and after how long.
+    /// Returns the exit status and the elapsed time if the process exits within `time`.
     pub fn end_within(&mut self, time: Duration) -> Option<(ExitStatus, Duration)> {
         let start = Instant::now();
         ends_within(&mut self.child, time).map(|status| (status, start.elapsed()))
@@ -146,8 +146,8 @@ impl Drop for Bare {
     }
 }
 
-/// Runs a whole session: all of `input`, then its end. Gives the messages and what stood on
-/// standard error.
+/// Runs a complete session: sends `input` and closes it. Returns the messages, the standard error and the
+/// exit status.
 pub fn session(program: &Program, input: &str) -> (Vec<Value>, String, ExitStatus) {
     let mut command = program.command();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -166,7 +166,7 @@ pub fn session(program: &Program, input: &str) -> (Vec<Value>, String, ExitStatu
     (messages, errors.join().expect("no panic").expect("UTF-8"), child.wait().expect("a child of ours"))
 }
 
-/// Memory in use now and at most since the start, in bytes.
+/// Returns the current and the peak memory in bytes.
 pub fn memory(pid: Pid) -> (u64, u64) {
     let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).expect("it runs");
     let bytes = |name: &str| {
@@ -181,7 +181,7 @@ pub fn mebibytes(bytes: u64) -> String {
     format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20)
 }
 
-/// The one database below the program's own folder.
+/// Returns the only database below the program's own directory.
 pub fn database(own_home: &Path) -> PathBuf {
     let entries = fs::read_dir(own_home.join("state")).expect("a folder for state");
     let mut files = entries.map(|entry| entry.expect("an entry").path());
@@ -198,7 +198,7 @@ fn open(file: &Path) -> Connection {
     Connection::open_with_flags(file, flags).expect("a database")
 }
 
-/// The lock that only one writer has, held from outside of the program.
+/// SQLite's write lock, held by the test process.
 pub struct WriteLock(Connection);
 
 impl WriteLock {
@@ -208,29 +208,29 @@ impl WriteLock {
         Self(connection)
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     pub fn release(self) {
         self.0.execute_batch("ROLLBACK").expect("the lock is held");
     }
 }
 
-/// Puts everything into the one file, as when the last server ends, and calls `change`.
+/// Checkpoints everything into the database file, like the exit of the last server, and calls `change`.
 pub fn settled(file: &Path, change: impl FnOnce(&Connection)) {
     let connection = open(file);
     change(&connection);
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("a checkpoint");
 }
 
-/// Tasks and steps as they lie in the database.
+/// Tasks and steps stored in the database.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Name by id.
+    /// Name by ID.
     pub tasks: BTreeMap<u64, String>,
-    /// Task and text by id.
+    /// Task and text by ID.
     pub steps: BTreeMap<u64, (u64, String)>,
 }
 
-/// Reads the database and asserts that it is whole, and that its records agree.
+/// Reads the database and asserts that it is intact and that its records are consistent.
 pub fn stored(file: &Path) -> Stored {
     let connection = open(file);
     let verdict: String =

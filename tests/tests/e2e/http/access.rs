@@ -1,4 +1,4 @@
-//! Tokens with names, and what each may call.
+//! Tests of named tokens and the tools that each token may call.
 
 use crate::plugins::{guest, install, source};
 #[cfg(unix)]
@@ -16,7 +16,7 @@ fn sha256(token: &str) -> String {
     Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A server that ann and bob may call, ann with the scope `run`; `more` is the rest of the policy.
+/// Returns a server that ann and bob may call, ann with the scope `run`. `more` is the rest of the policy.
 fn program(more: &str) -> Program {
     let program = Program::new();
     let policy = format!(
@@ -50,7 +50,7 @@ fn a_principal_sees_and_calls_the_tools_of_its_rules() {
     assert_eq!(names(&server.shown(BOB).modern("tools/list", json!({}))), ["TaskManager"]);
     let listed = server.shown(BOB).modern("tools/list", json!({})).json();
     assert_eq!(listed["result"]["cacheScope"], "private", "lists differ by principal");
-    // A rule that only needs a scope says which; what is denied says the line.
+    // The refusal names the scope if only a scope is missing, and the policy line if a rule denies the call.
     let refused =
         server.shown(BOB).modern("tools/call", json!({ "name": "Bash", "arguments": { "command": "true" } }));
     assert_eq!((refused.status, refused.json()["id"].clone()), (403, json!(1)), "{refused:?}");
@@ -64,7 +64,7 @@ fn a_principal_sees_and_calls_the_tools_of_its_rules() {
         .modern("tools/call", json!({ "name": "PlanMode", "arguments": { "action": "status" } }));
     assert_eq!((denied.status, denied.header("www-authenticate")), (403, None), "{denied:?}");
     assert!(denied.body.contains("[access.not-bob] (policy.toml line "), "{denied:?}");
-    // In a session, too, and in a batch, where each message has an answer of its own.
+    // The same holds in a session and in a batch, in which each message has its own response.
     for revision in ["2025-03-26", "2025-11-25"] {
         let session = server.shown(BOB);
         let id = initialized(&session.ask(server.post(&initialize(revision))));
@@ -113,7 +113,7 @@ fn what_one_principal_has_is_not_there_for_another() {
     assert_eq!(server.shown(BOB).ask(list.clone().method("DELETE").body("")).status, 404);
     assert_eq!(server.shown(BOB).ask(server.listen(&id)).status, 404);
     assert_eq!(server.shown(ANN).ask(list.clone()).status, 200);
-    // A command in the background.
+    // A background command.
     let started = server.shown(ANN).text("BackgroundBash", json!({ "command": "echo of-ann; sleep 600" }));
     assert!(started.contains("task 1"), "{started}");
     assert!(server.shown(ANN).text("ListBgTasks", json!({})).contains("of-ann"));
@@ -122,7 +122,7 @@ fn what_one_principal_has_is_not_there_for_another() {
         let answer = server.shown(BOB).text(tool, json!({ "task_id": 1 }));
         assert!(answer.contains("no task 1") || answer.contains("no background tasks"), "{tool}: {answer}");
     }
-    // Its own is there after a restart, too, and still no other's.
+    // A principal's own state survives a restart and stays hidden from other principals.
     server.end();
     let server = program.serve_http(0);
     let list = server.in_session(&id, 1, "tools/list", &json!({}));
@@ -203,7 +203,7 @@ fn other_machines_are_served_only_with_encryption() {
     let program = program("");
     let (status, _, said) = program.run(&["serve", "--http", "0.0.0.0:0"]);
     assert!(!status.success() && said.contains("[http.tls]") && said.contains("proxies"), "{said}");
-    // A declared proxy encrypts; nobody else may connect.
+    // A declared proxy terminates TLS; plain connections from other addresses are refused.
     let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
     let with = |proxy: &str| {
         policy.replace("[http.auth]\n", &format!("[http]\nproxies = [\"{proxy}\"]\n[http.auth]\n"))
@@ -299,7 +299,7 @@ fn the_rule_that_decides_about_a_principal_is_explained() {
     assert!(code == Some(0) && said.contains("[access.all] (policy.toml line "), "{said}");
     let (code, said) = why(&["PlanMode", "--as", "bob"]);
     assert!(code == Some(1) && said.contains("[access.not-bob]"), "{said}");
-    // What the policy says of ann's token counts.
+    // The scopes of ann's token in the policy are taken into account.
     assert_eq!(why(&["Bash", "--as", "ann"]).0, Some(0));
     let (code, said) = why(&["Bash", "--as", "bob"]);
     assert!(code == Some(1) && said.contains("scopes run"), "{said}");
@@ -319,7 +319,7 @@ fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {
         let challenge = refused.header("www-authenticate").unwrap_or_default();
         assert!(challenge.contains("scope=\"run\""), "{name}: {challenge}");
     }
-    // Refused before anything runs it: a header that says something else, and a session that is none.
+    // Two requests are refused before a tool runs: a mismatching header and an unknown session.
     let other = server.modern("tools/call", call("TaskManager")).with("Mcp-Name", "PlanMode");
     assert_eq!(server.shown(ANN).ask(other).status, 400);
     let without = server.in_session("none", 1, "tools/call", &json!({ "name": "TaskManager" }));
@@ -376,12 +376,12 @@ fn what_a_principal_may_not_have_is_no_news_to_it() {
     install(&program, &source);
     let told = ann.message().expect("a message");
     assert_eq!(told["method"], "notifications/tools/list_changed");
-    // The next word that both get is of a callback.
+    // The next notification that both receive comes from a callback.
     let timer = json!({ "action": "set", "message": "tea", "delay_seconds": 1, "repeat_count": 1 });
     server.shown(BOB).text("SetCallback", timer);
     let told = bob.message().expect("a message");
     assert!(told.to_string().contains("tea"), "{told}");
-    // Nor does it learn of one that waits for approval.
+    // Nor does bob learn of a plugin that awaits approval.
     let (status, _, said) = program.run(&["plugin", "deny", "kinds"]);
     assert!(status.success(), "{said}");
     let why = |token: &str| server.shown(token).modern("tools/call", json!({ "name": "kinds.sum" })).body;
@@ -399,7 +399,7 @@ fn calls_are_counted_by_principal() {
     server.shown(BOB).text("TaskManager", list);
     server.shown(BOB).modern("tools/call", json!({ "name": "Bash", "arguments": { "command": "true" } }));
     let begun = std::time::Instant::now();
-    // Figures are posted now and then.
+    // The server writes its usage figures at intervals.
     let posted = loop {
         let (_, out, _) = program.run(&["stats", "--json"]);
         let posted: Value = serde_json::from_str(&out).expect("JSON");

@@ -1,4 +1,4 @@
-//! The pages for the operator: who may read them, what browsers are told of them, and how a real one shows them.
+//! Tests of the admin pages: access control, security headers, and rendering in a real browser.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 pub(super) const ANN: &str = "token-of-ann-0123456789";
 pub(super) const BOB: &str = "token-of-bob-0123456789";
-/// What a page must never run.
+/// Markup that a page must escape.
 pub(super) const LONG: &str = "a-tool-with-a-very-long-name-that-nobody-would-choose-a-tool-with-a-very-long-name-that-nobody-would-choose-a-tool-with-a-very-long-name";
 pub(super) const EVIL: &str = "<img src=x onerror=alert(1)>\"'&";
 
@@ -17,7 +17,7 @@ fn sha256(token: &str) -> String {
     Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Ann may read the pages, bob may not.
+/// Returns a policy in which ann may read the admin pages and bob may not.
 pub(super) fn policy(more: &str) -> String {
     format!(
         "version = 1\n[http.admin]\nscopes = [\"admin\"]\n[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{}\"\n\
@@ -50,7 +50,7 @@ fn form(server: &HttpServer, path: &str, body: &str) -> Request {
     request.with("Origin", &format!("http://{}", server.address))
 }
 
-/// Logs in; the cookie.
+/// Logs in and returns the session cookie.
 pub(super) fn cookie(server: &HttpServer, token: &str) -> String {
     let answer = server.ask(&form(server, "/admin/login", &format!("token={token}")));
     assert_eq!((answer.status, answer.header("location")), (303, Some("/admin")), "{answer:?}");
@@ -58,12 +58,12 @@ pub(super) fn cookie(server: &HttpServer, token: &str) -> String {
     for attribute in ["HttpOnly", "SameSite=Strict", "Path=/admin"] {
         assert!(cookie.contains(attribute), "{cookie}");
     }
-    // A second may have begun meanwhile.
+    // A second may have passed since the login.
     assert!(["Max-Age=28800;", "Max-Age=28799;"].iter().any(|age| cookie.contains(age)), "{cookie}");
     cookie.split(';').next().expect("a value").to_owned()
 }
 
-/// Beyond those of a minute pages share a line, and wait for it.
+/// Pages beyond the first ones of a minute share an audit line, and wait until it is written.
 #[test]
 fn where_lines_are_required_no_page_is_sent_before_the_line_that_tells_of_it() {
     let (program, mut server) = served("[audit]\nrequired = true\n");
@@ -90,7 +90,7 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
     }
     assert_eq!(get(&server, "/administrator", None).status, 404);
     assert_eq!(get(&server, "/admin/login", None).status, 200);
-    // Tokens that are none, or not for this.
+    // An unknown token, and a token without permission.
     let wrong = server.ask(&form(&server, "/admin/login", "token=nobody"));
     assert!(wrong.status == 401 && wrong.body.contains("This token is not good here."), "{wrong:?}");
     let bob = server.ask(&form(&server, "/admin/login", &format!("token={BOB}")));
@@ -123,7 +123,7 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
         assert!(!answer.body.contains("<script") && !answer.body.contains(" style="), "{}", answer.body);
     }
     assert_eq!(get(&server, "/admin/none", Some(&ann)).status, 404);
-    // Nothing takes a form but these two, and those from nowhere else.
+    // Only these two paths accept a form, and only from the same origin.
     for path in ["/admin", "/admin/plugins", "/admin/policy"] {
         let answer = server.ask(&form(&server, path, "approve=all").with("Cookie", &ann));
         assert_eq!(answer.status, 405, "{path}");
@@ -138,7 +138,7 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
             assert!(answer.status == 403 && answer.header("set-cookie").is_none(), "{path}: {answer:?}");
         }
     }
-    // A cookie of another's making, one that was changed, and one without a name.
+    // A corrupted cookie, a modified one, an empty one, and one with another name.
     for other in [
         format!("{ann}x"),
         ann.replacen('=', "=A", 1),
@@ -149,11 +149,13 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
     }
     let left = server.ask(&form(&server, "/admin/logout", "").with("Cookie", &ann));
     assert!(left.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0")), "{left:?}");
-    // It has ended for whoever kept it; another program of this machine may have put one of the name before a good one.
+    // Logging out invalidates copies of the cookie. Another program on this machine may have set an invalid
+    // cookie of the same name, which comes before the valid one.
     assert_eq!(get(&server, "/admin", Some(&ann)).status, 303);
     let ann = cookie(&server, ANN);
     assert_eq!(get(&server, "/admin", Some(&format!("scorpiox-admin=x; {ann}"))).status, 200);
-    // The cookie lives over a restart; who may no more is not let in by it, nor is who has a token that was replaced.
+    // The cookie survives a restart. It becomes invalid if the user loses the permission or the token is
+    // replaced.
     server.end();
     let mut server = program.serve_http(0);
     assert_eq!(get(&server, "/admin", Some(&ann)).status, 200);
@@ -189,18 +191,18 @@ fn many_tokens_that_are_not_good_are_not_tried() {
         (0..80).map(|number| server.ask(&form(&server, "/admin/login", &format!("token=x{number}"))).status);
     let tries: Vec<_> = tries.collect();
     assert!(tries[0] == 401 && tries.contains(&429), "{tries:?}");
-    // Who has a good one is let in all the same.
+    // A valid token is accepted nevertheless.
     cookie(&server, ANN);
 }
 
-/// The lines of the audit about one thing that was done.
+/// Returns the audit lines of one tool.
 fn lines(program: &Program, tool: &str) -> Vec<Value> {
     let text = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).unwrap_or_default();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a whole line"));
     lines.filter(|line| line["tool"] == tool).collect()
 }
 
-/// The end of each line of an act: the visitor, the outcome, the reason of a refusal, and the rule.
+/// Returns the principal, outcome, fault and rule of each audit line of an act.
 fn told(program: &Program, act: &str) -> Vec<[String; 4]> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let told = |line: &Value| {
@@ -240,7 +242,8 @@ fn who_comes_and_who_is_not_let_in_has_a_line_in_the_audit() {
     server.end();
     let line =
         |who: &str, outcome: &str, fault: &str, rule: &str| [who, outcome, fault, rule].map(str::to_owned);
-    // A line is written when its answer is on the way, so those of a moment may be in another order.
+    // A line is written while its response is being sent, so lines of concurrent requests may be out of
+    // order.
     let mut requests = told(&program, "http request");
     requests.sort();
     let by_rule = requests.iter().find(|[.., rule]| rule.starts_with("policy.toml line "));
@@ -321,7 +324,7 @@ fn each_log_in_that_is_refused_has_a_line_also_where_the_form_or_the_token_is_to
     assert_eq!(told, expected);
 }
 
-/// The setting `origins` lets pages call the endpoint, and no form in.
+/// The setting `origins` lets pages call the endpoint, but it does not allow forms.
 #[test]
 fn the_refusal_of_a_form_names_what_lets_it_in() {
     let (_program, server) = served("[http]\norigins = [\"https://chat.example.com\"]\n");
@@ -347,7 +350,7 @@ fn the_refusal_of_a_form_names_what_lets_it_in() {
     }
 }
 
-/// A log-in that the server cannot end is not said to have ended.
+/// If the server cannot end a login, the user is told that it continues.
 #[test]
 fn who_ended_too_many_is_told_that_this_one_goes_on() {
     let program = Program::new();
@@ -355,7 +358,7 @@ fn who_ended_too_many_is_told_that_this_one_goes_on() {
     drop(program.serve_http(0));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
     let file = program.home().join(".scorpiox/http/ended");
-    // Numbers that begin as hers did once, which everybody could compute, and find other names for.
+    // Prefixes derived from a name alone: anybody could compute them and search for colliding names.
     let mut ended = String::new();
     for of in ["ann", "pages ann"] {
         let digest = Sha256::digest(of);
@@ -368,7 +371,7 @@ fn who_ended_too_many_is_told_that_this_one_goes_on() {
     let left = server.ask(&form(&server, "/admin/logout", "").with("Cookie", &ann));
     assert_eq!((left.status, left.header("location")), (303, Some("/admin/login")), "{left:?}");
     server.end();
-    // The log-in that ended says which account is hers.
+    // The ended login reveals the prefix of ann's account.
     let text = fs::read_to_string(&file).expect("what ended");
     let own = text.lines().rfind(|line| !line.is_empty()).and_then(|line| line.get(..16)).expect("a number");
     (0..50_000).for_each(|number| ended += &format!("\n{own}{number:016x} {now}"));
@@ -385,7 +388,7 @@ fn who_ended_too_many_is_told_that_this_one_goes_on() {
     assert_eq!(lines[1][2], "too-many");
 }
 
-/// The pages' own address is no page that may call tools.
+/// The origin of the admin pages is not allowed to call tools.
 #[test]
 fn pages_for_the_operator_let_no_page_call_the_endpoint() {
     let own = "https://mcp.example.com";
@@ -407,7 +410,7 @@ fn pages_for_the_operator_let_no_page_call_the_endpoint() {
         (let_in.status, let_in.header("access-control-allow-origin")),
         (200, Some("https://chat.example.com"))
     );
-    // Its own form is taken, and no other page's.
+    // Forms are accepted from the admin pages' own origin only.
     let form = form(&server, "/admin/login", "token=x").with("Host", "mcp.example.com");
     assert_eq!(server.ask(&form.clone().with("Origin", own)).status, 401);
     assert_eq!(server.ask(&form.with("Origin", "https://chat.example.com")).status, 403);

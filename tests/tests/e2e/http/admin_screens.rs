@@ -1,4 +1,4 @@
-//! The pages for the operator, as a browser shows them.
+//! Tests of the admin pages in a real browser.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::admin::{ANN, BOB, EVIL, LONG, cookie, get, policy};
 use super::webdriver::Browser;
 use crate::plugins::{guest, source};
 
-/// A server with something on each page, of which some was chosen by strangers.
+/// Starts a server with content on each page, some of it under the control of untrusted parties.
 fn furnished() -> (Program, HttpServer) {
     let program = Program::new();
     program.put(
@@ -60,14 +60,14 @@ fn what_strangers_chose_is_shown_as_they_wrote_it() {
             assert!(!text.contains("<img") && !text.contains("<script") && !text.contains("<b>"), "{text}");
         }
     }
-    // Filters choose.
+    // Filters select rows.
     let of_bob = get(&server, "/admin/audit?principal=bob&failed=on", Some(&ann)).body;
     assert!(of_bob.contains("3 lines fit") && of_bob.contains("[access.no]"), "{of_bob}");
     let none = get(&server, "/admin/audit?tool=WebSearch", Some(&ann)).body;
     assert!(none.contains("0 lines fit"), "{none}");
 }
 
-/// Where screenshots go, to be looked at.
+/// Returns the directory for screenshots, which are reviewed by eye.
 fn screens() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/team/screens");
     fs::create_dir_all(&folder).expect("a folder");
@@ -79,7 +79,7 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
     let (_program, server) = furnished();
     let browser = Browser::start();
     let base = format!("http://{}", server.address);
-    // By keyboard alone: the field has the focus, the return key sends the form.
+    // Logs in by keyboard alone: the field has the focus and the return key submits the form.
     browser.open(&format!("{base}/admin"));
     assert_eq!(browser.run("return document.activeElement.id"), "token");
     browser.keys(ANN);
@@ -136,15 +136,15 @@ fn a_real_browser_shows_the_pages_in_light_and_dark_on_any_screen_and_by_keyboar
         }
     }
     long_names(&browser, &base);
-    // Nothing was refused by the browser, and nothing tried to run.
+    // The browser blocked nothing, and no injected script tried to run.
     let mut said = browser.log();
-    // What it recommends is no complaint.
+    // Recommendations of the browser are not errors.
     said.retain(|entry| entry["level"] != "DEBUG");
     assert!(said.is_empty(), "{said:?}");
 }
 
-/// All of each row is on the screen without scrolling sideways, each value with the name of its column, and the navigation is clear of
-/// the edges.
+/// Asserts that each row is visible without horizontal scrolling, that each value carries its column's name,
+/// and that the navigation keeps a distance from the edges.
 fn nothing_is_beyond_the_edge(browser: &Browser, name: &str) {
     const BEYOND: &str = "const wide = document.documentElement.clientWidth, found = []; \
         for (const region of document.querySelectorAll('.wide')) \
@@ -165,7 +165,7 @@ fn nothing_is_beyond_the_edge(browser: &Browser, name: &str) {
     assert_eq!(browser.run(BEYOND), json!([]), "{name}");
 }
 
-/// Names of 500 characters, which others chose, on each page and screen: nothing is pushed aside.
+/// Asserts that untrusted names of 500 characters do not break the layout of any page at any size.
 fn long_names(browser: &Browser, base: &str) {
     const NAMES: &str = "document.querySelectorAll('.cut, tbody th, .card h2, td.mono, td p, .state, .mistake, code').forEach(e => { \
          const t = e.querySelector('.cut') || e; if (t.textContent && !t.querySelector('*')) t.textContent = 'M'.repeat(500); })";
@@ -179,7 +179,7 @@ fn long_names(browser: &Browser, base: &str) {
             ("usage", "/admin/usage"),
         ] {
             browser.open(&format!("{base}{path}"));
-            // The navigation is one line, and a folder is broken into a few.
+            // The navigation fits on one line, and a path wraps over a few lines.
             let lines = "const t = [...document.querySelectorAll('nav a')].map(a => a.getBoundingClientRect().top); return Math.max(...t) - Math.min(...t)";
             assert_eq!(browser.run(lines), 0, "{name} at {width}: the navigation breaks");
             let folders = "return [...document.querySelectorAll('td.mono')].every(e => !e.textContent || e.getBoundingClientRect().width >= 150)";

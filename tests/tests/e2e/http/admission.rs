@@ -1,4 +1,5 @@
-//! Who is let in: the head of a request is checked in one order, and each refusal says what to do.
+//! Tests of admission: the head of a request is checked in a fixed order, and each refusal says how to fix
+//! the request.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::http::Response;
@@ -17,7 +18,7 @@ fn requests_are_refused_in_one_order() {
     let program = Program::new();
     let server = program.serve_http(0);
     let good = server.post(&ping());
-    // Each has all the mistakes of those below it.
+    // Each request has all the mistakes of the ones below it.
     let bad_json = good.clone().body("{");
     let wrong_accept = bad_json.clone().with("Accept", "application/json");
     let wrong_type = wrong_accept.clone().with("Content-Type", "text/plain");

@@ -1,22 +1,22 @@
-//! What befalls servers behind a proxy while clients keep them busy.
+//! Tests of failures and replacements of servers behind a proxy under load.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use scorpiox_postgres_bed::Postgres;
+use scorpiox_test_support::postgres::Postgres;
 use scorpiox_tests::http::HttpServer;
 use scorpiox_tests::program::binary;
 
 use super::proxies::Proxy;
 use super::team::{Load, TOKEN, Team};
 
-/// Which database they share: what was acknowledged has to be on its disk.
+/// Starts the shared database with durable commits: acknowledged writes must be on disk.
 fn kept() -> Postgres {
     Postgres::start_with(&["fsync=on", "synchronous_commit=on"])
 }
 
-/// A proxy before all of them.
+/// Starts a proxy in front of all servers.
 fn behind(team: &Team, servers: &[HttpServer], start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) -> Proxy {
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
     start(&team.program.home().join("proxy"), &addresses, TOKEN)
@@ -74,7 +74,8 @@ fn behind_nginx_too_servers_can_be_killed_and_started_again_in_turn() {
     });
 }
 
-/// Of another version in `make test-upgrade`, which says where its program is; else they begin anew as what they are.
+/// In `make test-upgrade`, `SCORPIOX_OLDER_BINARY` names a program of another version. Otherwise the servers
+/// restart as the same version.
 #[test]
 fn servers_are_replaced_one_by_one_and_back() {
     let older = std::env::var_os("SCORPIOX_OLDER_BINARY").map_or_else(binary, PathBuf::from);

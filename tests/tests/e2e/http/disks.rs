@@ -1,26 +1,27 @@
-//! A database whose disk is full: nothing that was acknowledged is lost, and it goes on once there is room.
+//! Tests of a database with a full disk: acknowledged writes are never lost, and service resumes after space
+//! is freed.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::{Place, Postgres};
+use scorpiox_test_support::postgres::{Place, Postgres};
 use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
 
 use super::team::{Team, stored};
 use crate::faults::Mount;
 
-/// More calls than any of the disks has room for.
+/// Number of calls that exceeds the space of each test disk.
 const MOST: usize = 60_000;
 
-/// Makes a task; why not, where it was refused.
+/// Creates a task; fails with the reason of the refusal.
 fn make(server: &HttpServer, name: &str) -> Result<(), String> {
     let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": name } });
     let answer = server.ask(&server.modern("tools/call", params));
     assert_eq!(answer.status, 200, "{answer:?}");
-    // One that waits for the database is answered as a stream.
+    // A call that waits for the database is answered as a stream.
     let last = answer.body.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
     let message: Value = serde_json::from_str(last.unwrap_or(&answer.body)).expect("JSON");
     let result = &message["result"];
@@ -28,13 +29,13 @@ fn make(server: &HttpServer, name: &str) -> Result<(), String> {
     if result["isError"] == true { Err(text) } else { Ok(()) }
 }
 
-/// Takes all that is left of the disk of this folder.
+/// Fills the rest of the disk that contains this directory.
 fn fill(folder: &Path) {
     let mut ballast = fs::File::create(folder.join("ballast")).expect("a file");
     while ballast.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
 }
 
-/// Makes tasks until one is refused: how many were made, and why not more.
+/// Creates tasks until a call is refused; returns the number of created tasks and the refusal.
 fn until_refused(server: &HttpServer) -> (usize, String) {
     let refused = (0..MOST).find_map(|number| {
         let refusal = make(server, &format!("task-{number}-end {}", "y".repeat(450))).err()?;
@@ -43,7 +44,7 @@ fn until_refused(server: &HttpServer) -> (usize, String) {
     refused.expect("the disk gets full")
 }
 
-/// Whether each task that was acknowledged is there, and none twice.
+/// Asserts that each acknowledged task is stored, and none twice.
 fn holds(database: &Postgres, name: &str, acknowledged: usize) {
     let stored = stored(database, name);
     for task in 0..acknowledged {
@@ -52,17 +53,14 @@ fn holds(database: &Postgres, name: &str, acknowledged: usize) {
     assert!(stored.values().all(|times| *times == 1), "{stored:?}");
 }
 
-/// Whether a call was refused for what a full disk leads to.
+/// `true` if a call was refused for a reason that a full disk causes.
 fn is_for_the_disk(refusal: &str) -> bool {
     ["is full", "cannot be reached", "became unreachable"].iter().any(|words| refusal.contains(words))
 }
 
 #[test]
 fn a_database_without_room_refuses_writes_in_clear_words_and_takes_them_again_with_room() {
-    let Some(disk) = Mount::new("size=120m,mode=711") else {
-        eprintln!("a full disk of a database: not tried, since no file system can be mounted");
-        return;
-    };
+    let Some(disk) = Mount::needed("size=120m,mode=711") else { return };
     let database = Postgres::start_at(&Place { all: Some(disk.path()), log: None }, &[]);
     let team = Team::new(&database.database(), 1);
     let server = team.start(0, 0);
@@ -71,7 +69,7 @@ fn a_database_without_room_refuses_writes_in_clear_words_and_takes_them_again_wi
     let (acknowledged, refusal) = until_refused(&server);
     assert!(refusal.contains("the disk of postgres://") && refusal.contains("is full"), "{refusal}");
     assert!(refusal.contains("Nothing was changed"), "{refusal}");
-    // What is there can be read meanwhile.
+    // Stored data stays readable.
     let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
     assert!(server.ask(&server.modern("tools/call", params)).body.contains("before"));
     fs::remove_file(disk.path().join("ballast")).expect("it is there");
@@ -81,18 +79,15 @@ fn a_database_without_room_refuses_writes_in_clear_words_and_takes_them_again_wi
 
 #[test]
 fn a_database_that_ends_since_its_log_has_no_room_loses_nothing() {
-    let Some(disk) = Mount::new("size=40m,mode=711") else {
-        eprintln!("a full disk of a database's log: not tried, since no file system can be mounted");
-        return;
-    };
-    // A segment of the log has 16 MiB, and the next one has no room.
+    let Some(disk) = Mount::needed("size=40m,mode=711") else { return };
+    // A segment of the write-ahead log has 16 MiB, so the disk has no room for the next one.
     let mut database = Postgres::start_at(&Place { all: None, log: Some(disk.path()) }, &["fsync=on"]);
     let team = Team::new(&database.database(), 1);
     let server = team.start(0, 0);
     fill(disk.path());
     let (acknowledged, refusal) = until_refused(&server);
     assert!(is_for_the_disk(&refusal), "{refusal}");
-    // PostgreSQL ends then, once a transaction has no place in the log.
+    // PostgreSQL exits as soon as a transaction does not fit into the write-ahead log.
     let begun = Instant::now();
     while database.runs() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it goes on without room");

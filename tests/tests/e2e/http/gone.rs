@@ -1,5 +1,5 @@
-//! Clients that leave, and more calls than there are places for: what nobody waits for does not run, and a call that waits
-//! costs no thread.
+//! Tests of clients that disconnect and of calls beyond the limit: abandoned calls do not run, and a waiting
+//! call uses no thread.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use crate::shell::support::{comes_true, mark, processes_with};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Calls that run at once, and calls that wait for those.
+/// Maximum numbers of running and of queued calls.
 const RUN: usize = 64;
 const WAIT: usize = 192;
-/// Threads that a server has at most beside those of calls: 32 for what is no call, 8 for connections, and some for timers, the
-/// audit and what watches it.
+/// Maximum number of threads besides those of calls: 32 for requests that are not calls, 8 for connections,
+/// and some for timers, the audit and the metrics endpoint.
 const BESIDE: usize = 32 + 8 + 12;
 
 fn served() -> (Program, HttpServer, SocketAddr) {
@@ -37,7 +37,7 @@ fn bash(server: &HttpServer, command: &str, progress: bool) -> Request {
     server.modern("tools/call", params)
 }
 
-/// A figure of the server without labels.
+/// Returns a metric of the server that has no labels.
 fn figure(watched: SocketAddr, name: &str) -> usize {
     let mut stream = TcpStream::connect(watched).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time");
@@ -56,7 +56,7 @@ fn becomes(watched: SocketAddr, name: &str, expected: usize) {
     }
 }
 
-/// A number that the system keeps of the process of a server.
+/// Returns a number from `/proc/PID/status` of the server.
 fn of_process(server: &HttpServer, name: &str) -> usize {
     let status = fs::read_to_string(format!("/proc/{}/status", server.child.id())).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
@@ -73,7 +73,7 @@ fn audited(program: &Program, tool: &str) -> Vec<Value> {
     lines.filter(|line| line["tool"] == tool).collect()
 }
 
-/// Leaves as soon as the request is on its way: with an end of what it sends, with a reset, or as programs do that end.
+/// Disconnects right after sending the request: with a half-close, with a reset, or with a plain close.
 fn leave(server: &HttpServer, request: &Request, how: usize) {
     let mut stream = TcpStream::connect(server.address).expect("a connection");
     stream.write_all(&request.bytes()).expect("sent");
@@ -84,7 +84,7 @@ fn leave(server: &HttpServer, request: &Request, how: usize) {
     }
 }
 
-/// The command of client `number`: it leaves a file when it comes to its end.
+/// Returns the command of client `number`, which creates a file when it completes.
 fn ending(folder: &Path, mark: &str, number: usize) -> String {
     format!("MARK={mark} sleep 5; touch {}/ended-{number}", folder.display())
 }
@@ -101,30 +101,30 @@ fn ended(folder: &Path) -> Vec<String> {
 fn calls_of_clients_that_leave_at_once_do_not_come_to_their_end() {
     let (program, server, watched) = served();
     let (folder, mark) = (program.workspace(), mark());
-    // Its first command makes what others find.
+    // The first command creates the directories that the later commands use.
     assert_eq!(server.ask(&bash(&server, "true", false)).status, 200);
     for number in 0..40 {
         leave(&server, &bash(&server, &ending(&folder, &mark, number), number % 2 == 0), number);
     }
-    // Also where half of the body is missing, nothing runs.
+    // A request with an incomplete body does not run either.
     let whole = bash(&server, &ending(&folder, &mark, 99), false).bytes();
     let mut half = TcpStream::connect(server.address).expect("a connection");
     half.write_all(&whole[..whole.len() - 20]).expect("sent");
     drop(half);
     becomes(watched, "scorpiox_calls_running", 0);
     assert!(comes_true(PATIENCE, || processes_with(&mark).is_empty()), "commands run on");
-    // A call that takes longer than each of theirs would, and is answered.
+    // A call that outlasts each of the abandoned ones is answered.
     assert_eq!(server.ask(&bash(&server, "sleep 6", true)).status, 200);
     let ended = ended(&folder);
     assert!(ended.is_empty(), "{ended:?}");
-    // Each that came to the server has a line, and none says that it went well.
+    // Each call that reached the server has an audit line, and none reports success.
     let lines = audited(&program, "Bash");
     let theirs: Vec<_> = lines[1..lines.len() - 1].iter().map(|line| line["outcome"].clone()).collect();
     assert!(theirs.iter().all(|outcome| *outcome == "cancelled"), "{theirs:?}");
     assert!(theirs.len() <= 40, "{theirs:?}");
 }
 
-/// Calls that wait for a file, as many as run at once.
+/// Starts the maximum number of running calls, each of which waits for a file.
 fn fill(server: &HttpServer, watched: SocketAddr, release: &Path) -> Vec<Connection> {
     let command = format!("while [ ! -e {} ]; do sleep 0.2; done", release.display());
     let calls: Vec<_> = (0..RUN)
@@ -155,7 +155,7 @@ fn a_call_that_waits_for_a_place_leaves_the_queue_with_its_client() {
     becomes(watched, "scorpiox_calls_waiting", 40);
     waiting.truncate(1);
     becomes(watched, "scorpiox_calls_waiting", 1);
-    // In a session the client says it, and may go.
+    // In a session, the client cancels with a notification and may disconnect.
     let session = server.session("2025-11-25", json!({}));
     let params = json!({ "name": "Bash", "arguments": { "command": ending(&folder, &mark, 50) } });
     let mut queued = server.connect();
@@ -170,7 +170,7 @@ fn a_call_that_waits_for_a_place_leaves_the_queue_with_its_client() {
     becomes(watched, "scorpiox_calls_running", 0);
     assert_eq!(ended(&folder), ["ended-0"]);
     drop(calls);
-    // The line of a call may be written just after the call is counted as ended.
+    // The audit line of a call may be written shortly after the running count drops.
     assert!(comes_true(PATIENCE, || audited(&program, "Bash").len() >= RUN + 41), "lines are missing");
     let lines = audited(&program, "Bash");
     let cancelled = lines.iter().filter(|line| line["outcome"] == "cancelled").count();
@@ -198,7 +198,7 @@ fn calls_that_wait_or_are_refused_cost_no_thread() {
         assert_eq!(refused.status, 503, "{refused:?}");
         most = most.max(of_process(&server, "Threads"));
     }
-    // What is no call is answered all the same.
+    // Requests that are not calls are still answered.
     assert_eq!(server.ask(&server.modern("server/discover", json!({}))).status, 200);
     assert!(most <= RUN + BESIDE, "{most} threads");
     fs::write(&release, "").expect("written");
@@ -209,7 +209,7 @@ fn calls_that_wait_or_are_refused_cost_no_thread() {
     drop(calls);
     assert!(most <= RUN + BESIDE, "{most} threads");
     becomes(watched, "scorpiox_calls_running", 0);
-    // Threads go ten seconds after their last call.
+    // Idle threads exit after ten seconds.
     let begun = Instant::now();
     while of_process(&server, "Threads") > 40 {
         assert!(begun.elapsed() < PATIENCE, "{} threads", of_process(&server, "Threads"));

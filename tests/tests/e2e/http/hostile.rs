@@ -1,4 +1,5 @@
-//! What clients do that are none: the server stays there for others, and ends when it is told to.
+//! Tests of malformed and hostile requests: the server stays available to other clients and still stops on
+//! request.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ fn is_well(server: &HttpServer) {
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
 
-/// What can be read as two requests by two programs is none.
+/// Requests that two HTTP implementations could split differently (request smuggling) are refused.
 #[test]
 fn requests_that_can_be_read_in_two_ways_are_refused() {
     let program = Program::new();
@@ -58,13 +59,13 @@ fn requests_that_can_be_read_in_two_ways_are_refused() {
         assert!((400..500).contains(&answered.status) || answered.status == 0, "{what}: {answered:?}");
         assert!(!rest.contains("HTTP/1.1"), "{what}: a second answer: {rest}");
     }
-    // What is packed besides is unpacked by nobody here.
+    // The server does not decode compressed transfer encodings.
     let packed = good.clone().with("Transfer-Encoding", "gzip, chunked").body("");
     assert_eq!(server.ask(&packed).status, 501);
     is_well(&server);
 }
 
-/// A connection over which nothing comes is closed in time, also one that was of use.
+/// An idle connection is closed in time, even after a successful request.
 #[test]
 fn a_connection_that_rests_is_closed() {
     let program = Program::new();
@@ -95,7 +96,7 @@ fn heads_and_bodies_have_bounds() {
     let mut connection = server.connect();
     connection.send(&large.bytes());
     assert_eq!(connection.head().status, 413, "before any of it has come");
-    // One that grows as it comes.
+    // A body of unknown length that grows beyond the limit.
     let mut connection = server.connect();
     connection.send(&good.with("Transfer-Encoding", "chunked").body("").bytes());
     let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
@@ -111,19 +112,19 @@ fn clients_that_say_nothing_delay_nobody() {
     let half = server.modern("server/discover", json!({})).bytes();
     let mut silent: Vec<_> = (0..200).map(|_| server.connect()).collect();
     for (index, connection) in silent.iter_mut().enumerate() {
-        // Nothing at all, half a head, half a body.
+        // Nothing at all, a partial head, or a partial body.
         let end = [0, 40, half.len() - 5][index % 3];
         connection.send(&half[..end]);
     }
     is_well(&server);
     let begun = Instant::now();
-    // Without a whole head in time the connection is closed.
+    // A connection without a complete head is closed in time.
     assert!(!silent[1].rest().contains("200"));
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     is_well(&server);
 }
 
-/// A call of a command, which has said something.
+/// Starts a command and waits for its first output.
 #[cfg(unix)]
 fn begun(server: &HttpServer, session: &str, command: &str) -> Connection {
     let arguments = json!({ "command": command });
@@ -135,7 +136,7 @@ fn begun(server: &HttpServer, session: &str, command: &str) -> Connection {
     call
 }
 
-#[cfg(unix)] // a signal, commands
+#[cfg(unix)] // signals and commands
 #[test]
 fn the_end_waits_for_calls_and_not_for_listeners() {
     let program = Program::new();
@@ -153,7 +154,7 @@ fn the_end_waits_for_calls_and_not_for_listeners() {
     assert!(listener.message().is_none());
 }
 
-#[cfg(unix)] // a signal, commands
+#[cfg(unix)] // signals and commands
 #[test]
 fn the_end_does_not_wait_for_ever() {
     let program = Program::new();

@@ -1,4 +1,4 @@
-//! Tokens of an issuer: JWT, by keys in a file or at an address.
+//! Tests of JWTs from an issuer, with keys from a file or from a URL.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use sha2::Digest as _;
 const ISSUER: &str = "https://login.example.com/realms/team";
 const URL: &str = "https://mcp.example.com/mcp";
 
-/// A key of an issuer.
+/// Signing key of an issuer.
 struct Key {
     pair: Ed25519KeyPair,
     id: &'static str,
@@ -35,7 +35,7 @@ impl Key {
         json!({ "keys": keys.iter().map(public).collect::<Vec<_>>() }).to_string()
     }
 
-    /// A token for ann, which is good for an hour.
+    /// Returns a token for ann that is valid for an hour.
     fn token(&self, change: impl FnOnce(&mut Value)) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
         let mut claims =
@@ -91,6 +91,9 @@ fn a_good_token_is_let_in_and_no_other() {
             && told.contains(&format!("resource_metadata=\"{document}\"")),
         "{told}"
     );
+    let odd = server.modern("server/discover", json!({})).path("/w/x\",error=\"none\",y=\"/mcp");
+    let told = server.ask(&odd).header("www-authenticate").unwrap_or_default().to_owned();
+    assert!(told.contains("/w/x%22,error=%22none%22,y=%22/mcp\""), "the path ends no value: {told}");
     let few = server
         .shown(&key.token(|claims| claims["scope"] = json!("mail")))
         .modern("server/discover", json!({}));
@@ -161,7 +164,7 @@ fn a_session_gives_nobody_the_rights_of_another_token() {
         let id = begun.header("mcp-session-id").expect("a session").to_owned();
         let call = server.in_session(&id, 1, "tools/call", &plan);
         assert_eq!(server.shown(goes_on).ask(call.clone()).status, 404, "it begins a session of its own");
-        // Another token that is good for the same is the same.
+        // Another token with the same permissions may continue the session.
         let again = key.token(|claims| {
             claims["jti"] = json!("again");
             if begins == &op {
@@ -199,7 +202,7 @@ fn new_keys_in_the_file_take_the_place_of_the_old_ones() {
     assert_eq!(server.shown(&remembered).modern("server/discover", json!({})).status, 200);
     std::fs::write(format!("{path}.new"), Key::set(&[&new])).expect("written");
     std::fs::rename(format!("{path}.new"), &path).expect("replaced");
-    // Also where nothing else is shown meanwhile.
+    // The cached token becomes invalid even if no token with another key is presented in between.
     assert_eq!(server.shown(&remembered).modern("server/discover", json!({})).status, 401);
     assert_eq!((status(&new), status(&old)), (200, 401));
     assert_eq!(
@@ -207,14 +210,14 @@ fn new_keys_in_the_file_take_the_place_of_the_old_ones() {
         401,
         "its key was taken back"
     );
-    // What cannot be read does not take their place, and lets nobody new in.
+    // An unreadable file does not replace the current keys, and a token of an unknown key is refused.
     std::fs::write(&path, "{").expect("written");
     assert_eq!((status(&new), status(&old)), (200, 401));
-    // A set without keys takes all of them back.
+    // A set without keys revokes all keys.
     std::fs::write(&path, "{\"keys\":[]}").expect("written");
     let begun = Instant::now();
     while status(&new) != 401 {
-        // A file that could not be read is not read again at once.
+        // After a failed read, the file is not read again immediately.
         assert!(begun.elapsed() < Duration::from_secs(10), "its keys stay good");
     }
     assert_eq!(status(&old), 401);
@@ -232,7 +235,7 @@ fn keys_at_an_address_are_fetched_once_and_again_for_a_new_key() {
     assert_eq!(site.count("/"), 0, "nothing is fetched that nobody needs");
     assert_eq!((status(&old), status(&old)), (200, 200));
     assert_eq!(site.count("/certs"), 1);
-    // It was asked a moment ago: a stranger's key does not make it be asked for each request.
+    // The keys were fetched recently: a token of an unknown key does not trigger a fetch for each request.
     *set.lock().expect("a set") = Key::set(&[&old, &new]);
     for _ in 0..5 {
         assert_eq!(status(&Key::new("stranger")), 401);
@@ -253,7 +256,7 @@ fn without_keys_nobody_is_let_in() {
             && !refused.body.contains("/certs"),
         "{refused:?}"
     );
-    // A file that is missing is said at the start.
+    // A missing key file is reported at startup.
     let broken = program("jwks_file = \"/nowhere/jwks.json\"");
     let (status, _, said) = broken.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("/nowhere/jwks.json"), "{said}");
@@ -288,7 +291,7 @@ fn what_is_listened_to_ends_with_the_token() {
     assert_eq!(server.shown(&token).modern("server/discover", json!({})).status, 401);
 }
 
-/// Two issuers with names, each with a key of its own, and a token beside them.
+/// Creates a policy with two named issuers, each with its own key, and a static token.
 fn of_two(team: &Key, partner: &Key) -> Program {
     let folder = tempfile::tempdir().expect("a folder").keep();
     let folder = dunce::canonicalize(folder).expect("a folder");
@@ -316,7 +319,7 @@ fn of_two(team: &Key, partner: &Key) -> Program {
 }
 
 const PARTNER: &str = "https://id.example.org";
-/// The token that stands beside the issuers.
+/// Static token in addition to the issuers.
 const TOKEN: &str = "token-of-the-team-0123456789";
 
 #[test]
@@ -337,12 +340,12 @@ fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
             change(claims);
         })
     };
-    // The same subject and the same kid are somebody else of another issuer.
+    // The same subject and the same `kid` denote a different principal under another issuer.
     assert_eq!((call(&ours(|_| ()), "TaskManager"), call(&theirs(|_| ()), "TaskManager")), (200, 403));
     assert_eq!((call(&ours(|_| ()), "PlanMode"), call(&theirs(|_| ()), "PlanMode")), (200, 200));
     assert_eq!(call(TOKEN, "TaskManager"), 403, "a token ann is neither of them");
     assert_eq!(call(TOKEN, "PlanMode"), 200);
-    // Nor is a subject that looks like another's, or a group, or a scope.
+    // A subject, group or scope that contains another issuer's name gains nothing.
     for token in [
         theirs(|claims| claims["sub"] = json!("team:ann")),
         theirs(|claims| claims["groups"] = json!(["ops", "team:ops"])),
@@ -363,7 +366,7 @@ fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
         ),
         200
     );
-    // A key of one issuer signs nothing for the other, whatever the audience.
+    // A key of one issuer cannot sign for the other, regardless of the audience.
     for token in [
         partner.token(|_| ()),
         partner.token(|claims| claims["aud"] = json!([URL, "api://partner"])),
@@ -379,7 +382,7 @@ fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
     ] {
         assert_eq!(call(&token, "PlanMode"), 401, "{token}");
     }
-    // Each has the scopes that it needs.
+    // Each issuer requires its own scopes.
     let lacks =
         server.shown(&theirs(|claims| claims["scope"] = json!("x"))).modern("server/discover", json!({}));
     assert!(
@@ -387,7 +390,7 @@ fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
             && lacks.header("www-authenticate").is_some_and(|told| told.contains("scope=\"mcp\"")),
         "{lacks:?}"
     );
-    // A scope is asked for by the issuer's own name for it, and from that issuer alone.
+    // The challenge names the scope as the issuer does, and only to callers of that issuer.
     let denied = |token: &str| {
         let call = json!({ "name": "SetCallback", "arguments": {} });
         let denied = server.shown(token).modern("tools/call", call);
@@ -397,7 +400,7 @@ fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
     let told = denied(&ours(|_| ()));
     assert!(told.contains("insufficient_scope") && told.contains("scope=\"mcp run\""), "{told}");
     assert_eq!((denied(&theirs(|_| ())), denied(TOKEN)), (String::new(), String::new()));
-    // Clients find both issuers.
+    // Clients discover both issuers.
     let request = server
         .in_session("none", 1, "ping", &json!({}))
         .method("GET")
@@ -405,7 +408,7 @@ fn of_several_issuers_each_vouches_for_its_own_subjects_alone() {
         .body("");
     let document = server.ask(&request.without("Authorization"));
     assert_eq!(document.json()["authorization_servers"], json!([ISSUER, PARTNER]), "{document:?}");
-    // The audit knows whom the issuer calls by which name.
+    // The audit records the issuer and the name that the issuer gives to the principal.
     assert_eq!(call(&ours(|claims| claims["name"] = json!("Ann Smith")), "PlanMode"), 200);
     server.end();
     let audit =
@@ -440,14 +443,14 @@ fn a_session_of_one_issuer_is_not_there_for_another_and_a_bad_set_of_keys_stops_
         assert_eq!(server.shown(other).ask(ping.clone()).status, 404, "{other}");
     }
     assert_eq!(server.shown(&of_team).ask(ping.clone()).status, 200);
-    // Two keys with one `kid`, of which one signs: which is meant is not guessed.
+    // If two keys share a `kid`, the server does not guess which of them signed the token.
     let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
     let line = policy.lines().find(|line| line.contains("partner.json")).expect("a line");
     let path: String = serde_json::from_str(line.trim_start_matches("jwks_file = ")).expect("a path");
     std::fs::write(&path, Key::set(&[&partner, &team])).expect("written");
     let begun = Instant::now();
     while server.shown(&of_partner()).modern("server/discover", json!({})).status != 503 {
-        // Keys that were read before stay good for 10 s.
+        // Keys that are already loaded stay valid for 10 s.
         assert!(begun.elapsed() < Duration::from_secs(60), "its keys stay good");
     }
     assert_eq!(server.shown(&of_team).ask(ping).status, 200);
@@ -476,7 +479,7 @@ fn settings_of_issuers_are_checked_before_a_server_starts() {
         let (status, out, err) = program.run(&["policy", "check"]);
         assert!(!status.success() && format!("{out}{err}").contains(told), "{told}: {out}{err}");
     }
-    // A file that is not there is named, where the server would not start for it.
+    // The error names a missing file when the server cannot start.
     std::fs::write(&path, good.replace("partner.json", "nowhere.json")).expect("written");
     for arguments in [&["doctor"][..], &["serve", "--http", "127.0.0.1:0"]] {
         let (status, out, err) = program.run(arguments);
@@ -484,7 +487,7 @@ fn settings_of_issuers_are_checked_before_a_server_starts() {
     }
 }
 
-/// Ends a program of others.
+/// External process that is killed when dropped.
 struct Ends(std::process::Child);
 
 impl Drop for Ends {
@@ -494,7 +497,7 @@ impl Drop for Ends {
     }
 }
 
-/// The keys of an issuer whose certificate no authority of the system vouches for.
+/// Fetches the keys of an issuer whose certificate authority is not in the system's trust store.
 #[cfg(unix)]
 #[test]
 fn an_authority_of_the_operators_own_vouches_for_the_address_of_keys() {
@@ -531,7 +534,7 @@ fn an_authority_of_the_operators_own_vouches_for_the_address_of_keys() {
     };
     let ca = |name: &str| format!("ca = {}", json!(folder.join(name)));
     assert_eq!((status(&ca("certificate.pem")), status(&ca("other.pem")), status("")), (200, 503, 503));
-    // One that cannot be used is said at the start.
+    // An unusable file of authorities is reported at startup.
     for name in ["empty.pem", "nowhere.pem"] {
         let (status, _, said) =
             program(&format!("{at}{}", ca(name))).run(&["serve", "--http", "127.0.0.1:0"]);

@@ -1,11 +1,12 @@
-//! How much a principal may have: calls at once, within a minute, within a day, at all servers.
+//! Tests of limits for each principal: concurrent calls, calls in a minute and calls in a day, across all
+//! servers.
 
 use std::fs;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_test_support::postgres::{PASSWORD, Postgres};
 use scorpiox_tests::Program;
 use scorpiox_tests::http::{HttpServer, Response};
 use serde_json::{Value, json};
@@ -36,7 +37,7 @@ fn create(server: &HttpServer, token: &str, text: &str) -> Response {
     call(server, token, "TaskManager", json!({ "action": "create", "text": text }))
 }
 
-/// How long a refused call is to wait.
+/// Returns the seconds to wait that a refused call reports.
 fn wait(refused: &Response) -> u64 {
     assert_eq!(refused.status, 429, "{refused:?}");
     let seconds = refused.header("retry-after").and_then(|text| text.parse().ok()).expect("seconds");
@@ -62,9 +63,9 @@ fn calls_within_a_minute_are_bounded_for_each_principal() {
         ),
         "{why}"
     );
-    // What is no tool counts for rules about all tools, which there are none of here.
+    // An unknown tool counts only toward rules about all tools, and this policy has none.
     assert_eq!(call(&server, ANN, "NoSuchTool", json!({})).status, 400);
-    // By another name, in a session and in a batch it is the same tool.
+    // The tool is the same in a session, in a batch and under another name.
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } });
     let begun = server.shown(ANN).ask(server.post(&initialize));
@@ -79,7 +80,7 @@ fn calls_within_a_minute_are_bounded_for_each_principal() {
     let answers = batch.json();
     let errors = answers.as_array().expect("answers").iter().filter(|answer| answer["error"].is_object());
     assert_eq!(errors.count(), 1, "{answers}");
-    // Others, and other tools, are not concerned.
+    // Other principals and other tools are not affected.
     assert_eq!(call(&server, ANN, "PlanMode", json!({ "action": "status" })).status, 200);
     assert_eq!(create(&server, BOB, "of bob").status, 200);
     let listed = server.shown(BOB).text("TaskManager", json!({ "action": "list" }));
@@ -127,7 +128,8 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Requests of each kind that a limit of none a minute, or a rule, refuses, each with its status while calls are served.
+/// Returns requests of each kind that a limit of zero calls or a rule refuses, each with its status while
+/// calls are served.
 fn refused_requests(server: &HttpServer) -> Vec<(&'static str, u16, u16)> {
     let tool = |name: &str| json!({ "name": name, "arguments": {} });
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -151,7 +153,7 @@ fn refused_requests(server: &HttpServer) -> Vec<(&'static str, u16, u16)> {
 const SPENT: &str = "[limits.all]\nprincipals = [\"ann\"]\ncalls_per_minute = 1\n\
                      [access.most]\nallow = [\"*\"]\n[access.no]\nprincipals = [\"bob\"]\ndeny = [\"PlanMode\"]\n";
 
-/// Another server may have room: a proxy asks it on 503, and not on 429 or 403.
+/// Another server may have capacity: a proxy retries there on 503, but not on 429 or 403.
 #[test]
 fn a_server_that_serves_no_call_says_so_before_it_looks_at_limits() {
     let spent = |more: &str| {
@@ -204,7 +206,7 @@ fn a_server_whose_store_is_away_says_so_before_it_says_what_was_used_up() {
     for refused in [create(&server, ANN, "x"), plan()] {
         assert!(refused.status == 429 || refused.status == 503, "{refused:?}");
     }
-    // What was found of the store holds for a second.
+    // The state of the store is cached for a second.
     until("it says that its store is away", || create(&server, ANN, "x").status == 503);
     let refused = plan();
     assert!(refused.status == 503 && refused.body.contains("cannot be reached"), "{refused:?}");
@@ -225,7 +227,7 @@ fn calls_of_what_is_no_tool_and_requests_of_other_methods_count_too() {
     let listed: Vec<_> = (0..4).map(|_| server.shown(BOB).modern("prompts/list", json!({})).status).collect();
     assert_eq!(listed, [200, 200, 429, 429]);
     wait(&create(&server, BOB, "x"));
-    // The list of tools is every client's to ask for.
+    // Every client may list the tools.
     assert_eq!(server.shown(BOB).modern("tools/list", json!({})).status, 200);
     server.end();
     let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
@@ -247,7 +249,7 @@ fn who_is_refused_much_does_not_rotate_the_audit_away() {
         "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } });
     let begun = server.shown(ANN).ask(server.post(&initialize));
     let session = begun.header("mcp-session-id").expect("a session").to_owned();
-    // Of a tool that there is, and of none.
+    // Calls of an existing tool and of an unknown one.
     for batch in 0..BATCHES {
         let tool = if batch % 2 == 0 { "TaskManager" } else { "NoSuchTool" };
         let calls: Vec<_> = (1..=CALLS)
@@ -284,7 +286,7 @@ fn a_day_is_counted_at_all_servers_and_kept_for_who_asks() {
     for _ in 0..4 {
         assert_eq!((create(&one, ANN, "x").status, create(&one, BOB, "x").status), (200, 200));
     }
-    // The other one learns of it, though it was asked for nothing, and counts its own beside.
+    // The other server learns of these calls although it received none, and adds its own.
     let tried = std::cell::Cell::new(0);
     until("the day is over", || {
         let answer = call(&other, ANN, "TaskManager", json!({ "action": "list" }));
@@ -294,7 +296,7 @@ fn a_day_is_counted_at_all_servers_and_kept_for_who_asks() {
     });
     assert!(wait(&create(&other, ANN, "x")) <= 24 * 60 * 60);
     assert_eq!(create(&other, BOB, "x").status, 200);
-    // What they counted stays when they end.
+    // The counts survive a shutdown.
     one.end();
     other.end();
     let stats = |arguments: &[&str]| {
@@ -341,7 +343,7 @@ fn a_day_holds_for_calls_at_once_at_one_server_and_at_two() {
         let through = answers.iter().filter(|status| **status == 200).count();
         assert!(through <= most && through > most / 2, "{through} of {most}: {answers:?}");
         assert!(answers.iter().all(|status| [200, 429].contains(status)), "{answers:?}");
-        // A call that is refused for what it is counts for nobody.
+        // A call that is refused as invalid is not counted.
         for _ in 0..most {
             assert_ne!(call(&servers[0], BOB, "NoSuchTool", json!({})).status, 429);
         }

@@ -1,4 +1,4 @@
-//! The revision without a handshake: each request stands for itself.
+//! Tests of the revision without a handshake: each request is self-contained.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[cfg(unix)]
 use crate::shell::support::{comes_true, mark, processes_with};
 
-/// Longest time for a command to begin, and to be gone.
+/// Maximum time for a command to start or to terminate.
 #[cfg(unix)]
 const PATIENCE: Duration = Duration::from_secs(20);
 const LIST: &str = "tools/list";
@@ -106,7 +106,7 @@ fn a_subscription_stays_until_the_server_ends() {
         first["params"]["notifications"],
         json!({ "toolsListChanged": true, "promptsListChanged": true })
     );
-    // Another client's request with the same id is another request.
+    // A request of another client with the same ID is independent.
     assert_eq!(server.ask(&server.modern(LIST, json!({}))).status, 200);
     if cfg!(unix) {
         let took = end(&mut server);
@@ -127,7 +127,7 @@ fn end(_: &mut HttpServer) -> Duration {
     Duration::ZERO
 }
 
-/// The person's answer comes with the same request again, which another process may get.
+/// The user's answer arrives with a repeated request, which another process may receive.
 #[test]
 fn a_question_is_answered_after_a_restart() {
     let program = Program::new();

@@ -1,4 +1,5 @@
-//! Watching a server: probes, figures that a real Prometheus reads, spans and lines that a real collector takes.
+//! Tests of observability: probes, metrics scraped by a real Prometheus, and spans and log records sent to a
+//! real collector.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::Postgres;
+use scorpiox_test_support::postgres::Postgres;
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
@@ -20,10 +21,10 @@ use super::database::{serve, store};
 use super::proxies::free;
 
 pub(super) const TOKEN: &str = "token-of-the-team-0123456789";
-/// How long others may take to see what they are to see.
+/// Maximum time for external programs to observe an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A policy with one token, and more.
+/// Returns a policy with one token, followed by `more`.
 pub(super) fn policy(more: &str) -> String {
     let hash: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
     format!(
@@ -40,7 +41,7 @@ fn served(more: &str) -> (Program, HttpServer) {
     (program, server)
 }
 
-/// One that keeps what tools store in a database.
+/// Starts a server that stores its data in a database.
 fn served_by(database: &Postgres) -> (Program, HttpServer) {
     let program = Program::new();
     let more = store(&database.database())
@@ -51,7 +52,7 @@ fn served_by(database: &Postgres) -> (Program, HttpServer) {
     (program, server)
 }
 
-/// What is at a path: the status and the body, and how long that took.
+/// Fetches a path and returns the status, the body and the elapsed time.
 fn get(address: SocketAddr, path: &str) -> (u16, String, Duration) {
     asked(address, "GET", path)
 }
@@ -74,8 +75,8 @@ fn call(server: &HttpServer, tool: &str, arguments: Value) -> u16 {
     server.shown(TOKEN).modern("tools/call", params).status
 }
 
-/// Waits until something is so.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+/// Polls until `look` returns a value.
+pub(super) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -86,7 +87,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A program of others, ended when dropped.
+/// External process that is killed when dropped.
 struct Other(Child);
 
 impl Other {
@@ -110,7 +111,7 @@ fn probes_say_yes_or_no_and_figures_are_there_for_who_asks() {
     assert_eq!(get(at, "/livez").0, 200);
     assert_eq!(get(at, "/readyz").1, "ready\n");
     assert_eq!((asked(at, "POST", "/readyz").0, get(at, "/mcp").0), (405, 404));
-    // Whoever holds how many connections.
+    // The probes respond regardless of the number of open connections.
     let held: Vec<_> = (0..200).map(|_| TcpStream::connect(at).expect("a connection")).collect();
     let (status, _, took) = get(at, "/livez");
     assert!(status == 200 && took < Duration::from_secs(2), "{status} after {took:?}");
@@ -121,7 +122,7 @@ fn probes_say_yes_or_no_and_figures_are_there_for_who_asks() {
         call(&server, "Bash", json!({ "command": "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done" })),
         200
     );
-    // Processes that nobody waits for count, too.
+    // CPU time of processes that are never waited for counts too.
     const UNSEEN: &str = "python3 -c 'import os,signal,time\nsignal.signal(signal.SIGCHLD,signal.SIG_IGN)\n\
                           if os.fork()==0:\n  t=time.process_time()\n  while time.process_time()-t<1.5: pass\n  os._exit(0)\ntime.sleep(4)'";
     assert_eq!(call(&server, "Bash", json!({ "command": UNSEEN })), 200);
@@ -173,7 +174,7 @@ fn a_server_whose_policy_changed_is_not_ready() {
         |said: &String| said.starts_with("not ready (policy_changed): the workspace default: All tools");
     until("it is not ready", || Some(get(at, "/readyz").1).filter(is_changed));
     assert_eq!((get(at, "/livez").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 503));
-    // So in a session.
+    // The same holds in a session.
     let session = server.session("2025-11-25", json!({}));
     let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
     assert_eq!(server.ask(&server.in_session(&session, 3, "tools/call", &params)).status, 503);
@@ -184,7 +185,7 @@ fn a_server_whose_policy_changed_is_not_ready() {
     }
 }
 
-/// A log server that takes connections, or does not.
+/// Starts a log server that accepts connections until it is stopped.
 fn log_server(address: SocketAddr) -> (Arc<AtomicBool>, thread::JoinHandle<()>) {
     let ends = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind(address).expect("a port");
@@ -213,7 +214,7 @@ fn a_server_whose_required_export_is_away_is_not_ready_and_refuses_calls_with_a_
     ));
     let at = server.watched_at();
     let list = || call(&server, "TaskManager", json!({ "action": "list" }));
-    // Nothing was sent before somebody asks whether it is ready.
+    // The readiness check works before the first line is sent.
     let is_down = |said: &String| said.starts_with("not ready (export): the workspace default: ");
     let said = until("it says why", || Some(get(at, "/readyz").1).filter(is_down));
     assert!(said.contains(&logs.to_string()), "{said}");
@@ -233,10 +234,10 @@ fn a_server_whose_required_export_is_away_is_not_ready_and_refuses_calls_with_a_
     }
 }
 
-/// A log server that answers nothing is found out within seconds, and no answer begins as a stream meanwhile.
+/// An unresponsive log server is detected within seconds, and meanwhile no response starts as a stream.
 #[test]
 fn a_required_export_that_is_silent_is_refused_with_a_status_too() {
-    // Its queue of connections is full, so that the next one waits.
+    // The backlog is full, so the next connection attempt blocks.
     let listener =
         rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None);
     let listener = listener.expect("a socket");
@@ -261,7 +262,7 @@ fn a_server_whose_audit_is_blocked_is_not_ready() {
         served("[http.observe]\nlisten = \"127.0.0.1:0\"\n[audit]\nrequired = true\n");
     let at = server.watched_at();
     assert_eq!((get(at, "/readyz").0, call(&server, "TaskManager", json!({ "action": "list" }))), (200, 200));
-    // A folder lies where the file should be.
+    // A file replaces the directory of the audit file.
     let folder = program.home().join(".scorpiox/audit");
     fs::rename(&folder, program.home().join("audit-was")).expect("renamed");
     fs::write(&folder, "").expect("written");
@@ -283,7 +284,7 @@ fn a_server_whose_database_is_away_says_so_in_time() {
     let figures = get(at, "/metrics").1;
     assert!(figures.contains("scorpiox_database_connections "), "{figures}");
     assert!(figures.contains("scorpiox_database_lost_writes_total 0\n"), "{figures}");
-    // What was known of the workspace before says nothing of the database now.
+    // An earlier success with the workspace does not count as proof that the database works.
     assert_eq!(call(&server, "TaskManager", json!({ "action": "create", "text": "x" })), 200);
     database.kill();
     until("it is not ready", || (get(at, "/readyz").0 == 503).then_some(()));
@@ -296,6 +297,30 @@ fn a_server_whose_database_is_away_says_so_in_time() {
     }
     database.begin();
     until("it is ready again", || (get(at, "/readyz").0 == 200).then_some(()));
+}
+
+/// A role that may connect can lock a table against all others.
+#[test]
+fn a_server_that_cannot_read_one_of_its_tables_is_not_ready() {
+    let database = &Postgres::start();
+    let (_program, mut server) = served_by(database);
+    let at = server.watched_at();
+    assert_eq!(call(&server, "TaskManager", json!({ "action": "create", "text": "x" })), 200);
+    let psql = |sql: &str| database.psql("test0", sql).expect("an answer");
+    for table in ["entry", "usage", "timer", "message", "commit_mark", "ended", "relay"] {
+        until("it is ready", || (get(at, "/readyz").0 == 200).then_some(()));
+        thread::scope(|scope| {
+            let lock = format!("BEGIN; LOCK TABLE scorpiox_code.{table}; SELECT pg_sleep(600)");
+            let holds = scope.spawn(move || database.psql("test0", &lock));
+            let not_ready = || (get(at, "/readyz").0 == 503).then_some(());
+            until(&format!("{table} cannot be read"), not_ready);
+            psql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN; LOCK%pg_sleep(600)'",
+            );
+            holds.join().expect("it ended").expect_err("it was ended");
+        });
+    }
+    until("it is ready in the end", || (get(at, "/readyz").0 == 200).then_some(()));
 }
 
 #[test]
@@ -323,7 +348,7 @@ fn prometheus_reads_all_figures() {
     };
     let calls = until("it read the calls", || query("scorpiox_calls_total%7Boutcome=%22ok%22%7D").pop());
     assert_eq!((&calls["metric"]["tool"], &calls["value"][1]), (&json!("TaskManager"), &json!("3")));
-    // Prometheus has computed something of the histogram.
+    // Prometheus evaluates a quantile of the histogram.
     let p99 = "histogram_quantile(0.99,scorpiox_call_duration_seconds_bucket)";
     let p99 = query(p99).pop().expect("a quantile");
     let seconds: f64 = p99["value"][1].as_str().and_then(|text| text.parse().ok()).expect("a number");
@@ -332,7 +357,7 @@ fn prometheus_reads_all_figures() {
     assert_ne!(problems["value"][1], "0");
 }
 
-/// Words in the expressions of a dashboard that could be figures.
+/// Collects the words in a dashboard's expressions that may be metric names.
 fn figures_of(dashboard: &Value, found: &mut std::collections::BTreeSet<String>) {
     match dashboard {
         Value::Array(items) => items.iter().for_each(|item| figures_of(item, found)),
@@ -348,7 +373,7 @@ fn figures_of(dashboard: &Value, found: &mut std::collections::BTreeSet<String>)
     }
 }
 
-/// The names of figures in a text.
+/// Returns the metric names in a text.
 fn figures_in(text: &str) -> std::collections::BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.starts_with("scorpiox_") || word.starts_with("process_")).collect()
@@ -395,7 +420,7 @@ fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
     let mut used = std::collections::BTreeSet::new();
     figures_of(&serde_json::from_str(&text).expect("JSON"), &mut used);
     assert!(used.len() > 12, "{used:?}");
-    // What the document says there is, and what it has rules about.
+    // Metrics that the documentation lists, and metrics that the alert rules use.
     let page = fs::read_to_string(root.join("docs/observing.md")).expect("a document");
     let of_page = figures_in(&page);
     let rules = fs::read_to_string(root.join("deploy/prometheus/scorpiox-code.yml")).expect("rules");
@@ -412,7 +437,7 @@ fn the_dashboard_and_the_rules_use_only_figures_that_there_are() {
     }
 }
 
-/// OpenTelemetry's collector as others made it, which prints what it takes.
+/// Real OpenTelemetry collector that prints the data it receives.
 struct Collector {
     _process: Other,
     address: SocketAddr,
@@ -454,18 +479,26 @@ fn a_collector_has_each_line_of_the_audit_and_a_span_for_each_call() {
     const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
     let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
     let params = json!({ "name": "Bash", "arguments": { "command": "echo secret-of-the-caller" } });
-    // By a header, in a session, too; in `_meta`, which counts before a header; and one that nobody began before.
+    // With a header, also in a session; with `_meta`, which takes precedence over a header; and without a
+    // parent span.
     let with_header = server.modern("tools/call", params.clone()).with("traceparent", &parent);
     assert_eq!(server.shown(TOKEN).ask(with_header).status, 200);
     let mut by_meta = params.clone();
     by_meta["_meta"] = json!({ "traceparent": parent.replace("4bf9", "aaaa") });
     assert_eq!(server.shown(TOKEN).modern("tools/call", by_meta).status, 200);
     assert_eq!(call(&server, "PlanMode", json!({})), 403);
+    // Calls that fail before they run are traced too: without a name, and of an unknown tool.
+    for (params, status) in [(json!({}), 400), (json!({ "name": "Nothing" }), 400)] {
+        let request =
+            server.modern("tools/call", params).with("traceparent", &parent.replace("4bf9", "bbbb"));
+        assert_eq!(server.shown(TOKEN).ask(request).status, status);
+    }
     server.end();
     let audit = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
     let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let ids: Vec<_> = lines.iter().map(|line| line["trace_id"].as_str().unwrap_or_default()).collect();
     assert_eq!(ids[..2], [TRACE.to_owned(), TRACE.replace("4bf9", "aaaa")], "{audit}");
+    assert_eq!(ids[3..], [TRACE.replace("4bf9", "bbbb"), TRACE.replace("4bf9", "bbbb")], "{audit}");
     let said = logs.said();
     for line in audit.lines() {
         assert!(said.contains(line), "{line}\nis not in\n{said}");
@@ -497,7 +530,8 @@ fn a_collector_that_is_away_costs_no_call_and_a_required_one_refuses_them() {
         assert_eq!(call(&server, "TaskManager", json!({ "action": "list" })), 200);
     }
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    // Where each call needs its line, none runs while nobody takes it; and the error says where.
+    // If each call requires its audit line, no call runs while the export fails, and the error names the
+    // endpoint.
     server.end();
     let required = more.replace("[audit]\n", "[audit]\nrequired = true\n");
     program.put("home/.scorpiox/policy.toml", policy(&required));
@@ -522,7 +556,7 @@ fn authorities_of_a_collector_that_cannot_be_used_are_said_at_the_start() {
         let (status, _, errors) = program.run(&["serve", "--http", "127.0.0.1:0"]);
         assert!(!status.success() && errors.contains("ca.pem"), "{content:?}: {errors}");
     }
-    // Commands of the workspace must not be able to replace it.
+    // The file must not be writable by commands of the workspace.
     let made = rcgen::generate_simple_self_signed(vec!["example.com".to_owned()]).expect("a certificate");
     let inside = program.put("workspace/ca.pem", made.cert.pem());
     program.put("home/.scorpiox/policy.toml", policy(&format!("{traces}ca = {}\n", json!(inside))));
@@ -530,7 +564,7 @@ fn authorities_of_a_collector_that_cannot_be_used_are_said_at_the_start() {
     assert!(!status.success() && errors.contains("ca.pem is where commands"), "{errors}");
 }
 
-/// Servers of one machine that have one policy are watched at an address each.
+/// Servers that share a machine and a policy each get their own metrics address.
 #[test]
 fn servers_with_one_policy_take_the_first_address_that_is_free() {
     let [one, other] = [free(), free()];

@@ -1,5 +1,6 @@
-//! Clients that others wrote, of both eras, which go on while servers behind a proxy are killed: what they ask is done once, and
-//! their answers to questions arrive, whichever server they come to. `tests/clients/run.sh --set-up` installs them.
+//! Tests of third-party clients of both eras, which continue while servers behind a proxy are killed. Each
+//! call takes effect once, and answers to elicitations arrive regardless of the server that receives them.
+//! `tests/clients/run.sh --set-up` installs the clients.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -9,19 +10,19 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::Postgres;
+use scorpiox_test_support::postgres::Postgres;
 use scorpiox_tests::http::HttpServer;
 use scorpiox_tests::program::ends_within;
 
 use super::proxies::Proxy;
 use super::team::{TOKEN, Team};
 
-/// How soon each client has to go on after anything that befell a server. A call that was lost is given up after 10 s.
+/// Maximum time for each client to recover after a server failure. A client gives up a lost call after 10 s.
 const RECOVERY: Duration = Duration::from_secs(30);
-/// How much of each kind a client has to do until it counts as going on.
+/// Number of operations of each kind after which a client counts as recovered.
 const SOME: usize = 6;
 
-/// What a client said that it did.
+/// Operations that a client reported.
 #[derive(Default)]
 struct Done {
     made: Vec<String>,
@@ -29,7 +30,7 @@ struct Done {
     failed: Vec<String>,
 }
 
-/// A client, which is kept busy until its input ends.
+/// Client process that stays busy until its input is closed.
 struct Client {
     name: String,
     child: Child,
@@ -46,7 +47,7 @@ impl Client {
                 command
             }
             _ => {
-                // A Node that is new enough, wherever it is.
+                // Any installed Node that is recent enough.
                 let mut command = Command::new("bash");
                 command.args([
                     "-euc",
@@ -81,7 +82,7 @@ impl Client {
         [done.made.len(), done.answered]
     }
 
-    /// Waits until it has done some more of each kind.
+    /// Waits until the client has done more operations of each kind.
     fn goes_on(&self, after: &str, [made, answered]: [usize; 2], begun: Instant) {
         while self.count()[0] < made + SOME || self.count()[1] < answered + SOME {
             let failed = self.done.lock().expect("no panic").failed.last().cloned();

@@ -1,11 +1,12 @@
-//! Behind proxies that people use: nginx, which holds answers back, and haproxy, which spreads requests over two processes.
+//! Tests behind common proxies: nginx, which buffers responses, and haproxy, which distributes requests over
+//! two processes.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::Program;
@@ -16,10 +17,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::observe::{TOKEN, policy};
 
-/// How long a proxy may take until it takes connections.
+/// Maximum time for a proxy to accept connections.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A proxy, which is a server for its clients. Ended when dropped.
+/// Proxy process that clients use like a server. Killed when dropped.
 pub(super) struct Proxy(pub(super) HttpServer);
 
 impl Proxy {
@@ -34,14 +35,14 @@ impl Proxy {
         Self(HttpServer { child, address, token: token.to_owned(), output: None })
     }
 
-    /// nginx as Debian has it, with its buffers on, as the document has it, but with each request to the next of these.
+    /// Starts Debian's nginx with the documented configuration and buffering, but with round-robin balancing.
     pub(super) fn nginx(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         let documented = documented("upstream scorpiox {");
         let spread: String = documented.lines().filter(|line| !line.contains("hash ")).map(lined).collect();
         Self::nginx_with(&spread, folder, backends, token)
     }
 
-    /// The same, in which a client goes to one server, as in the document.
+    /// Starts nginx as documented, with each client pinned to one server.
     pub(super) fn documented_nginx(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         Self::nginx_with(&documented("upstream scorpiox {"), folder, backends, token)
     }
@@ -66,7 +67,7 @@ impl Proxy {
         Self::start(command, address, token)
     }
 
-    /// haproxy as the document has it, which learns of servers by their connections alone.
+    /// Starts haproxy as documented, with health checks that only open a connection.
     pub(super) fn documented_haproxy(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
@@ -74,7 +75,7 @@ impl Proxy {
         let servers: String =
             servers.map(|(number, backend)| format!("    server s{number} {backend} check\n")).collect();
         let block = with_servers(&documented("frontend mcp"), "    server ", &servers);
-        // These servers are of one machine, and have no probes.
+        // These servers share a machine and have no probes.
         let block: String = block
             .lines()
             .filter(|line| !["check ", "httpchk"].iter().any(|word| line.contains(word)))
@@ -89,7 +90,7 @@ impl Proxy {
         Self::start(command, address, token)
     }
 
-    /// haproxy, each request to the next of these.
+    /// Starts haproxy with round-robin balancing.
     pub(super) fn haproxy(folder: &Path, backends: &[SocketAddr], token: &str) -> Self {
         let address = free();
         fs::create_dir_all(folder).expect("a folder");
@@ -109,7 +110,7 @@ impl Proxy {
     }
 }
 
-/// The block of the document about HTTP that has this.
+/// Returns the block of `docs/http.md` that contains `part`.
 fn documented(part: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/http.md");
     let page = fs::read_to_string(path).expect("a document");
@@ -121,7 +122,7 @@ fn lined(line: &str) -> String {
     format!("{line}\n")
 }
 
-/// A block with these lines in the place of those that begin so.
+/// Returns the block with its lines that begin with `start` replaced by `servers`.
 fn with_servers(block: &str, start: &str, servers: &str) -> String {
     let (mut text, mut is_named) = (String::new(), false);
     for line in block.lines() {
@@ -143,12 +144,19 @@ impl Drop for Proxy {
     }
 }
 
-/// A port that is free now.
+/// Returns an address without a listener. Its port lies below those that systems give to outgoing connections:
+/// a connection to such a port of the same machine can be answered by its own socket.
 pub(super) fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() % 10_000;
+    (0..10_000)
+        .map(|_| u32::from(NEXT.fetch_add(1, Ordering::Relaxed)))
+        .map(|next| SocketAddr::from(([127, 0, 0, 1], 20_000 + ((first + next) % 10_000) as u16)))
+        .find(|address| TcpListener::bind(address).is_ok())
+        .expect("a port")
 }
 
-/// A call that takes a while, in a session, as a stream: its first event comes before its end.
+/// Makes a slow call in a session and asserts that its first event arrives before the command ends.
 fn streams(server: &HttpServer, session: &str, release: &Path) {
     let command = format!("echo begun; while [ ! -e {} ]; do sleep 0.05; done; echo done", release.display());
     let params =
@@ -179,7 +187,7 @@ fn a_session_lives_behind_nginx_over_a_restart_of_the_server() {
     streams(&proxy.0, &session, &program.workspace().join("release"));
     let discovered = proxy.0.ask(&proxy.0.modern("server/discover", json!({})));
     assert_eq!(discovered.status, 200, "{discovered:?}");
-    // What a client is told unasked comes at once, though nginx holds answers back.
+    // A server-initiated message arrives immediately, although nginx buffers responses.
     let mut told = proxy.0.connect();
     told.send(
         &proxy
@@ -213,14 +221,14 @@ fn two_processes_behind_haproxy_serve_one_session() {
         assert_eq!(made.status, 200, "{made:?}");
     }
     streams(&proxy.0, &session, &program.workspace().join("release"));
-    // One of both ends, and the other goes on with all that was acknowledged.
+    // One of the two servers stops, and the other continues with all acknowledged data.
     one.end();
     let listed = task(20, json!({ "action": "list", "query": "" }));
     assert_eq!(listed.status, 200, "{listed:?}");
     for number in 0..10 {
         assert!(listed.body.contains(&format!("task {number}")), "{listed:?}");
     }
-    // What was ended at one of them is over at both.
+    // A session that is ended at one server is invalid at both.
     let one = program.serve_http(0);
     let ended = one.ask(&one.in_session(&session, 30, "ping", &json!({})).method("DELETE").body(""));
     assert_eq!(ended.status, 204, "{ended:?}");
@@ -228,10 +236,20 @@ fn two_processes_behind_haproxy_serve_one_session() {
     assert_eq!(after.status, 404, "{after:?}");
 }
 
-/// Servers whose policies change, one after the other, and which are started again, while a client calls.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Changes the policies of several servers one after the other and restarts each server, while a client makes
+/// calls.
 fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
     const CALLS: usize = 240;
-    let policy = |change: usize| policy(&format!("# {change}\n"));
+    // A server reads this section when it starts.
+    let policy = |change: usize| policy(&format!("[audit]\nmax_files = {}\n", 10 + change));
     let programs: Vec<_> = (0..3).map(|_| Program::new()).collect();
     let mut servers: Vec<_> = programs
         .iter()
@@ -251,7 +269,7 @@ fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
                 let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
                 let answer = proxy.0.ask(&proxy.0.modern("tools/call", params));
                 if answer.status == 502 {
-                    // The server that said that it runs nothing was gone when the proxy asked again.
+                    // The server that refused with 503 exited before the proxy retried.
                     gone.fetch_add(1, Ordering::Relaxed);
                 } else if answer.status != 200 || !answer.body.contains("\"isError\":false") {
                     refused.lock().expect("a lock").push(answer.body);
@@ -263,6 +281,8 @@ fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
             let params = json!({ "name": "TaskManager", "arguments": { "action": "list" } });
             HttpServer::asked(server.address, &proxy.0.modern("tools/call", params)).status
         };
+        // The client stops even if this thread panics.
+        let _over = SetOnDrop(&is_over);
         while changes < 6 || called.load(Ordering::Relaxed) < CALLS {
             let machine = changes % 3;
             changes += 1;
@@ -271,7 +291,7 @@ fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
             while alone(&servers[machine]) != 503 {
                 assert!(begun.elapsed() < PATIENCE, "a server goes on under an older policy");
             }
-            // Many calls come while it refuses each.
+            // Many calls arrive while the server refuses each of them.
             let before = called.load(Ordering::Relaxed);
             while called.load(Ordering::Relaxed) < before + 20 {
                 assert!(begun.elapsed() < PATIENCE * 3, "calls do not go on");
@@ -282,7 +302,6 @@ fn no_call_is_refused(start: impl Fn(&Path, &[SocketAddr], &str) -> Proxy) {
             servers[machine] = programs[machine].serve_http(port);
             assert_eq!(alone(&servers[machine]), 200);
         }
-        is_over.store(true, Ordering::Relaxed);
     });
     let refused = refused.into_inner().expect("a lock");
     let (called, first) = (called.into_inner(), refused.first());
@@ -302,10 +321,10 @@ fn behind_haproxy_no_call_is_refused_while_policies_change() {
     no_call_is_refused(Proxy::documented_haproxy);
 }
 
-/// Starts a proxy as a page has it, before servers, for who shows a token.
+/// Starts a documented proxy in front of the servers, for the owner of a token.
 type Documented = fn(&Path, &[SocketAddr], &str) -> Proxy;
 
-/// A client finds again what a server alone knows, behind the proxies of the page as they stand there.
+/// Behind the documented proxies, a client keeps access to state that only one server has.
 #[test]
 fn behind_the_proxies_of_the_page_a_client_stays_at_one_server() {
     let proxies: [(&str, Documented); 2] =
@@ -339,7 +358,7 @@ fn behind_the_proxies_of_the_page_a_client_stays_at_one_server() {
             at[usize::from(!direct.contains(&format!("echo of {number}")))] += 1;
         }
         assert!(at.iter().all(|count| *count > 0), "{kind}: all went to one server: {at:?}");
-        // Where its server is gone, a client goes to the other one.
+        // After a server stops, its clients move to the other one.
         servers[0].end();
         for token in &tokens {
             text(token, "ListBgTasks", json!({}));

@@ -1,16 +1,18 @@
-//! Messages that one server has for another: a client's answers, its cancels, and the end of its session.
+//! Tests of messages that one server relays to another: answers of a client, cancellations, and the end of a
+//! session.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::Postgres;
+use scorpiox_test_support::postgres::Postgres;
 use scorpiox_tests::http::{Connection, HttpServer, Response};
 use serde_json::json;
 
 use super::replicas::name_in;
 use super::team::{Team, call};
 
-/// Its stream and its call at another server, of which no request comes there any more.
+/// Ending a session ends its stream and its call at another server, although that server receives no further
+/// request.
 #[test]
 fn what_runs_of_a_session_ends_at_each_server_once_the_session_ended() {
     let Pair { servers, session, .. } = &Pair::start();
@@ -26,7 +28,7 @@ fn what_runs_of_a_session_ends_at_each_server_once_the_session_ended() {
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
-/// A call that runs until a file is there; the connection that waits for its answer.
+/// Starts a call that runs until a file exists and returns the connection that waits for its response.
 fn begin_call(server: &HttpServer, session: &str, id: u64, file: &str) -> Connection {
     let command = format!("echo begun; until [ -e {file} ]; do sleep 0.05; done; echo done");
     let params =
@@ -44,25 +46,26 @@ fn cancel(server: &HttpServer, session: &str, id: u64, reason: &str) -> Response
     server.ask(&server.post(&message).with("Mcp-Session-Id", session))
 }
 
-/// Reads until a call has ended that was cancelled.
+/// Reads until a cancelled call has ended.
 fn ends(mut connection: Connection) {
     while let Some(message) = connection.message() {
         assert_eq!(message["method"], "notifications/progress", "nothing answers a cancelled call");
     }
 }
 
-/// A reason of nearly 1 MiB, of which a principal has eight passed on in a minute.
+/// Returns a cancellation reason of nearly 1 MiB. Eight of them in a minute exhaust a principal's relay
+/// limit.
 fn long() -> String {
     "x".repeat(1_040_000)
 }
 
-/// Two servers that use one database, and a session of the first one.
+/// Two servers with a shared database, and a session of the first server.
 struct Pair {
     servers: Vec<HttpServer>,
     team: Team,
     session: String,
     database: Postgres,
-    /// The name of the database.
+    /// Name of the database.
     name: String,
 }
 
@@ -81,7 +84,7 @@ impl Pair {
         count.expect("a count").trim().parse().expect("a number")
     }
 
-    /// Has a server pass on this many messages that are [`long`]; the refusal of the next one.
+    /// Relays `most` messages that are [`long`] and returns the refusal of the next one.
     fn flood(&self, server: &HttpServer, most: usize) -> Response {
         for _ in 0..most {
             assert_eq!(cancel(server, &self.session, 99, &long()).status, 202);
@@ -92,14 +95,15 @@ impl Pair {
     }
 }
 
-/// A role that can write the table, and cannot read what is in it, can write it again.
+/// A role that can write the relay table but cannot decrypt its content can replay a row.
 #[test]
 fn a_row_that_is_written_again_acts_once() {
     let Pair { database, name, team, servers, session } = Pair::start();
     let first = begin_call(&servers[0], &session, 3, "never");
     assert_eq!(cancel(&servers[1], &session, 3, "enough").status, 202);
     ends(first);
-    // The client uses the id again, for a call that nobody cancels, and another one tells when rows were looked at.
+    // The client reuses the ID for a call that must not be cancelled. Another call shows that the servers
+    // have processed the rows.
     let mut next = begin_call(&servers[0], &session, 3, "go");
     let witness = begin_call(&servers[0], &session, 4, "never");
     let again = "CREATE TABLE public.copied AS SELECT * FROM scorpiox_code.relay;
@@ -120,14 +124,15 @@ fn a_row_that_is_written_again_acts_once() {
     assert!(answer["id"] == 3 && answer.to_string().contains("done"), "{answer}");
 }
 
-/// Each message is a row that all servers read. Programs behind one token answer hundreds of questions a minute.
+/// Each message is a row that all servers read. Programs that share a token answer hundreds of questions in a
+/// minute.
 #[test]
 fn a_principal_that_floods_the_other_servers_is_told_so() {
     let pair = Pair::start();
     for _ in 0..400 {
         assert_eq!(cancel(&pair.servers[1], &pair.session, 99, "x").status, 202);
     }
-    // Each server counts for itself.
+    // Each server counts separately.
     for (server, most) in [(&pair.servers[1], 7), (&pair.servers[0], 8)] {
         let before = pair.rows();
         let refused = pair.flood(server, most);
@@ -136,7 +141,7 @@ fn a_principal_that_floods_the_other_servers_is_told_so() {
         }
         assert_eq!(pair.rows() - before, most, "what is refused is not written");
     }
-    // Calls are not held up.
+    // Calls are not affected.
     let (status, said) = call(&pair.servers[0], &pair.session, "TaskManager", json!({ "action": "list" }));
     assert_eq!(status, 200, "{said}");
 }
@@ -147,13 +152,13 @@ fn a_cancel_of_a_call_at_this_server_needs_neither_others_nor_the_database() {
     let (server, session) = (&pair.servers[0], &pair.session);
     pair.flood(server, 8);
     let connection = begin_call(server, session, 3, "never");
-    // There is no room to pass it on.
+    // A cancellation that does not fit into the relay still acts locally.
     assert_eq!(cancel(server, session, 3, &long()).status, 202);
     ends(connection);
     let connection = begin_call(server, session, 4, "never");
     pair.database.kill();
     assert_eq!(cancel(server, session, 4, "x").status, 202);
     ends(connection);
-    // One for another server would be lost.
+    // A cancellation for another server would be lost.
     assert_eq!(cancel(server, session, 99, "x").status, 503);
 }

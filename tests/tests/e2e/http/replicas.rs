@@ -1,4 +1,5 @@
-//! Several servers that are one for their clients: each has a home of its own, and a database has what they share.
+//! Tests of several servers that act as one: each has its own home, and a shared database stores the common
+//! state.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_test_support::postgres::{PASSWORD, Postgres};
 use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ fn a_session_is_good_at_each_server_and_over_at_each_once_it_ended() {
     for server in &servers {
         assert_eq!(call(server, &session, "TaskManager", json!({ "action": "list" })).0, 404);
     }
-    // Of another secret nobody's ids are good.
+    // IDs of a server with a different secret are invalid.
     let other = Team::new(&database.database(), 1);
     let alone = other.start(0, 0);
     let session = servers[0].session("2025-11-25", json!({}));
@@ -58,7 +59,7 @@ fn a_callback_of_three_servers_is_told_once() {
     }
     let mut told = Vec::new();
     let begun = Instant::now();
-    // Some more rounds after all have come: nothing comes again.
+    // A few more rounds after the last callback show that none is delivered twice.
     let mut rounds_after = 0;
     while rounds_after < 5 && begun.elapsed() < Duration::from_secs(60) {
         for (server, session) in servers.iter().zip(&sessions) {
@@ -95,7 +96,7 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
         let (status, said) = call(&servers[0], &sessions[0], "SetCallback", arguments);
         assert_eq!(status, 200, "{said}\n{}", fs::read_to_string(team.log()).unwrap_or_default());
         for stream in &mut streams {
-            // The next thing that is heard is this one: the one before did not come again.
+            // The next message is this callback: the previous one is not repeated.
             let heard = stream.message_within(Duration::from_secs(30)).expect("a message");
             assert_eq!(heard["method"], "notifications/message");
             assert!(
@@ -105,7 +106,7 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
         }
     };
     (0..3).for_each(&mut ring);
-    // A connection that broke is made again, and what came before it is heard.
+    // A lost connection is reestablished, and pending callbacks are delivered.
     database.kill();
     database.begin();
     let begun = Instant::now();
@@ -114,14 +115,14 @@ fn what_one_server_fires_clients_of_another_hear_at_once_and_once() {
         thread::sleep(Duration::from_millis(50));
     }
     (3..5).for_each(&mut ring);
-    // Each comes with one result, too: of those that set the next one, and of this.
+    // Each callback is also reported in one result: that of the call that sets the next one, or of this call.
     let (_, said) = call(&servers[1], &sessions[1], "PlanMode", json!({ "action": "status" }));
     assert!(said.contains("ring 4."), "{said}");
     let (_, said) = call(&servers[0], &sessions[0], "PlanMode", json!({ "action": "status" }));
     assert!(!said.contains("ring"), "{said}");
 }
 
-/// The revision that has batches.
+/// Uses the revision that has batches.
 #[test]
 fn a_cancel_in_a_batch_reaches_the_call_at_another_server() {
     let database = Postgres::start();
@@ -145,8 +146,8 @@ fn a_cancel_in_a_batch_reaches_the_call_at_another_server() {
     }
 }
 
-/// A stream is at one server: a proxy that asks the next one on 503 finds it, and no other server says that the session has
-/// ended, or what another stream says.
+/// A stream exists at one server. A proxy that retries on 503 finds it, and no other server reports that the
+/// session has ended or serves a different stream.
 #[test]
 fn a_stream_that_broke_is_found_through_a_proxy() {
     let database = Postgres::start();
@@ -166,7 +167,7 @@ fn a_stream_that_broke_is_found_through_a_proxy() {
             connection.event().expect("an event").0.expect("an id")
         };
         let id = call(&servers[0]);
-        // The others have streams of their own.
+        // Another server has a stream too.
         call(&servers[1]);
         let again = |server: &HttpServer| server.listen(&session).with("Last-Event-ID", &id);
         for other in &servers[1..] {
@@ -187,7 +188,7 @@ fn a_stream_that_broke_is_found_through_a_proxy() {
     }
 }
 
-/// A client that listened to one server, and comes to another, hears what is new there.
+/// A client that reconnects to another server receives new messages there.
 #[test]
 fn a_client_that_listens_at_another_server_hears_what_is_new() {
     let database = Postgres::start();
@@ -214,8 +215,8 @@ fn a_client_that_listens_at_another_server_hears_what_is_new() {
     }
 }
 
-/// A client's answer, and its cancel, reach whichever server has the call, also where the answer is long, or another server
-/// asks something at the same time.
+/// A client's answer and its cancellation reach the server that runs the call, even if the answer is long or
+/// another server asks a question at the same time.
 #[test]
 fn what_a_client_says_to_one_server_reaches_the_call_at_another() {
     let database = Postgres::start();
@@ -240,7 +241,7 @@ fn what_a_client_says_to_one_server_reaches_the_call_at_another() {
     for ((mut connection, asked), choice) in [(second, "B"), (first, "A")] {
         let form = &asked["params"]["requestedSchema"]["properties"];
         let name = form.as_object().and_then(|form| form.keys().next()).expect("a field").clone();
-        // It goes in many pieces.
+        // The answer spans many rows.
         let more = "\u{1f514}".repeat(20_000);
         let result =
             json!({ "action": "accept", "content": { name: choice }, "_meta": { "example.com/more": more } });
@@ -252,7 +253,7 @@ fn what_a_client_says_to_one_server_reaches_the_call_at_another() {
         let answered = connection.message().expect("an answer");
         assert!(answered["result"]["isError"] == json!(false), "{answered}");
         assert!(answered.to_string().contains(&format!("\"{choice}\"")), "{answered}");
-        // Once more is for nobody.
+        // A repeated answer has no effect.
         assert_eq!(say(&servers[2], &answer), 202);
     }
     let (mut connection, _) = ask(&servers[0], 5);
@@ -312,7 +313,8 @@ fn clocks_that_differ_by_minutes_fire_no_callback_too_early_or_twice() {
     const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
     let database = Postgres::start();
     let team = Team::new(&database.database(), 3);
-    // One is as the database, one five minutes ahead, one behind.
+    // The clock of one server agrees with the database; another is five minutes ahead, the third five minutes
+    // behind.
     let skewed = |machine: usize, by: &str| {
         let with = move |command: &mut Command| {
             command.env("LD_PRELOAD", FAKETIME).env("FAKETIME", by).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
@@ -329,7 +331,7 @@ fn clocks_that_differ_by_minutes_fire_no_callback_too_early_or_twice() {
         let (status, said) = call(&servers[number % 3], &sessions[number % 3], "SetCallback", arguments);
         assert!(status == 200 && !said.contains("\"isError\":true"), "{said}");
     };
-    // Three soon, and three that are due long after the test.
+    // Three callbacks fire soon, and three fire long after the test.
     (0..3).for_each(|number| set(number, 4));
     (3..6).for_each(|number| set(number, 200));
     let mut told = Vec::new();
@@ -380,7 +382,7 @@ fn the_audits_of_several_servers_are_verified_together() {
     };
     let (is_whole, said) = verify(&both);
     assert!(is_whole && said.contains("6 lines in 2 chains"), "{said}");
-    // One that was changed, one that is gone, and one in whose place one of the other chain stands.
+    // A modified line, a missing line, and a line replaced by one of the other chain.
     let mut changed = both.clone();
     changed[2] = changed[2].replace("TaskManager", "TaskManager2");
     let mut cut = both.clone();
@@ -393,7 +395,7 @@ fn the_audits_of_several_servers_are_verified_together() {
     }
 }
 
-/// Runs a program of PostgreSQL's for a database.
+/// Runs a PostgreSQL tool on a database.
 fn postgres_tool(name: &str, arguments: &[&str]) {
     let mut command = Command::new(name);
     command.args(arguments).env("PGPASSWORD", PASSWORD);
@@ -435,7 +437,7 @@ fn a_backup_that_was_made_while_calls_ran_goes_on_in_a_new_database() {
         drop(stops);
     });
     server.end();
-    // What was is gone, and a new one has what the backup has.
+    // A new database is restored from the backup.
     let again = database.database();
     postgres_tool("pg_restore", &["--exit-on-error", "--dbname", &again, &dump.display().to_string()]);
     let policy = team.homes[0].join("policy.toml");
@@ -462,7 +464,7 @@ fn a_backup_that_was_made_while_calls_ran_goes_on_in_a_new_database() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{said}");
         thread::sleep(Duration::from_millis(200));
     }
-    // A secret that got out is taken away: sessions begin anew.
+    // Deleting a leaked secret invalidates all sessions.
     server.end();
     database.psql(name_in(&again), "DELETE FROM scorpiox_code.secret").expect("deleted");
     let server = team.start(0, 0);
@@ -471,7 +473,7 @@ fn a_backup_that_was_made_while_calls_ran_goes_on_in_a_new_database() {
     assert_eq!(call(&server, &session, "TaskManager", json!({ "action": "list" })).0, 200);
 }
 
-/// The name of a database in its address.
+/// Returns the name of the database in its address.
 pub(super) fn name_in(address: &str) -> &str {
     address.rsplit('/').next().expect("a name")
 }

@@ -1,4 +1,4 @@
-//! The revisions with a handshake: sessions, their streams, and what outlives the process.
+//! Tests of the revisions with a handshake: sessions, their streams, and state that outlives the process.
 
 #[cfg(unix)]
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use scorpiox_tests::Program;
 use scorpiox_tests::http::{Connection, HttpServer};
 use serde_json::{Value, json};
 
-#[cfg(target_os = "linux")] // where memory can be read
+#[cfg(target_os = "linux")] // requires memory figures
 use crate::faults::support::{mebibytes, memory};
 
 const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
@@ -117,7 +117,7 @@ fn a_stream_that_breaks_is_read_to_its_end_by_another_connection() {
     let first = connection.message().expect("progress");
     assert_eq!(first["params"]["progressToken"], 5);
     drop(connection);
-    // It goes on without its client, and what it said since then is there.
+    // The call continues without its client, and messages sent meanwhile are replayed.
     let mut connection = server.connect();
     connection.send(&server.listen(&session).with("Last-Event-ID", &id).bytes());
     assert_eq!(connection.head().status, 200);
@@ -134,7 +134,7 @@ fn a_stream_that_breaks_is_read_to_its_end_by_another_connection() {
     assert_eq!(server.ask(&server.listen(&session).with("Last-Event-ID", "x")).status, 400);
 }
 
-/// The request that an error answers, in the place of a stream that is gone.
+/// Returns the ID of the request whose stream is lost, from the error sent in its place.
 #[cfg(unix)]
 fn gone(server: &HttpServer, session: &str, id: &str) -> Value {
     let mut reader = again(server, session, id);
@@ -147,7 +147,8 @@ fn gone(server: &HttpServer, session: &str, id: &str) -> Value {
     error["id"].clone()
 }
 
-/// Whether it was started again or is another one on the same home: what it gives numbers to itself is nothing of the other's.
+/// Covers both a restarted server and a second server on the same home: stream numbers of one mean nothing to
+/// the other.
 #[cfg(unix)] // commands
 #[test]
 fn a_stream_that_a_server_does_not_have_is_answered_with_an_error() {
@@ -198,7 +199,7 @@ fn a_question_goes_to_the_client_on_the_stream_of_its_call() {
     assert!(connection.message().is_none(), "the answer is the last");
 }
 
-/// As many calls as run at once wait for a person: the answers, and a cancel, come to them all the same.
+/// Even if the maximum number of running calls all wait for the user, answers and a cancellation reach them.
 #[test]
 fn answers_do_not_wait_for_the_calls_that_wait_for_them() {
     const RUNNING: usize = 64;
@@ -248,7 +249,7 @@ fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     assert_eq!(set.json()["result"]["isError"], json!(false), "{set:?}");
     let told = first.message().expect("a message");
     assert!(told.to_string().contains("tea"), "{told}");
-    // The client comes again: the stream before is done.
+    // The client reconnects, which ends its previous stream.
     let mut second = server.connect();
     second.send(&server.listen(&session).bytes());
     assert_eq!(second.head().status, 200);
@@ -256,7 +257,7 @@ fn what_nobody_asked_for_comes_on_a_stream_of_its_own() {
     assert_eq!(server.ask(&server.listen(&session).with("Accept", "text/html")).status, 406);
 }
 
-/// A client that listens, and comes again after the server was started again, hears of what is new.
+/// A listening client that reconnects after a restart receives new messages.
 #[test]
 fn a_client_that_comes_again_after_a_restart_hears_what_is_new() {
     let program = Program::new();
@@ -283,7 +284,7 @@ fn a_client_that_comes_again_after_a_restart_hears_what_is_new() {
     }
 }
 
-/// A client that comes again for what follows an event.
+/// Reconnects and resumes after an event.
 #[cfg(unix)]
 fn again(server: &HttpServer, session: &str, id: &str) -> Connection {
     let mut reader = server.connect();
@@ -292,7 +293,7 @@ fn again(server: &HttpServer, session: &str, id: &str) -> Connection {
     reader
 }
 
-/// The id that a stream begins with.
+/// Returns the ID in the first event of a stream.
 #[cfg(unix)]
 fn begun(connection: &mut Connection) -> String {
     assert_eq!(connection.head().status, 200);
@@ -301,8 +302,7 @@ fn begun(connection: &mut Connection) -> String {
     id.expect("an id")
 }
 
-/// A client that comes again while its first connection is still there, or is just going, has the answer as soon as it is
-/// said.
+/// A client that reconnects while its first connection is open or closing receives the response immediately.
 #[cfg(unix)] // commands
 #[test]
 fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
@@ -317,7 +317,7 @@ fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
         let id = begun(&mut first);
         let first = is_there.then_some(first);
         let mut second = again(&server, &session, &id);
-        // The server sees that it is gone.
+        // Gives the server time to detect the disconnect.
         for id in 2..50 {
             assert_eq!(server.ask(&server.in_session(&session, id, "ping", &json!({}))).status, 200);
         }
@@ -329,7 +329,7 @@ fn a_stream_that_is_read_twice_is_said_at_once_to_the_later_reader() {
     }
 }
 
-/// Many clients that listen to nothing: what all of them are told is in memory once.
+/// A notification for many sessions that do not listen is stored only once.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_many_sessions_are_told_is_kept_once() {
@@ -348,7 +348,7 @@ fn what_many_sessions_are_told_is_kept_once() {
         let answer = server.ask(&server.in_session(&session, id, "tools/call", &params));
         assert!(answer.body.contains("\"isError\":false"), "{answer:?}");
     };
-    // The first call of a tool takes memory of its own.
+    // The first call of a tool allocates memory permanently.
     call(SLOTS, json!({ "action": "list" }));
     let memory = || memory(rustix::process::Pid::from_child(&server.child)).0;
     let before = memory();
@@ -366,7 +366,7 @@ fn what_many_sessions_are_told_is_kept_once() {
     assert!(more < copies / 4, "{} more, where copies take {}", mebibytes(more), mebibytes(copies));
 }
 
-/// Clients that are gone before an answer comes: answers stay for them as far as there is room, and the oldest make it.
+/// Responses for disconnected clients are stored within a limit, and the oldest are dropped first.
 #[cfg(unix)] // commands
 #[test]
 fn answers_stay_as_far_as_there_is_room() {
@@ -376,11 +376,11 @@ fn answers_stay_as_far_as_there_is_room() {
     let server = program.serve_http(0);
     let (mut answered, mut bytes) = (Vec::new(), 0);
     while bytes < ROOM + ROOM / 16 {
-        // Nothing is said before each client is gone, and has come again.
+        // The command prints nothing until each client has disconnected and reconnected.
         let go = format!("go{bytes}");
         let command =
-            format!("until [ -e {go} ]; do sleep 0.05; done; yes \u{1f514} | head -n 19000 | tr -d '\\n'");
-        let params = json!({ "name": "Bash", "arguments": { "command": command } });
+            format!("until [ -e {go} ]; do sleep 0.5; done; yes \u{1f514} | head -n 19000 | tr -d '\\n'");
+        let params = json!({ "name": "Bash", "arguments": { "command": command, "timeout": 120_000 } });
         let mut asked = Vec::new();
         for session in (0..8).map(|_| server.session("2025-11-25", json!({}))) {
             for id in 1..=EACH {

@@ -1,4 +1,5 @@
-//! A database that does not answer: who needs it waits for a bounded time, and keeps nobody who needs none.
+//! Tests of a database that does not respond: requests that need it wait for a bounded time, and other
+//! requests are not delayed.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -6,8 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::Postgres;
-use scorpiox_postgres_bed::proxy::Proxy;
+use scorpiox_test_support::postgres::Postgres;
+use scorpiox_test_support::postgres::proxy::Proxy;
 use scorpiox_tests::Program;
 use scorpiox_tests::http::{HttpServer, Request};
 use serde_json::json;
@@ -17,16 +18,16 @@ use super::database::{serve, store};
 
 const ANN: &str = "token-of-ann-0123456789";
 const BOB: &str = "token-of-bob-0123456789";
-/// The time for an answer that needs no database; tests run beside others.
+/// Maximum time for a response that needs no database. It leaves room for parallel tests.
 const AT_ONCE: Duration = Duration::from_secs(3);
-/// The time within which a look-up is given up, and some more.
+/// Timeout of a lookup, plus a margin.
 const IN_TIME: Duration = Duration::from_secs(20);
 
 fn sha256(token: &str) -> String {
     Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A server of two principals behind a proxy to its database.
+/// Starts a server with two principals and a proxy in front of its database.
 fn served(address: &str) -> (Program, HttpServer, SocketAddr) {
     let program = Program::new();
     let policy = format!(
@@ -43,7 +44,7 @@ fn served(address: &str) -> (Program, HttpServer, SocketAddr) {
     (program, server, watched)
 }
 
-/// Sends a request to an address; the status, and how long its answer took.
+/// Sends a request to an address and returns the status and the elapsed time.
 fn timed(address: SocketAddr, bytes: &[u8]) -> (u16, Duration) {
     let begun = Instant::now();
     let mut stream = TcpStream::connect(address).expect("a connection");
@@ -77,7 +78,7 @@ fn a_silent_database_keeps_nobody_who_needs_none() {
     let let_in = server.ask(&login.with("Origin", &format!("http://{}", server.address)));
     let cookie = let_in.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     proxy.hang();
-    // Of one session, which share their look-ups, and of many, which have a bound.
+    // Requests of one session share their lookups; lookups of many sessions are bounded.
     let ping = |number: usize| {
         let session = if number < 200 { &sessions[0] } else { &sessions[number % sessions.len()] };
         let mut connection = server.connect();
@@ -104,18 +105,18 @@ fn a_silent_database_keeps_nobody_who_needs_none() {
     fs::write(program.workspace().join("go"), "").expect("a file");
     let answer = std::iter::from_fn(|| running.message()).last().expect("an answer");
     assert!(answer.to_string().contains("done"), "{answer}");
-    // Callbacks that come with it are waited for, for two seconds.
+    // The call waits up to two seconds for callbacks that it could deliver.
     assert!(told.elapsed() < 2 * AT_ONCE, "a call that runs: {:?}", told.elapsed());
     for mut connection in waiting {
         let refused = connection.response();
         assert_eq!((refused.status, refused.code(), refused.header("retry-after")), (503, -31001, Some("2")));
     }
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
-    // A log-in of which nobody can say whether it has ended reads nothing, and is not told that it has.
+    // A login whose state is unknown cannot read pages, and is not reported as ended.
     let page = server.listen("").path("/admin").without("Authorization").without("Mcp-Session-Id");
     let page = server.ask(&page.with("Accept", "text/html").with("Cookie", cookie));
     assert_eq!((page.status, page.header("retry-after")), (503, Some("2")), "{page:?}");
-    // A session that is asked after has gone on for all of them.
+    // The first session whose lookup succeeds unblocks all of them.
     proxy.recover();
     let recovers = Instant::now();
     while server.ask(&server.in_session(&sessions[1], 8, "ping", &json!({}))).status != 200 {

@@ -1,4 +1,4 @@
-//! Machines whose servers use one database, and clients that keep them busy.
+//! Provides several machines whose servers share one database, and clients that keep them busy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scorpiox_postgres_bed::{PASSWORD, Postgres};
+use scorpiox_test_support::postgres::{PASSWORD, Postgres};
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
 use serde_json::{Value, json};
@@ -20,10 +20,10 @@ use super::database::store;
 use super::proxies::Proxy;
 
 pub(super) const TOKEN: &str = "token-of-the-team-0123456789";
-/// How soon the next call has to succeed after anything that befell a server.
+/// Maximum time until a call succeeds after a server failure.
 const RECOVERY: Duration = Duration::from_secs(20);
 
-/// Machines that use one database, and have the folder that is worked on at the same path.
+/// Machines that share a database, with the workspace at the same path.
 pub(super) struct Team {
     pub(super) program: Program,
     pub(super) homes: Vec<PathBuf>,
@@ -47,7 +47,7 @@ impl Team {
         Self { program, homes }
     }
 
-    /// Starts the server of one machine; port 0 takes a free one.
+    /// Starts the server of one machine; port 0 picks a free port.
     pub(super) fn start(&self, machine: usize, port: u16) -> HttpServer {
         self.start_with(machine, port, |_| ())
     }
@@ -63,7 +63,7 @@ impl Team {
         self.spawn(command, machine, port)
     }
 
-    /// Starts the server of one machine, as another program than the one under test.
+    /// Starts the server of one machine from a different binary than the one under test.
     pub(super) fn start_as(&self, binary: &Path, machine: usize, port: u16) -> HttpServer {
         let like = self.program.command();
         let mut command = Command::new(binary);
@@ -83,12 +83,12 @@ impl Team {
         server
     }
 
-    /// What all of them say on standard error.
+    /// Returns the path of the shared log of standard error.
     pub(super) fn log(&self) -> PathBuf {
         self.program.home().join("log")
     }
 
-    /// Asserts that what was acknowledged is in the database, and nothing is there twice.
+    /// Asserts that all acknowledged tasks are in the database, and that none is stored twice.
     pub(super) fn has_kept<'a>(
         &self,
         database: &Postgres,
@@ -99,7 +99,7 @@ impl Team {
         for name in acknowledged {
             assert!(stored.contains_key(name), "{name} is lost");
         }
-        // Also what nobody was told of happened once at most, whoever tried it again.
+        // Unacknowledged tasks are stored at most once too, even if they were retried.
         for (name, times) in &stored {
             assert_eq!(*times, 1, "{name}");
         }
@@ -118,7 +118,7 @@ pub(super) fn call(server: &HttpServer, session: &str, tool: &str, arguments: Va
     (answer.status, answer.body)
 }
 
-/// Makes a task through the proxy; whether that was acknowledged.
+/// Creates a task through the proxy; `true` if it was acknowledged.
 pub(super) fn is_made(proxy: &HttpServer, session: Option<&str>, name: &str) -> bool {
     let params = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": name } });
     let request = match session {
@@ -126,14 +126,14 @@ pub(super) fn is_made(proxy: &HttpServer, session: Option<&str>, name: &str) -> 
         None => proxy.modern("tools/call", params),
     };
     proxy.try_ask(&request).is_ok_and(|answer| {
-        // Clients give up a session that is not there, and some of them the server.
+        // A 404 would make clients abandon the session, and some of them the server.
         assert!(!answer.starts_with("HTTP/1.1 404"), "{answer}");
         let is_whole = answer.starts_with("HTTP/1.1 200") && answer.contains("\"result\"");
         is_whole && answer.contains(name) && !answer.contains("\"isError\":true")
     })
 }
 
-/// How often each task of a client of [`Load`] is stored, by its name.
+/// Counts the stored tasks of the clients of [`Load`] by name.
 pub(super) fn stored(database: &Postgres, name: &str) -> BTreeMap<String, usize> {
     let rows = database.psql(name, "SELECT encode(value, 'escape') FROM scorpiox_code.entry").expect("rows");
     let mut times = BTreeMap::new();
@@ -146,7 +146,7 @@ pub(super) fn stored(database: &Postgres, name: &str) -> BTreeMap<String, usize>
     times
 }
 
-/// Clients of both eras that make tasks, and note which were acknowledged.
+/// Clients of both eras that create tasks and record the acknowledged ones.
 #[derive(Default)]
 pub(super) struct Load {
     stop: AtomicBool,
@@ -155,7 +155,8 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Keeps servers busy while something happens to them. What was acknowledged is in the database then, once.
+    /// Keeps servers busy while `happens` runs. Afterwards, asserts that each acknowledged task is stored
+    /// exactly once.
     pub(super) fn on(team: &Team, database: &str, proxy: &Proxy, happens: impl FnOnce(&Self) -> Postgres) {
         let session = proxy.0.session("2025-11-25", json!({}));
         let load = Self::default();
@@ -165,7 +166,7 @@ impl Load {
                 let session = (client % 2 == 0).then_some(session.as_str());
                 scope.spawn(move || load.client(proxy, client, session));
             }
-            // What fails here must not leave the clients going on for ever.
+            // A failure in this scope must also stop the clients.
             let stops = StopsAtEnd(&load.stop);
             load.recovers("the start", Instant::now());
             let after = happens(&load);
@@ -194,7 +195,7 @@ impl Load {
         self.acknowledged.lock().expect("no panic").len()
     }
 
-    /// Waits until calls succeed again after something that began then, and notes how long that took.
+    /// Waits until calls succeed again after `begun` and records the recovery time.
     pub(super) fn recovers(&self, what: &'static str, begun: Instant) {
         let before = self.count();
         while self.count() < before + 20 {
@@ -206,7 +207,7 @@ impl Load {
     }
 }
 
-/// Sets it when dropped, whatever ends its scope.
+/// Sets the flag when dropped, even during unwinding.
 pub(super) struct StopsAtEnd<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for StopsAtEnd<'_> {

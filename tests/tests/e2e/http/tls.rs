@@ -1,4 +1,4 @@
-//! Encrypted connections, and certificates that change while it serves.
+//! Tests of TLS connections, and of certificates that change while the server runs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -39,7 +39,8 @@ fn program() -> (Program, String) {
     (program, pem)
 }
 
-/// Asks as a program does that trusts that certificate alone: the status, or nothing where it does not trust.
+/// Sends a request as a client that trusts only this certificate; returns the status, or `None` if the
+/// handshake fails.
 fn status(program: &Program, server: &HttpServer, pem: &str) -> Option<String> {
     let trusted = program.put("trusted.pem", pem);
     let request = server.modern("server/discover", json!({}));
@@ -74,11 +75,11 @@ fn a_certificate_is_shown_and_a_new_one_takes_its_place() {
     let (program, first) = program();
     let server = program.serve_http(0);
     assert_eq!(status(&program, &server, &first).as_deref(), Some("200"));
-    // What is not encrypted has no answer.
+    // An unencrypted request is not answered.
     let mut plain = server.connect();
     plain.send(&server.modern("server/discover", json!({})).bytes());
     assert!(!plain.rest().contains("HTTP/1.1 200"));
-    // Half of a renewal: the key is no longer the certificate's. What was good stays.
+    // A half-finished renewal: the key does not match the certificate. The previous pair stays in use.
     let folder = program.home().join("tls");
     let key = fs::read(folder.join("key.pem")).expect("a key");
     let second = certificate(&folder);
@@ -96,7 +97,7 @@ fn a_certificate_is_shown_and_a_new_one_takes_its_place() {
     assert_eq!(status(&program, &server, &first), None);
 }
 
-/// Whether something holds for longer than it takes until files are looked at again.
+/// `true` if a condition holds for longer than the interval between checks of the files.
 fn stays(holds: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(2) {
@@ -138,7 +139,7 @@ fn a_key_that_others_can_read_is_refused() {
     let (status, _, said) = program.run(&["serve", "--http", "127.0.0.1:0"]);
     assert!(!status.success() && said.contains("is no secret") && said.contains("chmod 600"), "{said}");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a mode");
-    // Commands could exchange what lies in the workspace.
+    // Commands could replace a file in the workspace.
     let policy = program.home().join(".scorpiox/policy.toml");
     let text = fs::read_to_string(&policy).expect("a policy");
     fs::copy(program.home().join("tls/certificate.pem"), program.workspace().join("c.pem")).expect("a copy");
@@ -154,7 +155,7 @@ fn a_key_that_others_can_read_is_refused() {
     assert!(!status.success() && said.contains("certificate.pem"), "{said}");
 }
 
-/// A browser that was here once asks over encrypted connections alone, and nobody is told so without encryption.
+/// HSTS: responses over TLS make a browser use TLS from then on, and plain responses do not send the header.
 #[test]
 fn answers_over_tls_want_tls_from_then_on() {
     let (program, pem) = program();

@@ -1,4 +1,4 @@
-//! A real browser, told by WebDriver what to do.
+//! Controls a real browser with WebDriver.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -15,17 +15,17 @@ use super::proxies::free;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Chromium with its driver. Ended when dropped.
+/// Chromium and its driver. Killed when dropped.
 pub struct Browser {
     driver: Child,
     address: SocketAddr,
     session: String,
-    /// What it keeps.
+    /// Profile of the browser.
     _folder: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts one that shows nothing on a screen.
+    /// Starts a headless browser.
     pub fn start() -> Self {
         let address = free();
         let folder = tempfile::tempdir().expect("a folder");
@@ -60,7 +60,7 @@ impl Browser {
         browser
     }
 
-    /// Tells the driver something; what it answers.
+    /// Sends a command to the driver and returns its answer.
     fn told(&self, method: &str, path: &str, body: &Value) -> Value {
         let value = self.answered(method, path, body);
         assert!(value["error"].is_null(), "{path}: {value}");
@@ -84,23 +84,23 @@ impl Browser {
         self.told("POST", &format!("/session/{}/{what}", self.session), body)
     }
 
-    /// Opens a page, and waits until it is there.
+    /// Opens a page and waits until it is loaded.
     pub fn open(&self, url: &str) {
         self.tell("url", &json!({ "url": url }));
     }
 
-    /// Runs a script, whatever the page allows; what it returns.
+    /// Runs a script and returns its result, regardless of the page's content security policy.
     pub fn run(&self, script: &str) -> Value {
         self.tell("execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// Runs a script that calls `done` with what it has.
+    /// Runs a script that passes its result to `done`.
     pub fn run_later(&self, script: &str) -> Value {
         let script = format!("const done = arguments[arguments.length - 1]; {script}");
         self.tell("execute/async", &json!({ "script": script, "args": [] }))
     }
 
-    /// Presses keys, one after the other.
+    /// Presses keys one after the other.
     pub fn keys(&self, keys: &str) {
         let presses: Vec<_> = keys
             .chars()
@@ -114,7 +114,7 @@ impl Browser {
         );
     }
 
-    /// Shows pages as somebody wants them: light or dark, so many points wide.
+    /// Emulates a color scheme, light or dark, and a viewport width in pixels.
     pub fn looks(&self, scheme: &str, width: u32) {
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.tell("goog/cdp/execute", &json!({ "cmd": "Emulation.setEmulatedMedia", "params": media }));
@@ -125,7 +125,7 @@ impl Browser {
         );
     }
 
-    /// Waits until a script says what is wanted.
+    /// Polls a script until its result satisfies `is_so`.
     pub fn until(&self, what: &str, script: &str, is_so: impl Fn(&Value) -> bool) {
         let begun = Instant::now();
         loop {
@@ -138,7 +138,7 @@ impl Browser {
         }
     }
 
-    /// Takes a picture of what is shown. A page that loads itself again aborts the first try.
+    /// Takes a screenshot. A page that reloads itself aborts the first try.
     pub fn screenshot(&self, to: &Path) {
         let path = format!("/session/{}/screenshot", self.session);
         let begun = Instant::now();
@@ -155,7 +155,7 @@ impl Browser {
         fs::write(to, picture.expect("base64")).expect("written");
     }
 
-    /// What the browser complained of.
+    /// Returns the entries of the browser's log.
     pub fn log(&self) -> Vec<Value> {
         self.tell("se/log", &json!({ "type": "browser" })).as_array().cloned().expect("a list")
     }

@@ -1,4 +1,4 @@
-//! Several workspaces in one process, strictly apart.
+//! Tests of several isolated workspaces in one process.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::http::HttpServer;
@@ -55,7 +55,7 @@ fn a_workspace_is_there_for_those_who_may_work_in_it() {
     ] {
         assert_eq!((status(ANN, path), status(BOB, path)), (ann, bob), "{path}");
     }
-    // Who is not known learns nothing of which there are.
+    // An unauthenticated client cannot find out the existing workspaces.
     assert_eq!((status("wrong", "/w/web/mcp"), status("wrong", "/w/none/mcp")), (401, 401));
 }
 
@@ -124,7 +124,7 @@ fn commands_and_callbacks_of_one_workspace_are_not_there_in_another() {
         let answer = at("/w/docs/mcp", tool, json!({ "task_id": 1 }));
         assert!(answer.contains("no task 1") || answer.contains("no background tasks"), "{tool}: {answer}");
     }
-    // A number that both have is of each one's own.
+    // Task IDs are separate for each workspace.
     assert!(at("/w/docs/mcp", "BackgroundBash", json!({ "command": "pwd; sleep 601" })).contains("task 1"));
     let begun = std::time::Instant::now();
     let read = loop {

@@ -1,4 +1,4 @@
-//! A policy for all users that cannot be used: nothing takes its place.
+//! Tests of an unusable policy for all users: the program refuses to work without it.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::managed::{laid_out, managed};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{CLOSED, program, told};
 
-/// What each tool says, which is the same sentence.
+/// Asserts that every tool returns the same error.
 #[track_caller]
 fn refuses(program: &Program, words: &[&str]) {
     let mut server = program.start();

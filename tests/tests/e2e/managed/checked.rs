@@ -1,4 +1,4 @@
-//! What `policy check` says of files: mistakes, all at once, and what was perhaps not meant.
+//! Tests of `policy check`: it reports all mistakes at once, and rules that are probably unintended.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::managed::{for_root, managed};
@@ -76,11 +76,11 @@ fn what_does_nothing_beside_the_policy_for_all_is_noted() {
         ],
         "{out}"
     );
-    // Whose file closes a host is whose file opens it.
+    // The explanation names the file that denies a host, which is also the file to change.
     let (_, out, _) = program.run(&["policy", "why", "host", "z.example.com", "--profile", "build"]);
     assert!(out.contains("in /etc/scorpiox/policy.toml, which only the administrator"), "{out}");
     let (_, out, _) = program.run(&["policy", "why", "host", "c.example.com", "--profile", "build"]);
-    assert!(out.contains("in the user's own policy.toml"), "{out}");
+    assert!(out.contains("`scorpiox-code policy allow host c.example.com --profile build`"), "{out}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn strict_says_where_every_valid_token_may_run_commands() {
             "[access.a]\nprincipals = [\"*\"]\nallow = [\"B*\"]\n".to_owned(),
             Some("note: [access.a] is for everybody"),
         ),
-        // Each token has these scopes, and each of the file that group.
+        // Every token has this scope, and every token in the file has this group.
         (
             JWT,
             "[access.a]\nscopes = [\"mcp\"]\nallow = [\"*\"]\n".to_owned(),
@@ -155,14 +155,14 @@ fn strict_says_where_every_valid_token_may_run_commands() {
     }
     let (_, out) = said(JWT, "[access.a]\ndeny = [\"Bash\"]\n");
     assert!(out.contains(": every valid token may use BackgroundBash; write"), "{out}");
-    // A group that no token can have opens nothing.
+    // A group that no token can have grants nothing.
     let (is_good, out) =
         said(&JWT.replace("groups_claim = \"groups\"\n", ""), &format!("{SAFE}{DEVELOPERS}"));
     assert!(!is_good && out.contains("note: [access.developers] is for groups"), "{out}");
-    // Without --strict it is a policy like another.
+    // Without `--strict`, the policy is valid.
     let (status, out, _) = program.run(&["policy", "check", "served.toml"]);
     assert!(status.success(), "{out}");
-    // What is shipped says more.
+    // The shipped policies also pass with `--strict`.
     for shipped in ["kustomize/base", "kustomize/overlays/example", "compose"] {
         let path = format!("{}/../deploy/{shipped}/policy.toml", env!("CARGO_MANIFEST_DIR"));
         let (status, out, err) = program.run(&["policy", "check", &path, "--strict"]);

@@ -1,4 +1,4 @@
-//! In a folder that the policy closes nothing is allowed, whatever is asked about.
+//! Tests that every operation is denied in a directory that the policy excludes.
 
 use scorpiox_tests::Program;
 
@@ -28,4 +28,21 @@ fn in_a_closed_folder_everything_is_denied_but_other_folders() {
     program.put("workspace/cases", format!("{cases}deny workspace .\nallow workspace /srv/allowed/x\n"));
     let (status, out, err) = program.run(&["policy", "test", "cases"]);
     assert!(status.success() && out.contains("9 cases, all as expected"), "{out}{err}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_a_workspace_is_denied_however_it_is_written() {
+    let program = Program::new();
+    let home = program.home().display().to_string();
+    for asked in ["~", "~/", &home, &format!("{home}/."), "/"] {
+        let (judged, out, err) = program.run(&["policy", "why", "workspace", asked]);
+        assert!(!judged.success() && out.contains("cannot be a workspace"), "{asked}: {out}{err}");
+        assert!(out.contains(".scorpiox/workspace"), "{asked}: {out}");
+    }
+    for asked in [".", "../workspace"] {
+        let (judged, out, err) = program.run(&["policy", "why", "workspace", asked]);
+        assert!(judged.success() && out.contains("[workspaces] has no `allow`"), "{asked}: {out}{err}");
+    }
+    let (judged, out, _) = program.run(&["--workspace", &home, "policy", "why", "workspace", "."]);
+    assert!(!judged.success() && out.contains("cannot be a workspace"), "{out}");
 }

@@ -1,6 +1,8 @@
-//! A policy that holds for all users of the machine.
+//! Tests of a policy for all users of the machine.
 
+mod allowed;
 mod broken;
+mod changed;
 mod checked;
 mod elsewhere;
 mod narrowed;
@@ -9,20 +11,20 @@ mod weaken;
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
-/// What is closed in it, and each use of it recorded.
+/// Policy that denies files and tools, and records each use.
 const CLOSED: &str = "version = 1\n\
     [shell.profile.workspace]\nread = [\"@system\"]\ndeny = [\"**/.env*\", \"**/secret\"]\n\
     [web]\nenabled = false\n[files]\ndeny = [\"**/.env*\", \"**/secret\"]\n\
     [tools]\ndeny = [\"WebSearch\"]\n[plugins]\nallow = []\n[audit]\nrequired = true\n";
 
-/// The policy, which allows to work in the program's workspace alone.
+/// Returns the policy, restricted to the program's workspace.
 fn closed(program: &Program) -> String {
     format!("{CLOSED}[workspaces]\nallow = [\"{}\"]\n", program.workspace().display())
 }
 
 const SECRET: &str = "the-secret-itself";
 
-/// A program with something to be kept closed in its workspace, and outside.
+/// Returns a program with files to protect inside and outside of its workspace.
 fn program() -> Program {
     let program = Program::new();
     program.put("workspace/secret", SECRET);
@@ -33,7 +35,7 @@ fn program() -> Program {
     program.with("SCORPIOX_HOME", &own)
 }
 
-/// The text of a call's result, or of its error.
+/// Returns the text of a call's result or of its error.
 fn told(server: &mut Started, tool: &str, arguments: serde_json::Value) -> String {
     let answer = server.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
     match answer["error"]["message"].as_str() {

@@ -1,4 +1,4 @@
-//! Ways to weaken the policy as a user who is not root: none does.
+//! Tests of attempts by a non-root user to weaken the policy: all of them fail.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{CLOSED, SECRET, closed, program, told};
 
-/// Everything that the person's own file could say.
+/// User policy with every permission that the file can grant.
 const WIDE: &str = "version = 1\n[shell]\nallow_unsandboxed = true\nmin_tier = \"T2\"\n\
     [shell.profile.workspace]\nread = [\"@system\", \"/\"]\ndeny = []\nnetwork = { mode = \"open\" }\n\
     [shell.profile.readonly]\nread = [\"/\"]\ndeny = []\n\
@@ -16,8 +16,8 @@ const WIDE: &str = "version = 1\n[shell]\nallow_unsandboxed = true\nmin_tier = \
     [files]\nread = [\"/\"]\ndeny = []\n[tools]\nallow = [\"*\"]\ndeny = []\n\
     [plugins]\nallow = [\"*\"]\napprove = \"person\"\n[audit]\nenabled = false\nrequired = false\n";
 
-/// Whether what is closed stays so in a server that is started this way; one that does not start, or refuses
-/// its tools, opens nothing. Whether it started.
+/// Asserts that denied resources stay denied in a server started this way. A server that does not start, or
+/// that refuses its tools, grants nothing. Returns `true` if the server started.
 #[track_caller]
 fn holds(what: &str, program: &Program) -> bool {
     let mut server = program.start();
@@ -235,7 +235,7 @@ fn an_approval_from_before_does_not_outlive_what_the_policy_says_of_approving() 
         server.initialize("2025-11-25");
         assert_eq!(!listed(&mut server).is_empty(), runs, "{allow}");
     }
-    // What is written into the decisions by hand gives nothing.
+    // A manually edited ledger of decisions grants nothing.
     let ledger = before.home().join(".scorpiox/plugins.json");
     let text = std::fs::read_to_string(&ledger).expect("the decisions");
     let mut decisions: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -246,7 +246,7 @@ fn an_approval_from_before_does_not_outlive_what_the_policy_says_of_approving() 
     let mut server = before.start();
     server.initialize("2025-11-25");
     assert!(listed(&mut server).is_empty());
-    // Neither does a trial of what is not listed.
+    // Nor does a trial of an unlisted plugin.
     before.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\nallow = []\n");
     let (tried, _, err) = before.run(&["plugin", "test", &folder, "divide", "{\"a\": 6, \"b\": 3}"]);
     assert!(!tried.success() && err.contains("is not in `allow` of [plugins]"), "{err}");

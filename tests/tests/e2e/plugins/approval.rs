@@ -1,7 +1,8 @@
-//! Nothing runs that nobody approved, and nothing goes on running that changed.
+//! Tests of plugin approval: unapproved components never run, and changed components stop running.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::path::Path;
 use std::process::Stdio;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,7 +15,7 @@ fn component() -> Vec<u8> {
     fs::read(kinds()).expect("the component")
 }
 
-/// The same component to all that run it, and another file: a custom section more.
+/// Returns a component that behaves the same but has different bytes: it has an additional custom section.
 fn another() -> Vec<u8> {
     let mut bytes = component();
     bytes.extend_from_slice(&[0, 2, 1, b'x']);
@@ -36,15 +37,16 @@ fn without_a_terminal_only_the_exact_hash_approves() {
     let mut server = program.start();
     server.initialize("2025-11-25");
     assert!(listed(&mut server).is_empty());
-    // What approves is not said in the same breath as what asks.
+    // The output contains exactly one hash, which is the one that approves.
     let hash = hash_of(&program, &source);
-    assert!(!out.contains(&hash[..16]), "{out}");
+    assert!(out.contains(&format!("hash {hash}\n")), "{out}");
+    assert_eq!(regex::Regex::new("[0-9a-f]{64}").expect("a pattern").find_iter(&out).count(), 1, "{out}");
     let (wrong, _, err) = program.run(&["plugin", "approve", "kinds", "--yes", &hash[..40]]);
     assert!(!wrong.success() && err.contains("is not the hash"), "{err}");
     assert!(listed(&mut server).is_empty());
     let (right, _, err) = program.run(&["plugin", "approve", "kinds", "--yes", &hash]);
     assert!(right.success(), "{err}");
-    // The server that ran all the time has it with the next list.
+    // A server that started before the approval lists the tool in its next response.
     assert!(listed(&mut server).contains(&"kinds.divide".to_owned()));
     assert_eq!(
         server.call("kinds.divide", json!({"a": 6, "b": 3}))["structuredContent"],
@@ -192,7 +194,7 @@ fn each_decision_about_a_plugin_leaves_a_line() {
     assert_eq!((&used["capability"], &used["rule"]), (&json!("plugins"), &json!("approval")));
     assert!(used["what"].as_str().expect("a text").starts_with("kinds@sha256:"), "{used}");
     let old = source(&program, "kinds", "version = \"1\"\n", &component());
-    // Nothing is approved without a line, where each has to have one.
+    // If each approval requires an audit line, a failed audit prevents the approval.
     program.put("home/.scorpiox/policy.toml", "version = 1\n[audit]\nrequired = true\n");
     std::fs::remove_dir_all(program.home().join(".scorpiox/audit")).expect("removes");
     program.put("home/.scorpiox/audit", "");
@@ -207,16 +209,16 @@ fn what_is_refused_of_a_plugin_leaves_lines_with_the_rule() {
     let program = Program::new();
     let folder = source(&program, "kinds", "", &component());
     install(&program, &folder);
-    // A person says no, for want of a terminal; then the hash is another one.
+    // First an approval without a terminal, which is a refusal, then a wrong hash.
     let (refused, ..) = program.run(&["plugin", "approve", "kinds"]);
     assert!(!refused.success());
     program.run(&["plugin", "approve", "kinds", "--yes", "0000"]);
-    // Its component is another one by now.
+    // The component on disk is replaced.
     let file = program.home().join(".scorpiox/plugins/kinds/c.wasm");
     std::fs::write(&file, another()).expect("writes");
     program.run(&["call", "kinds.divide", "{}"]);
     std::fs::write(&file, component()).expect("writes");
-    // The operator closes it.
+    // The operator's policy denies the plugin.
     program.put("home/.scorpiox/policy.toml", "version = 1\n[plugins]\ndeny = [\"kinds\"]\n");
     program.run(&["call", "kinds.divide", "{}"]);
     program.run(&["plugin", "add", &folder, "--yes", &hash_of(&program, &folder)]);
@@ -274,8 +276,8 @@ fn a_call_of_a_plugin_that_waits_says_so() {
     assert!(err.contains("plugin kinds was denied"), "{err}");
 }
 
-/// Runs the program at a terminal where somebody types `before` at once, and `answer` to the question:
-/// whether it succeeded, and the screen.
+/// Runs the program at a terminal, types `before` immediately and `answer` at the question. Returns `true` if
+/// the program succeeded, and the screen's content.
 pub(super) fn at_a_terminal(
     program: &Program,
     arguments: &[&str],
@@ -285,7 +287,7 @@ pub(super) fn at_a_terminal(
     answering("[y/N] ", program, arguments, before, answer)
 }
 
-/// The same, where the question ends otherwise.
+/// Like [`at_a_terminal`], for a question with a different ending.
 pub(super) fn answering(
     question: &str,
     program: &Program,
@@ -298,7 +300,7 @@ pub(super) fn answering(
     })
 }
 
-/// The same, where somebody does something else when that stands on the screen.
+/// Like [`at_a_terminal`], but runs `then` as soon as `awaited` is on the screen.
 pub(super) fn watching(
     awaited: &str,
     program: &Program,
@@ -323,13 +325,13 @@ pub(super) fn watching(
         assert!(read_within(&mut person, &mut screen), "{}", String::from_utf8_lossy(&screen));
     }
     then(&mut person, &child);
-    // To the end of the terminal, which is the end of all that have it.
+    // Reads until the end of the terminal, which all processes that have it open have closed by then.
     while read_within(&mut person, &mut screen) {}
     let status = child.wait().expect("it ends");
     (status.success(), String::from_utf8_lossy(&screen).into_owned())
 }
 
-/// Whether more came, in a time that is bounded.
+/// Reads more output, within a timeout; `false` at the end of the output.
 fn read_within(person: &mut fs::File, screen: &mut Vec<u8>) -> bool {
     let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
     let ready = poll(&mut [PollFd::new(person, PollFlags::IN)], Some(&patience)).expect("a look");
@@ -359,7 +361,7 @@ fn a_person_at_a_terminal_is_asked_and_only_yes_is_yes() {
 fn what_was_typed_before_the_question_does_not_answer_it() {
     let program = Program::new();
     let folder = source(&program, "kinds", "", &component());
-    // Whole lines, and the beginning of one.
+    // Complete lines, and the beginning of a line.
     for before in ["y\n", "y\ny\nyes\n", "\ny\n", "y"] {
         let (added, screen) = at_a_terminal(&program, &["plugin", "add", &folder], before, "\n");
         assert!(!added && screen.contains("kinds does not run"), "{before:?}: {screen}");
@@ -459,6 +461,11 @@ fn a_link_to_a_folder_of_the_same_name_elsewhere_is_shown_and_part_of_the_hash()
     assert_ne!(hashes[0], hashes[1]);
 }
 
+/// Returns a manifest section that requests access to these hosts.
+fn web(hosts: &str) -> String {
+    format!("[capabilities.web]\nwhy = \"x\"\nhosts = [{hosts}]\n")
+}
+
 #[test]
 fn what_takes_the_place_of_an_approved_plugin_says_so() {
     let program = Program::new();
@@ -468,11 +475,25 @@ fn what_takes_the_place_of_an_approved_plugin_says_so() {
     let (_, out, _) = program.run(&["plugin", "add", &folder]);
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "It takes the place, and the stored data, of the kinds that was approved today; new: clock",
+        "It takes the place, and the stored data, of the kinds that was approved today.",
+        "+ clock",
         "keep data, and see what a plugin of its name kept before",
     ] {
         assert!(said.contains(part), "{part}: {out}");
     }
+    // Additions are listed directly above the question and the full list further up. An additional host
+    // counts as an addition.
+    install(&program, &source(&program, "kinds", &web("\"a.example.com\""), &component()));
+    let folder = source(&program, "kinds", &web("\"a.example.com\", \"b.example.com\""), &component());
+    let (_, out, _) = program.run(&["plugin", "update", "kinds", "--from", &folder]);
+    let (_, below) = out.split_once("\nIn all, it may\n").expect("the sum");
+    let expected = "(+ more, - less, ~ other words)\n  + web, hosts: b.example.com\n\nNot approved: ";
+    assert!(below.contains(expected) && !out.contains("MiB stored"), "{out}");
+    // The approved manifest is known even after its files have been overwritten.
+    let installed = program.home().join(".scorpiox/plugins/kinds/plugin.toml");
+    fs::copy(Path::new(&folder).join("plugin.toml"), installed).expect("copies");
+    let (_, out, _) = program.run(&["plugin", "approve", "kinds"]);
+    assert!(out.contains("\n  + web, hosts: b.example.com\n"), "{out}");
     let (_, out, _) = program.run(&["plugin", "remove", "kinds"]);
     assert!(out.contains("for whatever plugin has its name next"), "{out}");
 }

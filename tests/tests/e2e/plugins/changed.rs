@@ -1,4 +1,5 @@
-//! Plugins that come, go and change while a server runs: its client is told, once.
+//! Tests of plugins that are added, removed or changed while a server runs: the client receives one
+//! notification per change.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,28 +19,28 @@ fn component() -> Vec<u8> {
     fs::read(kinds()).expect("the component")
 }
 
-/// A plugin's folder in the workspace, which waits to be added.
+/// Creates the directory of a plugin in the workspace, ready to be added.
 fn plugin(program: &Program) -> String {
     source(program, "kinds", "", &component())
 }
 
-/// Where it lies once it was added.
+/// Returns the directory of the installed plugin.
 fn installed(program: &Program) -> PathBuf {
     program.home().join(".scorpiox/plugins/kinds")
 }
 
-/// Runs a command of it that has to succeed.
+/// Runs a command that must succeed.
 fn run(program: &Program, arguments: &[&str]) {
     let (status, out, err) = program.run(arguments);
     assert!(status.success(), "{arguments:?}: {out}{err}");
 }
 
-/// How often a client was told.
+/// Returns the number of received notifications.
 fn told(server: &Started) -> usize {
     server.received.iter().filter(|message| message["method"] == CHANGED).count()
 }
 
-/// What comes before a fence: as long as nothing does, the server has nothing to tell.
+/// `true` if the server sends nothing for longer than its polling interval.
 fn is_quiet(server: &mut Started) -> bool {
     server.next_within(Duration::from_millis(1500)) == Next::Nothing
 }
@@ -50,7 +51,7 @@ fn each_change_is_told_once() {
     let mut server = program.start();
     let hello = server.initialize("2025-11-25");
     assert_eq!(hello["capabilities"]["tools"], json!({ "listChanged": true }));
-    // The program's own folder is not even there.
+    // The program's own directory does not exist yet.
     assert!(listed(&mut server).is_empty());
     let source = plugin(&program);
     program.run(&["plugin", "add", &source]);
@@ -84,7 +85,7 @@ fn each_change_is_told_once() {
     changed(&mut server, true);
     run(&program, &["plugin", "remove", "kinds"]);
     changed(&mut server, false);
-    // On Windows what a server holds open cannot be removed.
+    // On Windows, files that a server has open cannot be removed.
     if cfg!(unix) {
         fs::remove_dir_all(program.home().join(".scorpiox")).expect("removes");
     }
@@ -103,9 +104,7 @@ fn every_revision_with_a_handshake_has_the_notification() {
         listed(&mut server);
         install(&program, &source);
         let message = server.notification(CHANGED);
-        if let Some(mut schema) = Schema::of(revision) {
-            schema.check_notification(&message);
-        }
+        Schema::of(revision).check_notification(&message);
     }
 }
 
@@ -123,7 +122,7 @@ fn what_clients_see_unchanged_is_not_told() {
     fs::write(installed(&program).join("notes.txt"), "x").expect("writes");
     fs::write(installed(&program).join("new"), component()).expect("writes");
     fs::rename(installed(&program).join("new"), path).expect("moves");
-    // Another that nobody approved.
+    // An unapproved plugin.
     let other = super::source(&program, "other", "", &component());
     let (added, ..) = program.run(&["plugin", "add", &other]);
     assert!(!added.success());
@@ -153,14 +152,14 @@ fn nothing_is_told_before_the_client_is_ready() {
     assert!(listed(&mut server).is_empty());
     install(&program, &plugin(&program));
     assert!(is_quiet(&mut server));
-    // What it missed is told as soon as it is.
+    // A change before initialization is notified right after it.
     server.notify("notifications/initialized", json!({}));
     server.notification(CHANGED);
     assert!(!listed(&mut server).is_empty());
     assert_eq!(told(&server), 1);
 }
 
-/// Subscribes in the revision without a handshake; gives what was acknowledged.
+/// Subscribes in the revision without a handshake and returns the acknowledged filter.
 fn subscribe(server: &mut Started, id: &str, filter: Value) -> Value {
     let params = modern(json!({ "notifications": filter }));
     server.send(&json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params}));
@@ -188,16 +187,15 @@ fn without_a_handshake_only_who_subscribed_is_told() {
     install(&program, &plugin(&program));
     let messages = [server.notification(CHANGED), server.notification(CHANGED)];
     assert_eq!(messages.each_ref().map(subscription), ["a", "c"]);
-    if let Some(mut schema) = Schema::of("2026-07-28") {
-        messages.iter().for_each(|message| schema.check_notification(message));
-    }
+    let mut schema = Schema::of("2026-07-28");
+    messages.iter().for_each(|message| schema.check_notification(message));
     assert!(is_quiet(&mut server));
     for id in ["a", "c"] {
         server.notify("notifications/cancelled", json!({ "requestId": id }));
     }
     run(&program, &["plugin", "deny", "kinds"]);
     assert!(is_quiet(&mut server));
-    // Who subscribes again is told of what it missed.
+    // A new subscription is notified of changes since the previous one.
     subscribe(&mut server, "d", all);
     assert_eq!(subscription(&server.notification(CHANGED)), "d");
     assert_eq!(told(&server), 3);
@@ -206,7 +204,7 @@ fn without_a_handshake_only_who_subscribed_is_told() {
 }
 
 #[cfg(target_os = "linux")]
-/// Context switches of the thread that watches, if there is one.
+/// Returns the number of context switches of the watcher thread, if it exists.
 fn switches(server: &Started) -> Option<u64> {
     let tasks = fs::read_dir(format!("/proc/{}/task", server.child.id())).expect("threads");
     let folders = tasks.flatten().map(|task| task.path());
@@ -231,7 +229,7 @@ fn who_watches_starts_after_the_first_list_and_looks_seldom() {
     let before = switches(&server).expect("it watches");
     assert!(is_quiet(&mut server));
     let woken = switches(&server).expect("it watches") - before;
-    // It looks once a second.
+    // The watcher polls once a second.
     assert!(woken <= 4, "{woken} times in a moment in which nothing happens");
     server.close_input();
     let (status, time) = server.wait();
@@ -248,12 +246,12 @@ fn a_call_in_flight_finishes_on_the_old_version() {
     server.initialize("2025-11-25");
     let call = json!({"name": "impostor.wait", "arguments": {}, "_meta": {"progressToken": "t"}});
     let waiting = server.request("tools/call", call);
-    // Only the running guest says this.
+    // Only the running guest sends progress.
     server.notification("notifications/progress");
     let new = source(&program, "impostor", wants, &impostor_as("the new version"));
     install(&program, &new);
     assert_eq!(server.text("impostor.version", json!({})), "the new version");
-    // The other version has the same data, for which the call waits.
+    // The new version shares the stored data, and thereby releases the waiting call.
     assert_eq!(server.text("impostor.release", json!({})), "the new version");
     let finished = server.answer(waiting);
     assert_eq!(finished["result"]["content"][0]["text"], "the old version");
@@ -264,7 +262,7 @@ fn a_call_in_flight_finishes_on_the_old_version() {
 fn a_large_component_that_changed_delays_no_other_plugin() {
     let program = Program::new();
     install(&program, &plugin(&program));
-    // A custom section, as large as fits: its size takes five bytes, its name two.
+    // A custom section of the maximum size: its length takes five bytes, its name two.
     let size = 120 * 1024 * 1024_u32;
     let mut bytes = component();
     bytes.push(0);

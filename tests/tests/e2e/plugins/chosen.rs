@@ -1,4 +1,4 @@
-//! What `plugin.toml` makes of a component's functions: which are tools, and by which names.
+//! Tests of `plugin.toml`: it selects the functions that become tools and sets their names.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn component() -> Vec<u8> {
     fs::read(kinds()).expect("the component")
 }
 
-/// A plugin of the component of all kinds, installed, with a server; the names of its tools.
+/// Installs a plugin with the `kinds` component, starts a server and returns the names of the plugin's tools.
 fn tools(manifest: &str) -> (Program, scorpiox_tests::Started, Vec<String>) {
     let program = Program::new();
     install(&program, &source(&program, "kinds", manifest, &component()));
@@ -21,7 +21,7 @@ fn tools(manifest: &str) -> (Program, scorpiox_tests::Started, Vec<String>) {
     (program, server, names)
 }
 
-/// What `plugin add` says where it refuses.
+/// Returns the error of a refused `plugin add`.
 fn refusal(program: &Program, source: &str) -> String {
     let (added, out, err) = program.run(&["plugin", "add", source]);
     assert!(!added.success() && !out.contains("It asks for"), "{out}{err}");
@@ -41,7 +41,7 @@ fn only_selected_functions_are_tools_and_each_by_the_name_that_it_gets() {
     assert!(shown.contains("kinds.ratio: ") && !shown.contains("kinds.divide"), "{shown}");
     let left_out = "echo.hue is no tool: `select` of plugin.toml does not have it";
     assert!(shown.contains(left_out), "{shown}");
-    // Somebody who tries it calls it by the same name.
+    // A trial run uses the same tool name.
     let folder = program.workspace().join("sources/kinds").display().to_string();
     let (tried, out, err) = program.run(&["plugin", "test", &folder, "ratio", r#"{"a": 6, "b": 3}"#]);
     assert!(tried.success() && out.starts_with("2\n"), "{out}{err}");
@@ -72,7 +72,7 @@ fn names_that_are_not_there_or_would_be_one_are_errors() {
             "[tools.divide]\nrename = \"echo.text\"\n",
             "divide and echo.text would both be the tool echo.text;",
         ),
-        ("[tools.divide]\nrename = \"a b\"\n", "tools.divide.rename is \"a b\"; write 1 to 39 letters"),
+        ("[tools.divide]\nrename = \"a b\"\n", "tools.divide.rename is \"a b\"; a name has 1 to 58 letters"),
         (
             "[tools.\"vast.deep\"]\ntitle = \"x\"\n",
             "but vast.deep cannot be a tool: its types are nested deeper than 64 levels",
@@ -150,7 +150,8 @@ fn two_plugins_of_one_name_are_had_under_two() {
     assert!(!added.success() && err.contains("is not a plugin name"), "{err}");
 }
 
-/// A component whose functions give bytes: `give` as they are, `may` in a result that succeeds, `fail` in one that fails.
+/// Returns a component whose functions return bytes: `give` directly, `may` in a successful result, `fail` in
+/// an error result.
 fn giving(bytes: &str, length: usize) -> Vec<u8> {
     let text = format!(
         "(component
@@ -214,7 +215,7 @@ fn bytes_that_are_no_such_image_are_an_error_that_says_so() {
 #[test]
 fn an_image_is_bound_by_the_limit_of_output() {
     let program = Program::new();
-    // One byte more than a KiB: behind the beginning the memory is zero.
+    // The result is one byte longer than 1 KiB; the memory after its prefix is zero.
     let component = wat::parse_str(
         "(component
             (core module $code

@@ -1,4 +1,4 @@
-//! Components that cost much before they run: to compile, or to say what their types are.
+//! Tests of components that are expensive to compile or whose types are expensive to describe.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{install, refused, source};
 
-/// A component with a function `give` that gives 7, and so many others.
+/// Returns a component with a function `give` that returns 7, and this number of other functions.
 fn large(functions: usize) -> Vec<u8> {
     let other = "(func (param i32) (result i32)
                    (local.set 0 (i32.mul (local.get 0) (i32.add (local.get 0) (i32.const 3))))
@@ -60,7 +60,7 @@ fn compiling_for_a_call_delays_nobody_and_can_be_cancelled() {
     let [first, second] = [0; 2].map(|_| server.request("tools/call", give.clone()));
     assert_eq!(server.text("PlanMode", json!({"action": "status"})), "Plan mode is not active.");
     server.notify("notifications/cancelled", json!({ "requestId": first }));
-    // It began for the first call, which nobody waits for any more: the second one has it compiled.
+    // The compilation started for the first call, which is cancelled. The second call uses its result.
     let answer = server.answer(second);
     assert_eq!(answer["result"]["structuredContent"], json!({"result": 7}), "{answer}");
     assert_eq!(fs::read_dir(&kept).expect("a folder").count(), 1, "the code is kept again");

@@ -1,4 +1,4 @@
-//! The plugins in `examples/plugins` build, are approved with what they ask for, and do what they say.
+//! Tests of the plugins in `examples/plugins`: they build, request the expected permissions and work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn folder(language: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugins").join(language)
 }
 
-/// Copies what the project has of a plugin, but nothing that was built there.
+/// Copies the tracked files of a plugin without build output.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("the example").map(|entry| entry.expect("an entry")) {
@@ -29,7 +29,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A server that has the example, built and approved.
+/// Starts a server with the example built and approved.
 fn installed(language: &str) -> (Program, Started) {
     let program = Program::new();
     let source = program.workspace().join("plugin");

@@ -1,4 +1,4 @@
-//! Plugins at addresses: what is downloaded, under whose rules, and what of it is taken.
+//! Tests of plugins from URLs: downloads, the rules that apply to them, and validation of the content.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::packed::{Bed, CALL, component};
 
-/// What a site serves, by its paths; anything else is not there.
+/// Responses of a site by path. Other paths return 404.
 type Files = Arc<Mutex<HashMap<String, Answer>>>;
 
-/// An author's machine, and a site where their packs are.
+/// Author's machine and a site that serves the author's packages.
 struct Served {
     bed: Bed,
     site: Site,
@@ -32,7 +32,7 @@ impl Served {
         served
     }
 
-    /// A policy with acme as a signer, which lets this machine be asked.
+    /// Writes a policy with acme as a signer and with access to the local machine.
     fn policy(&self, rules: &str) {
         self.bed.policy(rules, "approve = \"signed\"");
         let path = self.bed.program.home().join(".scorpiox/policy.toml");
@@ -44,7 +44,7 @@ impl Served {
         self.files.lock().expect("no test fails here").insert(path.to_owned(), answer);
     }
 
-    /// Serves a file, and its signature if there is one.
+    /// Serves a file, and its signature if it exists.
     fn serve(&self, path: &str, file: &str) {
         self.put(path, Answer::of("application/octet-stream", fs::read(file).expect("a file")));
         if let Ok(signature) = fs::read(format!("{file}.minisig")) {
@@ -75,7 +75,7 @@ fn a_pack_at_an_address_is_added_with_the_signature_beside_it_and_updated_from_t
     served.serve("/kinds.plugin", &bed.signed("1.1.0", ""));
     bed.done(&["plugin", "update", "kinds"]);
     assert_eq!(bed.version(), "1.1.0");
-    // What runs is what was approved, whatever is served later.
+    // The approved version keeps running, regardless of the content served later.
     served.put("/kinds.plugin", Answer::html("gone"));
     bed.refused(&["plugin", "update", "kinds"], "kinds.plugin");
     bed.done(&CALL);
@@ -117,7 +117,7 @@ fn an_index_lists_packs_at_addresses() {
     list(&sha256(&fs::read(&file).expect("a pack")));
     bed.done(&["plugin", "update"]);
     assert_eq!(bed.version(), "1.2.0");
-    // Only https brings an index from elsewhere.
+    // An index on another machine requires HTTPS.
     served.policy(&format!("index = {:?}", served.url("/index.json")));
     bed.refused(&["plugin", "outdated"], "write an https:// address");
 }
@@ -150,7 +150,7 @@ fn what_cannot_be_had_or_is_no_plugin_is_said_and_nothing_is_installed() {
         bed.refused(&["plugin", "add", address], why);
     }
     assert!(!bed.program.home().join(".scorpiox/plugins/kinds").exists());
-    // Without the line of the policy this machine is not asked.
+    // Without the policy line, no request is sent to the local machine.
     bed.policy("", "");
     let asked = served.site.asked().len();
     bed.refused(&["plugin", "add", &served.url("/other.plugin")], "127.0.0.1");

@@ -1,4 +1,4 @@
-//! A plugin that misbehaves ends one call, and nothing else.
+//! Tests that a misbehaving plugin ends a single call and affects nothing else.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! What a plugin says of itself, and what it gives: nobody is misled by it, and nothing breaks.
+//! Tests of misleading tool definitions and results: they deceive neither users nor models, and break
+//! nothing.
 
 use scorpiox_tests::Program;
 use serde_json::json;
@@ -7,7 +8,7 @@ use super::{guest, impostor_as, install, listed, refused, source};
 
 const STORE: &str = "[capabilities.store]\nwhy = \"keeps things\"\n";
 
-/// Why a component cannot be added.
+/// Returns the reason that a component cannot be added.
 fn refusal(component: &[u8]) -> String {
     let program = Program::new();
     let source = source(&program, "impostor", STORE, component);
@@ -27,7 +28,7 @@ fn definitions_that_mislead_are_refused_and_shown_escaped() {
             let text = refusal(&impostor_as(&format!("{member} {kind}")));
             let expected = match (member, kind) {
                 ("name", _) => "a tool has the name".to_owned(),
-                // In JSON it is escaped, and JSON with the character itself is none.
+                // JSON requires escaping this character, so a schema that contains it is invalid JSON.
                 ("schema", "ansi") => "it failed when it was asked for its tools".to_owned(),
                 ("schema", "long") => "the limit is 65536".to_owned(),
                 (_, "long") => format!("the {member} of version has 1000000 characters"),
@@ -54,7 +55,7 @@ fn no_plugin_takes_the_name_of_a_built_in_tool() {
     let tools = list["result"]["tools"].as_array().expect("tools");
     assert_eq!(tools.iter().filter(|tool| tool["name"] == "Bash").count(), 1);
     assert_eq!(server.text("bash.Bash", json!({})), "bash");
-    // The built-in one does not know what to do without a command.
+    // The built-in tool requires a command.
     assert!(refused(&server.call("Bash", json!({}))).contains("command"));
 }
 
@@ -118,7 +119,8 @@ fn a_structured_result_that_is_no_object_is_left_out() {
     for text in ["", "no JSON", "{", "[1]", "null", "1", "{} {}", deep.as_str()] {
         assert_eq!(given(text), None, "{text:.40}");
     }
-    // Some models are shown data and no text: what hides is taken out, or the whole is left out.
+    // Some models receive only structured data. Invisible characters are removed from it, or it is left out
+    // entirely.
     assert_eq!(given("{\"a\":1,\"x\":\"A\u{202e}B\u{e0041}C\"}"), Some(json!({"a": 1, "x": "ABC"})));
     assert_eq!(given("{\"a\":1e400,\"x\":\"A\u{202e}B\u{e0041}C\"}"), None);
 }

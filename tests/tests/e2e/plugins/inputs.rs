@@ -1,4 +1,4 @@
-//! What a plugin asks of the client: forms, its model, its roots, in both eras.
+//! Tests of requests from a plugin to the client, in both eras: elicitation, sampling and roots.
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::{Program, Started};
@@ -13,7 +13,7 @@ fn conformance(manifest: &str) -> (Program, Started) {
     with(Program::new(), "conformance", manifest)
 }
 
-/// A server whose client of the handshake can do all of it.
+/// Starts a server for a client of the handshake era with all capabilities.
 fn able() -> (Program, Started) {
     let (program, first) = conformance(ALL);
     drop(first);
@@ -96,7 +96,7 @@ fn in_the_newest_revision_the_answers_of_all_rounds_are_carried_by_the_client() 
     let second = server.ask("tools/call", given(all(), again.clone()));
     let requests = second["result"]["inputRequests"].as_object().expect("requests");
     assert_eq!(requests.keys().collect::<Vec<_>>(), ["step2"]);
-    // The state is of this call: not of another tool, and not of other arguments.
+    // The state is bound to the tool and the arguments of the call.
     let state = second["result"]["requestState"].clone();
     let mut last = call.clone();
     last["requestState"] = state.clone();
@@ -134,7 +134,7 @@ fn what_the_client_did_not_declare_is_never_asked() {
     assert_eq!(none["result"]["resultType"], "complete", "{none}");
     let plain = server.ask("tools/call", given(json!({}), call("input_required_result_elicitation")));
     assert!(refused(&plain["result"]).contains("this client does not have elicitation"), "{plain}");
-    // What it cannot do without is an error of the protocol, where there is one.
+    // A missing required capability is a protocol error in revisions that define one.
     let lacking = server.ask("tools/call", given(json!({ "roots": {} }), call("missing_capability")));
     assert_eq!(lacking["error"]["code"], -32021, "{lacking}");
     assert_eq!(lacking["error"]["data"], json!({ "requiredCapabilities": { "sampling": {} } }));

@@ -1,4 +1,4 @@
-//! This project's own interfaces in the hands of a plugin: as far as it was approved for them.
+//! Tests of a plugin that uses the project's own interfaces, within the limits of its approval.
 
 use scorpiox_tests::program::{ALLOWS_COMMANDS, modern};
 use scorpiox_tests::site::{Answer, Site};
@@ -10,7 +10,7 @@ use super::{refused, with};
 const ALL: &str =
     "[capabilities.store]\nwhy = \"a\"\n[capabilities.clock]\nwhy = \"a\"\n[capabilities.ask]\nwhy = \"a\"\n";
 
-/// All of them, with these details.
+/// Returns a manifest that requests all interfaces, with this host.
 fn manifest(host: &str) -> String {
     format!(
         "{ALL}[capabilities.files]\nwhy = \"a\"\nread = [\"workspace\"]\n\
@@ -21,7 +21,7 @@ fn manifest(host: &str) -> String {
 }
 
 fn program() -> Program {
-    // No terminal and no desktop.
+    // The user has neither a terminal nor a desktop.
     let program = Program::new().with("PATH", "/usr/bin:/bin");
     let policy = format!("version = 1\n{ALLOWS_COMMANDS}[web]\nallow_private = [\"127.0.0.1/32\"]\n");
     program.put("home/.scorpiox/policy.toml", policy);
@@ -66,7 +66,7 @@ fn files_pages_and_commands_are_narrowed_to_what_was_approved() {
     let refused = fail(&mut server, "fetch", json!({"url": "http://127.0.0.1:1/"}));
     assert!(refused.contains("none of the hosts that were approved"), "{refused}");
     assert!(fail(&mut server, "render", json!({"url": site.url("/")})).contains("plugins have no browser"));
-    // The profile of the approval, not of the client's own commands.
+    // The profile from the approval applies, not the profile of the client's own commands.
     if cfg!(windows) {
         let refused = fail(&mut server, "run-command", json!({"command": "echo hi"}));
         assert!(refused.contains("without a sandbox nothing holds them to that"), "{refused}");
@@ -78,7 +78,7 @@ fn files_pages_and_commands_are_narrowed_to_what_was_approved() {
     assert!(give(&mut server, "now", json!({})).as_u64() > Some(1_700_000_000_000));
 }
 
-#[cfg(unix)] // without a sandbox there is no profile that a grant could name
+#[cfg(unix)] // without a sandbox, no profile exists that a grant could name
 #[test]
 fn what_is_granted_to_the_authors_name_holds_under_another_one() {
     let program = program();
@@ -163,7 +163,7 @@ fn a_question_reaches_the_person_through_the_clients_form() {
     let id = server.request("tools/call", call);
     let form = server.notification("elicitation/create");
     server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": "decline"}}));
-    // Nobody reads so fast: it is the client that declined, for want of a person.
+    // A decline this fast cannot come from a user; the client answered by itself.
     let result = server.answer(id)["result"].take();
     let text = result["content"][0]["text"].as_str().expect("text");
     assert!(text.contains("Unavailable") && text.contains("before anybody could read"), "{text}");
@@ -220,7 +220,7 @@ fn the_clients_model_is_asked_within_the_budget() {
     assert!(second["params"]["maxTokens"].as_u64() < Some(100), "{second}");
     answer(&mut server, &second);
     assert_eq!(server.answer(id)["result"]["structuredContent"]["result"], json!(["Hi.", "Hi."]));
-    // A third one is beyond the budget of calls.
+    // A third request exceeds the budget of calls.
     let id = server.request("tools/call", call(3));
     for _ in 0..2 {
         let asked = server.notification("sampling/createMessage");
@@ -228,7 +228,7 @@ fn the_clients_model_is_asked_within_the_budget() {
     }
     let exhausted = server.answer(id);
     assert!(refused(&exhausted["result"]).contains("Exhausted"), "{exhausted}");
-    // Refused by the person.
+    // The user rejects the request.
     let id = server.request("tools/call", call(1));
     let asked = server.notification("sampling/createMessage");
     let error = json!({"code": -1, "message": "User rejected sampling request"});
@@ -242,7 +242,8 @@ fn what_it_says_is_shown_without_what_acts_on_a_terminal() {
     let arguments = json!({"text": "a\u{1b}[31m line"}).to_string();
     let (_, _, said) = program.run(&["call", "insider.say", &arguments]);
     assert!(said.contains("a [31m line") && !said.contains("\u{1b}[31m"), "{said:?}");
-    // Whose line it is stands in front: no length pushes it out, and nothing forges the server's own.
+    // The plugin's name is at the start of the line: a long text cannot push it out, and the plugin cannot
+    // forge a line of the server.
     let arguments = json!({"text": format!("{}\u{202e}\u{2028}x", "y".repeat(5000))}).to_string();
     let (_, _, said) = program.run(&["call", "insider.say", &arguments]);
     let lines: Vec<_> = said.lines().filter(|line| line.contains("yyy")).collect();

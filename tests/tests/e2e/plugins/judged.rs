@@ -1,4 +1,4 @@
-//! What `policy why`, `policy test` and `plugin list` say of plugins is what happens to their calls.
+//! Tests that `policy why`, `policy test` and `plugin list` agree with the actual outcome of plugin calls.
 
 use scorpiox_tests::Program;
 
@@ -17,7 +17,7 @@ fn with_policy(program: &Program, rules: &str) {
     program.put("home/.scorpiox/policy.toml", format!("version = 1\n[plugins]\n{rules}\n"));
 }
 
-/// What it says in one row, and whether it is allowed.
+/// Returns `true` if the subject is allowed, and the explanation joined into one line.
 fn why(program: &Program, what: &str, subject: &str) -> (bool, String) {
     let (status, out, err) = program.run(&["policy", "why", what, subject]);
     (status.success(), (out + &err).split_whitespace().collect::<Vec<_>>().join(" "))
@@ -95,7 +95,7 @@ fn doctor_says_of_each_plugin_that_does_not_run_why() {
     };
     let (code, said) = doctor();
     assert!(code == Some(0) && said.contains("ok plugin kinds, "), "{said}");
-    // What somebody has to decide, or decided, is no fault.
+    // A pending or negative decision is not a problem.
     let waiting = source(&program, "waiting", "", &component);
     program.run(&["plugin", "add", &waiting]);
     install(&program, &source(&program, "denied", "", &component));
@@ -111,7 +111,7 @@ fn doctor_says_of_each_plugin_that_does_not_run_why() {
     ] {
         assert!(code == Some(0) && said.contains(row), "{row}: {said}");
     }
-    // What ran and runs no more is one.
+    // A plugin that worked and stopped working is a problem.
     program.put("home/.scorpiox/plugins/kinds/c.wasm", "another");
     program.put("home/.scorpiox/plugins/broken/plugin.toml", "name = 7");
     std::fs::remove_dir_all(program.home().join(".scorpiox/plugins/denied")).expect("removes");
@@ -129,7 +129,7 @@ fn doctor_says_of_each_plugin_that_does_not_run_why() {
     }
 }
 
-/// Any hash that an operator finds in the audit of a plugin stops the plugin.
+/// An operator can deny a plugin by any of its hashes that appear in the audit.
 #[test]
 fn each_hash_that_the_audit_has_of_a_plugin_closes_it() {
     let (program, hash) = installed();
@@ -159,7 +159,7 @@ fn each_hash_that_the_audit_has_of_a_plugin_closes_it() {
         denied.contains("\"rule\":\"policy.toml line 3\"") && denied.contains("\"rule_text\":\"deny = "),
         "{denied}"
     );
-    // In `allow` only the hash of all of it approves, and a hash that nothing here has is noted.
+    // In `allow`, only the hash of the complete plugin approves it. An unknown hash produces a note.
     with_policy(&program, &format!("approve = \"policy\"\nallow = [\"sha256:{component}\"]"));
     assert!(!calls(&program));
     let (status, out, _) = program.run(&["policy", "check", "--strict"]);

@@ -1,4 +1,4 @@
-//! Functions of any component as tools: values go there and back without loss.
+//! Tests of component functions as tools: values of all types make the round trip without loss.
 
 use serde_json::{Value, json};
 

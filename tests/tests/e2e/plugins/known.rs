@@ -1,4 +1,4 @@
-//! Who somebody is to a registry, what downloads leave in the audit, and what of them is seen.
+//! Tests of registry credentials, audit lines of downloads, and download progress.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::packed::{Bed, CALL, component};
 
-/// `me:a-long-secret` in base64, and its password.
+/// `me:a-long-secret` in base64, and the password.
 const BASIC: &str = "Basic bWU6YS1sb25nLXNlY3JldA==";
 const PASSWORD: &str = "a-long-secret";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -23,7 +23,7 @@ fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// A registry that has the component of all kinds, for `me` alone.
+/// Starts a registry that serves the `kinds` component to `me` alone.
 fn private() -> Site {
     let wasm = component();
     let layer = digest(&wasm);
@@ -47,7 +47,7 @@ fn private() -> Site {
     })
 }
 
-/// Writes a file that is nobody else's, with these rights.
+/// Writes a file with these permissions.
 fn put(bed: &Bed, path: &str, text: &str, mode: u32) -> String {
     bed.program.put(path, text);
     let path = bed.program.home().parent().expect("a folder").join(path);
@@ -55,20 +55,20 @@ fn put(bed: &Bed, path: &str, text: &str, mode: u32) -> String {
     path.display().to_string()
 }
 
-/// A policy that lets this machine be asked, and says more.
+/// Writes a policy that allows requests to the local machine, followed by `more`.
 fn policy(bed: &Bed, more: &str) {
     let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\n{more}");
     bed.program.put("home/.scorpiox/policy.toml", text);
 }
 
-/// The lines of the audit for downloads and uploads.
+/// Returns the audit lines of downloads and uploads.
 fn lines(bed: &Bed) -> Vec<Value> {
     let text = fs::read_to_string(bed.program.home().join(".scorpiox/audit/audit.jsonl")).unwrap_or_default();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line"));
     lines.filter(|line| ["download", "upload"].iter().any(|tool| line["tool"] == *tool)).collect()
 }
 
-/// That no file of the program's own has the password.
+/// Asserts that no file below the directory contains the password.
 fn keeps_no_secret(folder: &Path) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         if entry.path().is_dir() {
@@ -108,7 +108,7 @@ fn a_registry_is_told_who_somebody_is_by_a_file_a_program_or_what_docker_has() {
         bed.done(&["plugin", "remove", "kinds"]);
         assert!(!bed.done(&["policy", "show"]).contains(PASSWORD), "{lines}");
     }
-    // The registry asks, and only then the password is read: what it gives to everybody needs none.
+    // The password is read only after the registry demands it: public content needs no credentials.
     let without = |asked: &&scorpiox_tests::site::Asked| !asked.headers.contains_key("authorization");
     assert!(registry.asked().iter().filter(without).count() > 3);
     keeps_no_secret(&bed.program.home().join(".scorpiox"));
@@ -167,7 +167,7 @@ fn each_download_leaves_a_line_with_its_host_its_rule_and_what_arrived() {
     assert_eq!(denied["uses"][1]["what"], "127.0.0.2:9");
     let text = fs::read_to_string(bed.program.home().join(".scorpiox/audit/audit.jsonl")).expect("lines");
     assert!(!text.contains("a-long-secret"), "what stands behind a question mark is in no line");
-    // Where each line is required and none can be written, nothing is asked for.
+    // If audit lines are required and the audit fails, no request is sent.
     let asked = site.asked().len();
     let audit = bed.program.home().join(".scorpiox/audit");
     fs::remove_dir_all(&audit).expect("removed");
@@ -177,7 +177,7 @@ fn each_download_leaves_a_line_with_its_host_its_rule_and_what_arrived() {
     assert_eq!(site.asked().len(), asked);
 }
 
-/// A server of a file of which one half arrives, and no more until the other side has gone.
+/// Starts a server that sends half of a file and then waits until the client disconnects.
 fn half(whole: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -191,7 +191,7 @@ fn half(whole: usize) -> String {
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {whole}\r\n\r\n");
                 let half = vec![b'x'; whole / 2];
                 let sent = (&stream).write_all(head.as_bytes()).and_then(|()| (&stream).write_all(&half));
-                // To the other side's end.
+                // Waits for the client to disconnect.
                 sent.and_then(|()| (&stream).read(&mut [0])).map(drop)
             });
         }

@@ -1,4 +1,4 @@
-//! What `plugin new` writes builds and runs as it comes, in each language.
+//! Tests that the output of `plugin new` builds and runs unchanged, in each language.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,18 @@ use serde_json::json;
 
 use super::{hash_of, listed, refused};
 
-/// What the languages' tools download and compile, kept from run to run.
+/// Returns the directory of downloads and build output of the language toolchains, which is reused across
+/// runs.
 fn tools() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/templates")
 }
 
-/// `make -C FOLDER`, one at a time: what the languages' tools install is shared.
+/// Runs `make -C FOLDER`. Runs are serialized, because the toolchains share their installation directory.
 pub(super) fn make(folder: &Path) {
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    // Plugins of one name are one to cargo, in a folder that they share: it builds what is newer than its last build.
+    // In the shared target directory, cargo takes plugins of the same name for one package. A fresh
+    // modification time forces a rebuild.
     if let Ok(source) = File::options().append(true).open(folder.join("src/lib.rs")) {
         source.set_modified(SystemTime::now()).expect("a time");
     }
@@ -31,7 +33,7 @@ pub(super) fn make(folder: &Path) {
         .env("VENV", tools().join("python"))
         .env("PIP_CACHE_DIR", tools().join("pip"))
         .env("npm_config_cache", tools().join("npm"))
-        // Of the make that runs the tests.
+        // Set by the `make` that runs the tests.
         .env_remove("MAKEFLAGS")
         .env_remove("MAKELEVEL")
         .output()
@@ -40,7 +42,7 @@ pub(super) fn make(folder: &Path) {
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
-/// From nothing to answers of the tool.
+/// Creates, builds and installs a plugin, and calls its tool.
 fn comes_alive(language: &str) {
     let program = Program::new();
     let (made, out, err) = program.run(&["plugin", "new", "--lang", language, "demo"]);
@@ -89,7 +91,7 @@ fn javascript() {
     comes_alive("js");
 }
 
-/// The world of a first change: it keeps something, and reads a file.
+/// WIT world of the changed template: it stores data and reads a file.
 const CHANGED_WORLD: &str = "package example:plugin;
 
 world plugin {
@@ -110,7 +112,8 @@ read = [\"workspace\"]
 why = \"counts the bytes of a file\"
 ";
 
-/// The source of a template, after the first change of somebody who has read the page for authors.
+/// Returns the file and the source of a template, after an author's first change that follows the
+/// documentation.
 fn changed(language: &str) -> (&'static str, &'static str) {
     match language {
         "rust" => (
@@ -151,7 +154,7 @@ class WitWorld(wit_world.WitWorld):
     }
 }
 
-/// A first change to stored data and files works without another flag.
+/// Asserts that a first change, to stored data and files, needs no additional build flag.
 fn takes_its_first_change(language: &str) {
     let program = Program::new();
     let (made, out, err) = program.run(&["plugin", "new", "--lang", language, "demo"]);

@@ -1,5 +1,5 @@
-//! What was decided, and the folders it is about: whatever is wrong with them, nothing runs that should
-//! not, and mending them is enough.
+//! Tests of a damaged ledger of decisions and of damaged plugin directories: no plugin runs without approval,
+//! and a repair is sufficient.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,5 @@
-//! A component is looked into before it is compiled: what cannot run is refused at once, and what is odd is said.
+//! Tests of the inspection before compilation: unusable components are refused immediately, and unusual ones
+//! are reported.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use super::{guest, install, listed, source};
 
-/// A component with so much code that compiling takes seconds, and these imports and exports.
+/// Returns a component with these imports and exports, and with enough code to take seconds to compile.
 fn slow(imports: &str, exports: &str) -> Vec<u8> {
     component(imports, exports, 20_000)
 }
@@ -28,7 +29,7 @@ fn component(imports: &str, exports: &str, functions: usize) -> Vec<u8> {
     wat::parse_str(text).expect("a component")
 }
 
-/// The text of both outputs on one line.
+/// Joins the words of a text into one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -44,7 +45,11 @@ fn what_cannot_run_is_refused_before_it_is_compiled_and_says_what_to_do() {
     let program = Program::new();
     let function = "(instance (export \"now\" (func (result u64))))";
     for (imports, exports, expected) in [
-        (format!("(import \"foo:bar/baz\" {function})"), GIVE, "it imports foo:bar/baz, which this version"),
+        (
+            format!("(import \"foo:bar/baz\" {function})"),
+            GIVE,
+            "it imports foo:bar/baz, which another component has to provide; join them with `wac plug`",
+        ),
         (
             format!("(import \"wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-01\" {function})"),
             GIVE,
@@ -87,7 +92,7 @@ fn what_cannot_run_is_refused_before_it_is_compiled_and_says_what_to_do() {
         }
         assert!(!was_compiled(&program), "{expected}");
     }
-    // The same code, with nothing in the way.
+    // The same code without an error is compiled.
     let (_, _, err) = program.run(&["plugin", "add", &source(&program, "raw", "", &slow("", GIVE))]);
     assert!(was_compiled(&program) && err.is_empty(), "{err}");
 }
@@ -124,7 +129,7 @@ fn what_is_asked_for_in_vain_and_what_is_not_asked_for_are_notes() {
         .and_then(|(_, rest)| rest.split_once(", whether"));
     let (always, _) = always.expect("a note of what each program imports");
     assert!(always.contains("files") && always.contains("env") && !always.contains("clock"), "{always}");
-    // The question, and what the person decides by, stand below.
+    // The question and the relevant facts come last.
     assert!(out.find("Notes\n").expect("notes") < out.find("It asks for\n").expect("the rights"), "{out}");
     assert!(out.lines().all(|row| row.chars().count() <= 80), "{out}");
 }
@@ -140,7 +145,7 @@ fn a_component_s_own_comments_describe_its_tools_where_there_is_no_wit() {
     install(&program, &folder);
     let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
     assert!(shown.contains("    | Divides.\n") && shown.contains("    | Gives it back.\n"), "{shown}");
-    // What lies beside it is nearer to the author.
+    // A WIT file next to the component takes precedence, because the author wrote it.
     program.put(
         "workspace/sources/kinds/wit/a.wit",
         "package a:b;\nworld w {\n/// Of the folder.\nexport divide: func();\n}",
@@ -149,7 +154,7 @@ fn a_component_s_own_comments_describe_its_tools_where_there_is_no_wit() {
     assert!(out.contains("    | Of the folder.\n") && !out.contains("Gives it back."), "{out}{err}");
 }
 
-/// A custom section of a WebAssembly file.
+/// Encodes a custom section of a WebAssembly file.
 pub(super) fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
     fn number(mut number: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -166,7 +171,7 @@ pub(super) fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
     [vec![0], number(named.len()), named].concat()
 }
 
-/// A program for WASI preview 1 that prints, and fails if it is given an argument.
+/// A WASI preview 1 program that prints, and fails if it receives an argument.
 const PREVIEW_ONE: &str = r#"(module
     (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "args_sizes_get" (func $sizes (param i32 i32) (result i32)))
@@ -262,7 +267,7 @@ fn inspect_says_of_any_file_what_it_is() {
     let (status, _, err) = program.run(&["plugin", "inspect", "cut.wasm"]);
     assert!(!status.success() && err.contains("begins like WebAssembly, and cannot be read"), "{err}");
     let (status, _, err) = program.run(&["plugin", "inspect", "none.wasm"]);
-    assert!(!status.success() && err.contains("none.wasm cannot be read"), "{err}");
+    assert!(!status.success() && err.contains("none.wasm does not exist; name a WebAssembly file"), "{err}");
     assert!(!was_compiled(&program), "nothing is compiled");
 }
 
@@ -299,7 +304,7 @@ fn a_draft_elsewhere_has_a_copy_of_the_component() {
         program.run(&["plugin", "init", "2kinds.wasm", "--out", "made/here", "--name", "kinds"]);
     assert!(drafted.success(), "{out}{err}");
     install(&program, &program.workspace().join("made/here").display().to_string());
-    // Half of a draft is not left behind.
+    // A failed draft leaves no files behind.
     program.put("workspace/other/2kinds.wasm", "mine");
     let (drafted, _, err) =
         program.run(&["plugin", "init", "2kinds.wasm", "--out", "other", "--name", "kinds"]);

@@ -1,4 +1,4 @@
-//! Many plugins: starting is not slower by them, and the list of their tools comes soon.
+//! Measures many plugins: they do not slow down the start, and their tools are listed quickly.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -13,7 +13,7 @@ use super::{impostor_as, install, listed, source};
 
 const COUNT: usize = 200;
 const STORE: &str = "[capabilities.store]\nwhy = \"keeps things\"\n";
-/// Starts that are measured; their medians count.
+/// Number of measured starts; the medians count.
 const ROUNDS: usize = 9;
 
 fn stamp(path: &Path) -> Value {
@@ -24,7 +24,7 @@ fn stamp(path: &Path) -> Value {
     })
 }
 
-/// Makes one approved plugin two hundred, as if each had been installed and approved.
+/// Turns one approved plugin into two hundred, as if each had been installed and approved.
 fn multiply(program: &Program) {
     let own = program.home().join(".scorpiox");
     let ledger = own.join("plugins.json");
@@ -54,7 +54,7 @@ fn multiply(program: &Program) {
         approval["stamps"] = json!(files.each_ref().map(|path| stamp(path)));
         decisions["plugins"][name] = record;
     }
-    // Without blanks, as the tools' text is that of the fingerprint.
+    // Serialized without whitespace, like the text from which the fingerprint is computed.
     let mut own = decisions["plugins"]["many"]["decision"]["approved"].take();
     let tools = own["tools"].to_string();
     own["definitions"] =
@@ -63,7 +63,7 @@ fn multiply(program: &Program) {
     fs::write(&ledger, decisions.to_string()).expect("writes");
 }
 
-/// Medians of the time from the start to the answer to `initialize`, and from there to the first list.
+/// Returns the median times from the start to the response to `initialize`, and from there to the first list.
 fn times(program: &Program) -> (Duration, Duration) {
     let (mut starts, mut lists): (Vec<_>, Vec<_>) = (0..ROUNDS)
         .map(|_| {

@@ -1,11 +1,11 @@
-//! Plugins: components that others ship, approved by a person.
+//! Tests of plugins: third-party components that a user approves.
 
 #[cfg(unix)] // terminals, and attacks by commands
 mod approval;
 mod changed;
 mod chosen;
 mod costly;
-#[cfg(unix)] // make, and the languages' tools
+#[cfg(unix)] // make, and the language toolchains
 mod examples;
 mod fetched;
 mod hostile;
@@ -16,7 +16,7 @@ mod judged;
 mod kinds;
 #[cfg(unix)] // modes, programs and terminals
 mod known;
-#[cfg(unix)] // make, and the languages' tools
+#[cfg(unix)] // make, and the language toolchains
 mod languages;
 #[cfg(unix)] // modes and links
 mod ledger;
@@ -42,19 +42,19 @@ use std::path::{Path, PathBuf};
 use scorpiox_tests::{Program, Started};
 use serde_json::Value;
 
-/// The hash that `--yes` takes for what is installed from a source.
+/// Returns the hash that `--yes` expects for a plugin source.
 pub(crate) fn hash_of(program: &Program, source: &str) -> String {
     let (status, out, err) = program.run(&["plugin", "hash", source]);
     assert!(status.success() && out.trim().len() == 64, "{out}{err}");
     out.trim().to_owned()
 }
 
-/// The component of functions of all kinds.
+/// Returns the path of the `kinds` component, whose functions cover all types.
 fn kinds() -> PathBuf {
     guest("kinds")
 }
 
-/// A component that `make test-components` made.
+/// Returns the path of a component that `make test-components` built.
 pub(crate) fn guest(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-components");
     let path = folder.join(format!("{name}.component.wasm"));
@@ -62,7 +62,7 @@ pub(crate) fn guest(name: &str) -> PathBuf {
         .unwrap_or_else(|_| panic!("{} is missing; run `make test-components`", path.display()))
 }
 
-/// The component whose definitions and answers depend on its role.
+/// Returns the impostor component, whose definitions and results depend on `role`.
 fn impostor_as(role: &str) -> Vec<u8> {
     const MARK: &[u8] = b"scorpiox-test-role=";
     const ROOM: usize = 48 - MARK.len();
@@ -73,7 +73,8 @@ fn impostor_as(role: &str) -> Vec<u8> {
     bytes
 }
 
-/// Puts a plugin's folder into the workspace: its manifest after name and component, and the component.
+/// Creates a plugin directory in the workspace, with the component and a manifest that starts with the name
+/// and the component.
 pub(crate) fn source(program: &Program, name: &str, manifest: &str, component: &[u8]) -> String {
     let text = format!("name = \"{name}\"\ncomponent = \"c.wasm\"\n{manifest}");
     program.put(&format!("workspace/sources/{name}/plugin.toml"), text);
@@ -81,20 +82,20 @@ pub(crate) fn source(program: &Program, name: &str, manifest: &str, component: &
     program.workspace().join("sources").join(name).display().to_string()
 }
 
-/// Installs and approves a plugin as a script does.
+/// Installs and approves a plugin without a terminal, like a script.
 pub(crate) fn install(program: &Program, source: &str) {
     let hash = hash_of(program, source);
     let (status, out, err) = program.run(&["plugin", "add", source, "--yes", &hash]);
     assert!(status.success(), "{out}{err}");
 }
 
-/// Installs the component of all kinds.
+/// Installs the `kinds` component.
 pub fn install_kinds(program: &Program, limits: &str) {
     let component = fs::read(kinds()).expect("the component");
     install(program, &source(program, "kinds", limits, &component));
 }
 
-/// SHA-256 of the component of all kinds.
+/// Returns the SHA-256 of the `kinds` component.
 #[cfg(unix)]
 pub fn kinds_hash() -> String {
     use sha2::{Digest, Sha256};
@@ -102,7 +103,7 @@ pub fn kinds_hash() -> String {
     Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The names of the tools that a server lists, of plugins alone.
+/// Returns the names of a server's plugin tools.
 pub(crate) fn listed(server: &mut Started) -> Vec<String> {
     let list = server.ask("tools/list", serde_json::json!({}));
     let names =
@@ -110,12 +111,12 @@ pub(crate) fn listed(server: &mut Started) -> Vec<String> {
     names.filter(|name| name.contains('.')).map(str::to_owned).collect()
 }
 
-/// A server that has the component of all kinds.
+/// Starts a server with the `kinds` component.
 fn with_kinds(limits: &str) -> (Program, Started) {
     with(Program::new(), "kinds", limits)
 }
 
-/// A server that has a plugin of a component of the same name.
+/// Starts a server with a plugin whose component has the same name.
 fn with(program: Program, name: &str, manifest: &str) -> (Program, Started) {
     let bytes = fs::read(guest(name)).expect("the component");
     let source = source(&program, name, manifest, &bytes);
@@ -125,7 +126,7 @@ fn with(program: Program, name: &str, manifest: &str) -> (Program, Started) {
     (program, server)
 }
 
-/// The text of a result that is an error.
+/// Returns the text of an error result.
 fn refused(result: &Value) -> &str {
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"].as_str().expect("a text")

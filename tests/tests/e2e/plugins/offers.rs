@@ -1,4 +1,4 @@
-//! Prompts, resources and completion of plugins, through the real program.
+//! Tests of prompts, resources and completion of plugins.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{guest, install, source};
 
-/// The component that lists what its mode says.
+/// Returns the `offering` component in a mode that determines its lists.
 fn offering_as(mode: &str) -> Vec<u8> {
     const MARK: &[u8] = b"mode:";
     const ROOM: usize = 16 - MARK.len();
@@ -27,7 +27,7 @@ fn offering(server_revision: &str) -> (Program, Started) {
     (program, server)
 }
 
-/// Installs a source with the names that it gives itself.
+/// Installs a source with plain names, without the plugin's prefix.
 fn install_plain(program: &Program, source: &str) {
     let (_, hash, _) = program.run(&["plugin", "hash", source, "--plain-names"]);
     let (_, other, _) = program.run(&["plugin", "hash", source]);
@@ -124,7 +124,7 @@ fn resources_of_its_own_scheme_are_listed_and_read() {
     }
     assert_eq!(error(&read("offering://notes/secret")), (-32602, "The note is secret.".to_owned()));
     assert_eq!(error(&read("offering://notes/broken")), (-32603, "The note is broken.".to_owned()));
-    // What it lists of others is not its own to give.
+    // A plugin cannot serve URIs of others, even if it lists them.
     for other in ["file:///etc/passwd", "test://theirs"] {
         assert_eq!(error(&read(other)).0, -32002, "{other}");
     }
@@ -171,7 +171,7 @@ fn what_people_type_is_completed_in_both_eras() {
         let answer = server.ask("completion/complete", unknown);
         assert!([-32602, -32002].contains(&error(&answer).0), "{answer}");
     }
-    // Of a skill there is nothing to choose from.
+    // Skills have no arguments to complete.
     program.put("workspace/.scorpiox/skills/hello/SKILL.md", "---\nname: hello\ndescription: A\n---\nHello");
     let nothing = server.ask("completion/complete", prompt("hello", "arguments", "x"));
     assert_eq!(result(&nothing)["completion"], json!({ "values": [], "total": 0, "hasMore": false }));
@@ -181,7 +181,7 @@ fn what_people_type_is_completed_in_both_eras() {
 fn who_asked_is_told_of_changes_and_nobody_else() {
     let (_program, mut server) = offering("2025-11-25");
     let read = json!({ "uri": "offering://changes" });
-    // Nothing was listed and nothing subscribed to: there is only the log, from the usual level on.
+    // Without a list or a subscription, the client receives only log messages, from the default level upward.
     let id = server.request("resources/read", read.clone());
     let log = server.notification("notifications/message");
     assert_eq!(log["params"], json!({ "level": "warning", "logger": "offering", "data": "It changes" }));
@@ -250,7 +250,7 @@ fn a_person_sees_what_it_offers_and_what_is_not_served() {
     let (program, _server) = offering("2025-11-25");
     let (_, out, _) = program.run(&["plugin", "show", "offering"]);
     assert!(out.contains("Its tools\n  none"), "{out}");
-    // What it says itself stands behind a line at the side.
+    // The plugin's own texts are marked with a line on the left.
     let out = out.replace("\n  | ", " ");
     for part in [
         "Its prompts",
@@ -296,7 +296,7 @@ fn names_without_the_plugins_are_a_decision_and_skills_keep_theirs() {
         let answer = server.ask("resources/read", json!({ "uri": never }));
         assert_eq!(error(&answer).0, -32002, "{answer}");
     }
-    // Another version keeps the decision, which somebody can take back.
+    // The decision for plain names carries over to a new version, and the user can revoke it.
     let source = source(&program, "offering", "version = \"2.0.0\"\n", &offering_as("plain"));
     let (_, hash, _) = program.run(&["plugin", "hash", &source, "--plain-names"]);
     let (status, out, err) =
@@ -317,7 +317,7 @@ fn tools_have_names_of_their_own_where_that_was_decided() {
     let program = Program::new();
     let bytes = fs::read(guest("kinds")).expect("the component");
     install_plain(&program, &source(&program, "kinds", "", &bytes));
-    // A plugin that comes later has no name that is taken.
+    // A plugin that is added later does not get a plain name that is taken.
     install_plain(&program, &source(&program, "later", "select = [\"divide\"]\n", &bytes));
     let mut server = program.start();
     server.initialize("2025-11-25");
@@ -332,7 +332,7 @@ fn tools_have_names_of_their_own_where_that_was_decided() {
         let result = server.call(name, json!({ "a": 6, "b": 3 }));
         assert_eq!(result["structuredContent"]["result"], json!(2), "{name}");
     }
-    // The policy closes it by its whole name, whatever it is called by.
+    // The policy matches the full name, regardless of the name used in the call.
     program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = [\"kinds.*\"]\n");
     drop(server);
     let mut server = program.start();

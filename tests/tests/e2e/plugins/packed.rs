@@ -1,4 +1,4 @@
-//! Plugins as one file: packed, signed, added, and updated.
+//! Tests of plugins in a single file: packing, signing, adding and updating.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use scorpiox_tests::Program;
 
 use super::{guest, hash_of, source};
 
-/// A machine with the component of all kinds in a folder of an author's.
+/// Author's machine with the `kinds` component in a directory.
 pub(super) struct Bed {
     pub(super) program: Program,
     key: KeyPair,
@@ -26,7 +26,7 @@ impl Bed {
         Self { program, key: KeyPair::generate_unencrypted_keypair().expect("a key"), source }
     }
 
-    /// What a command says in one row, and whether it succeeds.
+    /// Returns `true` if a command succeeds, and its output joined into one line.
     fn run(&self, arguments: &[&str]) -> (bool, String) {
         let (status, out, err) = self.program.run(arguments);
         (status.success(), (out + &err).split_whitespace().collect::<Vec<_>>().join(" "))
@@ -75,7 +75,7 @@ impl Bed {
         self.program.put("home/.scorpiox/policy.toml", text);
     }
 
-    /// Adds a file as somebody who reviewed it.
+    /// Adds a file with the hash that a reviewer would pass.
     pub(super) fn add(&self, file: &str) -> String {
         let hash = hash_of(&self.program, file);
         self.done(&["plugin", "add", file, "--yes", &hash])
@@ -107,7 +107,7 @@ fn a_pack_is_the_same_bytes_each_time_and_is_added_as_its_folder_is() {
     let other = bed.path("other.plugin");
     bed.done(&["plugin", "pack", &bed.source, "--out", &other]);
     assert!(fs::read(&one).expect("a pack") == fs::read(&other).expect("a pack"));
-    // Again over itself is no other file; over another one it is refused.
+    // Repacking over the same package leaves it unchanged; overwriting another file is refused.
     bed.done(&["plugin", "pack", &bed.source, "--out", &one]);
     bed.program.put("workspace/other.plugin", "precious");
     bed.refused(&["plugin", "pack", &bed.source, "--out", &other], "exists and is another file");
@@ -117,7 +117,7 @@ fn a_pack_is_the_same_bytes_each_time_and_is_added_as_its_folder_is() {
     assert!(bed.done(&CALL).contains('2'));
     let shown = bed.done(&["plugin", "show", "kinds"]);
     assert!(shown.contains("From ") && shown.contains("one.plugin sha256 "), "{shown}");
-    // Only what runs is installed.
+    // Only the files needed at run time are installed.
     let installed = bed.program.home().join(".scorpiox/plugins/kinds");
     let mut names: Vec<_> = fs::read_dir(installed)
         .expect("a folder")
@@ -136,7 +136,10 @@ fn what_cannot_be_packed_is_said() {
         source(&bed.program, "kinds", &format!("version = \"{version}\"\n"), &component());
         bed.refused(&["plugin", "pack", &bed.source], why);
     }
-    bed.refused(&["plugin", "pack", &bed.path("none")], "has no plugin.toml");
+    bed.refused(
+        &["plugin", "pack", &bed.path("none")],
+        "none does not exist; name a folder with plugin.toml",
+    );
     assert!(!bed.program.workspace().join("kinds-1.0.plugin").exists());
 }
 
@@ -147,7 +150,7 @@ fn a_damaged_pack_installs_nothing() {
     let whole = fs::read(&file).expect("a pack");
     let mut longer = whole.clone();
     longer.extend_from_slice(&[0; 512]);
-    // The kind of the second entry: a link.
+    // Turns the second entry into a symbolic link.
     let mut link = whole.clone();
     link[1024 + 156] = b'2';
     for bytes in [&whole[..whole.len() / 2], &whole[..1030], &longer, &link] {
@@ -181,7 +184,7 @@ fn a_signature_is_verified_with_the_key_a_pub_file_or_a_signer() {
     bed.refused(&["plugin", "verify", &file], "does not cover kinds");
     let other = KeyPair::generate_unencrypted_keypair().expect("a key").pk.to_base64();
     bed.refused(&["plugin", "verify", &file, "--key", &other], "made with another key");
-    // A signature of another file, and one that was changed.
+    // The signature of another file, and a modified one.
     bed.policy("", "");
     let second = bed.pack("1.1.0", "");
     fs::copy(format!("{file}.minisig"), format!("{second}.minisig")).expect("copies");
@@ -224,7 +227,7 @@ fn a_protected_key_takes_its_password_from_a_file_or_standard_input() {
     bed.refused(&["plugin", "sign", &file, "--key", &good], "is not a minisign secret key");
 }
 
-/// The program that made the format; what runs the tests installs it.
+/// `minisign` is the reference implementation of the format. The test runner installs it.
 #[cfg(unix)]
 #[test]
 fn minisign_verifies_what_is_signed_here_and_the_other_way_around() {
@@ -245,7 +248,7 @@ fn minisign_verifies_what_is_signed_here_and_the_other_way_around() {
     bed.done(&["plugin", "verify", &file, "--key", &public]);
     run(&["-S", "-s", &secret, "-m", &file, "-t", "something else"]);
     bed.refused(&["plugin", "verify", &file, "--key", &public], "is not `name=NAME");
-    // The old kind.
+    // The legacy signature algorithm.
     run(&["-S", "-l", "-s", &secret, "-m", &file, "-t", &comment]);
     bed.refused(&["plugin", "verify", &file, "--key", &public], "of the old kind");
 }
@@ -289,7 +292,7 @@ fn a_signed_update_needs_no_question_if_it_asks_for_no_more() {
     let bed = Bed::new();
     bed.policy("", "approve = \"signed\"");
     let first = bed.signed("1.0.0", "");
-    // The first version asks a person, whoever signed it.
+    // The first version needs the user's approval, even if it is signed.
     bed.refused(&["plugin", "add", &first], "there is no terminal to ask at");
     bed.add(&first);
     let second = bed.signed("1.1.0", "description = \"Kinds of things\"\n");
@@ -298,7 +301,7 @@ fn a_signed_update_needs_no_question_if_it_asks_for_no_more() {
     assert_eq!(bed.version(), "1.1.0");
     let (_, line) = bed.run(&["audit", "--json"]);
     assert!(line.contains("plugin update") && line.contains("policy.toml line"), "{line}");
-    // More rights, larger limits and fewer words about what a tool changes are a person's to decide.
+    // More permissions, higher limits and weaker statements about side effects need the user's approval.
     for (version, more, sign) in [
         ("1.2.0", CLOCK, "+ clock"),
         ("1.2.1", "[limits]\ncpu_seconds = 9\n", "+ limit cpu_seconds: 5 before, 9 now"),
@@ -309,12 +312,12 @@ fn a_signed_update_needs_no_question_if_it_asks_for_no_more() {
         let said = bed.refused(&["plugin", "update", "kinds", "--from", &file], "no terminal to ask at");
         assert!(said.contains(sign) && said.contains("Nothing was changed"), "{said}");
     }
-    // Neither is one without a signature, nor one by another key, taken.
+    // An unsigned version and a version signed with another key are not accepted.
     let unsigned = bed.pack("1.3.0", "");
     bed.refused(&["plugin", "add", &unsigned], "there is no terminal to ask at");
     assert_eq!(bed.version(), "1.1.0");
     bed.done(&CALL);
-    // Where a person approves each version, so does the same signature not.
+    // Under a policy in which the user approves each version, the same signature is not sufficient.
     bed.policy("", "");
     let third = bed.signed("1.4.0", "");
     bed.refused(&["plugin", "add", &third], "there is no terminal to ask at");
@@ -333,12 +336,12 @@ fn an_older_version_is_taken_by_a_person_alone() {
     assert_eq!(bed.version(), "1.10.0");
     bed.done(&["plugin", "add", &old, "--allow-downgrade", "--yes", &hash]);
     assert_eq!(bed.version(), "1.9.0");
-    // A signature that approves by itself approves no older version.
+    // A signature that approves automatically does not approve an older version.
     bed.add(&new);
     bed.policy("allow = [\"signer:acme\"]\napprove = \"policy\"", "");
     bed.refused(&["plugin", "add", &old, "--allow-downgrade"], "a signature approves no older version");
     bed.done(&CALL);
-    // A hash in the policy means this very version, wherever it stands there.
+    // A hash in the policy approves this exact version, at any position in the list.
     for allow in [
         format!("\"signer:acme\", \"kinds@sha256:{hash}\""),
         format!("\"kinds@sha256:{hash}\", \"signer:acme\""),
@@ -405,7 +408,7 @@ fn another_name_does_not_lead_around_a_rule_about_a_plugin() {
     let add = ["plugin", "add", &bed.source, "--name", "sorts"];
     bed.refused(&add, "plugin sorts is denied by \"kinds\"");
     bed.refused(&add, "its own name is kinds");
-    // It was added before there was such a rule.
+    // The plugin was added before the rule existed.
     bed.program.put("home/.scorpiox/policy.toml", "version = 1\n");
     let hash = bed.done(&["plugin", "hash", &bed.source, "--name", "sorts"]);
     bed.done(&[&add[..], &["--yes", &hash]].concat());

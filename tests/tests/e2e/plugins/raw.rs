@@ -1,4 +1,4 @@
-//! Components that no compiler makes: values that the component model does not have.
+//! Tests of handwritten components with values that are invalid in the component model.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{install, listed, refused, source};
 
-/// A component of one function `give` with this result; its memory begins with `data`, which is
-/// what it returns a pointer to, and its core code is `body`.
+/// Returns a component with one function `give` of this result type. `data` is the start of its memory, to
+/// which `give` returns a pointer, and `body` is its core code.
 fn component(result: &str, data: &str, body: &str) -> Vec<u8> {
     let text = format!(
         "(component
@@ -34,9 +34,9 @@ fn serving(component: &[u8]) -> (Program, Started) {
 #[test]
 fn values_that_are_none_end_the_call() {
     for (result, data, body, expected) in [
-        // Four bytes at 8 that are no UTF-8.
+        // Four bytes at offset 8 that are invalid UTF-8.
         ("string", "\\08\\00\\00\\00\\04\\00\\00\\00\\ff\\fe\\c0\\80", "i32.const 0", "invalid utf-8"),
-        // A surrogate, encoded as if it were a character.
+        // A surrogate, encoded like a character.
         ("string", "\\08\\00\\00\\00\\03\\00\\00\\00\\ed\\a0\\80", "i32.const 0", "invalid utf-8"),
         ("string", "\\f0\\ff\\ff\\ff\\64\\00\\00\\00", "i32.const 0", "out of bounds"),
         ("string", "\\00\\00\\00\\00\\ff\\ff\\ff\\ff", "i32.const 0", "out of bounds"),
@@ -91,7 +91,7 @@ fn a_component_of_many_instances_and_memories_is_bounded() {
     let source = source(&program, "raw", "", &wat::parse_str(text).expect("a component"));
     let (added, out, err) = program.run(&["plugin", "add", &source]);
     assert!(!added.success());
-    // Refused now, or when it is called; never with a crash.
+    // Each component is refused immediately or at the call, never with a crash.
     let (looked, hash, _) = program.run(&["plugin", "hash", &source]);
     if looked.success() {
         assert!(program.run(&["plugin", "approve", "raw", "--yes", hash.trim()]).0.success(), "{out}{err}");
@@ -104,7 +104,7 @@ fn a_component_of_many_instances_and_memories_is_bounded() {
     }
 }
 
-/// A component that exports one function under many names.
+/// Returns a component that exports one function under many names.
 fn exporting(imports: &str, names: impl IntoIterator<Item = String>) -> Vec<u8> {
     let exports: String = names.into_iter().map(|name| format!("(export \"{name}\" (func $give))")).collect();
     let text = format!(
@@ -146,7 +146,7 @@ fn a_newer_wasi_is_named() {
     assert!(!added.success() && err.contains("raw cannot be a plugin: it is a WASI 0.3 component"), "{err}");
 }
 
-/// A component that counts its calls in the store, and does something when it cleans up after its result.
+/// Returns a component that counts its calls in the store and runs `after` as its post-return function.
 fn cleaning_up(after: &str) -> Vec<u8> {
     let text = format!(
         "(component
@@ -194,11 +194,11 @@ fn a_result_that_was_given_stays_when_cleaning_up_fails() {
         let mut server = program.start();
         server.initialize("2025-11-25");
         for count in 1..3 {
-            // What it stored was kept with its result.
+            // The stored count was committed with the result.
             let answer = server.call("raw.give", json!({}));
             assert_eq!(answer["structuredContent"], json!({ "result": count }), "{after}: {answer}");
         }
-        // Without a result nothing stays.
+        // Without a result, the store is rolled back.
         assert!(refused(&server.call("raw.fail", json!({}))).contains("failed internally"));
         assert_eq!(server.call("raw.give", json!({}))["structuredContent"], json!({ "result": 3 }));
         let (given, out, said) = program.run(&["call", "raw.give", "{}"]);

@@ -1,4 +1,4 @@
-//! Secrets: set by a person, given to the plugin or to one host, and never shown.
+//! Tests of secrets: set by the user, passed to the plugin or to a single host, and never displayed.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,12 +16,12 @@ use super::{guest, refused, source, with};
 const TOKEN: &str = "hunter2-is-a-long-word";
 const ASKS: &str = "[secrets]\nTOKEN = \"the key of the weather service\"\n";
 
-/// Runs a command with this on its standard input: whether it succeeded, and all that it printed.
+/// Runs a command with this standard input; returns `true` if it succeeded, and its complete output.
 fn given(program: &Program, arguments: &[&str], input: &[u8]) -> (bool, String) {
     let mut command = program.command();
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    // One that refuses before it reads has closed it.
+    // A command that fails early closes its input before this write.
     let _ = child.stdin.take().expect("an input").write_all(input);
     let output = child.wait_with_output().expect("it ends");
     let said = [output.stdout, output.stderr].concat();
@@ -42,7 +42,7 @@ fn setting(server: &mut Started, name: &str) -> Value {
     server.call("keeper.setting", json!({ "name": name }))
 }
 
-/// The files below a folder that have some bytes in them.
+/// Collects the files below a directory that contain `bytes`.
 fn files_with(folder: &Path, bytes: &str, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -61,7 +61,7 @@ fn a_secret_is_given_to_its_plugin_and_shown_nowhere() {
     assert!(refused(&missing).contains("`scorpiox-code plugin secret set keeper TOKEN`"), "{missing}");
     let said = set(&program, "keeper", "TOKEN", &format!("{TOKEN}\n"));
     assert!(said.contains("TOKEN of keeper is set.") && !said.contains(TOKEN), "{said}");
-    // The server that ran all the time has it with the next call.
+    // A running server uses the secret from the next call on.
     assert_eq!(setting(&mut server, "TOKEN")["structuredContent"]["result"], TOKEN);
     let look = server
         .call("Bash", json!({ "command": "cat ~/.scorpiox/secrets/* $HOME/.scorpiox/secrets/keeper.json" }));
@@ -130,7 +130,7 @@ fn what_cannot_be_a_secret_is_refused_and_changes_nothing() {
     assert!(fs::read_to_string(secrets(&program, "keeper")).expect("there").contains("first"));
 }
 
-/// A plugin that sends requests to a site on this machine, with a secret in a header.
+/// Starts a server with a plugin that sends requests to a local site, with a secret in a header.
 fn sending(site: &Site) -> (Program, Started, String) {
     let authority = site.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
     let program = Program::new();
@@ -164,7 +164,7 @@ fn a_header_is_added_that_the_plugin_never_sees() {
     set(&program, "outsider", "TOKEN", "another");
     request(&mut server, "GET", &authority);
     assert_eq!(site.asked()[1].headers["authorization"], "Bearer another");
-    // The method by which servers send a request back.
+    // With TRACE, a server echoes the request including its headers.
     let traced = request(&mut server, "TRACE", &authority);
     assert!(refused(&traced).contains("TRACE would give the plugin its secrets back"), "{traced}");
     assert_eq!(site.asked().len(), 2);
@@ -207,7 +207,7 @@ fn a_policy_says_where_a_secret_is_and_nobody_has_to_set_it() {
     );
     let (_, listed, _) = program.run(&["plugin", "secret", "list", "outsider"]);
     assert!(listed.contains("TOKEN  in file ") && listed.contains("as policy.toml line 5 says"), "{listed}");
-    // A new one counts from the next call on; one that others can read is none.
+    // A changed file takes effect with the next call. A file that is readable by others is refused.
     fs::write(&file, "another").expect("written");
     request(&mut server, "GET", &authority);
     assert_eq!(site.asked()[1].headers["authorization"], "Bearer another");
@@ -220,7 +220,7 @@ fn a_policy_says_where_a_secret_is_and_nobody_has_to_set_it() {
         "{said}"
     );
     assert_eq!(site.asked().len(), 2, "nothing was sent");
-    // Nothing has a value of it: no audit, no log, nothing that is kept.
+    // No secret value appears in the audit, in the logs or in any stored file.
     drop(server);
     let mut found = Vec::new();
     files_with(&program.home().join(".scorpiox"), TOKEN, &mut found);
@@ -276,7 +276,7 @@ fn a_trial_of_a_plugin_has_no_secrets_of_one_of_its_name() {
     let arguments = json!({ "name": "TOKEN" }).to_string();
     let (tried, out, err) = program.run(&["plugin", "test", &folder, "setting", &arguments]);
     assert!(!tried.success() && out.contains("a trial has none"), "{out}{err}");
-    // What takes its place says whose secrets it takes.
+    // A replacement plugin is shown with the secrets that it would take over.
     let other = source(&program, "keeper", &format!("version = \"2\"\n{ASKS}"), &bytes);
     let (_, out, err) = program.run(&["plugin", "add", &other]);
     let text = out.split_whitespace().collect::<Vec<_>>().join(" ");

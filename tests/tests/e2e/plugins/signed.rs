@@ -1,11 +1,12 @@
-//! Plugins that a signer of the policy vouches for. The signatures are made by minisign's own library.
+//! Tests of plugins signed by a signer from the policy. The signatures are created with minisign's own
+//! library.
 
 use minisign::KeyPair;
 use scorpiox_tests::Program;
 
 use super::{guest, hash_of, source};
 
-/// A machine with the component of all kinds, and a key.
+/// Machine with the `kinds` component and a signing key.
 struct Bed {
     program: Program,
     key: KeyPair,
@@ -20,7 +21,7 @@ impl Bed {
         Self { program, key: KeyPair::generate_unencrypted_keypair().expect("a key"), source }
     }
 
-    /// Signs what `plugin hash` prints, as an author does with a file of it.
+    /// Signs the output of `plugin hash`, like an author who saves it to a file.
     fn sign(&self) {
         let hash = hash_of(&self.program, &self.source) + "\n";
         let signature = minisign::sign(Some(&self.key.pk), &self.key.sk, hash.as_bytes(), None, None);
@@ -37,7 +38,7 @@ impl Bed {
         self.program.put("home/.scorpiox/policy.toml", text);
     }
 
-    /// What a command says in one row, and whether it succeeds.
+    /// Returns `true` if a command succeeds, and its output joined into one line.
     fn run(&self, arguments: &[&str]) -> (bool, String) {
         let (status, out, err) = self.program.run(arguments);
         (status.success(), (out + &err).split_whitespace().collect::<Vec<_>>().join(" "))
@@ -73,7 +74,7 @@ fn what_a_signer_vouches_for_is_approved_by_that_and_by_nothing_less() {
     assert!(allowed, "{said}");
     let (_, line) = bed.run(&["audit", "--tool", "kinds.divide", "--json"]);
     assert!(line.contains(r#""rule":"policy.toml line 3""#), "{line}");
-    // Approved again from the copy that was kept.
+    // The approval is repeated with the stored copy of the signature.
     assert!(bed.run(&["plugin", "deny", "kinds"]).0);
     let (approved, said) = bed.run(&["plugin", "approve", "kinds"]);
     assert!(approved, "{said}");
@@ -113,7 +114,7 @@ fn a_signer_who_is_taken_out_vouches_for_nothing_any_more() {
         !called && said.contains("plugin kinds is not in `allow` of [plugins] (policy.toml line 3)"),
         "{said}"
     );
-    // Another one of the same name is not who signed.
+    // Another key under the same signer name is not accepted.
     let other = Bed { key: KeyPair::generate_unencrypted_keypair().expect("a key"), ..bed };
     other.policy(ALONE);
     let (called, said) = other.call();

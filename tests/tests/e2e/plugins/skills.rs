@@ -1,4 +1,4 @@
-//! Skills that bring a component: it runs when a person approved it.
+//! Tests of skills that include a component: it runs after the user has approved it.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn start(program: &Program) -> Started {
     server
 }
 
-/// The skill, and what stands behind it after blank lines, of the one text.
+/// Splits the text of a result into the skill and the paragraphs after it.
 fn texts(result: &Value) -> Vec<String> {
     let content = result["content"].as_array().expect("content");
     assert_eq!(content.len(), 1, "{result}");
@@ -60,10 +60,27 @@ fn an_approved_component_gets_the_arguments_and_gives_its_result() {
     let texts = invoke(&mut server);
     assert!(texts[0].contains("Count one 'two three'."), "{texts:?}");
     assert_eq!(texts[2], "[\"one\", \"two three\"] \"\"");
-    // Another component in its place is not run.
+    // A replaced component does not run.
     program.put("workspace/.claude/skills/count/count.wasm", fs::read(guest("kinds")).expect("it"));
     let texts = invoke(&mut server);
     assert!(texts[1].contains("nobody approved it as it is now"), "{texts:?}");
+}
+
+#[test]
+fn an_error_of_a_component_says_whose_it_is() {
+    let (program, folder) = with_skill();
+    let base = "workspace/.claude/skills/count";
+    program.put(&format!("{base}/count.wasm"), fs::read(guest("kinds")).expect("the component"));
+    let manifest = "name = \"count\"\ncomponent = \"count.wasm\"\nselect = [\"divide\"]\n";
+    program.put(&format!("{base}/plugin.toml"), manifest);
+    install(&program, &folder);
+    let mut server = start(&program);
+    let result =
+        server.call("InvokeSkill", json!({"skill_name": "count", "arguments": "{\"a\": 1, \"b\": 0}"}));
+    let texts = texts(&result);
+    let said = texts[1..].join("\n");
+    assert!(said.contains("The skill's component was run with the arguments; it failed:\n"), "{texts:?}");
+    assert!(said.ends_with("1 cannot be divided by 0"), "{texts:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `plugin test`: a plugin is tried before it is installed.
+//! Tests of `plugin test`, which runs a plugin before it is installed.
 
 use std::fs;
 
@@ -65,7 +65,7 @@ fn a_trial_leaves_a_line_also_where_the_policy_refuses_it() {
     }
     let lines = crate::audit::lines(&program, 8);
     assert_eq!((&lines[0]["tool"], &lines[0]["outcome"]), (&"plugin test".into(), &"ok".into()));
-    // Its call has a line as every call has.
+    // The tool call has an audit line like every other call.
     assert_eq!((&lines[1]["tool"], &lines[1]["outcome"]), (&"kinds.divide".into(), &"ok".into()));
     for line in &lines[2..] {
         let used = &line["uses"][0];

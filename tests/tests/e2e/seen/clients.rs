@@ -1,4 +1,4 @@
-//! What differs by the name that a client gives itself.
+//! Tests of differences by client name.
 
 use scorpiox_tests::program::modern;
 use scorpiox_tests::site::{Answer, Site};
@@ -14,7 +14,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect()
 }
 
-/// A call that finds no tool: what the error says.
+/// Calls an unknown tool and returns the text of the error.
 fn unknown(server: &mut Started, name: &str) -> String {
     let answer = server.ask("tools/call", json!({"name": name, "arguments": {}}));
     answer["error"]["message"].as_str().unwrap_or_else(|| panic!("a tool: {answer}")).to_owned()
@@ -51,7 +51,7 @@ fn results_call_tools_by_the_names_that_the_client_knows() {
     assert!(entered.contains("call scorpiox_PlanMode with action"), "{entered}");
     let ran = server.call("scorpiox_Bash", json!({"command": "echo Bash BackgroundBash"}));
     if cfg!(windows) {
-        // Nothing but a sandbox keeps a command from changing things.
+        // Without a sandbox, a command cannot be restricted to reading.
         assert!(text(&ran).contains("without a sandbox nothing holds them to that"), "{ran}");
         return;
     }
@@ -60,7 +60,7 @@ fn results_call_tools_by_the_names_that_the_client_knows() {
     assert!(ran.contains("scorpiox_PlanMode with action exit"), "{ran}");
 }
 
-/// In whatever a tool says, only what it says itself is about tools.
+/// Tool names are prefixed only in the server's own sentences, not in quoted content.
 #[test]
 fn the_words_of_people_stay_as_they_are() {
     for (client, prefix) in [(CONTINUE, "scorpiox_"), ("tests", "my-")] {

@@ -1,4 +1,5 @@
-//! Characters that hide or turn text reach no model, and what scripts need does.
+//! Tests that models receive no invisible or text-reordering characters, but all characters that scripts
+//! need.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::program::ALLOWS_COMMANDS;
@@ -8,10 +9,10 @@ use serde_json::json;
 use super::{NEWEST, reaching, text};
 use crate::plugins::install_kinds;
 
-/// What must not come: overrides, isolates, spaces without width, tags, what is not a letter.
+/// Characters to remove: overrides, isolates, zero-width spaces, tags and other non-letters.
 const HIDDEN: &str =
     "\u{202e}\u{202a}\u{2066}\u{2069}\u{200b}\u{2060}\u{feff}\u{200e}\u{ad}\u{e0041}\u{e007f}\u{fff9}";
-/// What must come as it is.
+/// Texts to preserve.
 const HONEST: [&str; 5] =
     ["שלום עולם", "می\u{200c}خواهم", "👩\u{200d}👩\u{200d}👧", "❤\u{fe0f}", "1\u{fe0f}\u{20e3}"];
 
@@ -42,7 +43,7 @@ fn pages_plugins_commands_and_files_are_clean() {
     is_clean(text(&server.call("Bash", json!({"command": "cat file"}))));
     let result = server.call("kinds.echo.text", json!({"value": hostile()}));
     is_clean(text(&result));
-    // Some models are shown data and no text.
+    // Some models receive only the structured data.
     let data = result["structuredContent"]["result"].as_str().expect("a text");
     assert!(!data.contains(|c| c != '\u{ad}' && HIDDEN.contains(c)), "{data:?}");
 }

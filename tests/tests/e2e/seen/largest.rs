@@ -1,4 +1,4 @@
-//! The largest that each tool can give, within what models are shown.
+//! Tests of the largest results of each tool, which must fit the limits of the clients.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{CHARS, NEWEST, dot, length, of_client, reaching, text};
 use crate::plugins::install_kinds;
 
-/// A page of 400 KB, and results of a search engine that are as long as they may be.
+/// Starts a site with a page of 400 KB and with search results of maximum length.
 fn site() -> Site {
     Site::start(|asked| match asked.path.as_str() {
         "/page" => Answer::html(format!(
@@ -54,7 +54,7 @@ fn prepared(site: &Site) -> Program {
     program
 }
 
-/// Fills what tools tell of.
+/// Creates the largest content for tools to report.
 fn fill(server: &mut Started) {
     server.text("TaskManager", json!({"action": "create", "query": "", "text": "n".repeat(500)}));
     for _ in 0..25 {
@@ -75,7 +75,7 @@ fn fill(server: &mut Started) {
     }
 }
 
-/// The calls, each with the largest result of its kind.
+/// Returns the calls with the largest results of each kind.
 fn calls(program: &Program, site: &Site) -> Vec<(&'static str, Value)> {
     let option =
         |n: usize| json!({"label": format!("{n}{}", "l".repeat(150)), "description": "d".repeat(400)});
@@ -117,7 +117,7 @@ fn calls(program: &Program, site: &Site) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Tools that give what there is room for, and say how to go on.
+/// Tools that return as much as fits, and explain how to read on.
 const PAGED: [&str; 5] = ["ReadDocs", "WebSearch", "InvokeSkill", "SearchSkills", "TaskManager"];
 
 #[test]
@@ -139,7 +139,7 @@ fn no_result_has_more_than_its_client_shows() {
                     assert!(!text.is_empty(), "{tool} {arguments}");
                     let json = length(&json!({"content": [{"type": "text", "text": text}]}).to_string());
                     assert!(json <= most_of_json, "{name}: {tool} {arguments}: {json} of JSON");
-                    // What is cut by the tool itself loses no part that it would not have chosen.
+                    // These tools choose the parts that they omit, so the generic truncation does not apply.
                     let is_giant = arguments.contains("\"task_id\":1");
                     if PAGED.contains(&tool) && !is_giant {
                         assert!(!text.contains("characters left out"), "{name}: {tool} {arguments}: {text}");

@@ -1,5 +1,5 @@
-//! What a client's model is sent: text that is whole, within bounds, and the same wherever clients
-//! differ in what they keep of a result.
+//! Tests of results as a client's model receives them: complete text, within limits, and independent of the
+//! parts of a result that a client keeps.
 
 mod clients;
 mod hidden;
@@ -13,18 +13,18 @@ use scorpiox_tests::{Program, Served, Started};
 use serde_json::{Value, json};
 
 const NEWEST: &str = "2025-11-25";
-/// Most characters of a result.
+/// Maximum number of characters in a result.
 #[cfg(unix)]
 const CHARS: usize = 20_000;
 
-/// A server of a client with this name.
+/// Starts a server for a client with this name.
 fn of_client(program: Program, name: &str) -> Served {
     let mut server = program.serve();
     server.introduce(name, NEWEST, json!({}));
     server
 }
 
-/// The one text of a result, of which images are all the rest.
+/// Returns the only text of a result, whose other content must be images.
 #[track_caller]
 fn text(result: &Value) -> &str {
     let content = result["content"].as_array().unwrap_or_else(|| panic!("no content: {result}"));
@@ -35,7 +35,7 @@ fn text(result: &Value) -> &str {
     texts[0]["text"].as_str().expect("a text")
 }
 
-/// How long a text is, as most clients count.
+/// Returns the length of a text in UTF-16 units, as most clients count.
 fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }
@@ -45,14 +45,14 @@ fn listed(server: &mut Started) -> Vec<Value> {
     answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("no list: {answer}")).clone()
 }
 
-/// A dot, as PNG.
+/// Returns a PNG image of a single pixel.
 fn dot() -> Vec<u8> {
     use base64::Engine as _;
     let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
     base64::engine::general_purpose::STANDARD.decode(dot).expect("base64")
 }
 
-/// The policy that lets a test's own site be reached.
+/// Adds a policy that allows access to the local test site.
 fn reaching(program: Program, more: &str) -> Program {
     let text = format!("version = 1\n[web]\nallow_private = [\"127.0.0.1/32\"]\nbrowser = false\n{more}");
     program.put("home/.scorpiox/policy.toml", text);

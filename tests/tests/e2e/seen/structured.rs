@@ -1,4 +1,4 @@
-//! Data beside the text hides the text from some models, so there is none but where somebody wants it.
+//! Tests that results contain structured data only on request: next to it, some models do not see the text.
 
 use scorpiox_tests::Program;
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! A client that asks for no progress gives a call up after a minute: it is answered before that.
+//! Tests of long calls: a client that requests no progress gives up after a minute, so it gets an answer
+//! before that.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use super::{NEWEST, of_client, reaching, text};
 use crate::audit;
 use crate::plugins::install_kinds;
 
-/// A program whose calls are answered after a second.
+/// Returns a program whose calls are answered after a second.
 fn hasty() -> Program {
     Program::as_shipped().with("ANSWER_WITHIN", "1")
 }
@@ -19,14 +20,15 @@ fn bash(command: &str) -> Value {
     json!({"name": "Bash", "arguments": {"command": command, "timeout": 20_000}})
 }
 
-/// How the one call ended, as the audit has it: nobody cancelled what the server ended itself.
+/// Asserts that the audit records the only call as overdue: the server ended it, and the client did not
+/// cancel it.
 #[track_caller]
 fn is_recorded_as_overdue(program: &Program) {
     let lines = audit::lines(program, 1);
     assert_eq!((&lines[0]["outcome"], &lines[0]["fault"]), (&json!("fault"), &json!("overdue")), "{lines:?}");
 }
 
-/// Reads a task until its output has this text; all that was read.
+/// Reads a task until its output contains this text and returns everything read.
 fn read_until(server: &mut Started, task: u64, wanted: &str) -> String {
     let until = Instant::now() + Duration::from_secs(30);
     let mut all = String::new();
@@ -38,7 +40,7 @@ fn read_until(server: &mut Started, task: u64, wanted: &str) -> String {
     all
 }
 
-/// What the command printed of all that was read, which may have come in pieces.
+/// Returns the lines that the command itself printed, which may have been read in pieces.
 fn printed(read: &str) -> Vec<&str> {
     let is_ours = |line: &&str| line.starts_with("[task ") || line.starts_with("(no new output)");
     read.lines().filter(|line| !line.is_empty() && !is_ours(line)).collect()
@@ -49,7 +51,7 @@ fn a_command_that_takes_long_goes_on_in_the_background_and_nothing_is_lost() {
     let program = hasty();
     program.put("workspace/go", "");
     let mut server = of_client(program, "tests");
-    // A character is on its way while the call is answered.
+    // A character is incomplete when the call is answered.
     let command =
         "echo first; printf '\\xc3'; while test -e go; do sleep 0.05; done; printf '\\xa9\\nlast\\n'; exit 7";
     let begun = Instant::now();
@@ -85,7 +87,7 @@ fn its_timeout_holds_and_it_can_be_ended() {
     let killed = server.text("KillBgTask", json!({"task_id": 2}));
     assert!(killed.starts_with("Killed background task 2"), "{killed}");
     assert!(read_until(&mut server, 1, "timed out").contains("[task 1: timed out"));
-    // The way that the call was recorded: it gave a result.
+    // The audit records the call as successful.
     let program = &server.program;
     let (_, out, _) = program.run(&["audit", "--tool", "Bash", "--json"]);
     assert!(out.lines().all(|line| line.contains("\"outcome\":\"ok\"")), "{out}");
@@ -149,7 +151,7 @@ fn a_page_that_does_not_come_ends_the_call_with_a_reason() {
 fn a_plugin_that_takes_long_is_ended_with_a_reason() {
     let program = hasty();
     install_kinds(&program, "");
-    // What was recorded when it was installed is another's.
+    // Discards the audit lines of the installation.
     std::fs::remove_dir_all(program.home().join(".scorpiox/audit")).expect("removes");
     let mut server = of_client(program, "tests");
     let begun = Instant::now();
@@ -168,13 +170,13 @@ fn a_question_without_an_answer_comes_back_as_text() {
     let call = json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}});
     let id = server.request("tools/call", call);
     let form = server.notification("elicitation/create");
-    // The form is taken back.
+    // The server cancels its elicitation request.
     let cancelled = server.notification("notifications/cancelled");
     assert_eq!(cancelled["params"]["requestId"], form["id"]);
     let answer = server.answer(id);
     let shown = text(&answer["result"]);
     assert!(shown.contains("there was no answer within 1 s") && shown.contains("1. Which?"), "{shown}");
-    // What follows would be read as part of it.
+    // Any following text would be read as part of the question.
     assert!(shown.trim_end().ends_with("b) B"), "{shown}");
     is_recorded_as_overdue(&server.program);
 }

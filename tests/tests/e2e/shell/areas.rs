@@ -1,4 +1,4 @@
-//! Folders beside the workspace: the same is denied and protected in them, and skills can be read.
+//! Tests of directories outside of the workspace: the same rules apply there, and skills are readable.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,8 @@ use scorpiox_tests::{Canonical as _, Program};
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start, with_policy};
 
-/// A program whose policy opens two folders beside the workspace, one to read and one to write.
+/// Returns a program whose policy grants access to two external directories, one for reading and one for
+/// writing.
 fn opened(tier: &str) -> Program {
     let program = in_tier(tier);
     for name in ["reference/x/.env", "notes/x/.env.local", "reference/keys/a", "notes/keys/a"] {
@@ -125,7 +126,7 @@ fn toolchains_that_lie_in_the_workspace_are_not_written() {
         symlink("../workspace/cargo", program.home().join(".cargo")).expect("a link");
         symlink("../workspace/local", program.home().join(".local")).expect("a link");
         program.put("workspace/local/x", "");
-        // Asked for anew, since the folders came after the server.
+        // The server is restarted because the directories were created after its start.
         let mut server = {
             server.close_input();
             start(program)
@@ -147,7 +148,7 @@ fn the_program_s_own_folder_is_not_reached_by_a_link_that_commands_can_change() 
     let (status, _, errors) = program.with("SCORPIOX_HOME", &inside).run(&["doctor"]);
     assert!(!status.success() && errors.contains("set SCORPIOX_HOME to the folder itself"), "{errors}");
 
-    // A link from outside, to folders that are yet to be made.
+    // An external link that leads to directories that do not exist yet.
     let program = Program::new();
     fs::create_dir(program.workspace().join("real")).expect("a folder");
     let link = program.home().join("link");

@@ -1,4 +1,4 @@
-//! Commands that go on while the client does other things.
+//! Tests of background commands.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn read(server: &mut Started, task: u64) -> Value {
     server.call("ReadBgOutput", json!({ "task_id": task }))["structuredContent"].clone()
 }
 
-/// Waits until a task has ended, without reading what it printed.
+/// Waits until a task has ended, without reading its output.
 fn wait_for_end(server: &mut Started, task: u64) {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -27,7 +27,7 @@ fn wait_for_end(server: &mut Started, task: u64) {
     }
 }
 
-/// With nohup, setsid or without.
+/// With nohup, with setsid, and with neither.
 #[test]
 fn a_task_tells_of_children_that_end_with_its_shell() {
     in_each_tier(|_, server| {
@@ -80,7 +80,7 @@ fn output_can_be_read_after_the_end_and_the_exit_code_is_told() {
         (&got["output"], &got["exit_code"], &got["status"]),
         (&json!("result\n"), &json!(5), &json!("exited"))
     );
-    // It stays listed for a while.
+    // The task stays listed for a while.
     assert!(server.text("ListBgTasks", json!({})).contains("exit code 5"));
 }
 

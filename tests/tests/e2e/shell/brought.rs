@@ -1,4 +1,4 @@
-//! Names that commands bring by links, and several commands together.
+//! Tests of protected names that commands create through links, or that several commands create together.
 
 use std::path::Path;
 use std::time::Duration;
@@ -95,7 +95,7 @@ fn a_repository_that_two_commands_make_is_told_by_the_one_that_ends_last() {
         let ran =
             bash(server, "mkdir lib/objects lib/refs && mv x sub/.git && mkdir sub/.git/refs && ls lib");
         assert!(!ran.text.contains("/lib") && ran.exit_code() == 0, "{}", ran.text);
-        // The other command has a file of it open.
+        // The other command has a file of the repository open.
         assert!(ran.text.contains("/sub/.git: git starts"), "{}", ran.text);
         program.put("workspace/go", "");
         let told = read_to_end(server, task);

@@ -1,4 +1,4 @@
-//! What developers run all day, in the strongest tier.
+//! Tests of everyday developer tools, in the strongest tier.
 
 use scorpiox_tests::{Program, Started};
 
@@ -26,7 +26,7 @@ git tag v1 && git describe --tags && git gc -q && git fsck && git clone -q . ../
     );
     let output = works(&mut server, &script);
     assert_eq!(output, "two\nsubmodule\none\nlib.txt\n \nv1\na.txt\nb.txt\nlib\n");
-    // A second command meets these repositories protected.
+    // These repositories are protected from the second command on.
     let again = format!(
         "{IDENTITY}cd project && echo c >> a.txt && git commit -qam three && git worktree list | wc -l
 cd ../tree && echo d >> b.txt && git commit -qam four && git -C ../project/lib log --format=%s
@@ -54,8 +54,7 @@ fn cargo_builds_and_tests() {
     assert!(works(&mut server, "cargo test --offline 2>&1").contains("1 passed"));
 }
 
-/// The machine's toolchains lie in the home folder of who runs the tests, not in the one that
-/// the server is started with.
+/// Uses the machine's toolchains from the home of the user who runs the tests, instead of the server's home.
 fn toolchains(program: Program) -> Program {
     let home = std::env::home_dir().expect("a home folder");
     for name in [".cargo", ".rustup"] {
@@ -103,7 +102,7 @@ fn pip_makes_an_environment_and_installs_into_it() {
         "workspace/package/pyproject.toml",
         "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n[project]\nname = \"sample\"\nversion = \"1\"\n",
     );
-    // A build backend of its own, as nothing can be fetched.
+    // A local build backend, because packages cannot be downloaded.
     program.put(
         "workspace/package/backend.py",
         "import zipfile\n\
@@ -162,7 +161,7 @@ openssl version | cut -d' ' -f1; locale -a | wc -l > /tmp/locales; getent passwd
     assert!(output.ends_with("cores\n"), "{output}");
 }
 
-/// In each tier, since each has another home folder.
+/// Runs in each tier, because each has a different home directory.
 #[test]
 fn git_knows_who_the_person_is_and_nothing_else_of_theirs() {
     for tier in TIERS {
@@ -185,11 +184,11 @@ fn git_knows_who_the_person_is_and_nothing_else_of_theirs() {
             "Ann Lee ann@team.example.com\n",
             "{tier}"
         );
-        // The copy is the commands' own.
+        // Commands can change their own copy.
         let own = "git config --global user.name Other && cd a && git commit -q --amend -m two --reset-author && \
                    git log -1 --format=%an";
         let ran = bash(&mut server, own);
-        // There it lies on the disk, where its name is protected.
+        // In T2, the file is on the real disk, where its name is protected.
         if tier == "T2" {
             assert!(ran.output().contains(".gitconfig: Permission denied"), "{}", ran.text);
         } else {
@@ -209,7 +208,7 @@ fn commands_have_terminals_of_their_own() {
     assert!(output.contains("/dev/pts/") && output.contains("IS"), "{output}");
     let output = works(&mut server, "script -qec 'stty size; echo PTY' /dev/null");
     assert!(output.contains("PTY"), "{output}");
-    // There are so many, and none of them is the machine's.
+    // The number of terminals is limited, and none of them belongs to the machine.
     let many = "import os\nopen = []\ntry:\n    while len(open) < 1000: open.append(os.openpty())\n\
                 except OSError: pass\nprint(len(open), len(os.listdir('/dev/pts')))";
     assert_eq!(works(&mut server, &format!("python3 - <<'P'\n{many}\nP")), "64 65\n");
@@ -217,11 +216,12 @@ fn commands_have_terminals_of_their_own() {
         let ran = bash(&mut server, &format!("{command} || echo closed"));
         assert!(ran.output().contains("closed"), "{command}: {}", ran.text);
     }
-    // Nobody puts input into one.
+    // Input cannot be injected into a terminal.
     let input = "import fcntl, os, pty, termios\nfcntl.ioctl(os.openpty()[1], termios.TIOCSTI, b'x')";
     let refused = bash(&mut server, &format!("python3 - <<'P'\n{input}\nP"));
     assert!(refused.output().contains("Inappropriate ioctl"), "{}", refused.text);
-    // Elsewhere none of theirs would be bounded, and the machine's are nobody's.
+    // In the other tiers, the number of terminals could not be limited, and those of the machine are off
+    // limits.
     for tier in ["T1b", "T2"] {
         let program = in_tier(tier);
         let refused = bash(&mut start(&program), python);
@@ -229,7 +229,7 @@ fn commands_have_terminals_of_their_own() {
     }
 }
 
-/// A rule of the person's own names a file beside: nothing is written there.
+/// If one of the user's rules names an adjacent file, that file is not overwritten.
 #[test]
 fn an_identity_is_written_over_no_file_of_the_persons() {
     for tier in TIERS {

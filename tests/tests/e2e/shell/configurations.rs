@@ -1,10 +1,10 @@
-//! Configurations of git that are easily read in another way than git does.
+//! Tests of git configurations that are easily parsed differently from git.
 
 use std::fs;
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
-/// Repositories' configurations that a command makes. Git may start something in each.
+/// Configurations of repositories that a command creates. Git may start a program in each.
 const HOSTILE: [&str; 14] = [
     r"# why\\\n[core]\n\tfsmonitor = x; false\n",
     r"[user]\n\tname = a ; b\\\n[core]\n\tfsmonitor = x; false\n",
@@ -56,7 +56,7 @@ fn repositories_as_git_makes_them_are_not_told() {
     });
 }
 
-/// Files that the person's own configurations name are protected, wherever they stand.
+/// Files that the user's own configuration names are protected, regardless of the place that names them.
 #[test]
 fn files_that_hidden_keys_and_the_environment_name_are_protected() {
     for tier in TIERS {

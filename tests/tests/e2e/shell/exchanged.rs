@@ -1,4 +1,4 @@
-//! Folders that the policy names, and commands put something else in their place.
+//! Tests of directories that are named in the policy and that commands replace.
 
 use std::os::unix::fs::symlink;
 
@@ -37,7 +37,7 @@ fn a_link_that_a_command_made_is_no_folder_of_the_policy() {
         );
         let ran = bash(&mut server, &look);
         assert!(ran.output().ends_with("end\n") && !ran.text.contains("secret"), "{tier}: {}", ran.text);
-        // Nor for a server that is started now.
+        // The same holds for a newly started server.
         let ran = bash(&mut start(&program), &look);
         assert!(ran.output().ends_with("end\n") && !ran.text.contains("secret"), "{tier}: {}", ran.text);
     }

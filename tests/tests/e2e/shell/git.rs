@@ -1,4 +1,4 @@
-//! What git obeys, wherever it is led: none of it is changed, in no tier.
+//! Tests of files that git obeys, at any location: no tier allows changes to them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
-/// A folder that git takes for a repository.
+/// Creates a directory that git accepts as a repository.
 fn repository(program: &Program, path: &str) {
     program.put(&format!("{path}/HEAD"), "ref: refs/heads/main\n");
     program.put(&format!("{path}/config"), CONFIG);
@@ -22,7 +22,7 @@ fn repository(program: &Program, path: &str) {
     }
 }
 
-/// Runs commands one after the other; each may fail, and none may stay.
+/// Runs commands one after the other. Each may fail, but none may keep running.
 fn attack(server: &mut Started, commands: &[&str]) {
     for command in commands {
         bash_for(server, &format!("{command}; true"), 5_000);
@@ -39,7 +39,7 @@ fn is_untouched(folder: &Path) {
     }
 }
 
-/// Attacks a repository in a folder of any name.
+/// Returns a command that attacks a repository in a directory of any name.
 fn write_into(folder: &str) -> String {
     format!(
         "cd {folder} && {{ echo evil >> config; echo evil > hooks/pre-commit; rm -rf hooks config; \
@@ -216,7 +216,7 @@ fn a_folder_of_hooks_below_a_file_keeps_no_command_from_running() {
     });
 }
 
-/// After `git worktree add` git works as in a plain clone, and each file that it obeys stays as it is.
+/// After `git worktree add`, git works as in a plain clone, and the files that it obeys stay unchanged.
 #[test]
 fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
     for tier in TIERS {
@@ -266,7 +266,7 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
     }
 }
 
-/// The result names the repository, and the step that opens it.
+/// The result names the repository, and the step that grants access to it.
 #[test]
 fn a_repository_that_commands_do_not_see_is_named() {
     let program = Program::new();
@@ -280,7 +280,13 @@ fn a_repository_that_commands_do_not_see_is_named() {
     program.put("workspace/.git", format!("gitdir: {}\n", root.join("main/.git").display()));
     let ran = bash(&mut server, "git status");
     let named = format!("the person can open it with \"{}\" in `write`", root.join("main/.git").display());
-    assert!(ran.text.contains(&named) && ran.text.contains("does not name the folder"), "{}", ran.text);
+    assert!(ran.text.contains(&named) && ran.text.contains("nothing says that it is this"), "{}", ran.text);
+    // The repository claims this work tree. However, commands ran here before, and one of them may have
+    // created the link.
+    fs::write(root.join("main/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+    fs::write(root.join("main/.git/config"), "[core]\n\tworktree = ../../workspace\n").expect("a file");
+    let ran = bash(&mut server, "git status");
+    assert!(ran.text.contains(&named) && ran.text.contains("before the first command"), "{}", ran.text);
     fs::remove_file(program.workspace().join(".git")).expect("removes");
     program.put(".git/HEAD", "ref: refs/heads/main\n");
     let ran = bash(&mut server, "git status");

@@ -1,4 +1,4 @@
-//! What commands find under the names that a person knows.
+//! Tests of the paths that users expect, as commands see them.
 
 use scorpiox_tests::Program;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn a_folder_of_the_home_is_there_under_the_name_that_the_policy_has() {
     }
 }
 
-/// The folder for temporary files may lie in this program's own, whose name commands cannot make.
+/// The directory of temporary files may be below the program's own directory, whose name is protected.
 #[test]
 fn files_for_temporary_use_can_be_renamed_and_be_repositories() {
     for tier in TIERS {

@@ -1,4 +1,5 @@
-//! Files that a folder leads to keep their rules when the folder itself cannot be looked at any more, or leads on by way of others.
+//! Tests of files to which a directory leads: they stay protected if the directory becomes unreadable, or if
+//! it leads there through others.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +10,7 @@ use scorpiox_tests::Program;
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start, with_policy};
 use super::unseen::of_somebody;
 
-/// Folders that lead elsewhere: a repository to its hooks, denied files to their other names.
+/// Creates directories that lead elsewhere: a repository to its hooks, and denied files to their other names.
 fn leading(program: &Program) {
     for (path, content) in [
         (".git/HEAD", "ref: refs/heads/main\n"),
@@ -80,7 +81,7 @@ fn what_a_folder_leads_to_that_is_too_full_keeps_its_rules() {
     });
 }
 
-/// A server that has not seen the folder open does not know what it leads to.
+/// A server that never read the directory does not know the files to which it leads.
 #[test]
 fn a_folder_that_is_closed_at_the_first_look_lets_no_command_run() {
     if !getuid().is_root() {
@@ -117,7 +118,7 @@ fn a_repository_in_a_denied_folder_is_followed() {
     assert!(!program.workspace().join("hk/post-commit").exists(), "{}", ran.text);
 }
 
-/// `src/../hk`: another folder in the place of `src` would lead git elsewhere.
+/// In `src/../hk`, a replacement of `src` would lead git elsewhere.
 #[test]
 fn a_folder_that_a_path_only_passes_stays_where_it_is() {
     in_each_tier(|program, server| {

@@ -1,6 +1,7 @@
-//! Folders that one command moves to and fro while others start.
+//! Tests of directories that one command keeps moving while others start.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use scorpiox_tests::{Program, Started};
@@ -8,22 +9,24 @@ use serde_json::json;
 
 use super::support::{TIERS, background, bash, comes_true, in_tier, start};
 
-/// Commands that start while folders are moved.
+/// Number of commands that start while the directory is moved.
 const COMMANDS: usize = 100;
-/// The places that the folder is moved to, one after the other. They lie in one folder: another one has other mounts, and what is
-/// moved there after the start of a command has none of them.
+/// Successive names of the directory. All are in the same parent, because other parents have other mounts,
+/// which do not cover a directory that arrives after the start of a command.
 const PLACES: [&str; 3] = ["app", "ppa", "pap"];
 const SECRET: &str = "KEY=the-secret";
 
-/// Moves the folder without end, and says how it gets on.
-fn mover() -> String {
+/// Returns a command that moves the directory endlessly within a directory of the workspace, and reports its
+/// progress.
+fn mover(within: &str) -> String {
     let moves = PLACES.iter().zip(PLACES.iter().cycle().skip(1));
-    let moves: String = moves.map(|(from, to)| format!("step(\"{from}\", \"{to}\");")).collect();
+    let moves: String =
+        moves.map(|(from, to)| format!("step(\"{within}/{from}\", \"{within}/{to}\");")).collect();
     let one = "rename($_[0], $_[1]) ? (++$n % 1000 or print \"moved\\n\") : ($!{ENOENT} or print \"refused: $!\\n\")";
     format!("touch ready; exec perl -e '$| = 1; sub step {{ {one} }} while (1) {{ {moves} }}'")
 }
 
-/// Tries at each place to read what is denied and to change what is protected.
+/// Returns a command that tries, at each name, to read denied files and to change protected ones.
 fn attack() -> String {
     let places = PLACES.join(" ");
     format!(
@@ -33,15 +36,15 @@ fn attack() -> String {
     )
 }
 
-/// Puts a project into the workspace while a command runs, as a person does.
-fn put_project(program: &Program) {
+/// Moves a project into the workspace while a command runs, like a user would.
+fn put_project(program: &Program, within: &str) {
     let draft = program.workspace().join("draft");
     fs::create_dir_all(draft.join(".git/objects")).expect("a folder");
     fs::create_dir_all(draft.join(".git/refs")).expect("a folder");
     fs::write(draft.join(".git/HEAD"), "ref: refs/heads/main\n").expect("a file");
     fs::write(draft.join(".git/config"), "[core]\n\tbare = false\n").expect("a file");
     fs::write(draft.join(".env"), SECRET).expect("a file");
-    fs::rename(draft, program.workspace().join("app")).expect("a folder");
+    fs::rename(draft, program.workspace().join(within).join("app")).expect("a folder");
 }
 
 /// Returns the number of commands of a server that read the secret, and of those that changed the repository.
@@ -62,10 +65,10 @@ fn a_folder_that_is_moved_all_the_time_is_protected_from_the_next_command() {
     for tier in TIERS {
         let program = in_tier(tier);
         let mut moving = start(&program);
-        let task = background(&mut moving, &mover());
+        let task = background(&mut moving, &mover("."));
         assert!(comes_true(Duration::from_secs(30), || program.workspace().join("ready").exists()));
-        put_project(&program);
-        // Of the server that runs the other one, and of another.
+        put_project(&program, ".");
+        // Counts for the server that runs the mover, and for another server.
         for (whose, (read, changed)) in
             [("own", attacks(&mut moving)), ("another", attacks(&mut start(&program)))]
         {
@@ -74,11 +77,32 @@ fn a_folder_that_is_moved_all_the_time_is_protected_from_the_next_command() {
             );
             found.push((tier, whose, read, changed));
         }
-        // It waited now and then, and nothing was refused to it.
+        // The mover was delayed at times, but no move was refused.
         let told = moving.call("ReadBgOutput", json!({ "task_id": task }))["structuredContent"].clone();
         let output = told["output"].as_str().expect("a text");
         assert!(told["status"] == "running" && output.contains("moved\n"), "{tier}: {told}");
         assert!(!output.contains("refused"), "{tier}: {told}");
     }
     assert!(found.iter().all(|(.., read, changed)| (*read, *changed) == (0, 0)), "{found:?}");
+}
+
+/// Starts a server in another directory.
+fn start_in(program: &Program, folder: &Path) -> Started {
+    let mut command = program.command();
+    command.current_dir(folder);
+    let mut server = Started::spawn(command);
+    server.initialize("2025-11-25");
+    server
+}
+
+#[test]
+fn a_folder_that_is_moved_from_a_workspace_around_it_is_protected() {
+    let program = Program::new();
+    let inner = program.workspace().join("inner");
+    fs::create_dir(&inner).expect("a folder");
+    let mut around = start(&program);
+    background(&mut around, &mover("inner"));
+    assert!(comes_true(Duration::from_secs(30), || program.workspace().join("ready").exists()));
+    put_project(&program, "inner");
+    assert_eq!(attacks(&mut start_in(&program, &inner)), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! What commands reach: nothing, listed hosts, or everything.
+//! Tests of network access for commands: none, listed hosts, or everything.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::support::{background, bash, in_each_tier, in_tier, read_to_end, start, with_policy};
 
-/// A listener of the machine, which says whether anybody came.
+/// Listener on the machine that reports connections.
 struct Host {
     listener: TcpListener,
     port: u16,
@@ -35,7 +35,7 @@ impl Host {
     }
 }
 
-/// Every way that a shell and Python have to reach a service of the machine.
+/// Returns commands that try every way to reach a service of the machine, from a shell and from Python.
 fn attempts(port: u16, socket: &str) -> String {
     format!(
         "(echo > /dev/tcp/127.0.0.1/{port}) 2>&1; (echo > /dev/tcp/localhost/{port}) 2>&1; \
@@ -94,7 +94,8 @@ fn a_list_of_hosts_lets_nothing_else_through_and_says_what_was_refused() {
         let mut server = start(&program);
         let ran = bash(&mut server, &attempts(host.port, "/none"));
         assert!(!ran.text.contains("ESCAPED"), "{}", ran.text);
-        // A listed name that leads to a local address is refused for its address. A result names a few refusals.
+        // An allowed name that resolves to a local address is refused because of the address. A result names
+        // a few refusals.
         let tricks: [(&str, &[&str]); 2] = [
             (
                 "http://localhost:PORT/ http://evil-example.com/ http://example.com.evil.org/ http://169.254.169.254/latest/",
@@ -178,7 +179,7 @@ fn a_local_server_and_its_client_work_within_one_command() {
     assert_eq!(ran.succeeded(), "a page");
 }
 
-/// What the machine's own loopback hears when commands of two servers use the same port.
+/// A port that a command binds is separate from the same port on the machine's loopback interface.
 #[test]
 fn ports_of_commands_are_not_ports_of_the_machine() {
     let program = Program::new();
@@ -198,14 +199,15 @@ fn ports_of_commands_are_not_ports_of_the_machine() {
     assert!(stream.read(&mut [0]).is_err());
 }
 
-/// A program only sees that a name is not found. The result says why.
+/// The program only sees a failed name lookup. The result explains the reason.
 #[test]
 fn a_command_that_reaches_no_host_is_told_that_the_network_is_off() {
     in_each_tier(|_, server| {
         let reach = "python3 -c 'import socket; socket.create_connection((\"example.com\", 443))'";
         let ran = bash(server, reach);
         assert!(ran.text.contains("network: off in profile workspace ("), "{}", ran.text);
-        assert!(ran.text.contains("[shell.profile.workspace]"), "{}", ran.text);
+        let names_the_command = ran.text.contains("`scorpiox-code policy allow host NAME`");
+        assert_eq!(names_the_command, ran.data["tier"] != "T2", "{}", ran.text);
         let ran = bash(server, &format!("{reach}; true"));
         assert!(!ran.text.contains("network: off"), "one that succeeded: {}", ran.text);
         let task = background(server, reach);

@@ -1,4 +1,4 @@
-//! What a command prints, however much and whatever it is.
+//! Tests of command output of any size and content.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use scorpiox_tests::Program;
 
 use super::support::{bash, bash_for, start};
 
-/// Bytes that a result shows from the beginning and from the end.
+/// Number of bytes that a result shows from the start and from the end.
 const HEAD: usize = SHOWN / 3;
 const TAIL: usize = SHOWN - HEAD;
-/// What of 20,000 characters is not kept free for notes and messages.
+/// Number of the 20,000 characters that are not reserved for notes and messages.
 const SHOWN: usize = 20_000 - 2400 - 1500;
 
 #[test]
@@ -29,7 +29,7 @@ fn a_long_output_shows_both_ends_and_names_the_file_with_all_of_it() {
     let path = ran.data["full_output_path"].as_str().expect("a path");
     assert!(ran.text.contains(path));
     assert_eq!(fs::read_to_string(path).expect("the file"), whole);
-    // The model can read it with the next command.
+    // The model can read the file with the next command.
     assert_eq!(bash(&mut server, &format!("sed -n 50000p {path}")).succeeded(), "50000\n");
     assert!(bash(&mut server, &format!("echo changed >> {path}")).is_error);
     assert_eq!(fs::read_to_string(path).expect("the file").len(), whole.len());

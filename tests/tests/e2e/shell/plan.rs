@@ -1,4 +1,4 @@
-//! While a plan is made nothing can be changed.
+//! Tests of plan mode, in which commands cannot change anything.
 
 use std::fs;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn commands_read_and_change_nothing_while_a_plan_is_made() {
         assert!(read_until(server, task, "end").contains("kept\nend"));
         assert_eq!(fs::read_to_string(&kept).expect("a file"), "kept");
         assert_eq!(fs::read_dir(program.workspace().join("sub")).expect("a folder").count(), 1);
-        // Scratch space is there nevertheless.
+        // Temporary space remains available.
         assert_eq!(bash(server, "echo x > $TMPDIR/x && cat $TMPDIR/x").succeeded(), "x\n");
         server.text("PlanMode", json!({ "action": "exit" }));
         let ran = bash(server, "echo changed > sub/file");
@@ -104,7 +104,7 @@ fn commands_that_began_before_a_plan_are_named_with_how_to_end_them() {
     );
     let data = server.text("PlanMode", json!({ "action": "json" }));
     assert!(serde_json::from_str::<serde_json::Value>(&data).is_ok(), "{data}");
-    // What begins while the plan is made changes nothing.
+    // A command that starts during plan mode cannot change anything.
     background(&mut server, "sleep 30");
     server.call("KillBgTask", json!({ "task_id": task }));
     let status = server.text("PlanMode", json!({ "action": "status" }));
@@ -136,7 +136,7 @@ fn commands_of_the_foreground_and_of_other_servers_are_named_while_they_run() {
     named(&of_other, ": touch others; sleep 300");
     named(&of_other, ": sleep 301");
     assert_eq!(lines.len(), 3, "{entered}");
-    // What has ended is named no more, however it ended.
+    // A command that has ended is not listed, regardless of how it ended.
     one.notify("notifications/cancelled", json!({ "requestId": own }));
     other.kill();
     let nothing_runs = comes_true(Duration::from_secs(20), || {

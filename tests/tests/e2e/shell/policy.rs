@@ -1,4 +1,4 @@
-//! The operator's file decides, and nobody else.
+//! Tests that only the operator's file determines the policy.
 
 use std::fs;
 
@@ -87,8 +87,8 @@ fn the_least_tier_is_kept() {
     }
 }
 
-/// Neither files of the workspace, nor variables that a client sets for a project, nor
-/// arguments that no schema has.
+/// Neither files of the workspace, nor variables that a client sets for a project, nor unknown arguments have
+/// an effect.
 #[test]
 fn nothing_that_a_model_can_reach_changes_the_policy() {
     let program = in_tier("T2");
@@ -114,7 +114,8 @@ fn nothing_that_a_model_can_reach_changes_the_policy() {
 #[test]
 fn a_command_cannot_write_its_own_rules() {
     let program = Program::new();
-    // The worst place for it: right above the workspace, which is the program's own where none is open.
+    // The worst case: the policy would be right above the workspace, which is the program's own directory if
+    // no project is open.
     let home = program.home().to_owned();
     let program = program.with("SCORPIOX_WORKSPACE", &home.display().to_string());
     let mut server = start(&program);
@@ -127,7 +128,7 @@ fn a_command_cannot_write_its_own_rules() {
     assert_eq!(bash(&mut start(&program), "true").data["tier"], "T1");
 }
 
-/// A repository's own settings for a client can name a folder that it brings along.
+/// A repository's client settings could name a directory that the repository contains.
 #[test]
 fn a_home_in_the_workspace_is_refused() {
     for name in ["", "..", ".home", "a/../.home/deeper"] {
@@ -193,7 +194,7 @@ fn policy_shows_what_holds_and_says_why() {
     assert!(why.contains("workspace"), "{why}");
 }
 
-/// A denied file that git keeps is not called hidden, and everybody who should know it is told.
+/// A denied file that git stores is not reported as hidden. The operator and the model are informed about it.
 #[test]
 fn denied_files_that_git_keeps_are_told_of_and_not_said_to_be_denied() {
     let program = with_policy(Program::new(), "[shell.profile.workspace]\ndeny = [\"finance/\"]\n");
@@ -230,7 +231,7 @@ fn denied_files_that_git_keeps_are_told_of_and_not_said_to_be_denied() {
     assert!(program.run(&["audit"]).1.contains("hidden by"), "{uses:?}");
 }
 
-/// A ninth repository that starts programs is named, whatever the others are.
+/// The ninth repository starts a program and is reported, regardless of the others.
 #[test]
 fn harmless_repositories_do_not_hide_the_one_that_starts_programs() {
     let program = Program::new();

@@ -1,4 +1,4 @@
-//! Processes that stay, resist, or go too early.
+//! Tests of processes that stay, that ignore signals, or that exit too early.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::support::{
     start,
 };
 
-/// That no process with this mark is left, a moment after a call.
+/// Asserts that shortly after a call, no process with this mark is left.
 #[track_caller]
 fn assert_none_left(mark: &str) {
     let gone = comes_true(Duration::from_secs(1), || processes_with(mark).is_empty());
@@ -70,7 +70,7 @@ fn who_minds_the_first_signal_may_tidy_up() {
     let mut server = start(&program);
     let begin = Instant::now();
     let ran = bash_for(&mut server, "trap 'echo tidy; exit 7' TERM; while :; do sleep 0.05; done", 200);
-    // Bash may say before that its own child was ended, too.
+    // Bash may first report that its own child was killed.
     assert!(ran.output().ends_with("tidy\n"), "{}", ran.text);
     assert_eq!((ran.exit_code(), ran.data["timed_out"] == true), (7, true), "{}", ran.text);
     assert!(begin.elapsed() < Duration::from_millis(1500), "{:?}", begin.elapsed());
@@ -104,7 +104,7 @@ fn a_cancelled_call_ends_its_processes_at_once() {
         assert!(comes_true(Duration::from_secs(10), || !processes_with(&mark).is_empty()));
         server.notify("notifications/cancelled", json!({ "requestId": id }));
         assert_none_left(&mark);
-        // The place of the call is free again, and nothing was answered.
+        // The slot of the call is free, and the call has no response.
         assert_eq!(bash(server, "echo next").succeeded(), "next\n");
         assert!(server.received.iter().all(|message| message["id"] != id));
     });
@@ -178,7 +178,7 @@ fn nothing_survives_the_server() {
 
 fn is_gone(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // Nobody may have waited for it here; that is not its doing.
+    // A zombie has ended; its parent has not reaped it yet.
     stat.is_empty() || stat.contains(") Z ")
 }
 
@@ -201,13 +201,13 @@ fn the_next_command_works_after_the_helper_was_killed() {
         let listed = server.call("ListBgTasks", json!({}));
         let status = &listed["structuredContent"]["tasks"][0]["status"];
         assert!(*status == "lost" || *status == "killed" || *status == "running", "{listed}");
-        // In T2 the task's supervisor goes on without the helper and can still be stopped.
+        // In T2, the task's supervisor survives the helper and can still be stopped.
         server.call("KillBgTask", json!({ "task_id": task }));
         assert_none_left(&mark);
     });
 }
 
-/// Also right after it was killed, and with folders in it that were closed to their owner.
+/// Covers a server that was just killed, and temporary directories that are closed even to their owner.
 #[test]
 fn what_a_killed_server_left_is_gone_before_the_next_command_and_what_is_in_use_stays() {
     in_each_tier(|program, server| {

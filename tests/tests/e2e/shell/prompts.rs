@@ -1,4 +1,4 @@
-//! Programs that would ask a person.
+//! Tests of programs that prompt the user.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use scorpiox_tests::Program;
 
 use super::support::{Ran, bash_for, start};
 
-/// Whether a command came to the end that it should.
+/// Checks the expected outcome of a command.
 type IsRight = fn(&Ran) -> bool;
 
-/// Each ends by itself, long before its time, and waits for nobody.
+/// Each program ends by itself, long before its timeout, without waiting for input.
 #[test]
 fn programs_that_ask_get_no_answer_and_end() {
     let program = Program::new();

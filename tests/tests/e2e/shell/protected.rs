@@ -1,4 +1,4 @@
-//! Names in the workspace that make programs run later, and files that nobody may read.
+//! Tests of names in the workspace that make programs run later, and of files that are denied.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -134,7 +134,7 @@ fn commits_work_beside_protected_hooks() {
     });
 }
 
-/// In T2, too, where the supervisor makes, moves and removes names in `.git` itself.
+/// This includes T2, where the supervisor itself creates, moves and removes names in `.git`.
 #[test]
 fn commits_work_in_a_repository_that_is_there() {
     in_each_tier(|program, server| {
@@ -153,7 +153,7 @@ fn commits_work_in_a_repository_that_is_there() {
     });
 }
 
-/// Programs that want an empty folder find one.
+/// Some programs require an empty directory.
 #[test]
 fn an_empty_workspace_is_empty() {
     in_each_tier(|program, server| {
@@ -183,7 +183,7 @@ fn names(program: &Program) -> Vec<String> {
     names
 }
 
-/// Nothing is left, and nothing comes later, when the server dies.
+/// A killed server leaves nothing behind, and nothing appears later.
 #[test]
 fn a_killed_server_leaves_nothing_in_the_workspace() {
     in_each_tier(|program, server| {
@@ -207,7 +207,7 @@ fn what_was_not_made_is_said() {
     });
 }
 
-/// The mode that placeholders once had means nothing.
+/// The file mode has no influence on the protection.
 #[test]
 fn a_protected_folder_of_any_mode_is_protected() {
     use std::os::unix::fs::PermissionsExt;
@@ -227,7 +227,7 @@ fn a_protected_folder_of_any_mode_is_protected() {
     });
 }
 
-/// A `commondir` makes git read another configuration, which can name programs.
+/// A `commondir` file makes git read another configuration, which can name programs.
 #[test]
 fn git_is_not_led_to_another_configuration() {
     in_each_tier(|program, server| {
@@ -255,7 +255,8 @@ fn git_is_not_led_to_another_configuration() {
     });
 }
 
-/// What is unpacked brings such names; a new folder with one can take the place of an old one. So it is told.
+/// Unpacked archives contain such names, and a new directory can replace an existing one. The result
+/// therefore reports the names.
 #[test]
 fn names_that_came_with_what_was_unpacked_are_told() {
     in_each_tier(|program, server| {
@@ -264,7 +265,7 @@ fn names_that_came_with_what_was_unpacked_are_told() {
         assert!(ran.text.contains("new: ") && ran.text.contains("/app/.vscode"), "{}", ran.text);
         let ran = bash(server, "mkdir -p node_modules/p/.vscode && echo done");
         assert!(!ran.text.contains("new: "), "{}", ran.text);
-        // The command that takes it out of the packages need not be the one that made it.
+        // The command that moves it out of the packages need not be the one that created it.
         let ran =
             bash(server, "mkdir -p node_modules/q/r && mv node_modules/p taken && mv node_modules/q plain");
         assert!(ran.text.contains("new: ") && ran.text.contains("/taken"), "{}", ran.text);
@@ -272,7 +273,7 @@ fn names_that_came_with_what_was_unpacked_are_told() {
     });
 }
 
-/// Git runs what a repository names also in the one around it.
+/// Git also runs programs that a nested repository names when it runs in the outer one.
 #[test]
 fn a_new_repository_that_starts_programs_is_told() {
     in_each_tier(|program, server| {
@@ -295,7 +296,7 @@ fn a_new_repository_that_starts_programs_is_told() {
     });
 }
 
-/// A command may write a repository that names a folder of hooks below a file.
+/// A command may create a repository whose hooks path is below a file.
 #[test]
 fn a_protected_path_below_a_file_stops_no_command() {
     in_each_tier(|program, server| {
@@ -310,7 +311,8 @@ fn a_protected_path_below_a_file_stops_no_command() {
     });
 }
 
-/// A client may leave descriptors open to the server; by a folder among them nothing would be closed.
+/// A client may leak open descriptors to the server. Through a leaked directory, commands could bypass all
+/// protection.
 #[test]
 fn what_a_client_left_open_is_no_way_into_protected_files() {
     let leaked = fs::File::open("/").expect("a folder");

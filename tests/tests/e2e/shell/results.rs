@@ -1,4 +1,4 @@
-//! What a result says.
+//! Tests of the content of results.
 
 use std::fs;
 
@@ -15,14 +15,14 @@ fn an_argument_that_is_not_known_is_named() {
     let ran = Ran::of(&server.call("Bash", json!({ "comand": "true" })));
     let text = "command is missing. Bash has no argument `comand`: did you mean `command`? It has ";
     assert!(ran.refused().starts_with(text), "{}", ran.text);
-    // A command that ran may have been meant otherwise.
+    // A command with an unknown argument runs, but the model may have intended something else.
     for name in ["cwd", "run_in_background", "env"] {
         let ran = Ran::of(&server.call("Bash", json!({ "command": format!("echo {name}"), name: 1 })));
         assert!(ran.text.contains(&format!("Bash has no argument `{name}`")), "{}", ran.text);
     }
     let begun = Ran::of(&server.call("BackgroundBash", json!({ "command": "true", "cwd": "x" })));
     assert!(begun.text.contains("BackgroundBash has no argument `cwd`"), "{}", begun.text);
-    // Some models explain each command.
+    // Some models add a description to each command.
     let ran = Ran::of(&server.call("Bash", json!({ "command": "echo yes", "description": "x" })));
     assert!(!ran.text.contains("description"), "{}", ran.text);
     let listed = Ran::of(&server.call("TaskManager", json!({ "action": "list", "colour": 1 })));
@@ -125,7 +125,7 @@ fn times_are_checked_and_the_text_says_what_is_allowed() {
     }
     assert!(!program.workspace().join("ran").exists());
     assert_eq!(bash_for(&mut server, "echo 1", 600_000).succeeded(), "1\n");
-    // Models write numbers as text, and objects, too.
+    // Models pass numbers and objects as text too.
     let ran = Ran::of(&server.call("Bash", json!({ "command": "echo 2", "timeout": "5000" })));
     assert_eq!(ran.succeeded(), "2\n");
     let ran = Ran::of(&server.call("Bash", json!(r#"{"command":"echo 3"}"#)));
@@ -260,7 +260,7 @@ fn results_fit_the_schema_that_the_list_declares() {
 
 #[test]
 fn where_no_project_is_open_commands_have_a_folder_of_their_own() {
-    // As desktop clients start it.
+    // Desktop clients start the server in this directory.
     let program = Program::new().with("SCORPIOX_WORKSPACE", "/");
     let mut server = program.start();
     server.initialize("2025-11-25");
@@ -270,7 +270,7 @@ fn where_no_project_is_open_commands_have_a_folder_of_their_own() {
     assert_eq!(std::fs::read_to_string(note).expect("the note"), "kept\n");
 }
 
-/// As in a container, whose files stay when it is started again.
+/// Like in a container whose files survive a restart.
 #[test]
 fn a_server_with_the_process_number_of_an_earlier_one_keeps_whole_outputs() {
     let unshare = "exec /usr/bin/unshare --pid --fork --mount-proc --kill-child";

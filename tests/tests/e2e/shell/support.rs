@@ -1,4 +1,4 @@
-//! What the tests of the shell share.
+//! Shared support for the shell tests.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use scorpiox_tests::container::Refused;
 use scorpiox_tests::{Next, Program, Started};
 use serde_json::{Value, json};
 
-/// Most that a failed test shows of a result.
+/// Maximum number of characters of a result that a failed test shows.
 const MOST_SHOWN_CHARS: usize = 2000;
 
-/// All tiers, best first.
+/// All tiers, strongest first.
 pub const TIERS: [&str; 3] = ["T1", "T1b", "T2"];
 
-/// A program in surroundings that allow this tier, and none above it.
+/// Returns a program in an environment that supports this tier and none above it.
 pub fn in_tier(tier: &str) -> Program {
     match tier {
         "T1" => Program::new(),
@@ -23,12 +23,12 @@ pub fn in_tier(tier: &str) -> Program {
     }
 }
 
-/// Does the same in each tier, and says which failed.
+/// Runs the test in each tier and prints the tier.
 pub fn in_each_tier(test: impl Fn(&Program, &mut Started)) {
     in_tiers(&TIERS, test);
 }
 
-/// Does the same where commands have files of their own, and so may change modes and times.
+/// Runs the test in the tiers in which commands own their files, and may change modes and times.
 pub fn where_modes_change(test: impl Fn(&Program, &mut Started)) {
     in_tiers(&["T1", "T1b"], test);
 }
@@ -50,21 +50,21 @@ pub fn with_policy(program: Program, policy: &str) -> Program {
     program
 }
 
-/// A server after its handshake.
+/// Returns a server after its handshake.
 pub fn start(program: &Program) -> Started {
     let mut server = program.start();
     server.initialize("2025-11-25");
     server
 }
 
-/// What came of a command.
+/// Outcome of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub text: String,
     pub data: Value,
-    /// Whether it failed: it ended with another exit code than 0 or by a signal, or the result is marked.
+    /// `true` if it failed: with a nonzero exit code, by a signal, or with a marked result.
     pub is_error: bool,
-    /// Whether the result is marked as an error: it could not be run, or was ended from outside.
+    /// `true` if the result is marked as an error: the command did not run, or was ended externally.
     pub is_marked: bool,
 }
 
@@ -80,12 +80,12 @@ impl Ran {
         }
     }
 
-    /// What it printed.
+    /// Returns the output of the command.
     pub fn output(&self) -> &str {
         self.data["output"].as_str().unwrap_or_else(|| panic!("no output: {self:?}"))
     }
 
-    /// What it printed, when it must have succeeded.
+    /// Returns the output of a command that must have succeeded.
     #[track_caller]
     pub fn succeeded(&self) -> &str {
         assert!(!self.is_error, "{}", self.text);
@@ -93,7 +93,7 @@ impl Ran {
         self.output()
     }
 
-    /// The beginning of what came of it, for a person: an output can be long.
+    /// Returns the start of the outcome for display, because outputs can be long.
     fn shown(&self) -> String {
         format!("{self:?}").chars().take(MOST_SHOWN_CHARS).collect()
     }
@@ -102,7 +102,7 @@ impl Ran {
         self.data["exit_code"].as_i64().unwrap_or_else(|| panic!("no exit code: {}", self.shown()))
     }
 
-    /// What came of a call that was refused before anything ran.
+    /// Returns the text of a call that was refused before anything ran.
     #[track_caller]
     pub fn refused(&self) -> &str {
         assert!(self.is_marked, "{}", self.text);
@@ -116,7 +116,7 @@ pub fn bash(server: &mut Started, command: &str) -> Ran {
     Ran::of(&server.call("Bash", json!({ "command": command })))
 }
 
-/// Runs a command that may take this long, and waits for as long as that and an ordinary answer.
+/// Runs a command with this timeout, and waits for the timeout plus the usual response time.
 pub fn bash_for(server: &mut Started, command: &str, timeout_ms: u64) -> Ran {
     let arguments = json!({ "command": command, "timeout": timeout_ms });
     let id = server.request("tools/call", json!({ "name": "Bash", "arguments": arguments }));
@@ -130,14 +130,14 @@ pub fn bash_for(server: &mut Started, command: &str, timeout_ms: u64) -> Ran {
     }
 }
 
-/// Starts a command in the background; its number.
+/// Starts a background command and returns its task ID.
 pub fn background(server: &mut Started, command: &str) -> u64 {
     let result = server.call("BackgroundBash", json!({ "command": command }));
     assert_eq!(result["isError"], false, "{result}");
     result["structuredContent"]["task_id"].as_u64().expect("a number")
 }
 
-/// Reads a task until its output has this text, or it has ended; all that was read.
+/// Reads a task until its output contains this text or the task ends; returns everything read.
 pub fn read_until(server: &mut Started, task: u64, wanted: &str) -> String {
     let until = Instant::now() + Duration::from_secs(30);
     let mut all = String::new();
@@ -154,7 +154,7 @@ pub fn read_until(server: &mut Started, task: u64, wanted: &str) -> String {
     }
 }
 
-/// Reads a task to its end; all that a client sees of it.
+/// Reads a task to its end and returns all texts that a client sees.
 pub fn read_to_end(server: &mut Started, task: u64) -> String {
     let until = Instant::now() + Duration::from_secs(30);
     let mut all = String::new();
@@ -170,8 +170,7 @@ pub fn read_to_end(server: &mut Started, task: u64) -> String {
     }
 }
 
-/// Numbers of the processes of this machine that were started with `word` among their
-/// arguments or in their environment, and have not ended.
+/// Returns the IDs of running processes on this machine with `word` in their arguments or their environment.
 pub fn processes_with(word: &str) -> Vec<u32> {
     let contains = |bytes: Vec<u8>| bytes.windows(word.len()).any(|window| window == word.as_bytes());
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
@@ -186,7 +185,7 @@ pub fn processes_with(word: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Waits for something to become true; whether it did.
+/// Polls until a condition holds; `false` on a timeout.
 pub fn comes_true(time: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + time;
     while !condition() {
@@ -198,19 +197,19 @@ pub fn comes_true(time: Duration, mut condition: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Between two looks at what gives no notice of its change.
+/// Pauses between polls of a state that has no change notification.
 fn wait_a_little() {
     std::thread::sleep(Duration::from_millis(10));
 }
 
-/// A word that no other test's processes have.
+/// Returns a word that is unique to the processes of this test.
 pub fn mark() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("mark-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Processes below this one, the process itself left out: its number, its name.
+/// Returns the descendants of a process, without the process itself, as IDs and names.
 pub fn descendants(of: u32) -> Vec<(u32, String)> {
     let mut found = Vec::new();
     let mut open = vec![of];

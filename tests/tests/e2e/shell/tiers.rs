@@ -1,4 +1,4 @@
-//! Which sandbox is chosen, and how it is told.
+//! Tests of the choice of the sandbox and of its report.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::program::unwrapped;

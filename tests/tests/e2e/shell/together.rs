@@ -1,5 +1,5 @@
-//! Two commands that work together so that neither result would tell: one makes a repository that starts nothing and ends,
-//! another that began before puts something there.
+//! Tests of two cooperating commands, neither of whose results would reveal the attack: one creates a
+//! harmless repository and ends, and another, started before, adds content to it.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::support::{
     TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, read_until, start,
 };
 
-/// Ways to a repository that somebody can change by a name outside of it. Each has its own folder.
+/// Ways to create a repository that can be changed through a name outside of it. Each uses its own directory.
 const SHARED: [&str; 9] = [
     "git init -q p; ln p/.git/config notes",
     "git init -q p; mv p/.git/config notes; ln -s ../../notes p/.git/config",
@@ -37,7 +37,7 @@ fn a_new_repository_that_can_be_changed_by_another_name_is_told() {
     });
 }
 
-/// A file stays open when it gets another name.
+/// A file stays open after it is renamed.
 #[test]
 fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
     in_each_tier(|program, server| {
@@ -53,7 +53,7 @@ fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
     });
 }
 
-/// A part that repositories share is one of git's without a `HEAD`.
+/// The shared part of a repository lacks a `HEAD`.
 #[test]
 fn what_repositories_share_is_told_by_the_command_that_changed_it() {
     in_each_tier(|program, server| {
@@ -73,7 +73,7 @@ fn what_repositories_share_is_told_by_the_command_that_changed_it() {
     });
 }
 
-/// `core.hooksPath = .githooks` of the person holds in repositories that are made while a command runs.
+/// The user's `core.hooksPath = .githooks` applies to repositories that are created while a command runs.
 #[test]
 fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
     for tier in TIERS {
@@ -104,7 +104,7 @@ fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
             for file in [".githooks/pre-commit", ".githooks/x"] {
                 assert!(!program.workspace().join(folder).join(file).exists(), "{tier}: {folder}/{file}");
             }
-            // In a folder that the command made itself the name is told.
+            // A name in a directory that the command created itself is reported.
             let new = told.split_once("[new: ").expect("something new").1;
             let is_told = new.contains(&format!("/{folder}/tools/differ"));
             assert_eq!(is_told, folder != "cloned", "{tier}: {folder}: {told}");
@@ -112,7 +112,7 @@ fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
         let pushed = fs::read_to_string(program.workspace().join("cloned/.githooks/pre-push"));
         assert_eq!(pushed.expect("the hook"), "theirs", "{tier}");
         assert!(!program.workspace().join("cloned/tools/differ").exists(), "{tier}");
-        // Of what is new the result says so.
+        // The result reports names in new directories.
         let ran = bash(&mut server, "mkdir -p new/.githooks new/tools && echo x > new/tools/differ");
         let is_told = |name: &str| ran.text.contains(&format!("/new/{name}"));
         assert!(
@@ -134,7 +134,7 @@ fn where_the_persons_configuration_is_not_known_no_command_runs() {
     });
 }
 
-/// A folder that another command made is not this one's, though it is new.
+/// A new directory that another command created does not belong to this command.
 #[test]
 fn protected_names_in_new_folders_of_others_are_not_the_commands_to_change() {
     in_each_tier(|program, server| {

@@ -1,4 +1,4 @@
-//! Folders that cannot be looked at are closed whole, and no command keeps the next from running.
+//! Tests of unreadable directories: they are denied completely, and no command blocks the next.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
 
-/// A server that is not root's, to whom no file is open by right.
+/// Returns a server that runs as a non-root user, who cannot bypass file permissions.
 pub(super) fn of_somebody(program: Program) -> (Program, Started) {
     if !getuid().is_root() {
         let server = start(&program);

@@ -1,4 +1,4 @@
-//! Names that commands brought whose results nobody has.
+//! Tests of new protected names from commands whose results are never read.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::support::{background, bash, comes_true, in_each_tier, read_until};
 
-/// Makes a repository that starts a program.
+/// Returns a command that creates a repository that starts a program.
 fn repository(name: &str) -> String {
     format!(
         "mkdir -p {name}/.git/objects {name}/.git/refs && printf '[core]\\n\\tfsmonitor = x\\n' > {name}/.git/config && \
@@ -20,7 +20,7 @@ fn wait_for(path: &Path) {
     assert!(comes_true(Duration::from_secs(20), || path.exists()), "{} does not come", path.display());
 }
 
-/// Waits for a command that is told of a path, which is told of it once.
+/// Waits for a command whose result reports a path, and asserts that it is reported only once.
 fn is_told_once(server: &mut Started, path: &str) {
     let mut told = String::new();
     let is_told = (0..100).any(|_| {
@@ -59,7 +59,7 @@ fn a_task_that_nobody_reads_is_told_with_the_next_command_and_one_that_is_read_i
     });
 }
 
-/// `core.hooksPath = .githooks` of the person leads into each repository.
+/// The user's `core.hooksPath = .githooks` applies to each repository.
 #[test]
 fn a_new_repository_into_which_the_persons_configuration_leads_is_told() {
     in_each_tier(|program, server| {
@@ -77,7 +77,7 @@ fn a_new_repository_into_which_the_persons_configuration_leads_is_told() {
     });
 }
 
-/// `git init --bare` of the person, in an empty folder that a command made and still runs beside.
+/// The user runs `git init --bare` in an empty directory that a running command created.
 #[test]
 fn a_repository_that_the_person_makes_in_a_folder_of_the_commands_is_theirs() {
     in_each_tier(|program, server| {
@@ -98,7 +98,7 @@ fn a_repository_that_the_person_makes_in_a_folder_of_the_commands_is_theirs() {
     });
 }
 
-/// Another command renames the folder of a new repository to and fro, also when it is judged.
+/// Another command keeps renaming the directory of a new repository, even while it is checked.
 #[test]
 fn a_new_repository_that_another_command_renames_is_told() {
     in_each_tier(|program, server| {

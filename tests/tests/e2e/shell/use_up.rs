@@ -1,4 +1,4 @@
-//! Commands that take all they can get: processes, memory, disk, the server's own time.
+//! Tests of commands that exhaust resources: processes, memory, disk, and the server's own time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ use super::support::{
     bash, bash_for, comes_true, descendants, in_each_tier, in_tier, mark, processes_with, start, with_policy,
 };
 
-/// Whether the server answers others quickly while a call runs; its answer.
+/// Runs a call, asserts that the server quickly answers other requests meanwhile, and returns the result of
+/// the call.
 fn answers_meanwhile(server: &mut Started, command: &str, timeout: u64) -> serde_json::Value {
     let arguments = json!({ "command": command, "timeout": timeout });
     let id = server.request("tools/call", json!({ "name": "Bash", "arguments": arguments }));
@@ -56,14 +57,14 @@ fn a_command_that_takes_too_much_memory_is_ended_and_told_why() {
             "[shell.profile.workspace]\nlimits = { memory = \"256MiB\", tmp = \"64MiB\" }\n",
         );
         let mut server = start(&program);
-        // One process is bounded by the kernel; many together by the watch.
+        // The kernel limits a single process. A watchdog limits the sum of many.
         let ran = bash(&mut server, "python3 -c 'x = bytearray(1 << 30)'");
         assert!(ran.is_error && ran.output().contains("MemoryError"), "{tier}: {}", ran.text);
         let many = "for i in 1 2 3 4 5 6; do python3 -c 'import time; x = bytearray(100 << 20); time.sleep(20)' & done; wait";
         let result = answers_meanwhile(&mut server, many, 20_000);
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert!(text.contains("stopped because it used too much memory"), "{tier}: {text}");
-        // Memory that processes share counts once.
+        // Shared memory counts once.
         let shared = "import mmap, os, time\nm = mmap.mmap(-1, 150 << 20)\nfor i in range(150): m.write(b'x' * (1 << 20))\n\
                       for i in range(3):\n    if os.fork() == 0: m[0:150 << 20:4096]; time.sleep(0.5); os._exit(0)\n\
                       for i in range(3): os.wait()\nprint('done')";
@@ -93,7 +94,7 @@ fn a_disk_in_memory_is_bounded() {
             assert!(ran.output().contains("16777216"), "{folder}: {}", ran.text);
         }
         if tier == "T1b" {
-            continue; // Bubblewrap cannot bound the number of files.
+            continue; // Bubblewrap cannot limit the number of files.
         }
         let ran = bash_for(
             &mut server,
@@ -130,10 +131,11 @@ fn sixty_four_commands_at_once_are_all_answered() {
     });
 }
 
-/// What a process and those below it hold: descriptors, threads and processes, mounts, mapped files, KiB.
+/// Counts the resources of a process and its descendants: descriptors, threads and processes, mounts, mapped
+/// files, and KiB of memory.
 ///
-/// The memory is theirs alone: how many pages of the program's own file are mapped is the kernel's affair, and
-/// changes with what else runs.
+/// The memory excludes pages shared with others: the kernel decides how many pages of the program's file are
+/// mapped, and the number depends on other processes.
 fn holdings(pid: u32) -> [usize; 5] {
     let mut all = descendants(pid);
     all.push((pid, String::new()));
@@ -150,27 +152,27 @@ fn holdings(pid: u32) -> [usize; 5] {
     ]
 }
 
-/// The KiB that a line of `/proc/PID/status` names; none of a process that has ended.
+/// Returns the KiB in a line of `/proc/PID/status`; 0 for a process that has ended.
 fn kib(status: &str, key: &str) -> usize {
     let number = status.lines().find_map(|line| line.strip_prefix(key)?.trim().strip_suffix(" kB"));
     number.map_or(0, |number| number.parse().expect("a number"))
 }
 
-/// Calls in a row: 10,000 take two minutes, so that is for `SCORPIOX_CALLS=10000`.
+/// Number of consecutive calls. 10,000 take two minutes, so that count requires `SCORPIOX_CALLS=10000`.
 fn thousands() -> usize {
     std::env::var("SCORPIOX_CALLS").map_or(2000, |text| text.parse().expect("SCORPIOX_CALLS is a number"))
 }
 
-/// Calls after which a server has what it keeps.
+/// Number of calls after which a server has allocated its long-lived memory.
 const WARM_UP: usize = 1000;
 
-/// Rounds of calls, of which one has to leave nothing behind.
+/// Number of rounds of calls, one of which must leave nothing behind.
 const ROUNDS: usize = 3;
 
-/// Memory that a thousand calls may leave behind, in KiB; what a server keeps in all is not more than twice that.
+/// Memory in KiB that a thousand calls may leave behind. In total, a server retains at most twice that.
 const LEFT_BY_A_THOUSAND: usize = 204;
 
-// One test for each tier: they run beside each other.
+// Each tier has its own test, so that the tiers run in parallel.
 
 #[test]
 fn thousands_of_calls_in_t1_leave_nothing_behind() {
@@ -182,7 +184,7 @@ fn thousands_of_calls_in_t2_leave_nothing_behind() {
     calls_leave_nothing_behind("T2", thousands());
 }
 
-/// Each of its calls takes five times as long as one of the others.
+/// A call in this tier takes five times as long as in the others.
 #[test]
 fn hundreds_of_calls_in_t1b_leave_nothing_behind() {
     calls_leave_nothing_behind("T1b", 500);
@@ -211,8 +213,8 @@ fn calls_leave_nothing_behind(tier: &str, calls: usize) {
     };
     let pid = run(WARM_UP.min(calls));
     let left = (calls / 1000).max(2) * LEFT_BY_A_THOUSAND;
-    // What calls leave behind grows with each round. An allocator that once needs more, since the machine is
-    // busy and calls meet in another way, keeps that and does not grow again.
+    // A leak grows with each round. An allocator that needs more memory once, because concurrent calls
+    // overlap differently on a busy machine, retains it but does not grow again.
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let before = holdings(pid);
@@ -230,7 +232,7 @@ fn calls_leave_nothing_behind(tier: &str, calls: usize) {
     panic!("{tier}: each round left something behind: {rounds:?}");
 }
 
-/// A small file system over a folder, taken away when dropped.
+/// Small file system mounted over a directory, unmounted when dropped.
 struct Small(PathBuf);
 
 impl Small {

@@ -1,4 +1,4 @@
-//! Files of skills, which models read by the tool where they may run no command.
+//! Tests of the files of skills, which models read with the tool if they cannot run commands.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The front matter of the Agent Skills specification and of Claude Code.
+//! Tests of front matter in the formats of the Agent Skills specification and of Claude Code.
 
 use scorpiox_tests::{Canonical as _, Program, Started};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Where skills are found beside their usual folders.
+//! Tests of skills outside of the usual directories.
 
 use std::path::MAIN_SEPARATOR;
 
@@ -36,7 +36,7 @@ fn links_in_a_cloned_repository_are_not_followed() {
     assert!(text.ends_with("Skills:\n- pdf: About PDF"), "{text}");
 }
 
-#[cfg(target_os = "linux")] // elsewhere both names are one file
+#[cfg(target_os = "linux")] // elsewhere, both names denote the same file
 #[test]
 fn a_skill_file_in_lower_case_is_found_read_served_and_warned_of() {
     let program = Program::new();
@@ -69,7 +69,7 @@ fn skills_of_claude_code_s_plugins_are_found_where_they_are_enabled_and_else_nam
     }});
     program.put("home/.claude/plugins/installed_plugins.json", installed.to_string());
     program.put("home/.claude/settings.json", r#"{ "enabledPlugins": { "on@market": true } }"#);
-    // A project enables nothing.
+    // A project cannot enable plugins.
     program.put("workspace/.claude/settings.json", r#"{ "enabledPlugins": { "off@market": true } }"#);
     let mut server = started(&program);
     assert!(description(&mut server).ends_with("Skills:\n- on: From on"), "{}", description(&mut server));

@@ -1,4 +1,4 @@
-//! What models are told of skills before they invoke one.
+//! Tests of the skill list that models receive before an invocation.
 
 use scorpiox_tests::Program;
 use serde_json::json;
@@ -7,10 +7,10 @@ use super::{
     MAX_DESCRIPTION_BYTES, NEWEST, ask_modern, copy_real_skills_to, description, lists_search, skill, started,
 };
 
-/// Clients cut instructions at this many bytes.
+/// Limit at which clients truncate instructions, in bytes.
 const MAX_INSTRUCTIONS_BYTES: usize = 2048;
 
-/// Descriptions as they are listed, by name.
+/// Returns the listed descriptions by name.
 fn listed(description: &str) -> Vec<(&str, &str)> {
     description.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": ")).collect()
 }
@@ -18,7 +18,7 @@ fn listed(description: &str) -> Vec<(&str, &str)> {
 #[test]
 fn a_person_s_real_skills_are_described_as_their_authors_wrote() {
     let program = Program::new();
-    let Some(names) = copy_real_skills_to(&program, "home") else { return };
+    let names = copy_real_skills_to(&program, "home");
     let mut server = program.start();
     let hello = server.initialize(NEWEST);
     let instructions = hello["instructions"].as_str().expect("text").to_owned();
@@ -50,7 +50,7 @@ fn a_person_s_real_skills_are_described_as_their_authors_wrote() {
     assert_eq!(discovered["instructions"], hello["instructions"]);
 }
 
-/// Puts skills with descriptions that do not fit, and that begin alike.
+/// Creates skills whose descriptions share a prefix and do not fit into the list.
 fn put_many(program: &Program, folder: &str, from: u32) {
     for n in from..from + 20 {
         let text =

@@ -1,4 +1,4 @@
-//! `skills list`, `skills show`, `skills check`, and what `doctor` says of skills.
+//! Tests of `skills list`, `skills show`, `skills check`, and of the `doctor` report about skills.
 
 use std::path::MAIN_SEPARATOR;
 
@@ -7,7 +7,8 @@ use scorpiox_tests::program::unwrapped;
 
 use super::{copy_real_skills_to, skill};
 
-/// What a command prints, each row of at most 80 columns that does not hold a path, and how it ends.
+/// Runs a command and returns its exit code and output. Asserts that each row without a path has at most 80
+/// columns.
 fn run(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
     let (status, out, err) = program.run(arguments);
     for line in out.lines() {
@@ -17,7 +18,7 @@ fn run(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
     (status.code(), out + &err)
 }
 
-/// A text on one row, with the paths in it as they are written on most systems.
+/// Joins a text into one row, with `/` as the path separator.
 fn joined(text: &str) -> String {
     text.replace(MAIN_SEPARATOR, "/").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -48,9 +49,7 @@ fn the_list_has_what_models_are_told_of_each_skill() {
 #[test]
 fn the_list_of_real_skills_says_how_many_descriptions_are_whole() {
     let program = Program::new();
-    if copy_real_skills_to(&program, "home").is_none() {
-        return;
-    }
+    copy_real_skills_to(&program, "home");
     let (code, out) = run(&program, &["skills", "list"]);
     assert_eq!(code, Some(0), "{out}");
     let said = "14 skills, 14 for models; InvokeSkill's description has 12 of their descriptions whole, the server's instructions 2 more";
@@ -94,7 +93,7 @@ fn a_folder_is_checked_that_is_not_installed() {
     ] {
         assert!(joined(&out).contains(said), "{said}: {out}");
     }
-    // Nothing else is looked at, and nothing is installed by that.
+    // The check reads only the named skill, and does not install it.
     program.put("home/.claude/skills/other/SKILL.md", skill("other", "D", "Body\n"));
     assert!(!run(&program, &["skills", "check", "mine"]).1.contains("other"));
     assert!(!run(&program, &["skills", "list"]).1.contains("mine"));
@@ -120,7 +119,10 @@ fn a_folder_of_skills_is_checked_and_errors_are_said_by_the_exit_code() {
     let (code, out) = run(&program, &["skills", "check", "none"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(joined(&out).contains("is no skill and has none"), "{out}");
-    for (folder, why) in [("absent", "absent cannot be checked"), ("none/README.md", "is no folder")] {
+    for (folder, why) in [
+        ("absent", "absent does not exist; name a folder with a SKILL.md"),
+        ("none/README.md", "is no folder"),
+    ] {
         let (code, out) = run(&program, &["skills", "check", folder]);
         assert_eq!(code, Some(1), "{out}");
         assert!(out.contains(why), "{out}");
@@ -145,12 +147,12 @@ fn what_is_not_found_and_what_cannot_run_is_said_before_it_is_installed() {
     ] {
         assert!(joined(&out).contains(said), "{said}: {out}");
     }
-    // Installed, it is the same.
+    // The installed skill produces the same error.
     program.put("home/.claude/skills/team/one/SKILL.md", skill("one", "D", "Body\n"));
     program.put("home/.claude/skills/team/writing/two/SKILL.md", skill("two", "D", "Body\n"));
     assert!(joined(&run(&program, &["skills", "list"]).1).contains("1 skill, 1 for models"));
     let (_, report, _) = program.run(&["doctor"]);
-    // `doctor` names files as the system does.
+    // `doctor` uses the system's path separator.
     let report = unwrapped(&report).replace('\\', "/");
     assert!(report.contains("writing/two/SKILL.md is not found: "), "{report}");
 }
@@ -174,4 +176,15 @@ fn doctor_has_a_line_for_each_member_of_front_matters_without_effect() {
         1,
         "{report}"
     );
+}
+
+#[test]
+fn a_new_skill_is_found_good_and_takes_no_place_of_another() {
+    let program = Program::new();
+    let (made, out, err) = program.run(&["skills", "new", "notes"]);
+    assert!(made.success() && out.contains("scorpiox-code skills check notes"), "{out}{err}");
+    let (good, out, err) = program.run(&["skills", "check", "notes"]);
+    assert!(good.success() && out.contains("1 skill, 0 errors, 0 warnings"), "{out}{err}");
+    let (made, _, err) = program.run(&["skills", "new", "notes"]);
+    assert!(!made.success() && err.contains("notes exists"), "{err}");
 }

@@ -1,4 +1,4 @@
-//! Pages that need a browser, and what they cannot do in it.
+//! Tests of pages that need a browser, and of the restrictions on them.
 
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn rendered(server: &mut Started, url: &str, wait_ms: u32) -> Value {
     server.call("ReadDocs", json!({ "url": url, "wait_ms": wait_ms }))
 }
 
-/// Something that no page may reach, and how often it was.
+/// Listener that no page may reach, with the number of connections.
 struct Victim {
     port: u16,
     reached: Arc<AtomicUsize>,
@@ -48,7 +48,7 @@ struct Victim {
 
 impl Victim {
     fn start() -> Self {
-        // Another address than the one that is allowed.
+        // A different address than the allowed one.
         Self::at(0)
     }
 
@@ -85,7 +85,7 @@ fn a_page_made_by_scripts_is_shown_in_a_browser() {
     let text = success(&result);
     assert!(text.contains("Größe") && text.contains("Made by a script."), "{text}");
     assert_eq!(result["structuredContent"]["rendered"], true, "{result}");
-    // The second one finds a browser that runs.
+    // The second page reuses the running browser.
     let begin = Instant::now();
     let later = rendered(&mut server, &site.url("/"), 1500);
     assert!(success(&later).contains("And later."), "{later}");
@@ -100,7 +100,7 @@ fn the_browser_ends_with_the_server() {
     success(&rendered(&mut server, &site.url("/"), 0));
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // Known by their numbers: whom they descend from is not to be seen any more afterwards.
+    // The processes are recorded by ID, since their ancestry is lost when the server dies.
     let browsers: Vec<u32> =
         pids.filter(|pid| is_browser(*pid) && belongs_to(*pid, server.child.id())).collect();
     assert!(browsers.len() >= 2, "{browsers:?}");
@@ -113,12 +113,12 @@ fn the_browser_ends_with_the_server() {
 }
 
 fn is_browser(pid: u32) -> bool {
-    // Of a process that has ended but for its status this is empty.
+    // The command line of a zombie is empty.
     let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.contains("chrom")
 }
 
-/// Whether a process descends from another one.
+/// `true` if a process descends from another one.
 fn belongs_to(pid: u32, ancestor: u32) -> bool {
     let mut pid = pid;
     while pid > 1 {
@@ -185,15 +185,16 @@ fn a_page_reaches_no_address_inside_whatever_it_tries() {
     assert!(notes.contains("127.0.0.2") && notes.contains("of this machine"), "{notes}");
     assert!(site.count("/worker.js") > 0, "the worker was tried");
 
-    // The same page reaches what it wants where it may, so the attempts are real.
+    // Without the restriction, the same page reaches its target, which proves that the attempts are
+    // effective.
     let open = scorpiox_tests::Program::new();
     open.put("home/.scorpiox/policy.toml", "version = 1\n[web]\nallow_private = [\"127.0.0.0/8\"]\n");
     serve(open).call("ReadDocs", attack);
     assert!(victim.count() > 5, "{} times", victim.count());
 }
 
-/// How often a page of 127.0.0.1 reaches 127.0.0.2 when the address of its own host becomes that
-/// while it runs, and what it saw.
+/// Changes the address of a page's host from 127.0.0.1 to 127.0.0.2 while the page runs. Returns the number
+/// of connections to 127.0.0.2, and the result.
 fn after_a_change_of_address(allowed: &str) -> (usize, String) {
     let program = Program::new();
     program.put("home/.scorpiox/policy.toml", format!("version = 1\n[web]\nallow_private = [{allowed:?}]\n"));
@@ -239,7 +240,8 @@ fn a_change_of_a_hosts_address_leads_a_page_nowhere() {
         "{text}"
     );
     assert_eq!(reached, 0);
-    // Where both addresses are allowed the page gets there, so the change is real.
+    // If both addresses are allowed, the page reaches the second one, which proves that the address change is
+    // effective.
     let (reached, _) = after_a_change_of_address("127.0.0.0/8");
     assert!(reached > 0);
 }

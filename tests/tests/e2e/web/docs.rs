@@ -1,4 +1,4 @@
-//! `ReadDocs` without a browser.
+//! Tests of `ReadDocs` without a browser.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const ARTICLE: &str = r#"<!DOCTYPE html><html lang="en"><head><title>On lakes | 
     <table><tr><th>Lake</th><th>Depth</th></tr><tr><td>Baikal</td><td>1642 | m</td></tr></table>
     </article><footer>Imprint and cookies</footer></body></html>"#;
 
-/// A site with one page.
+/// Starts a site with a single page.
 fn site_with(answer: Answer) -> Site {
     Site::start(move |_| answer.clone())
 }
@@ -30,7 +30,7 @@ fn read(server: &mut Started, url: &str) -> Value {
     server.call("ReadDocs", json!({ "url": url }))
 }
 
-/// Reads the only page of a site, under a policy that allows it and no browser.
+/// Reads the only page of a site, under a policy that allows the site but no browser.
 fn read_one(answer: Answer) -> Value {
     let site = site_with(answer);
     read(&mut serve(program("browser = false\n")), &site.url("/page"))
@@ -60,7 +60,7 @@ fn an_article_becomes_markdown_without_what_surrounds_it() {
     assert_eq!(site.count("/lakes"), 1, "the later one came from memory");
     let html = server.text("ReadDocs", json!({"url": site.url("/lakes"), "format": "html"}));
     assert!(html.contains("<table>") && !html.contains("Imprint"), "{html}");
-    // HTML is asked for first then: a site may have Markdown for others.
+    // This format requests HTML first, because a site may serve Markdown to other clients.
     assert_eq!(site.count("/lakes"), 2);
     let asked = site.asked();
     assert!(asked[1].headers["accept"].starts_with("text/html"), "{:?}", asked[1].headers);

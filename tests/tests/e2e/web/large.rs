@@ -1,4 +1,4 @@
-//! Pages of the most that is read.
+//! Tests of pages of the maximum size.
 
 use scorpiox_tests::site::{Answer, Site};
 use serde_json::json;
@@ -6,9 +6,9 @@ use serde_json::json;
 use super::support::{program, start, success};
 use crate::faults::support::{mebibytes, memory};
 
-/// Just under the most that is fetched.
+/// Length just below the download limit.
 const LENGTH: usize = 10 * 1024 * 1024 - 1000;
-/// What the whole server may take while it reads one.
+/// Maximum memory of the server while it reads a page.
 const MOST_MEMORY: u64 = 128 * 1024 * 1024;
 
 fn page(piece: &str) -> String {

@@ -1,4 +1,4 @@
-//! `WebSearch`: all engines at once, against a site that plays them.
+//! Tests of `WebSearch`: all engines in parallel, against a site that simulates them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::support::{failure, program, serve, start, success};
 
-/// The engines that are asked without a key.
+/// Engines that need no API key.
 const ENGINES: [&str; 11] = [
     "duckduckgo",
     "brave",
@@ -25,7 +25,7 @@ const ENGINES: [&str; 11] = [
     "wiby",
 ];
 
-/// A page of an engine: normal, empty, blocked or home.
+/// Returns a recorded page of an engine: `normal`, `empty`, `blocked` or `home`.
 fn page(engine: &str, kind: &str) -> Option<Answer> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools-wasm/web-search/pages").join(engine);
     [("html", "text/html; charset=utf-8"), ("json", "application/json")].iter().find_map(
@@ -36,11 +36,11 @@ fn page(engine: &str, kind: &str) -> Option<Answer> {
     )
 }
 
-/// A site that plays every engine below a path of its name, as `play` says.
+/// Starts a site that simulates every engine below a path of its name, with the responses of `play`.
 fn site(play: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Site {
     Site::start(move |asked| {
         let engine = asked.path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
-        // Startpage's first page gives what the second request must bring along.
+        // Startpage's home page contains a value that the search request must include.
         if engine == "startpage" && asked.method == "GET" {
             return page("startpage", "home").unwrap_or_else(Answer::not_found);
         }
@@ -52,7 +52,7 @@ fn normal(engine: &str, _: &Asked) -> Answer {
     page(engine, "normal").unwrap_or_else(|| panic!("no page of {engine}"))
 }
 
-/// A program whose engines are played by a site.
+/// Returns a program that uses the site for all engines.
 fn searching(site: &Site) -> Program {
     let mut policy = String::new();
     for engine in ENGINES {
@@ -68,7 +68,7 @@ fn search(server: &mut Started, query: &str) -> Value {
     server.call("WebSearch", json!({ "query": query }))
 }
 
-/// What became of each engine.
+/// Returns the status of each engine.
 fn statuses(result: &Value) -> BTreeMap<String, String> {
     let engines = result["structuredContent"]["engines"].as_array().expect("engines");
     let status = |engine: &Value| {
@@ -88,14 +88,14 @@ fn all_eleven_engines_are_asked_and_become_one_list() {
     assert_eq!(statuses.len(), 11, "{statuses:?}");
     assert!(statuses.values().all(|status| status == "ok"), "{statuses:?}");
     let results = result["structuredContent"]["results"].as_array().expect("results");
-    // The pages of the engines have nine pages of the web, one of them with `www.` and without.
+    // The recorded results cover nine web pages; one of them appears with and without `www.`.
     assert_eq!(results.len(), 9, "{results:?}");
     for engine in ENGINES {
         assert!(site.count(&format!("/{engine}/")) >= 1, "{engine} was not asked");
     }
     let urls: Vec<_> = results.iter().map(|result| result["url"].as_str().expect("a URL")).collect();
     assert!(urls.iter().all(|url| url.starts_with("http")), "{urls:?}");
-    // Who asks says so, and sends the query as it is.
+    // Requests identify the program and contain the unmodified query.
     let asked = site.asked();
     assert!(asked.iter().all(|asked| asked.headers["user-agent"].starts_with("scorpiox-code/")));
     assert!(asked.iter().any(|asked| asked.path.contains("rust+wasm") || asked.path.contains("rust%20wasm")));
@@ -163,7 +163,7 @@ fn a_search_does_not_keep_others_from_writing() {
     let program = searching(&site);
     let mut server = start(&program);
     let slow = server.request("tools/call", json!({"name": "WebSearch", "arguments": {"query": "slow"}}));
-    // While it waits for the last engine.
+    // The call is waiting for the last engine.
     while site.count("/bing/") == 0 {
         std::thread::yield_now();
     }

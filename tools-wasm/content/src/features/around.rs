@@ -1,18 +1,19 @@
-//! What is in the elements around a block, and beside it.
+//! Features of the elements around a block, and of its neighbors.
 
 use super::text::Said;
 use super::{Describer, log, number, share};
 
-/// How many elements out.
+/// Ancestor levels.
 const LEVELS: [usize; 5] = [1, 2, 3, 5, 8];
-/// Shares of the words of the page (percent): the smallest element around that has them.
+/// Percentages of the page's words. The feature is the level of the smallest ancestor that contains this
+/// share.
 const SHARES: [u64; 3] = [10, 30, 50];
-/// Elements whose repetition counts.
+/// Number of ancestors whose repetition is a feature.
 const REPEATED: usize = 6;
 const MOST_REPEATED: u32 = 50;
-/// Neighbours that are told of, before and behind.
+/// Offsets of the neighbors that are described.
 const NEIGHBOURS: [isize; 6] = [-3, -2, -1, 1, 2, 3];
-/// Blocks before and behind that are summed up.
+/// Number of blocks before and after that are summed up.
 const WINDOW: usize = 6;
 
 impl Describer<'_> {

@@ -1,4 +1,4 @@
-//! Blocks that stand at like places, such as the prices of a list of products.
+//! Groups of blocks in similar positions, such as the prices in a list of products.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -6,9 +6,9 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use super::{log, number, share};
 use crate::outline::{Element, Outline};
 
-/// One way to tell which blocks are alike.
+/// One criterion for similarity between blocks.
 struct Grouping {
-    /// Of each block.
+    /// Group index of each block.
     group: Vec<usize>,
     groups: Vec<Group>,
 }
@@ -20,7 +20,7 @@ struct Group {
     linked: u32,
 }
 
-/// By their places, and by their classes too.
+/// Groupings by position, and by position and class.
 pub(super) struct Groups([Grouping; 2]);
 
 impl Groups {
@@ -38,7 +38,8 @@ impl Groups {
         }
     }
 
-    /// How likely the words of each group are wanted, by a judgement of blocks.
+    /// Returns the average probability per word of each group, from the block probabilities of the first
+    /// forest.
     pub(super) fn likely(&self, outline: &Outline, likely: &[f32]) -> Likely {
         Likely(self.0.each_ref().map(|grouping| {
             let mut sums = vec![0.0; grouping.groups.len()];
@@ -51,7 +52,7 @@ impl Groups {
     }
 }
 
-/// Of each block, for both groupings.
+/// Group probability of each block, for both groupings.
 pub(super) struct Likely([Vec<f32>; 2]);
 
 impl Likely {

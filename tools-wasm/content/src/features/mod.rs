@@ -1,6 +1,6 @@
-//! What is known of each block, as numbers: of its text, of its place, of what is around it, and of the page.
+//! Numeric features of each block: of its text, its position, its surroundings, and the page.
 //!
-//! The forest was grown on these numbers in this order: a change here needs a new one.
+//! The forests were trained on these features in this order. A change here requires new forests.
 
 mod around;
 mod groups;
@@ -18,15 +18,15 @@ use groups::Groups;
 use reading::Reading;
 use text::Said;
 
-/// Describes the blocks of a page.
+/// Computes the features of a page's blocks.
 pub(crate) struct Describer<'a> {
     outline: &'a Outline,
-    /// Of each block.
+    /// Text features of each block.
     said: Vec<Said>,
     reading: Reading,
     groups: Groups,
     page: Vec<f32>,
-    /// Words before each block, and of all.
+    /// Prefix sums: words before each block, and the total.
     before: Vec<u32>,
     linked_before: Vec<u32>,
     heading: Option<usize>,
@@ -52,7 +52,7 @@ impl<'a> Describer<'a> {
         }
     }
 
-    /// Writes the numbers of a block into a row.
+    /// Writes the features of a block into a row.
     pub(crate) fn describe(&self, index: usize, row: &mut Vec<f32>) {
         row.clear();
         let around: Vec<usize> = self.outline.around(self.outline.blocks[index].element).collect();
@@ -65,7 +65,7 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// A count as a number; they are small.
+/// Converts a count to a float; counts are small.
 #[expect(clippy::cast_precision_loss, reason = "nothing depends on the last digits")]
 pub(crate) fn number(count: impl TryInto<u64>) -> f32 {
     count.try_into().unwrap_or(u64::MAX) as f32
@@ -75,7 +75,7 @@ fn yes(is: bool) -> f32 {
     if is { 1.0 } else { 0.0 }
 }
 
-/// A part of a whole, which may be none.
+/// Returns a part of a whole as a fraction. The whole may be zero.
 pub(crate) fn share(part: impl TryInto<u64>, whole: impl TryInto<u64>) -> f32 {
     number(part) / number(whole).max(1.0)
 }

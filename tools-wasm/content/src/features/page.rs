@@ -1,4 +1,4 @@
-//! What is known of the page as a whole: it tells an article from a forum and a shop.
+//! Features of the complete page, which distinguish an article from a forum or a shop.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use crate::outline::Outline;
 use crate::tags::Tag;
 use crate::words::words;
 
-/// Most bytes of data about the page that are looked at.
+/// Maximum size of the page's structured data that is searched, in bytes.
 const MAX_DATA: usize = 512 * 1024;
 
-/// Kinds in data about the page.
+/// Types in the page's structured data.
 const KINDS: [&[&str]; 6] = [
     &["\"Product\""],
     &["Article\"", "BlogPosting\""],
@@ -23,7 +23,7 @@ const KINDS: [&[&str]; 6] = [
     &["FAQPage"],
     &["Organization"],
 ];
-/// Parts of addresses.
+/// Parts of URL paths.
 const IN_PATH: [&[&str]; 4] = [
     &["/docs", "/doc/", "/reference", "/api", "/guide", "/manual"],
     &["/product", "/p/", "/dp/", "/item"],
@@ -33,9 +33,9 @@ const IN_PATH: [&[&str]; 4] = [
 const IN_ADDRESS: [&str; 6] = ["forum", "community", "thread", "/t/", "topic", "discuss"];
 const HOSTS_OF_DOCUMENTATION: [&str; 3] = ["docs", "developer", "api"];
 
-/// What the head of the page says of it.
+/// Facts from the head of the page.
 pub(crate) struct Facts {
-    /// The words of its title, in lower case.
+    /// Words of the title, in lower case.
     pub(super) title: HashSet<String>,
     whole_title: String,
     kind: String,
@@ -44,7 +44,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// From a page that came from an address.
+    /// Collects the facts of a page that was loaded from `url`.
     pub(crate) fn of(dom: &Document, url: &Url) -> Self {
         let title = dom.select_single("title").text().to_lowercase();
         let kind = dom.select_single("meta[property='og:type']").attr_or("content", "").to_lowercase();
@@ -62,15 +62,15 @@ impl Facts {
         Self { title: words(&title).map(str::to_owned).collect(), whole_title: title, kind, data, address }
     }
 
-    /// Whether a text is the title, or its beginning before the name of the site.
+    /// Returns `true` if a text is the title, or its beginning before the site's name.
     pub(super) fn is_title(&self, text: &str) -> bool {
         const SHORTEST: usize = 8;
         text.len() >= SHORTEST && self.whole_title.trim_start().starts_with(&text.to_lowercase())
     }
 }
 
-/// The address that the page says is its own: copies of it are the same page. The front page of a site is named by
-/// mistake on all of its pages.
+/// Returns the canonical URL of the page, which copies of it share. Some sites declare their front page as
+/// the canonical URL of all pages by mistake.
 fn own_address(dom: &Document, url: &Url) -> Option<Url> {
     let link = dom.select_single("link[rel=canonical][href]").attr("href");
     let said = link.or_else(|| dom.select_single("meta[property='og:url'][content]").attr("content"))?;

@@ -1,4 +1,4 @@
-//! Where a block stands: how far into the page, and in what elements.
+//! Features of a block's position: its offset in the page, and the elements that contain it.
 
 use super::{Describer, number, share, yes};
 use crate::marks;
@@ -6,10 +6,10 @@ use crate::outline::Outline;
 use crate::sight::Sight;
 use crate::tags::{self, Tag};
 
-/// Of what is absent.
+/// Value for an absent element.
 const NONE: f32 = 99.0;
 
-/// The first block of an `h1`.
+/// Returns the first block of an `h1`.
 pub(super) fn first_heading(outline: &Outline) -> Option<usize> {
     let is_heading = |element| outline.around(element).take(4).any(|at| outline.elements[at].tag == Tag::H1);
     outline.blocks.iter().position(|block| is_heading(block.element))

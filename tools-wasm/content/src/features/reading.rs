@@ -1,31 +1,31 @@
-//! Where the running text is: paragraphs lend weight to the elements that they are in, and the heaviest element is most
-//! likely the article. The idea is that of Mozilla's Readability.
+//! Finds the running text. Paragraphs add weight to the elements that contain them, and the heaviest element
+//! is most likely the article. The idea comes from Mozilla's Readability.
 
 use super::text::Said;
 use super::{number, share};
 use crate::outline::Outline;
 use crate::tags::Tag;
 
-/// A paragraph from here on is long.
+/// Minimum number of words of a long paragraph.
 const LONG: u32 = 15;
 const SHORTEST: u32 = 5;
-/// Where nothing is known.
+/// Value for an unknown distance.
 const FAR: f32 = 99.0;
-/// Shares of the words of long paragraphs (percent).
+/// Percentages of the words of long paragraphs.
 const SHARES: [u64; 3] = [20, 50, 80];
 const KEEPS_MOST: f32 = 0.7;
 
-/// The weights of a page's elements.
+/// Weights of a page's elements.
 pub(super) struct Reading {
-    /// Of each element.
+    /// Weight of each element.
     weights: Vec<f32>,
     heaviest: f32,
-    /// How far each is above the heaviest element, if it is that or around it.
+    /// Level of each element above the heaviest element, for that element and its ancestors.
     above_best: Vec<f32>,
     above_top: Vec<f32>,
-    /// Words of long paragraphs in each element, and of all.
+    /// Number of words of long paragraphs in each element; the first element has the total.
     long_words: Vec<u64>,
-    /// The long paragraphs.
+    /// Indexes of the long paragraphs.
     long: Vec<usize>,
     mean_depth: f32,
 }
@@ -117,7 +117,7 @@ impl Reading {
         }
     }
 
-    /// How far the long paragraphs are.
+    /// Adds the distances to the long paragraphs.
     fn describe_distances(&self, outline: &Outline, index: usize, depth: usize, row: &mut Vec<f32>) {
         let at = number(index);
         let from = |other: Option<&usize>| other.map_or(-999.0, |&other| at - number(other));
@@ -133,7 +133,7 @@ impl Reading {
     }
 }
 
-/// A paragraph's weight goes to the elements around it, less to those further out.
+/// Adds a paragraph's weight to its ancestors; outer ancestors receive less.
 fn lend(outline: &Outline, element: usize, said: &Said, weights: &mut [f32]) {
     let mut weight = 1.0 + number(said.commas) + number((said.length / 100).min(3));
     if said.tag == Tag::LI {

@@ -1,4 +1,4 @@
-//! What a first judgement says of the blocks around one.
+//! Features for the second forest: the first forest's probabilities of the surrounding blocks.
 
 use super::groups::{Groups, Likely};
 use super::{number, share};
@@ -6,17 +6,17 @@ use crate::outline::Outline;
 
 const NEIGHBOURS: [isize; 8] = [-4, -3, -2, -1, 1, 2, 3, 4];
 const WINDOWS: [usize; 3] = [3, 8, 20];
-/// How many elements out.
+/// Ancestor levels.
 const LEVELS: [usize; 7] = [1, 2, 3, 4, 6, 8, 11];
 const LEVELS_OF_SHARES: [usize; 3] = [2, 4, 7];
 
-/// A first judgement of a page, summed up.
+/// Aggregated probabilities of the first forest.
 pub(crate) struct Judged<'a> {
     outline: &'a Outline,
     first: &'a [f32],
-    /// Of the last heading before each block.
+    /// Probability of the last heading before each block.
     heading: Vec<f32>,
-    /// Wanted words of each element, and the likeliest of its blocks.
+    /// For each element: expected number of wanted words, and highest block probability.
     wanted: Vec<(f32, f32)>,
     wanted_before: Vec<f32>,
     before: Vec<u32>,
@@ -50,7 +50,7 @@ impl<'a> Judged<'a> {
         Self { outline, first, heading, wanted, wanted_before, before, alike }
     }
 
-    /// Writes the numbers of a block behind those of its row.
+    /// Appends the features of a block to its row.
     pub(crate) fn describe(&self, index: usize, row: &mut Vec<f32>) {
         let blocks = self.first.len();
         let all_wanted = self.wanted[0].0.max(1e-6);

@@ -1,4 +1,4 @@
-//! What a block says.
+//! Features of a block's text.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::outline::{Block, Outline};
 use crate::tags::Tag;
 use crate::words::words;
 
-/// Words that stand out in what is around content: months, what is done to pages, forums and shops.
+/// Words that are typical of the surroundings of content: months, page actions, forums and shops.
 const TELLING: [&[&str]; 7] = [
     &[
         "january",
@@ -44,14 +44,14 @@ const TELLING: [&[&str]; 7] = [
     &["copy", "copied", "edit", "feedback", "helpful", "skip"],
 ];
 
-/// Numbers of a block's text.
+/// Features of a block's text.
 pub(super) struct Said {
     row: [f32; 30],
-    /// It ends as sentences do.
+    /// `true` if the text ends like a sentence.
     pub(super) ends: bool,
     pub(super) stops_by_word: f32,
     pub(super) commas: u32,
-    /// Full stops and commas.
+    /// `true` if the text contains a full stop or a comma.
     pub(super) has_stop: bool,
     pub(super) length: usize,
     pub(super) sentences: u32,
@@ -143,7 +143,7 @@ impl Said {
         row.extend_from_slice(&self.row);
     }
 
-    /// The few numbers that neighbours are told.
+    /// Returns the few features that describe a block to its neighbors.
     pub(super) fn in_short(&self) -> [f32; 5] {
         [self.row[0], share(self.linked, self.words), yes(self.ends), self.stops_by_word, self.tag.number()]
     }

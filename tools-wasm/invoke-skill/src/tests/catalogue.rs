@@ -120,7 +120,7 @@ fn a_fence_cut_by_the_first_read_is_not_taken_for_the_end() {
     let text = format!("{head}{}\n----\nlast: 1\n---\n", "x".repeat(FIRST_READ as usize - head.len() - 4));
     assert!(text[..FIRST_READ as usize].ends_with("\n---"));
     let folders = Folders::default().with("a", text);
-    // The line of four hyphens is inside the front matter, which is read as a whole.
+    // The line of four hyphens is inside the front matter, which is read completely.
     let catalogue = read(&folders);
     assert_eq!(folders.reads.borrow().len(), 2);
     assert!(catalogue.skills.iter().all(|skill| skill.front_matter.contains("last")));

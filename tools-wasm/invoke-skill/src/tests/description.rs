@@ -28,7 +28,7 @@ fn few_skills_are_listed_whole() {
     );
 }
 
-/// The lines of the list, each with its name.
+/// Parses the lines of the list into names and descriptions.
 fn lines(text: &str) -> Vec<(&str, &str)> {
     text.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": ")).collect()
 }

@@ -124,7 +124,7 @@ fn long_bodies_are_cut_at_a_line_and_say_where_the_rest_is() {
     let folders = Folders::default().skill("x", "d", &"0123456789\n".repeat(30_000));
     let text = invoked(&folders, "x", "");
     assert!(text.chars().count() < ROOM && text.contains("\n0123456789\n\n</skill_content>"));
-    // Four lines of front matter, and those that are shown.
+    // Four lines of front matter, plus the displayed lines.
     let next = 5 + text.matches("0123456789\n").count();
     let note = format!("read the rest in /skills/x/SKILL.md, from line {next} on");
     assert!(text.contains(&note), "{}", &text[text.len() - 300..]);

@@ -4,7 +4,7 @@ use super::*;
 use crate::description::MAX_BYTES;
 use crate::{arguments, front_matter, hygiene};
 
-/// Pieces that a SKILL.md may be made of, good and bad.
+/// Combines valid and invalid pieces of a `SKILL.md`.
 fn skill_md() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop::sample::select(vec![
         "---\n",

@@ -21,7 +21,7 @@ const NAMES: [&str; 14] = [
 
 #[test]
 fn all_real_skills_load_without_a_warning() {
-    let Some(folders) = real_skills() else { return };
+    let folders = real_skills();
     let catalogue = catalogue::read(&folders);
     assert_eq!(catalogue.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), NAMES);
     assert_eq!(catalogue.skipped, []);
@@ -32,7 +32,7 @@ fn all_real_skills_load_without_a_warning() {
 
 #[test]
 fn the_catalogue_of_the_real_skills_fits_the_description() {
-    let Some(folders) = real_skills() else { return };
+    let folders = real_skills();
     let tools = definitions(&folders);
     assert_eq!(tools.len(), 2);
     let text = &tools[0].description;
@@ -41,7 +41,7 @@ fn the_catalogue_of_the_real_skills_fits_the_description() {
     let listed: Vec<&str> = lines().filter_map(|line| line.split(": ").next()).collect();
     assert_eq!(listed, NAMES);
     assert!(text.contains("\n- writing-skills: Use when creating new skills, editing existing skills, or verifying skills work before deployment\n"));
-    // What is cut there is whole in the server's instructions.
+    // Shortened descriptions are complete in the server's instructions.
     let catalogue = catalogue::read(&folders);
     let listing = crate::description::describe(&folders, &catalogue.skills);
     let is_whole = |skill: &catalogue::Skill| {
@@ -54,7 +54,7 @@ fn the_catalogue_of_the_real_skills_fits_the_description() {
 
 #[test]
 fn real_bodies_pass_byte_for_byte() {
-    let Some(folders) = real_skills() else { return };
+    let folders = real_skills();
     for folder in &folders.entries {
         let original = String::from_utf8(folder.skill_md.clone().expect("read")).expect("UTF-8");
         let (_, body) = original.split_once("\n---\n").expect("a front matter");
@@ -68,7 +68,7 @@ fn real_bodies_pass_byte_for_byte() {
 
 #[test]
 fn real_bodies_survive_arguments() {
-    let Some(folders) = real_skills() else { return };
+    let folders = real_skills();
     for folder in &folders.entries {
         let plain = invoked(&folders, &folder.source.folder_name, "");
         let with_arguments = invoked(&folders, &folder.source.folder_name, "one two three");
@@ -78,7 +78,7 @@ fn real_bodies_survive_arguments() {
 
 #[test]
 fn real_files_are_listed() {
-    let Some(folders) = real_skills() else { return };
+    let folders = real_skills();
     let text = invoked(&folders, "subagent-driven-development", "");
     assert!(text.ends_with(
         "\nFiles:\n- implementer-prompt.md\n- re-review-prompt.md\n- scripts/review-package\n- scripts/sdd-workspace\n- scripts/task-brief\n- task-reviewer-prompt.md\nTo read one, invoke InvokeSkill with a skill_name such as \"subagent-driven-development/implementer-prompt.md\".\nPaths in the skill are relative to its folder. Commands start in the workspace: give them whole paths."
@@ -88,7 +88,7 @@ fn real_files_are_listed() {
 
 #[test]
 fn real_skills_are_found_by_their_instructions() {
-    let Some(folders) = real_skills() else { return };
+    let folders = real_skills();
     let text = searched(&folders, r"awk '\{print").expect("succeeds");
     assert!(text.contains("\n- requesting-code-review: ") && text.contains("\n  line: BASE_SHA="), "{text}");
 }

@@ -1,5 +1,5 @@
-//! Bytes to text: the byte order mark, the header, what the document says of itself, and a
-//! guess at last, in this order (HTML Standard, 13.2.3.2; Encoding Standard).
+//! Decodes bytes to text. The encoding comes from the byte order mark, the header, the document's own
+//! declaration, or finally a guess, in this order (HTML Standard, 13.2.3.2; Encoding Standard).
 
 mod prescan;
 
@@ -10,26 +10,25 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
 use scorpiox_tool_kit::Failure;
 use url::Url;
 
-/// Where a document may name its encoding, in bytes from its beginning.
+/// Size of the beginning of a document in which it may declare its encoding, in bytes.
 const DECLARED_WITHIN: usize = 1024;
-/// A name that stands later counts, too, before anything is guessed: browsers start again there.
+/// Larger limit for a late declaration, which is used before guessing: browsers restart the parser there.
 const DECLARED_LATE_WITHIN: usize = 64 * 1024;
-/// Bytes that a guess looks at.
+/// Maximum number of bytes that the detector checks.
 const GUESSED_BY: usize = 256 * 1024;
-/// Text is UTF-8 with a few broken bytes where this many of its characters are right for each wrong one.
+/// Minimum number of valid characters for each invalid one in text that counts as UTF-8.
 const MIN_RIGHT_PER_WRONG: usize = 10;
 
-/// How a document can name its own encoding.
+/// Syntax in which a document can declare its own encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markup {
     Html,
     Xml,
-    /// It cannot.
+    /// No declaration is possible.
     None,
 }
 
-/// The text of a body. Broken bytes become replacement characters; encodings that browsers refuse
-/// are refused.
+/// Decodes a body. Invalid bytes become replacement characters. Encodings that browsers refuse are refused.
 pub(crate) fn decode<'a>(
     body: &'a [u8],
     content_type: &str,
@@ -52,7 +51,7 @@ pub(crate) fn decode<'a>(
     Ok(encoding.decode_without_bom_handling(body).0)
 }
 
-/// Whether a header names UTF-16, whose text has NUL bytes.
+/// Returns `true` if a header declares UTF-16, whose text contains NUL bytes.
 pub(crate) fn is_utf16(content_type: &str) -> bool {
     by_header(content_type).is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE)
 }
@@ -67,7 +66,7 @@ fn by_header(content_type: &str) -> Option<&'static Encoding> {
 }
 
 fn declared(body: &[u8], markup: Markup) -> Option<&'static Encoding> {
-    // XML without a mark says what it is by the width of its first characters.
+    // In XML without a byte order mark, the width of the first characters shows the encoding.
     let by_width = || match body {
         [b'<', 0, b'?', 0, b'x', 0, ..] => Some(UTF_16LE),
         [0, b'<', 0, b'?', 0, b'x', ..] => Some(UTF_16BE),
@@ -82,7 +81,7 @@ fn declared(body: &[u8], markup: Markup) -> Option<&'static Encoding> {
 }
 
 fn guessed(body: &[u8], markup: Markup, url: &Url) -> &'static Encoding {
-    // Bytes of ISO-2022-JP are ASCII with escapes.
+    // ISO-2022-JP consists of ASCII bytes with escapes.
     let is_ascii_only = || !body.contains(&0x1b);
     if std::str::from_utf8(body).is_ok() && is_ascii_only() || is_mostly_utf8(body) {
         return UTF_8;
@@ -96,7 +95,8 @@ fn guessed(body: &[u8], markup: Markup, url: &Url) -> &'static Encoding {
     detector.guess(top_level_domain(url).map(str::as_bytes), Utf8Detection::Allow)
 }
 
-/// Files that were cut or put together have a few broken characters, and would be read as windows-1252.
+/// Detects UTF-8 with a few invalid characters, as in truncated or concatenated files. Otherwise it would be
+/// decoded as windows-1252.
 fn is_mostly_utf8(body: &[u8]) -> bool {
     let (mut right, mut wrong) = (0_usize, 0_usize);
     for chunk in body.utf8_chunks() {
@@ -106,7 +106,7 @@ fn is_mostly_utf8(body: &[u8]) -> bool {
     wrong > 0 && right / wrong >= MIN_RIGHT_PER_WRONG
 }
 
-/// A hint to the language; the detector takes small letters of ASCII alone.
+/// Returns the top-level domain as a hint to the language. The detector accepts only lower-case ASCII.
 fn top_level_domain(url: &Url) -> Option<&str> {
     let label = url.domain()?.rsplit('.').next()?;
     let is_label = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -156,7 +156,7 @@ mod tests {
             ),
             (b"\x1b$B$3$s$K$A$O\x1b(B", "text/plain", None, "こんにちは"),
             (b"\x1b[31mred\x1b[0m \xc3\xa9", "text/plain", None, "\x1b[31mred\x1b[0m é"),
-            // A character that was cut.
+            // A truncated character.
             (
                 "ёжик в тумане\u{20ac}".as_bytes().split_last().expect("bytes").1,
                 "",

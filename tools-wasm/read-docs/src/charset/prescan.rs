@@ -1,22 +1,22 @@
-//! The encoding that a document names in its own first bytes, as the HTML Standard finds it
-//! (13.2.3.2, "prescan a byte stream to determine its encoding").
+//! Finds the encoding that a document declares in its first bytes, according to the HTML Standard (13.2.3.2,
+//! "prescan a byte stream to determine its encoding").
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 const HTTP_EQUIV: &[u8] = b"http-equiv";
 const CONTENT: &[u8] = b"content";
-/// The attributes of `<meta>` that say something of the encoding.
+/// Attributes of `<meta>` that affect the encoding.
 const NAMES: [&[u8]; 3] = [HTTP_EQUIV, CONTENT, b"charset"];
 
-/// `<meta charset=x>` or `<meta http-equiv=content-type content="text/html; charset=x">`, outside
-/// of comments and of other tags' attributes.
+/// Finds `<meta charset=x>` or `<meta http-equiv=content-type content="text/html; charset=x">`, outside of
+/// comments and of other tags' attributes.
 pub(super) fn in_html(bytes: &[u8]) -> Option<&'static Encoding> {
     let mut scan = Scan { bytes, at: 0 };
     loop {
         scan.skip_until(|byte| byte == b'<')?;
         let rest = scan.rest();
         if rest.starts_with(b"<!--") {
-            // The dashes of the beginning may be those of the end: `<!-->`.
+            // The opening dashes may also be the closing ones: `<!-->`.
             scan.at += 2;
             scan.skip_past(b"-->")?;
         } else if is_meta(rest) {
@@ -35,7 +35,7 @@ pub(super) fn in_html(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// `<?xml … encoding="x"?>` at the very beginning.
+/// Finds `<?xml … encoding="x"?>` at the very beginning.
 pub(super) fn in_xml(bytes: &[u8]) -> Option<&'static Encoding> {
     let rest = bytes.strip_prefix(b"<?xml")?;
     let declaration = rest.split(|byte| *byte == b'>').next()?;
@@ -47,7 +47,7 @@ pub(super) fn in_xml(bytes: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label).map(readable)
 }
 
-/// Bytes that could be searched for the name are not UTF-16.
+/// Replaces UTF-16 by UTF-8: a document whose declaration is readable as bytes is not UTF-16.
 fn readable(named: &'static Encoding) -> &'static Encoding {
     match named {
         found if found == UTF_16LE || found == UTF_16BE => UTF_8,
@@ -56,15 +56,15 @@ fn readable(named: &'static Encoding) -> &'static Encoding {
     }
 }
 
-/// What a `<meta>` says.
+/// Content of a `<meta>` element.
 struct Meta {
     encoding: Option<&'static Encoding>,
 }
 
-/// Reads the attributes of a `<meta>`. None is the end of the bytes.
+/// Parses the attributes of a `<meta>` element. Returns `None` at the end of the bytes.
 fn meta(scan: &mut Scan<'_>) -> Option<Meta> {
     let (mut is_pragma, mut by_charset, mut by_content) = (false, None, None);
-    // The first of several attributes with a name is the one that counts.
+    // Of several attributes with the same name, the first one counts.
     let mut seen = Vec::with_capacity(NAMES.len());
     while let Next::Attribute(name, value) = scan.attribute()? {
         let known = NAMES.iter().find(|known| name.eq_ignore_ascii_case(known));
@@ -80,7 +80,7 @@ fn meta(scan: &mut Scan<'_>) -> Option<Meta> {
     Some(Meta { encoding: label.and_then(Encoding::for_label).map(readable) })
 }
 
-/// The `x` of `text/html; charset=x`.
+/// Returns the `x` of `text/html; charset=x`.
 fn label_in_content(content: &[u8]) -> Option<&[u8]> {
     let mut rest = content;
     loop {
@@ -112,14 +112,14 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
 }
 
-/// What follows in a tag.
+/// Next item in a tag.
 enum Next<'a> {
     /// A name and a value.
     Attribute(&'a [u8], &'a [u8]),
     End,
 }
 
-/// A place in the bytes. Every method gives none at their end, which ends the search.
+/// A position in the bytes. Every method returns `None` at the end of the bytes, which ends the search.
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,

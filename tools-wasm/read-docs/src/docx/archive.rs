@@ -1,4 +1,4 @@
-//! The parts of a document, out of its archive. No size that the archive names is believed.
+//! Reads the parts of a document from its archive. Sizes in the archive are never trusted.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -8,20 +8,20 @@ use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 use scorpiox_tool_kit::Failure;
 
-/// Files of an archive that are looked at; a document has dozens, and some hundred pictures.
+/// Maximum number of archive entries that are read. A document has dozens, and up to some hundred images.
 const MAX_ENTRIES: usize = 20_000;
-/// Bytes of one part and of all parts that are read, unpacked; a tree of them takes several times as
-/// much. A book of 500 pages has some 10 MiB.
+/// Maximum unpacked size of a part, in bytes. `MAX_ALL` limits the total. The tree of a part takes several
+/// times as much memory. A book of 500 pages has about 10 MiB.
 const MAX_PART: usize = 16 * 1024 * 1024;
 const MAX_ALL: usize = 32 * 1024 * 1024;
-/// Files of Office that are encrypted, or of versions before 2007, begin so.
+/// Signature of encrypted Office files, and of versions before 2007.
 const OLD_OFFICE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// An archive that was opened.
+/// An opened archive.
 pub(super) struct Archive<'a> {
     files: ZipSliceArchive<&'a [u8]>,
     entries: HashMap<String, Entry>,
-    /// Bytes that may still be unpacked.
+    /// Remaining number of bytes that may be unpacked.
     left: usize,
 }
 
@@ -32,7 +32,7 @@ struct Entry {
     is_encrypted: bool,
 }
 
-/// A part, and what is wrong with it.
+/// A part, and its damage if any.
 pub(super) struct Part {
     pub(super) text: String,
     pub(super) flaw: Option<String>,
@@ -52,7 +52,7 @@ impl<'a> Archive<'a> {
         let mut entries = HashMap::new();
         let mut all = archive.entries();
         for _ in 0..MAX_ENTRIES {
-            // What is listed before the damage may be all that is needed.
+            // The entries listed before the damage may be sufficient.
             let Ok(Some(entry)) = all.next_entry() else { break };
             let Ok(name) = entry.file_path().try_normalize() else { continue };
             let name = name.as_ref().to_ascii_lowercase();
@@ -66,7 +66,7 @@ impl<'a> Archive<'a> {
         Ok(Self { files: archive, entries, left: MAX_ALL })
     }
 
-    /// A part by its name; none when there is no such part.
+    /// Returns a part by name, or `None` if it does not exist.
     pub(super) fn part(&mut self, name: &str) -> Result<Option<Part>, Failure> {
         let Some(entry) = self.entries.get(&name.to_ascii_lowercase()).copied() else { return Ok(None) };
         if entry.is_encrypted {

@@ -1,5 +1,5 @@
-//! Blocks in their order: lists put together of their items, code and quotations of their
-//! paragraphs, tables of their cells.
+//! Assembles blocks in document order: lists from items, code and quotations from paragraphs, tables from
+//! cells.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::tree::{code, element};
 
 use super::styles::{MAX_LEVEL, Numbers};
 
-/// A block, before lists are made.
+/// A block, before lists are assembled.
 #[derive(Debug)]
 pub(super) enum Block {
     Node(Node),
@@ -19,11 +19,11 @@ pub(super) enum Block {
     Quotation(Node),
 }
 
-/// The last numbers of lists, by list and level.
+/// Last number of each list, by list and level.
 #[derive(Debug, Default)]
 pub(super) struct Counters(HashMap<(String, usize), usize>);
 
-/// A list that is open, and those within it.
+/// An open list, and its nested lists.
 struct Open {
     level: usize,
     is_numbered: bool,
@@ -31,7 +31,7 @@ struct Open {
     items: Vec<Node>,
 }
 
-/// The nodes of some blocks.
+/// Converts blocks to nodes.
 pub(super) fn nodes(blocks: Vec<Block>, numbers: &Numbers, counters: &mut Counters) -> Vec<Node> {
     let mut out = Vec::new();
     let mut lists: Vec<Open> = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn nodes(blocks: Vec<Block>, numbers: &Numbers, counters: &mut Counte
 }
 
 impl Counters {
-    /// The number of the next item.
+    /// Returns the number of the next item.
     fn next(&mut self, list: &str, level: usize, levels: &Numbers) -> usize {
         for deeper in level + 1..=MAX_LEVEL {
             self.0.remove(&(list.to_owned(), deeper));
@@ -91,7 +91,7 @@ impl Counters {
     }
 }
 
-/// Closes lists from a level on, each into the last item of the one that it is in.
+/// Closes all lists from a level on. Each becomes part of the last item of the enclosing list.
 fn close(lists: &mut Vec<Open>, level: usize, out: &mut Vec<Node>) {
     while lists.last().is_some_and(|open| open.level >= level) {
         let Some(open) = lists.pop() else { return };
@@ -127,11 +127,11 @@ struct Row {
     width: usize,
 }
 
-/// A cell, and how it is merged with others.
+/// A cell, and its merging with other cells.
 #[derive(Debug, Default)]
 pub(super) struct Cell {
     pub(super) span: usize,
-    /// It goes on from the row above.
+    /// `true` if the cell continues a cell of the row above.
     pub(super) continues: bool,
     pub(super) content: Vec<Node>,
     column: usize,
@@ -152,9 +152,9 @@ impl Table {
         row.cells.push(cell);
     }
 
-    /// Cells that go on are counted where they begin.
+    /// Converts the table to a node. Cells that continue above ones increase the row span of the first cell.
     pub(super) fn node(mut self) -> Node {
-        // By column: the row and the place of the cell that may go on.
+        // For each column, the row and position of the cell that may continue.
         let mut begun: HashMap<usize, (usize, usize)> = HashMap::new();
         let mut grown: Vec<(usize, usize)> = Vec::new();
         for (y, row) in self.rows.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The text of a document, event by event: paragraphs with their runs, tables, fields, notes.
-//! Insertions that are tracked are in, deletions out.
+//! Reads the text of a document from XML events: paragraphs with their runs, tables, fields, notes. Tracked
+//! insertions are included, and tracked deletions are not.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -15,49 +15,49 @@ use super::blocks::{Block, Cell, Counters, Table, nodes};
 use super::paragraph::Paragraph;
 use super::styles::{Marks, Numbers, Relations, Role, Styles};
 
-/// Elements within each other.
+/// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 200;
-/// Tables and boxes within each other; the writers call themselves for each.
+/// Maximum nesting depth of tables and text boxes; the writers recurse for each of them.
 const MAX_CONTAINERS: usize = 6;
-/// Fields within each other.
+/// Maximum nesting depth of fields.
 const MAX_FIELDS: usize = 16;
-/// Bytes of what a field does.
+/// Maximum length of a field's instruction, in bytes.
 const MAX_INSTRUCTION: usize = 8192;
-/// Characters of a picture's description.
+/// Maximum length of an image's description, in characters.
 const MAX_DESCRIPTION: usize = 500;
 
-/// What the text refers to.
+/// Definitions that the text refers to.
 pub(super) struct Parts {
     pub(super) styles: Styles,
     pub(super) numbers: Numbers,
     pub(super) relations: Relations,
 }
 
-/// Which notes a part holds.
+/// Kind of notes in a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Notes {
     Foot,
     End,
 }
 
-/// What was read of a part.
+/// Content of a part.
 #[derive(Default)]
 pub(super) struct Body {
     pub(super) nodes: Vec<Node>,
-    /// The paragraph in the style of titles.
+    /// Text of the paragraph with the title style.
     pub(super) title: Option<String>,
-    /// The notes that are referred to, in their order.
+    /// Referenced notes, in order.
     pub(super) references: Vec<(Notes, String)>,
-    /// The notes that it holds, by their ids.
+    /// Notes of the part, by ID.
     pub(super) notes: HashMap<String, Vec<Node>>,
     pub(super) flaw: Option<String>,
 }
 
-/// What an open element does at its end.
+/// Action at the end of an open element.
 enum Open {
     Nothing,
     Paragraph,
-    /// Until here its properties were read.
+    /// End of the paragraph's properties.
     ParagraphProperties,
     Run,
     Link(Option<Rc<str>>),
@@ -65,12 +65,12 @@ enum Open {
     Cell,
     Box,
     Note(String),
-    /// Text is within it.
+    /// Element with text.
     Text,
     Instruction,
 }
 
-/// A field such as `HYPERLINK "https://example.com"`: what it does, then what it shows.
+/// A field such as `HYPERLINK "https://example.com"`: its instruction, followed by its visible result.
 #[derive(Default)]
 struct Field {
     instruction: String,
@@ -82,7 +82,7 @@ struct Walk<'a> {
     parts: &'a Parts,
     counters: Counters,
     open: Vec<Open>,
-    /// Elements below one that is passed over.
+    /// Depth below a skipped element.
     skipped: usize,
     containers: Vec<Vec<Block>>,
     paragraphs: Vec<Paragraph>,
@@ -116,7 +116,7 @@ pub(super) fn read(source: &str, parts: &Parts) -> Body {
         body: Body::default(),
     };
     let flaw = walk.run(source);
-    // What was begun is shown as far as it came.
+    // Unfinished elements are included as far as they were read.
     while let Some(open) = walk.open.pop() {
         walk.close(open);
     }
@@ -127,7 +127,7 @@ pub(super) fn read(source: &str, parts: &Parts) -> Body {
 }
 
 impl Walk<'_> {
-    /// Why it was not read to its end.
+    /// Reads the events. Returns the reason if it stops before the end.
     fn run(&mut self, source: &str) -> Option<String> {
         let mut reader = Reader::from_str(source);
         xml::configure(reader.config_mut());
@@ -236,7 +236,7 @@ impl Walk<'_> {
         self.open.push(open);
     }
 
-    /// Elements that have no content of interest.
+    /// Handles elements whose content needs no special treatment.
     fn within(&mut self, name: &str, start: &BytesStart<'_>) {
         match name {
             "tr" => {
@@ -361,7 +361,7 @@ impl Walk<'_> {
     }
 
     fn put(&mut self, content: &str) {
-        // What a field does is no text.
+        // A field's instruction is not text.
         if self.fields.iter().any(|field| !field.shows) {
             return;
         }
@@ -420,7 +420,7 @@ impl Walk<'_> {
     }
 
     fn end_paragraph(&mut self, paragraph: Paragraph) {
-        // A field that is never closed hides no more than its paragraph.
+        // An unclosed field hides at most its own paragraph.
         for field in &mut self.fields {
             field.shows = true;
         }
@@ -442,7 +442,7 @@ impl Walk<'_> {
             (_, Some(list)) => Block::Item { list, level, content: paragraph.nodes(false) },
             (_, None) => Block::Node(element("p", paragraph.nodes(false))),
         };
-        // Paragraphs without text are there for the looks, and would part lists.
+        // Empty paragraphs are only spacing, and would split lists.
         let is_blank = match &block {
             Block::Node(Node::Element(element)) | Block::Quotation(Node::Element(element)) => {
                 element.children.iter().all(Node::is_white)
@@ -456,7 +456,8 @@ impl Walk<'_> {
     }
 }
 
-/// Elements whose content is no text: properties, what was deleted or changed, what older programs show.
+/// Returns `true` for elements whose content is not text: properties, deleted or changed content, and
+/// fallbacks for older programs.
 fn is_passed_over(name: &str) -> bool {
     matches!(
         name,
@@ -473,7 +474,7 @@ fn is_passed_over(name: &str) -> bool {
     ) || name.ends_with("PrChange")
 }
 
-/// The address in `HYPERLINK "https://example.com" \o "tip"`.
+/// Returns the URL in `HYPERLINK "https://example.com" \o "tip"`.
 fn address_of(instruction: &str) -> Option<&str> {
     let rest = instruction.trim_start();
     let (name, rest) = rest.split_at_checked("HYPERLINK".len())?;
@@ -485,7 +486,7 @@ fn address_of(instruction: &str) -> Option<&str> {
     (name.eq_ignore_ascii_case("HYPERLINK") && !address.starts_with('\\')).then_some(address)
 }
 
-/// A note as the writers want it, under its number.
+/// Creates the footnote element for the writers.
 pub(super) fn note(number: usize, mut content: Vec<Node>, with_number: bool) -> Node {
     if with_number {
         content.insert(0, text(format!("[{number}] ")));

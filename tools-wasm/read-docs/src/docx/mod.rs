@@ -1,5 +1,5 @@
-//! Documents of Word (`.docx`): headings, lists, tables, links, notes and marks. Looks, headers,
-//! footers and comments are left out.
+//! Word documents (`.docx`): headings, lists, tables, links, notes and text marks. Layout, headers, footers
+//! and comments are omitted.
 
 mod archive;
 mod blocks;
@@ -23,7 +23,7 @@ use archive::{Archive, refused};
 use body::{Body, Notes, Parts};
 use styles::{Numbers, Relations, Styles};
 
-/// Notes that are shown.
+/// Maximum number of notes in the result.
 const MAX_NOTES: usize = 5000;
 
 pub(crate) fn read(body: &[u8], format: Format) -> Result<Document, Failure> {
@@ -72,7 +72,7 @@ fn write(
 ) -> Document {
     let title = body.title.clone().or(about.title);
     let mut content = Vec::new();
-    // A title that the text does not show itself stands above it.
+    // The title precedes the text unless the text contains it.
     if let Some(title) = title.as_deref().filter(|_| body.title.is_none()) {
         content.push(simple("h1", title));
     }
@@ -89,7 +89,7 @@ fn write(
     Document { title, byline: about.author, published: about.date, body, notes: flaws, ..Document::default() }
 }
 
-/// The part with the text, by what the archive says of itself.
+/// Returns the name of the main part according to the archive's relationships.
 fn main_part(relations: Option<&str>) -> String {
     const USUAL: &str = "word/document.xml";
     let relations = Relations::read(relations.unwrap_or_default());
@@ -97,7 +97,7 @@ fn main_part(relations: Option<&str>) -> String {
     target.unwrap_or(USUAL).to_owned()
 }
 
-/// What is known of a document.
+/// Metadata of a document.
 #[derive(Debug, Default)]
 struct About {
     title: Option<String>,
@@ -126,7 +126,7 @@ impl About {
     }
 
     fn take(&mut self, name: &str, text: &str) {
-        /// Bytes of each.
+        /// Maximum length of each value, in bytes.
         const MAX: usize = 500;
         let place = match name {
             "title" => &mut self.title,

@@ -1,4 +1,4 @@
-//! Paragraphs: runs of text with their marks, put together to nodes.
+//! Paragraphs: assembles runs of marked text into nodes.
 
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ struct Piece {
 enum Content {
     Text(String),
     LineBreak,
-    /// The number of a footnote.
+    /// A footnote reference with this number.
     Note(usize),
 }
 
@@ -59,7 +59,7 @@ impl Paragraph {
         self.pieces.push(Piece { content, marks, link: link.cloned() });
     }
 
-    /// Its text alone, for code.
+    /// Returns the plain text, for code.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for piece in &self.pieces {
@@ -72,7 +72,7 @@ impl Paragraph {
         out
     }
 
-    /// Its content; in headings bold text is not marked.
+    /// Converts the content to nodes. Bold text in headings is not marked.
     pub(super) fn nodes(self, is_heading: bool) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut linked: Option<(Rc<str>, Vec<Node>)> = None;

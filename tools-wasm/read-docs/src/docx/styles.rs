@@ -1,4 +1,4 @@
-//! Styles, numbers and links: what the text of a document refers to by name.
+//! Styles, numbering and relationships: definitions that a document's text refers to.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use quick_xml::reader::Reader;
 
 use crate::xml;
 
-/// Styles that are based on each other.
+/// Maximum length of a chain of base styles.
 const MAX_CHAIN: usize = 12;
-/// Levels of lists, from 0.
+/// Maximum level of lists, counted from 0.
 pub(super) const MAX_LEVEL: usize = 8;
 
-/// A way in which text looks that means something.
+/// Meaningful text formatting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Bold = 1,
@@ -24,7 +24,7 @@ pub(super) enum Mark {
     Hidden = 64,
 }
 
-/// How text looks.
+/// Set of marks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Marks(u8);
 
@@ -37,7 +37,7 @@ impl Marks {
         if is_on { self.0 |= mark as u8 } else { self.0 &= !(mark as u8) }
     }
 
-    /// Takes what an element in the properties of a run says.
+    /// Applies an element of the run properties.
     pub(super) fn take(&mut self, name: &str, start: &BytesStart<'_>) {
         let value = xml::attribute(start, "val");
         let is_on = !value.as_deref().is_some_and(|value| matches!(value, "0" | "false" | "off" | "none"));
@@ -59,7 +59,7 @@ impl Marks {
     }
 }
 
-/// What a paragraph is by its style.
+/// Role of a paragraph according to its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Role {
     #[default]
@@ -70,7 +70,7 @@ pub(super) enum Role {
     Quotation,
 }
 
-/// A style, with what those bring that it is based on.
+/// A style, including inherited properties.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Style {
     name: String,
@@ -82,7 +82,7 @@ pub(super) struct Style {
     pub(super) role: Role,
 }
 
-/// Styles by their ids.
+/// Styles by ID.
 #[derive(Debug, Default)]
 pub(super) struct Styles(HashMap<String, Style>);
 
@@ -148,13 +148,13 @@ fn role(style: &Style) -> Role {
     }
 }
 
-/// `List Bullet 2` is the second level.
+/// Returns the list level in a style name: `List Bullet 2` is the second level.
 fn level_in_name(name: &str) -> Option<usize> {
     let rest = name.strip_prefix("list bullet ").or_else(|| name.strip_prefix("list number "))?;
     rest.parse::<usize>().ok()?.checked_sub(1).filter(|level| *level <= MAX_LEVEL)
 }
 
-/// Which lists are numbered, and from what on, by list and level.
+/// Numbering of lists and first number, by list and level.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(HashMap<(String, usize), Level>);
 
@@ -219,7 +219,7 @@ impl Numbers {
     }
 }
 
-/// Where relations lead, by their ids.
+/// Targets of relationships, by ID.
 #[derive(Debug, Default)]
 pub(super) struct Relations(HashMap<String, Relation>);
 
@@ -244,12 +244,12 @@ impl Relations {
         Self(relations)
     }
 
-    /// The address of a link to elsewhere.
+    /// Returns the URL of an external link.
     pub(super) fn link(&self, id: &str) -> Option<&str> {
         self.0.get(id).filter(|relation| relation.is_external).map(|relation| relation.target.as_str())
     }
 
-    /// The part of a kind, such as `officeDocument`; names of kinds are addresses that differ by standard.
+    /// Returns the part of a kind such as `officeDocument`. Kinds are URLs that differ between standards.
     pub(super) fn part(&self, kind: &str) -> Option<&str> {
         let is_kind =
             |relation: &&Relation| relation.kind.rsplit('/').next() == Some(kind) && !relation.is_external;
@@ -257,7 +257,7 @@ impl Relations {
     }
 }
 
-/// Calls with each element's name without prefix: with its beginning, then with none for its end.
+/// Calls `call` with the local name of each element: with its start tag, and then with `None` at its end.
 fn each(text: &str, mut call: impl FnMut(&str, Option<&BytesStart<'_>>)) {
     let mut reader = Reader::from_str(text);
     xml::configure(reader.config_mut());

@@ -10,7 +10,7 @@ use super::{Addresses, Entry, MAX_ENTRIES, Markup, Text, write};
 use crate::Format;
 use crate::document::Document;
 
-/// A feed as it is written.
+/// A feed in its JSON form.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Feed<'a> {
     #[serde(borrow)]
@@ -64,7 +64,7 @@ struct Attachment<'a> {
 }
 
 impl Feed<'_> {
-    /// None when it is no feed.
+    /// Returns `None` if the source is not a feed.
     pub(crate) fn read(source: &str, url: &Url, format: Format) -> Option<Document> {
         let feed: Feed<'_> = serde_json::from_str(source).ok()?;
         Some(write::write(feed.into_feed(url), url, format))

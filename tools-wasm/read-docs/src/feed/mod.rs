@@ -1,5 +1,5 @@
-//! Feeds: RSS 0.9 to 2.0, Atom, and JSON Feed. What they say of themselves, then their entries,
-//! whose HTML goes the way of pages.
+//! Feeds: RSS 0.9 to 2.0, Atom, and JSON Feed. A feed's own metadata comes first, then its entries. Their
+//! HTML is converted like pages.
 
 mod json;
 mod parse;
@@ -16,7 +16,7 @@ use crate::document::Document;
 
 pub(crate) use json::Feed as Json;
 
-/// Entries that are read of a feed; the largest have some thousands.
+/// Maximum number of entries that are read. The largest feeds have a few thousand.
 const MAX_ENTRIES: usize = 20_000;
 
 /// A feed of any kind.
@@ -28,7 +28,7 @@ struct Feed {
     author: Option<String>,
     updated: Option<String>,
     entries: Vec<Entry>,
-    /// Why it was not read to its end.
+    /// Reason why the feed was not read to its end.
     cut: Option<String>,
 }
 
@@ -37,25 +37,25 @@ struct Entry {
     title: Option<Text>,
     link: Option<Url>,
     author: Option<String>,
-    /// As the feed writes it.
+    /// Date in the feed's own format.
     date: Option<String>,
     summary: Option<Text>,
     content: Option<Text>,
-    /// Sounds and other files that belong to it.
+    /// Audio and other attached files.
     enclosures: Vec<Url>,
 }
 
-/// A text, and what its links are relative to.
+/// A text, and the base URL of its links.
 #[derive(Debug)]
 struct Text {
     markup: Markup,
     base: Rc<Url>,
 }
 
-/// Bytes of all addresses of a feed together; a feed of 1,000 entries has some 200,000.
+/// Maximum size of all URLs of a feed, in bytes. A feed of 1,000 entries has about 200,000.
 const MAX_ADDRESSES: usize = 8 * 1024 * 1024;
 
-/// Makes addresses absolute, as long as there are not too many.
+/// Resolves URLs, up to a total size.
 #[derive(Debug)]
 struct Addresses {
     left: Cell<usize>,
@@ -66,7 +66,7 @@ impl Addresses {
         Self { left: Cell::new(MAX_ADDRESSES) }
     }
 
-    /// None for what is no address, and when there are too many.
+    /// Returns `None` for an invalid URL, and if the limit is exceeded.
     fn join(&self, base: &Url, address: &str) -> Option<Url> {
         if self.left.get() == 0 {
             return None;
@@ -81,11 +81,11 @@ impl Addresses {
 enum Markup {
     Plain(String),
     Html(String),
-    /// Plain by the letter, but often HTML.
+    /// Plain text according to the specification, but often HTML.
     Unsure(String),
 }
 
-/// Reads RSS or Atom; none when it is neither.
+/// Reads RSS or Atom. Returns `None` for other documents.
 pub(crate) fn read(source: &str, url: &Url, format: Format) -> Option<Document> {
     Some(write::write(parse::parse(source, url)?, url, format))
 }

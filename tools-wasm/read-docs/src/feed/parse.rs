@@ -1,4 +1,4 @@
-//! RSS and Atom, event by event: without recursion, and with every count limited.
+//! Event-based parser for RSS and Atom, without recursion and with limits on every count.
 
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use url::Url;
 use super::{Addresses, Entry, Feed, MAX_ENTRIES, Markup, Text};
 use crate::xml;
 
-/// Elements within each other, outside of texts.
+/// Maximum nesting depth of elements outside of texts.
 const MAX_DEPTH: usize = 64;
-/// Files of an entry that are named.
+/// Maximum number of enclosures of an entry that are listed.
 pub(super) const MAX_ENCLOSURES: usize = 8;
 
 const ATOM: [&str; 2] = ["http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"];
@@ -21,7 +21,7 @@ const CONTENT: &str = "http://purl.org/rss/1.0/modules/content/";
 const ITUNES: &str = "http://www.itunes.com/dtds/podcast-1.0.dtd";
 const MEDIA: [&str; 2] = ["http://search.yahoo.com/mrss/", "http://search.yahoo.com/mrss"];
 
-/// Which vocabulary an element is of.
+/// Vocabulary of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Words {
     Rss,
@@ -33,22 +33,22 @@ enum Words {
     Other,
 }
 
-/// What an open element is.
+/// Role of an open element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// `<rss>` or `<rdf:RDF>`
+    /// The root element `<rss>` or `<rdf:RDF>`.
     Root,
-    /// `<channel>` or `<feed>`
+    /// A `<channel>` or `<feed>` element.
     Feed,
     Entry,
-    /// An author of Atom.
+    /// An Atom author.
     Author,
     Ignored,
 }
 
 struct Parser<'a> {
     reader: NsReader<&'a [u8]>,
-    /// Open elements, and what links in them are relative to.
+    /// Open elements, and the base URL of links in them.
     open: Vec<(Role, Rc<Url>)>,
     addresses: Addresses,
     url: Rc<Url>,
@@ -56,7 +56,7 @@ struct Parser<'a> {
     is_feed: bool,
 }
 
-/// None when the first element is that of no feed.
+/// Returns `None` if the root element is not that of a feed.
 pub(super) fn parse(source: &str, url: &Url) -> Option<Feed> {
     let mut reader = NsReader::from_str(source);
     xml::configure(reader.config_mut());
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
                 Event::Start(start) => self.start(&start)?,
                 Event::End(_) => {
                     self.open.pop();
-                    // What follows the first element is not read.
+                    // Content after the root element is ignored.
                     if self.open.is_empty() && self.is_feed {
                         return Ok(());
                     }
@@ -238,14 +238,14 @@ impl<'a> Parser<'a> {
                 self.entry(|entry| fill(&mut entry.author, person(&author)));
             }
             (Atom, "author") => self.open.push((Role::Author, base)),
-            // A group stands around what belongs to the entry.
+            // A group wraps elements of the entry.
             (Media, "group") => self.open.push((Role::Entry, base)),
             _ => self.open.push((Role::Ignored, base)),
         }
         Ok(())
     }
 
-    /// The name of an author, of what is around it.
+    /// Reads the name of an author, for the enclosing feed or entry.
     fn author(&mut self) -> Result<(), String> {
         let name = self.line()?;
         let is_in_entry = self.open.iter().any(|(role, _)| *role == Role::Entry);
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
                 name if MEDIA.contains(&name) => Words::Media,
                 CONTENT => Words::Content,
                 name if name.eq_ignore_ascii_case(ITUNES) => Words::Itunes,
-                // RSS has had several names.
+                // RSS has had several namespaces.
                 name if start.name().prefix().is_none() || name.contains("/rss/1.0/") => match name {
                     "http://www.w3.org/1999/xhtml" => Words::Other,
                     _ => Words::Rss,
@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
                 _ => Words::Other,
             },
             ResolveResult::Unbound => Words::Rss,
-            // Prefixes that were not declared mean what they mostly do.
+            // Undeclared prefixes have their usual meaning.
             ResolveResult::Unknown(prefix) => match prefix.as_str() {
                 "dc" => Words::DublinCore,
                 "content" => Words::Content,
@@ -291,7 +291,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The page of a feed or an entry; none for links to other things.
+    /// Returns the page of a feed or an entry, or `None` for other links.
     fn link(&mut self, start: &BytesStart<'_>, words: Words, base: &Url) -> Result<Option<Url>, String> {
         let relation = xml::attribute(start, "rel");
         let address = xml::attribute(start, "href");
@@ -302,13 +302,14 @@ impl<'a> Parser<'a> {
         Ok(address.and_then(|address| self.addresses.join(base, &address)).filter(Url::has_host))
     }
 
-    /// The text of the element that was just opened, on one line.
+    /// Reads the text of the element that was just opened, on one line.
     fn line(&mut self) -> Result<String, String> {
         let captured = self.capture()?;
         Ok(captured.text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    /// The text of the element that was just opened. `otherwise` is what it is without a type.
+    /// Reads the text of the element that was just opened. `otherwise` is the markup if the element has no
+    /// type.
     fn text(
         &mut self,
         start: &BytesStart<'_>,
@@ -327,7 +328,7 @@ impl<'a> Parser<'a> {
         Ok(Text { markup, base })
     }
 
-    /// All up to the end of the element that was just opened.
+    /// Captures everything up to the end of the element that was just opened.
     fn capture(&mut self) -> Result<Captured, String> {
         let mut captured = Captured::default();
         let mut depth: usize = 0;
@@ -346,7 +347,7 @@ impl<'a> Parser<'a> {
                 Event::CData(text) => captured.push(&text.xml10_content()),
                 Event::GeneralRef(reference) => match xml::character(&reference) {
                     Some(character) => captured.push(&character),
-                    // HTML knows many that XML does not.
+                    // HTML has many character references that XML does not have.
                     None => captured.push_reference(&reference),
                 },
                 Event::Eof => return Err("it ends there".to_owned()),
@@ -356,7 +357,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The content of an element: its text, and the same as HTML in case there are elements in it.
+/// Content of an element: its text, and the same as HTML if it contains elements.
 #[derive(Default)]
 struct Captured {
     text: String,
@@ -380,7 +381,7 @@ impl Captured {
         }
     }
 
-    /// Without prefixes, which HTML does not have.
+    /// Adds a start tag without its prefix, because HTML has no prefixes.
     fn open(&mut self, start: &BytesStart<'_>) {
         if !self.has_elements {
             self.has_elements = true;
@@ -399,7 +400,7 @@ impl Captured {
     }
 }
 
-/// Keeps the first text that says something.
+/// Keeps the first non-blank text.
 fn put(place: &mut Option<Text>, text: Text) {
     if place.as_ref().is_none_or(Text::is_blank) {
         *place = Some(text);
@@ -413,7 +414,7 @@ fn fill(place: &mut Option<String>, text: String) {
 }
 
 fn add_name(place: &mut Option<String>, name: &str) {
-    /// Characters of all authors together.
+    /// Maximum length of all authors' names, in characters.
     const MAX_NAMES: usize = 500;
     match place {
         Some(names) if names.len() < MAX_NAMES => {
@@ -432,7 +433,7 @@ fn attach(entry: &mut Entry, file: Option<Url>) {
     }
 }
 
-/// RSS has `address (name)`; the address is of no use.
+/// Returns the name. RSS uses the form `address (name)`, and the email address is dropped.
 fn person(text: &str) -> String {
     match text.split_once('(').map(|(_, rest)| rest.trim_end_matches(')').trim()) {
         Some(name) if text.contains('@') && !name.is_empty() => name.to_owned(),

@@ -1,4 +1,4 @@
-//! Texts of feeds, which are plain or HTML, and do not always say which.
+//! Texts in feeds, which are plain or HTML, and are not always labeled.
 
 use super::{Markup, Text};
 use crate::html::nodes_of_fragment;
@@ -6,7 +6,7 @@ use crate::html::tree::Node;
 use crate::tree::{element, paragraphs};
 
 impl Text {
-    /// As blocks.
+    /// Converts the text to blocks.
     pub(super) fn nodes(&self) -> Vec<Node> {
         match &self.markup {
             Markup::Html(text) if has_markup(text) => nodes_of_fragment(text, &self.base),
@@ -15,7 +15,7 @@ impl Text {
         }
     }
 
-    /// On one line.
+    /// Returns the text on one line.
     pub(super) fn line(&self) -> String {
         let text = match &self.markup {
             Markup::Html(text) if has_markup(text) => self.text_of(text),
@@ -30,7 +30,7 @@ impl Text {
         text.trim().is_empty()
     }
 
-    /// The bytes that have to be parsed.
+    /// Returns the number of bytes that have to be parsed as HTML.
     pub(super) fn cost(&self) -> usize {
         match &self.markup {
             Markup::Html(text) | Markup::Unsure(text) => text.len(),
@@ -50,8 +50,8 @@ fn has_markup(text: &str) -> bool {
     text.contains(['<', '&'])
 }
 
-/// Whether plain text is meant to be HTML: it closes an element, or has a reference. `Vec<T>` and
-/// `a < b` are text.
+/// Returns `true` if plain text is probably HTML: it contains an end tag or a character reference. `Vec<T>`
+/// and `a < b` are text.
 fn is_html(text: &str) -> bool {
     const ALONE: [&str; 5] = ["<br", "<img", "<p>", "<hr", "<p "];
     let has_reference = || {

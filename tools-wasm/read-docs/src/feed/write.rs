@@ -1,4 +1,4 @@
-//! A feed as a document: its own title and description, then a part for each entry.
+//! Formats a feed as a document: its title and description, then a section for each entry.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::html::tree::Node;
 use crate::tree::{Blocks, element, link, lower_headings, simple, text};
 
-/// Bytes of HTML of all entries together; what is beyond is only listed.
+/// Maximum total size of the entries' HTML, in bytes. Further entries are only listed.
 const MAX_HTML: usize = 16 * 1024 * 1024;
 
 pub(super) fn write(feed: Feed, url: &Url, format: Format) -> Document {
@@ -72,7 +72,7 @@ fn part(entry: &Entry, number: usize, body: Option<&Text>) -> Vec<Node> {
     nodes
 }
 
-/// Facts with points between them.
+/// Joins facts with dots.
 fn line<const N: usize>(facts: [Option<Node>; N]) -> Node {
     let mut nodes = Vec::new();
     for fact in facts.into_iter().flatten() {

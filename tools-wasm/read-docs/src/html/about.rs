@@ -1,4 +1,4 @@
-//! What a page says of itself for programs: the links in its head, and where its site's index is.
+//! Metadata of a page for programs: the links in its head, and the index of its site.
 
 use dom_query::NodeRef;
 use url::Url;
@@ -6,21 +6,22 @@ use url::Url;
 use super::Page;
 use crate::announced::Link;
 
-/// Most links that are looked at.
+/// Maximum number of links that are read.
 const MAX_LINKS: usize = 500;
-/// Texts that are looked through for the address of an index.
+/// Maximum number of text nodes that are searched for the URL of an index.
 const MAX_TEXTS: usize = 20_000;
-/// How a sentence names it.
+/// Path of the index in a sentence.
 const INDEX: &str = "/llms.txt";
 
 impl Page {
-    /// What addresses in the page are relative to.
+    /// Returns the base URL of the page.
     pub(crate) fn base(&self, url: &Url) -> Url {
         let base = self.parsed.document.base_uri().and_then(|base| url.join(&base).ok());
         base.filter(|base| !base.cannot_be_a_base()).unwrap_or_else(|| url.clone())
     }
 
-    /// The `<link>` elements: a parser that finds text in the head moves them to the body.
+    /// Returns the `<link>` elements. They may be in the body: a parser that finds text in the head moves
+    /// them there.
     pub(crate) fn links(&self) -> Vec<Link> {
         let value = |node: &NodeRef<'_>, name: &str| node.attr_or(name, "").to_string();
         let links = self.parsed.document.select("link[rel][href]");
@@ -32,14 +33,14 @@ impl Page {
         found.collect()
     }
 
-    /// The address of an index that a sentence near the top of the page names.
+    /// Returns the URL of an index from a sentence near the top of the page.
     pub(crate) fn said_index(&self) -> Option<String> {
         let body = self.parsed.document.body()?;
         let texts = body.descendants_it().filter(NodeRef::is_text).take(MAX_TEXTS);
         texts.filter(|text| !is_script(text)).find_map(|text| named(&text.text()))
     }
 
-    /// The title in the head.
+    /// Returns the title in the head.
     pub(crate) fn title(&self) -> String {
         self.parsed.document.select_single("head title, title").text().to_string()
     }
@@ -50,7 +51,7 @@ fn is_script(text: &NodeRef<'_>) -> bool {
     text.ancestors_it(Some(2)).any(|around| names.iter().any(|name| around.has_name(name)))
 }
 
-/// The address in `Fetch the complete documentation index at: https://…/llms.txt`.
+/// Returns the URL in `Fetch the complete documentation index at: https://…/llms.txt`.
 fn named(text: &str) -> Option<String> {
     let at = text.find(INDEX)?;
     let before = &text[..at];

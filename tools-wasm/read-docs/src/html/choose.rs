@@ -1,7 +1,6 @@
-//! The content of a page, and what is known about it.
+//! Selects the content of a page, and collects its metadata.
 //!
-//! What is content is judged block by block (`scorpiox_content`). The part that a call asks for is kept in any case,
-//! and stands first.
+//! `scorpiox_content` judges the content block by block. The requested part is always kept and comes first.
 
 use dom_query::Document as Dom;
 use scorpiox_content::LeftOut;
@@ -13,12 +12,12 @@ use super::tree::{self, Element};
 use super::{clean, mark, section};
 use crate::ask::Part;
 
-/// The content of a page.
+/// Content of a page.
 pub(super) struct Content {
     pub(super) about: About,
     pub(super) root: Element,
     pub(super) left_out: LeftOut,
-    /// Whether the part that was asked for stands first; none when none was.
+    /// `Some(true)` if the requested part was found and comes first; `None` if no part was requested.
     pub(super) has_part: Option<bool>,
 }
 

@@ -1,10 +1,10 @@
-//! Turns what only works in a browser into what is read, and removes what says nothing.
+//! Converts elements that only work in a browser, and removes elements without content.
 
 use dom_query::Document as Dom;
 
-/// Controls whose text is read: a question that unfolds its answer is a button.
+/// Controls with readable text: a question that expands its answer is a button.
 const CONTROLS: &str = "button, noscript";
-/// What has nothing to read. Elements that hold a formula stay.
+/// Elements without readable content. Elements that contain a formula stay.
 const UNREAD: &str = "select, datalist, textarea, input, svg, canvas, object, embed, iframe:not([src]), link, meta, \
     .mw-editsection";
 

@@ -1,20 +1,21 @@
-//! Elements below a depth become their text: everything after this may recurse.
+//! Replaces elements below a depth by their text, because all later steps may recurse.
 
 use std::collections::HashSet;
 
 use dom_query::{Document as Dom, NodeId, NodeRef};
 
-/// Elements within each other. Threads of comments reach 50; each level takes some 3 KiB of the
-/// stack when it is written, and a guest has 512 KiB.
+/// Maximum nesting depth of elements. Comment threads reach 50. The writers use about 3 KiB of stack per
+/// level, and a guest has 512 KiB.
 const MAX_DEPTH: usize = 80;
 
-/// Elements that mean something without content.
+/// Elements that are meaningful without content.
 const LEAVES: [&str; 3] = ["br", "img", "hr"];
 
 pub(super) fn flatten(dom: &Dom) {
     let mut at = dom.root();
     let mut depth = 0;
-    // In document order without recursion: down, else to the side, else up until there is a side.
+    // Iterates in document order without recursion: down, else to the next sibling, else up until there is a
+    // sibling.
     loop {
         if depth >= MAX_DEPTH && at.is_element() {
             keep_leaves(&at);

@@ -1,10 +1,10 @@
-//! Footnotes: which links are references to notes, and which elements are the notes.
+//! Footnotes: finds the links that refer to notes, and the elements that are notes.
 
 use std::collections::{HashMap, HashSet};
 
 use dom_query::{Document as Dom, NodeRef};
 
-/// Longest label, in characters; longer ones are numbered instead.
+/// Maximum length of a label, in characters. Notes with longer labels are numbered.
 const MAX_LABEL: usize = 20;
 
 pub(super) fn mark(dom: &Dom) {
@@ -31,7 +31,7 @@ pub(super) fn mark(dom: &Dom) {
     }
 }
 
-/// Elements that can be notes, by their ids.
+/// Returns the elements that can be notes, by ID.
 fn by_id(dom: &Dom) -> HashMap<String, NodeRef<'_>> {
     let notes = dom.select("li[id], p[id], div[id], aside[id], dd[id]");
     let mut all = HashMap::new();
@@ -45,7 +45,7 @@ fn by_id(dom: &Dom) -> HashMap<String, NodeRef<'_>> {
 fn is_reference(link: &NodeRef<'_>) -> bool {
     let text = link.text();
     let text = text.trim();
-    // The way back from a note.
+    // A link back from a note to the text.
     if text.is_empty() || text.contains(['↩', '^', '↑']) || text.chars().count() > MAX_LABEL {
         return false;
     }
@@ -69,7 +69,7 @@ fn label_of(link: &NodeRef<'_>, used: &HashSet<String>) -> String {
     if !own.is_empty() && !used.contains(&own) {
         return own;
     }
-    // More names than are taken, so that one is free.
+    // There are more candidates than used labels, so one is free.
     let names = (used.len()..=2 * used.len()).map(|n| format!("n{n}"));
     names.into_iter().find(|label| !used.contains(label)).unwrap_or_default()
 }

@@ -1,14 +1,14 @@
-//! Tables that a style sheet makes of `<div>`: the summaries of javadoc.
+//! Tables that consist of `<div>` elements and a style sheet, as in javadoc summaries.
 
 use dom_query::{Document as Dom, NodeRef};
 
 use super::present::Present;
 
-/// What holds the cells.
+/// Selector of the containers.
 const GRIDS: &str = ".summary-table";
-/// The last cell of each row.
+/// Class of the last cell of each row.
 const LAST: &str = "col-last";
-/// The cells of the first row.
+/// Class of the cells of the first row.
 const HEAD: &str = "table-header";
 
 pub(super) fn mark(dom: &Dom, present: &Present<'_>) {

@@ -1,4 +1,4 @@
-//! The lines above the content.
+//! Lines above the content.
 
 use scorpiox_content::LeftOut;
 use url::Url;
@@ -8,10 +8,10 @@ use crate::Format;
 use crate::ask::FULL_SUFFIX;
 use crate::write::escape;
 
-/// Fewer words are not worth a word about them.
+/// Minimum number of omitted words that is reported.
 const MIN_LEFT_OUT: u32 = 20;
 
-/// Title, then author, date, address and what was left out.
+/// Writes the title, author, date, URL, and the amount of omitted text.
 pub(super) fn write(about: &About, left_out: LeftOut, url: &Url, format: Format) -> String {
     let byline = about.byline.as_deref().map(by);
     let left_out = said(left_out);
@@ -50,7 +50,7 @@ fn joined(facts: [Option<String>; 4]) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// What was left out, and how to read it.
+/// Describes the omitted text, and how to read it.
 fn said(left_out: LeftOut) -> Option<String> {
     let part = |words: u32, of: &str| (words >= MIN_LEFT_OUT).then(|| format!("{words} words {of}"));
     let parts = [part(left_out.others, "around the text"), part(left_out.comments, "of comments")];

@@ -1,4 +1,4 @@
-//! Title, author and date of a page, where they are certain, and each once.
+//! Title, author and date of a page, if they are certain, without repetition.
 
 use dom_query::{Document as Dom, NodeRef, Selection};
 use dom_smoothie::{Config, Readability};
@@ -8,17 +8,17 @@ use url::Url;
 use super::tree::{Element, Node};
 use crate::write::names::is_block;
 
-/// Longest name of an author, in characters. What is longer is a sentence.
+/// Maximum length of an author's name, in characters. Longer text is a sentence.
 const MAX_BYLINE: usize = 100;
-/// Longest date, in characters.
+/// Maximum length of a date, in characters.
 const MAX_DATE: usize = 40;
-/// Most headings that are looked at.
+/// Maximum number of headings that are checked.
 const MAX_HEADINGS: usize = 20;
-/// How many blocks at the beginning may say what stands above them.
+/// Number of blocks at the beginning that may repeat the metadata.
 const FIRST_BLOCKS: usize = 10;
-/// A block of more words is text.
+/// Maximum number of words in a block of metadata. A longer block is text.
 const LONG: usize = 14;
-/// Words around a name and a date.
+/// Words that accompany names and dates.
 const FILLING: [&str; 20] = [
     "by",
     "written",
@@ -56,7 +56,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// What is known about the content.
+/// Metadata of the content.
 #[derive(Debug, Default)]
 pub(super) struct About {
     pub(super) title: Option<String>,
@@ -65,7 +65,7 @@ pub(super) struct About {
 }
 
 impl About {
-    /// What the head of a page and its data say.
+    /// Reads the metadata from the head and the structured data of a page.
     pub(super) fn of(dom: Dom, url: &Url) -> (Dom, Self) {
         let reader = Readability { doc: dom, doc_url: Some(url.to_string()), config: Config::default() };
         let data = reader.get_article_metadata(reader.parse_json_ld());
@@ -86,10 +86,11 @@ impl About {
         (reader.doc, Self { title, byline, published })
     }
 
-    /// Takes the heading of the page out of it, to be its title: the one that the title in the head has, or the only
-    /// one, where nothing stands before it.
+    /// Removes the page's heading and makes it the title. The heading is the one that matches the title in
+    /// the head, or the only one if it comes first.
     ///
-    /// Before content was chosen the title was `named` by a heading, which may be gone.
+    /// `named` is the heading that matched the title before the content was selected. It may have been
+    /// removed.
     pub(super) fn take_heading(&mut self, dom: &Dom, named: Option<String>) {
         let found = dom.select("h1");
         let headings = plain(&found);
@@ -106,13 +107,14 @@ impl About {
         }
     }
 
-    /// Returns the text of the heading that the title in the head has, mostly with the site's name beside it.
+    /// Returns the text of the heading that matches the title in the head. The title often includes the
+    /// site's name.
     pub(super) fn named(&self, dom: &Dom) -> Option<String> {
         let found = dom.select("h1");
         self.of_title(&plain(&found)).map(|heading| line::whole(&heading.text()))
     }
 
-    /// Returns the heading that is the title, or the only one, where it is a part of the title.
+    /// Returns the heading that equals the title, or the only one if it is a part of the title.
     fn of_title<'a>(&self, headings: &[&'a NodeRef<'a>]) -> Option<&'a NodeRef<'a>> {
         let title = self.title.as_deref().unwrap_or_default();
         let same = headings.iter().find(|heading| is_same(&heading.text(), title));
@@ -123,7 +125,7 @@ impl About {
         }
     }
 
-    /// Drops what the first blocks say again.
+    /// Drops metadata that the first blocks repeat.
     pub(super) fn drop_repeated(&self, root: &mut Element) {
         let mut left = FIRST_BLOCKS;
         self.drop_repeated_below(root, &mut left);
@@ -154,7 +156,7 @@ impl About {
         });
     }
 
-    /// Whether a text says only what is known of the page.
+    /// Returns `true` if a text contains only known metadata.
     fn says(&self, text: &str) -> bool {
         if self.title.as_deref().is_some_and(|title| is_same(title, text)) {
             return true;
@@ -168,13 +170,13 @@ impl About {
     }
 }
 
-/// A heading of words alone.
+/// Returns `true` for a heading that contains only text.
 fn is_plain(heading: &NodeRef<'_>) -> bool {
     let is_more = |node: NodeRef<'_>| node.has_name("img") || node.has_attr("data-x-tex");
     heading.text().chars().any(char::is_alphanumeric) && !heading.descendants_it().any(is_more)
 }
 
-/// The first headings that are text alone.
+/// Returns the first headings that contain only text.
 fn plain<'a>(found: &'a Selection<'a>) -> Vec<&'a NodeRef<'a>> {
     found.nodes().iter().take(MAX_HEADINGS).filter(|heading| is_plain(heading)).collect()
 }
@@ -190,13 +192,13 @@ fn stands_first(dom: &Dom, heading: &NodeRef<'_>) -> bool {
     first.is_some_and(|text| text.ancestors_it(None).any(|around| around.id == heading.id))
 }
 
-/// A date that people write, or as machines do: it has a year.
+/// Returns `true` for a date in any format that contains a year.
 fn is_date(text: &str) -> bool {
     let is_year = |word: &String| word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
     text.chars().count() <= MAX_DATE && words(text).iter().any(is_year)
 }
 
-/// The words that say a date, as `2026-03-05T10:00Z` has it, in other spellings.
+/// Returns the words of a date such as `2026-03-05T10:00Z` in several spellings.
 fn words_of_date(date: &str) -> Vec<String> {
     let mut all = words(date);
     let is_number = |word: &&String| word.bytes().all(|b| b.is_ascii_digit());
@@ -213,7 +215,7 @@ fn words_of_date(date: &str) -> Vec<String> {
 }
 
 fn words(text: &str) -> Vec<String> {
-    // `05T10` and `5th` are two.
+    // `05T10` and `5th` are two words each.
     let mut all: Vec<String> = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -232,7 +234,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one.split_whitespace().map(str::to_lowercase).eq(other.split_whitespace().map(str::to_lowercase))
 }
 
-/// Whether a text is a part of another, in whole words.
+/// Returns `true` if a text is a part of another one, in complete words.
 fn is_part(text: &str, whole: &str) -> bool {
     let spaced = |text: &str| format!(" {} ", words(text).join(" "));
     let text = spaced(text);

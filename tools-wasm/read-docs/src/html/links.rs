@@ -1,32 +1,32 @@
-//! Addresses in a page, made absolute.
+//! Resolves the URLs in a page.
 
 use std::cell::Cell;
 
 use url::Url;
 
-/// Bytes by which all addresses of a page together may grow. A page of 10,000 links needs half a
-/// megabyte; beyond the limit addresses stay as they are.
+/// Maximum total growth of a page's URLs, in bytes. A page with 10,000 links needs half a megabyte. Beyond
+/// the limit, URLs stay relative.
 const MAX_GROWTH: usize = 8 * 1024 * 1024;
 
-/// Makes the addresses of one page absolute.
+/// Resolver for the URLs of a page.
 pub(crate) struct Links {
     base: Option<Url>,
     growth_left: Cell<usize>,
 }
 
 impl Links {
-    /// Relative to the page's own address, or to what its `<base>` says.
+    /// Creates a resolver relative to the page's URL, or to its `<base>`.
     pub(crate) fn of_page(url: &Url, base: Option<&str>) -> Self {
         let base = base.and_then(|base| url.join(base).ok()).filter(|base| !base.cannot_be_a_base());
         Self { base: Some(base.unwrap_or_else(|| url.clone())), growth_left: Cell::new(MAX_GROWTH) }
     }
 
-    /// Leaves them.
+    /// Creates a resolver that leaves URLs unchanged.
     pub(super) fn as_they_are() -> Self {
         Self { base: None, growth_left: Cell::new(0) }
     }
 
-    /// The address; none when it runs a script or holds data instead of pointing somewhere.
+    /// Resolves a URL. Returns `None` if it runs a script or contains data.
     pub(crate) fn resolve(&self, address: &str) -> Option<String> {
         let address = address.trim();
         let scheme = address.split(':').next().unwrap_or_default();
@@ -46,7 +46,7 @@ impl Links {
         }
     }
 
-    /// Whether addresses are made absolute.
+    /// Returns `true` if URLs are made absolute.
     pub(super) fn is_absolute(&self) -> bool {
         self.base.is_some()
     }

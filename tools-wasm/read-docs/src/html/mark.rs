@@ -1,4 +1,4 @@
-//! Marks on the DOM, in attributes of our own, for what extraction would lose: it removes
+//! Marks DOM elements with `data-x-` attributes for information that extraction would lose: it removes
 //! classes, styles, scripts and form fields.
 
 use dom_query::{Document as Dom, NodeRef};
@@ -6,20 +6,20 @@ use dom_query::{Document as Dom, NodeRef};
 use super::present::Present;
 use super::{code, footnotes, grid, math, permalink, signature, tabs};
 
-/// Longest data about an article that is read, in bytes.
+/// Maximum size of an article's structured data that is parsed, in bytes.
 const MAX_DATA_BYTES: usize = 256 * 1024;
 
-/// How our attributes begin.
+/// Prefix of these attributes.
 const PREFIX: &str = "data-x-";
 
-/// Marks a page or a piece of one, all of it.
+/// Marks a page or a fragment of a page completely.
 pub(super) fn all(dom: &Dom) {
     prepare(dom);
     mark(dom);
 }
 
-/// What comes before the content is chosen: drops marks that a page brings itself, and data that a lenient parser would
-/// take long for, shows what is behind tabs, and makes one element of each listing of code.
+/// Prepares a page before the content is selected: drops forged marks and expensive structured data, shows
+/// the panels behind tabs, and makes each code listing one element.
 pub(super) fn prepare(dom: &Dom) {
     drop_forged(dom);
     drop_broken_data(dom);
@@ -29,7 +29,7 @@ pub(super) fn prepare(dom: &Dom) {
     math::mark(dom);
 }
 
-/// What comes after it.
+/// Marks a page after the content is selected.
 pub(super) fn mark(dom: &Dom) {
     let present = Present::of(dom);
     tabs::name(dom);
@@ -43,13 +43,13 @@ pub(super) fn mark(dom: &Dom) {
     whole_words(dom);
 }
 
-/// Where a word may break is nothing that a reader sees; the parts of a word are one text.
+/// Removes possible word breaks, and merges the text of split words.
 fn whole_words(dom: &Dom) {
     dom.select("wbr").remove();
     dom.normalize();
 }
 
-/// A heading that links to itself is a heading.
+/// Unwraps links from headings that link to themselves.
 fn headings(dom: &Dom) {
     let links = "h1 a[href^='#'], h2 a[href^='#'], h3 a[href^='#'], h4 a[href^='#'], h5 a[href^='#'], h6 a[href^='#']";
     for link in dom.select(links).nodes() {
@@ -59,7 +59,7 @@ fn headings(dom: &Dom) {
     }
 }
 
-/// Marks that the page brings itself would be taken for ours.
+/// Removes attributes of the page that look like these marks.
 fn drop_forged(dom: &Dom) {
     let has_forged = |node: &NodeRef<'_>| {
         let element = node.element_ref();
@@ -76,7 +76,7 @@ fn drop_forged(dom: &Dom) {
     }
 }
 
-/// Data about the article that is no JSON, or very long, is kept from a lenient parser.
+/// Removes structured data that is invalid JSON or very long, because the parser is lenient.
 fn drop_broken_data(dom: &Dom) {
     for script in dom.select("script[type='application/ld+json']").nodes() {
         let text = script.text();

@@ -1,13 +1,13 @@
-//! Formulas as TeX: from annotations and scripts where a page has them, else written in a line.
+//! Formulas as TeX: from the page's annotations and scripts, or else rendered on one line.
 
 use dom_query::{Document as Dom, NodeRef};
 
-/// What renderers put around a formula that they also give as markup.
+/// Elements that renderers put around a formula.
 const CONTAINERS: &str =
     ".katex, .katex-display, .mwe-math-element, mjx-container, .MathJax_Display, .MathJax, math";
 
 pub(super) fn mark(dom: &Dom) {
-    // MathJax 2 leaves the source beside what it drew.
+    // MathJax 2 keeps the source next to the rendering.
     if dom.select("script[type^='math/tex']").exists() {
         dom.select(".MathJax, .MathJax_Display, .MathJax_Preview, .MathJax_SVG, .MathJax_CHTML").remove();
     }
@@ -24,7 +24,7 @@ pub(super) fn mark(dom: &Dom) {
     }
 }
 
-/// The element that all renderings of a formula are in.
+/// Returns the outermost element that contains all renderings of a formula.
 fn outermost<'a>(formula: &NodeRef<'a>) -> NodeRef<'a> {
     let is_container = |node: &NodeRef<'_>| node.is(CONTAINERS) && !node.is("math");
     formula.ancestors_it(Some(8)).filter(is_container).last().unwrap_or(*formula)
@@ -51,7 +51,7 @@ fn tex_of(formula: &NodeRef<'_>) -> Option<String> {
     (!tex.trim().is_empty()).then_some(tex)
 }
 
-/// A formula without its source, in the notation of TeX as far as its elements say.
+/// Writes a formula without TeX source in TeX-like notation, as far as its elements allow.
 fn line(node: &NodeRef<'_>) -> String {
     if node.is_text() {
         return node.text().trim().to_owned();

@@ -1,7 +1,7 @@
-//! HTML: a guarded parse, the choice of the content, and what the writers write from.
+//! HTML: parses a page within limits, selects the content, and builds the tree for the writers.
 //!
-//! One DOM goes the whole way: parsed under limits (`scorpiox_page`, [`flatten`]), reduced to its content ([`choose`]), marked
-//! with what the writers need to know ([`mark`]), and copied to the smaller tree ([`tree`]) that they walk.
+//! A single DOM passes through all steps: it is parsed within limits (`scorpiox_page`, [`flatten`]), reduced
+//! to its content ([`choose`]), marked for the writers ([`mark`]), and copied to a smaller tree ([`tree`]).
 
 mod about;
 mod choose;
@@ -34,11 +34,10 @@ use crate::ask::Part;
 use crate::document::Document;
 use crate::{Format, write};
 
-/// Most bytes of a page that are parsed.
+/// Maximum number of bytes of a page that are parsed.
 const MAX_BYTES: usize = 5 * 1024 * 1024;
 
-/// Pages with thousands of unclosed tags exist; the longest pages of documentation have about
-/// 100,000 elements.
+/// Some pages have thousands of unclosed tags. The longest documentation pages have about 100,000 elements.
 const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 
 /// A parsed page.
@@ -63,17 +62,17 @@ impl Page {
         Self { parsed, notes }
     }
 
-    /// Whether the page shows little until its scripts run.
+    /// Returns `true` if the page shows little before its scripts run.
     pub(crate) fn needs_scripts(&self) -> bool {
         shell::is_shell(&self.parsed.document, self.parsed.is_for_no_scripts)
     }
 
-    /// Whether there is anything to read.
+    /// Returns `true` if the page contains readable text.
     pub(crate) fn has_text(&self) -> bool {
         shell::has_text(&self.parsed.document, self.parsed.is_for_no_scripts)
     }
 
-    /// The content in a format, the part that is asked for first.
+    /// Converts the content to a format, with the requested part first.
     pub(crate) fn read(mut self, url: &Url, part: &Part, format: Format) -> Document {
         self.parsed.drop_no_scripts();
         let mut content = choose::choose(self.parsed.document, url, part);
@@ -96,12 +95,12 @@ impl Page {
     }
 }
 
-/// A page of HTML that came from a URL, which must be absolute, in a format.
+/// Converts an HTML page from an absolute URL to a format.
 pub fn convert(source: &str, url: &Url, format: Format) -> Document {
     Page::parse(source).read(url, &Part::default(), format)
 }
 
-/// A piece of HTML, all of it, with its links as they are.
+/// Converts a complete HTML fragment, and leaves its links unchanged.
 pub fn convert_fragment(source: &str, format: Format) -> String {
     let page = Page::parse(source);
     mark::all(&page.parsed.document);
@@ -110,17 +109,17 @@ pub fn convert_fragment(source: &str, format: Format) -> String {
     write::write(&root, format)
 }
 
-/// The nodes of a piece of HTML, all of it, with its links made absolute.
+/// Converts a complete HTML fragment to nodes with absolute links.
 pub(crate) fn nodes_of_fragment(source: &str, base: &Url) -> Vec<tree::Node> {
     let page = Page::parse(source);
     mark::all(&page.parsed.document);
     let own = page.parsed.document.base_uri().map(|base| base.to_string());
     let root = tree::of(&page.parsed.document.root(), &Links::of_page(base, own.as_deref()));
-    // The parser puts a page around every piece.
+    // The parser wraps every fragment in a page.
     without(without(root.children, "html"), "body")
 }
 
-/// What is in an element, where that is all there is.
+/// Unwraps an element if it is the only node.
 fn without(mut nodes: Vec<tree::Node>, name: &str) -> Vec<tree::Node> {
     match nodes.as_mut_slice() {
         [tree::Node::Element(only)] if &*only.name == name => std::mem::take(&mut only.children),
@@ -128,7 +127,7 @@ fn without(mut nodes: Vec<tree::Node>, name: &str) -> Vec<tree::Node> {
     }
 }
 
-/// Nodes in a format.
+/// Writes nodes in a format.
 pub(crate) fn write_nodes(nodes: Vec<tree::Node>, format: Format) -> String {
     let mut root = tree::Element { name: "div".into(), attributes: Vec::new(), children: nodes };
     space::collapse(&mut root);

@@ -1,20 +1,20 @@
-//! Links that are for the page's own upkeep: the permanent link beside a heading or a name, the
-//! way to a name's source, to where the page can be edited, and past the navigation.
+//! Removes links that are not content: permalinks next to headings and names, links to source code, edit
+//! links, and links that skip the navigation.
 
 use dom_query::{Document as Dom, NodeRef};
 use scorpiox_page::line;
 
 use super::present::Present;
 
-/// What generators name them.
+/// Selectors for generators' links.
 const NAMED: &str = "a.headerlink, a.header-anchor, a.hash-link, a.doc-anchor, a.anchorjs-link, a.heading-link, \
     a.anchor-link, a.heading-anchor, a.sl-anchor-link, a.tsd-anchor-icon, a.selflink, span.permalink, .anchor-wrapper > .anchor-icon, \
     a.permalink, a.anchor, a.srclink, a.src, .viewcode-link, .view-source-button, a.theme-edit-this-page, .edit-link > a, \
     a.edit-this-page, a.edit-page-link, .edit-this-page, .source_link, .showSource, .view-source, a.source-link, \
     a[aria-label='Permalink'], a[aria-label='Direct link to heading'], .mw-editsection, a.link, .detail-link";
-/// What they show, where they have no name.
+/// Texts of permalinks without a known class.
 const SIGNS: [&str; 9] = ["", "#", "¶", "§", "🔗", "◆", "◆\u{a0}", "\u{200b}", "\u{fe0e}"];
-/// What links to a page's source say.
+/// Texts of links to a page's source.
 const EDITS: [&str; 10] = [
     "edit this page",
     "edit this page on github",
@@ -46,7 +46,8 @@ pub(super) fn drop(dom: &Dom, present: &Present<'_>) {
     }
 }
 
-/// A link with one of these classes may be the heading itself, whose text it holds.
+/// Returns `true` if the link shows only a sign. A link with one of these classes may also wrap the heading
+/// itself.
 fn is_only_a_sign(node: &NodeRef<'_>) -> bool {
     const SAYS: [&str; 9] =
         ["[src]", "[source]", "src", "source", "view source", "edit", "[edit]", "link", "permalink"];
@@ -63,7 +64,7 @@ fn is_only_a_sign(node: &NodeRef<'_>) -> bool {
             .any(|start| said.starts_with(start))
 }
 
-/// Whether the link is in a heading, a term or an element that a name begins.
+/// Returns `true` if the link is in a heading, a term, or an element that begins with a name.
 fn beside_name(link: &NodeRef<'_>) -> bool {
     let Some(parent) = link.parent() else { return false };
     let is_name = |node: &NodeRef<'_>| {
@@ -74,7 +75,7 @@ fn beside_name(link: &NodeRef<'_>) -> bool {
         || link.text().trim().chars().any(|c| matches!(c, '¶' | '§' | '🔗'))
 }
 
-/// One of the signs, or a picture of a font of pictures.
+/// Returns `true` for a known sign, or for characters of an icon font.
 fn is_sign(text: &str) -> bool {
     let text = text.trim();
     SIGNS.contains(&text) || text.chars().all(|c| matches!(c, '\u{e000}'..='\u{f8ff}'))
@@ -84,20 +85,20 @@ fn holds_picture(node: &NodeRef<'_>) -> bool {
     node.descendants_it().any(|below| below.has_name("img"))
 }
 
-/// Where hosts of repositories show and change files.
+/// Returns `true` for URLs at which repository hosts show and edit files.
 fn is_place_of_source(href: &str) -> bool {
     ["/edit/", "/blob/", "/_edit/", "/-/edit", "/src/", "/tree/", "_sources/", "/raw/"]
         .iter()
         .any(|part| href.contains(part))
 }
 
-/// The text in lower case, on one line.
+/// Returns the text in lower case on one line.
 fn said(node: &NodeRef<'_>) -> String {
     const LONGEST: usize = 80;
     line::text(&node.text(), LONGEST).to_lowercase()
 }
 
-/// With the link around it, and brackets that nothing is in any more.
+/// Removes the node, together with a parent link or bracket that would become empty.
 fn drop_with_frame(node: &NodeRef<'_>) {
     let frame = node.parent().filter(|parent| {
         let is_frame = parent.has_name("a") || parent.has_name("span") && parent.has_class("viewcode-link");

@@ -1,10 +1,10 @@
-//! Pictures in plain text, where they are no more than their descriptions.
+//! Images in plain text, which are reduced to their descriptions.
 
 use super::tree::{Element, Node};
 use crate::write::names::is_block;
 
-/// Removes the pictures that stand on lines of their own: a description alone reads as a sentence of the page. One in a
-/// cell of a table may be all that the cell says.
+/// Removes images on their own lines, because a description alone reads like a sentence of the page. An image
+/// in a table cell may be the cell's only content, so it stays.
 pub(super) fn drop_alone(element: &mut Element) {
     if matches!(&*element.name, "td" | "th") {
         return;
@@ -25,13 +25,13 @@ pub(super) fn drop_alone(element: &mut Element) {
     }
 }
 
-/// Whether a node stands on lines of its own.
+/// Returns `true` if a node is on its own lines.
 fn parts_lines(node: &Node) -> bool {
     let Node::Element(element) = node else { return false };
     is_block(&element.name) || element.any(&|below| is_block(&below.name))
 }
 
-/// Leaves an empty text in the place of each picture.
+/// Replaces each image by an empty text.
 fn drop_pictures(node: &mut Node) {
     let Node::Element(element) = node else { return };
     if &*element.name == "img" {

@@ -1,19 +1,19 @@
-//! Selectors that can match: those whose classes and elements a page has.
+//! Filters selectors to those whose classes and elements occur in a page.
 //!
-//! Each generator has names of its own, a page has those of one. Looking for all of them in each
-//! element would take longer than all else that is done with a page.
+//! Every generator has its own class names, and a page has those of one generator. Matching all selectors
+//! against each element would take longer than all other steps.
 
 use std::collections::HashSet;
 
 use dom_query::{Document as Dom, NodeRef};
 
-/// Most names that are kept; pages have some hundreds. With more, every selector may match.
+/// Maximum number of stored names; pages have a few hundred. Beyond the limit, every selector is tried.
 const MAX_NAMES: usize = 20_000;
 
-/// The classes and elements of a page.
+/// Classes and elements of a page.
 pub(super) struct Present<'a> {
     dom: &'a Dom,
-    /// Classes begin with a point.
+    /// Names; classes begin with a dot.
     names: HashSet<String>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Present<'a> {
         Self { dom, names }
     }
 
-    /// What a list of selectors matches.
+    /// Returns the nodes that match a list of selectors.
     pub(super) fn select(&self, list: &str) -> Vec<NodeRef<'a>> {
         let can_match = |selector: &&str| names(selector).iter().all(|name| self.names.contains(name));
         let is_flood = self.names.len() > MAX_NAMES;
@@ -47,7 +47,7 @@ impl<'a> Present<'a> {
         if kept.is_empty() { Vec::new() } else { self.dom.select(&kept.join(", ")).nodes().to_vec() }
     }
 
-    /// Removes what a list of selectors matches.
+    /// Removes the nodes that match a list of selectors.
     pub(super) fn remove(&self, list: &str) {
         for node in self.select(list) {
             node.remove_from_parent();
@@ -61,7 +61,7 @@ fn keep(names: &mut HashSet<String>, name: &str) {
     }
 }
 
-/// The classes and elements that a selector names; attributes say nothing here.
+/// Returns the classes and elements in a selector, without attributes.
 fn names(selector: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = selector;
@@ -74,7 +74,7 @@ fn names(selector: &str) -> Vec<String> {
         if name.is_empty() {
             rest = match c {
                 '[' => rest.split_once(']').map_or("", |(_, after)| after),
-                // What a pseudo-class or an id is called.
+                // Skips the name of a pseudo-class or an ID.
                 ':' | '#' => rest
                     .get(1..)
                     .unwrap_or_default()

@@ -1,13 +1,14 @@
-//! The part of a page that the fragment of an address points at.
+//! Finds the part of a page that a URL fragment refers to.
 
 use dom_query::{Document as Dom, LocalName, NodeId};
 
 use super::tree::{Element, Node};
 
-/// Our mark on the elements of the part.
+/// Attribute that marks the elements of the part.
 const MARK: &str = "data-x-part";
 
-/// The elements of the part that is named so, in their order, marked; none when there is no such part.
+/// Finds and marks the elements of the part with this name, in document order. Returns nothing if the part
+/// does not exist.
 pub(super) fn find(dom: &Dom, name: &str) -> Vec<NodeId> {
     let found = scorpiox_content::section::find(dom, name);
     for element in found.iter().filter_map(|id| dom.tree.get(id)) {
@@ -16,7 +17,8 @@ pub(super) fn find(dom: &Dom, name: &str) -> Vec<NodeId> {
     found
 }
 
-/// Puts the elements of the part first, a line behind them, then the rest. False when there are none.
+/// Moves the elements of the part to the front, followed by a rule and the rest. Returns `false` if there are
+/// none.
 pub(super) fn bring_forward(root: &mut Element) -> bool {
     let mut part = Vec::new();
     take(root, &mut part);
@@ -29,7 +31,7 @@ pub(super) fn bring_forward(root: &mut Element) -> bool {
     true
 }
 
-/// Takes the marked elements out; those that only a list can have come in one.
+/// Extracts the marked elements. List items are wrapped in a list.
 fn take(element: &mut Element, part: &mut Vec<Node>) {
     let children = std::mem::take(&mut element.children);
     let mut taken = Vec::new();

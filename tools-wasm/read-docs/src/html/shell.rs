@@ -1,20 +1,20 @@
-//! Whether a page is only the frame that scripts fill.
+//! Detects pages that are only a shell for scripts.
 
 use dom_query::{Document as Dom, NodeRef};
 
-/// A page with more characters of text than this says something without scripts.
+/// Maximum number of text characters of a page that may be a shell.
 const LITTLE_TEXT: usize = 400;
-/// A page with scripts and fewer characters than this is a frame, whatever it is made with.
+/// Number of characters below which a page with scripts is a shell, independent of its framework.
 const HARDLY_ANY: usize = 40;
 
-/// Scripts that another one starts.
+/// Selectors for scripts that are preloaded.
 const LOADED: &str = "link[rel=modulepreload], link[rel=preload][as=script]";
-/// Where frameworks put what they draw.
+/// Selectors for the root elements of frameworks.
 const ROOTS: &str = "#root, #app, #__next, #__nuxt, #___gatsby, #svelte, #react-root, #q-app, #application, \
     #main-app, #app-root, #root-app, #docsify, #swagger-ui, #redoc, app-root, [ng-app], [data-reactroot], \
     [data-server-rendered], [data-ember-action], [ng-version], [data-v-app], rapi-doc, redoc, elements-api";
 
-/// Where `noscript` is a part of the page, so is its text.
+/// Returns `true` if the page has text. The text of `noscript` counts if it is part of the page.
 pub(super) fn has_text(dom: &Dom, is_for_no_scripts: bool) -> bool {
     visible_chars(dom, is_for_no_scripts, 1) > 0
         || dom.select("body img[src], body math, body svg text").exists()
@@ -35,7 +35,8 @@ fn runs(script: &NodeRef<'_>) -> bool {
     kind.is_empty() || kind.contains("javascript") || kind == "module"
 }
 
-/// `<noscript>You need to enable JavaScript to run this app.</noscript>`
+/// Returns `true` for `<noscript>You need to enable JavaScript to run this app.</noscript>` and similar
+/// texts.
 fn asks_for_scripts(dom: &Dom) -> bool {
     dom.select("noscript").nodes().iter().any(|noscript| {
         let text = noscript.text().to_ascii_lowercase();
@@ -43,7 +44,7 @@ fn asks_for_scripts(dom: &Dom) -> bool {
     })
 }
 
-/// Characters that a reader sees, without white space; counting ends at `enough`.
+/// Counts visible characters without whitespace, up to `enough`.
 fn visible_chars(dom: &Dom, is_for_no_scripts: bool, enough: usize) -> usize {
     let Some(body) = dom.body() else { return 0 };
     let mut count = 0;

@@ -1,17 +1,17 @@
-//! Signatures of an interface: one line of code each.
+//! API signatures: each becomes one line of code.
 //!
-//! Generators dress each word of a signature, and break it with their style sheets. Written as
-//! text it would be full of escapes; here it becomes `<code>`.
+//! Generators style each word of a signature and break it with style sheets. As text it would be full of
+//! escapes, so it becomes `<code>`.
 
 use dom_query::{Document as Dom, NodeRef};
 use scorpiox_page::line;
 
 use super::present::Present;
 
-/// Longest signature, in bytes of its text; what is longer is no signature.
+/// Maximum length of a signature's text, in bytes. Longer text is not a signature.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// Elements whose whole text is a signature, and what stands for them.
+/// Selectors for elements whose complete text is a signature, and the placement of the code.
 const WHOLE: [(&str, Frame); 12] = [
     // Sphinx; rustdoc.
     ("dt.sig", Frame::Own),
@@ -28,21 +28,21 @@ const WHOLE: [(&str, Frame); 12] = [
     ("h3.signature, p.signature", Frame::Own),
     (".detail-header > .signature", Frame::Own),
     (".phpdocumentor-signature", Frame::Own),
-    // The first line of the same in rustdoc, for fields and variants.
+    // First line of signatures in rustdoc, for fields and variants.
     ("span.structfield > code, section.variant > h3.code-header", Frame::Own),
 ];
 
-/// What the code is put into.
+/// Placement of the code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
-    /// The element itself, which is a heading, a term, an entry or a paragraph.
+    /// In the element itself: a heading, a term, a list item or a paragraph.
     Own,
-    /// A paragraph in the element's place, or the element where it is an entry of a list.
+    /// In a paragraph that replaces the element, or in the element if it is a list item.
     Paragraph,
 }
 
 pub(super) fn mark<'a>(dom: &'a Dom, present: &Present<'a>) {
-    // To extraction, a comment is what readers leave below an article.
+    // Extraction treats comments as readers' comments below an article.
     for comment in present.select(".tsd-comment") {
         comment.remove_class("tsd-comment");
     }
@@ -59,7 +59,7 @@ pub(super) fn mark<'a>(dom: &'a Dom, present: &Present<'a>) {
     declarations(dom, present);
 }
 
-/// What rustdoc writes in front of a signature is since when there is such a thing.
+/// Removes the version that rustdoc shows next to a signature, and returns it with the signature's header.
 fn versions<'a>(present: &Present<'a>) -> Vec<(NodeRef<'a>, String)> {
     let mut versions = Vec::new();
     for side in present.select(".rightside") {
@@ -76,7 +76,7 @@ fn versions<'a>(present: &Present<'a>) -> Vec<(NodeRef<'a>, String)> {
     versions
 }
 
-/// Sphinx before version 4 gives the term no class.
+/// Adds the class that Sphinx before version 4 does not give to terms.
 fn old_sphinx(dom: &Dom, present: &Present<'_>) {
     for name in present.select("dt > .descname, dt > .sig-name") {
         if let Some(term) = name.parent().filter(|term| !term.has_class("sig")) {
@@ -92,7 +92,7 @@ fn put(dom: &Dom, node: &NodeRef<'_>, frame: Frame) {
     if is_code || text.is_empty() || text.len() > MAX_BYTES {
         return;
     }
-    // What links lead to may be inside.
+    // Links may refer to an element inside.
     let inner = node.descendants_it().find_map(|below| below.id_attr());
     if let (false, Some(id)) = (node.has_attr("id"), inner) {
         node.set_attr("id", &id);
@@ -106,10 +106,10 @@ fn put(dom: &Dom, node: &NodeRef<'_>, frame: Frame) {
     }
 }
 
-/// Elements that part words; so do Doxygen's labels, such as `inline`.
+/// Elements that separate words, as do Doxygen's labels such as `inline`.
 const PARTS: [&str; 4] = ["br", "td", "dd", "div"];
 
-/// The text on one line, with brackets close to what they hold.
+/// Returns the text on one line, without spaces inside brackets.
 fn one_line(node: &NodeRef<'_>) -> String {
     let mut text = String::new();
     for below in node.descendants_it() {
@@ -129,7 +129,7 @@ fn one_line(node: &NodeRef<'_>) -> String {
     close.trim().to_owned()
 }
 
-/// Doxygen's tables of declarations: a list, with a link to what is said about each.
+/// Converts Doxygen's tables of declarations to lists, with a link to each description.
 fn declarations(dom: &Dom, present: &Present<'_>) {
     for table in present.select("table.memberdecls") {
         let list = dom.tree.new_element("ul");

@@ -1,20 +1,21 @@
-//! White space as a browser shows it: a run is one space, and none stands at the edge of a block.
+//! Whitespace as a browser displays it: a run is one space, and block edges have none.
 
 use super::tree::{Element, Node};
 use crate::write::names::{is_block, is_void};
 
-/// Collapses the white space below an element, except where it is preformatted.
+/// Collapses whitespace below an element, except in preformatted text.
 pub(super) fn collapse(root: &mut Element) {
     let mut line = Line::default();
     walk(root, &mut line);
     line.end();
 }
 
-/// The line of text that is being put together.
+/// The current line of text.
 #[derive(Default)]
 struct Line<'a> {
     last: Option<&'a mut String>,
-    /// A space may begin the next text although nothing is before it: an image is.
+    /// `true` if the next text may begin with a space although no text precedes it, for example after an
+    /// image.
     keeps_space: bool,
 }
 
@@ -63,7 +64,7 @@ fn walk<'a>(element: &'a mut Element, line: &mut Line<'a>) {
     line.pass(&name, is_atom);
 }
 
-/// Only what HTML calls white space; a no-break space stays.
+/// Collapses HTML whitespace. No-break spaces stay.
 fn collapsed(text: &str, wants_no_space: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut after_space = wants_no_space;

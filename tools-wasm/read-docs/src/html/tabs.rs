@@ -1,8 +1,8 @@
-//! Tabs: every panel is there, each below its name; the bare list of names goes.
+//! Tabs: shows every panel below its name, and removes the list of names.
 //!
-//! A page shows one panel of a set and hides the others, by an attribute, a style or a check box.
-//! Who reads text wants all of them, and which is which. [`show`] comes before the content is chosen, [`name`] after it:
-//! the name of a panel stays where something of the panel does.
+//! A page shows one panel of a set and hides the others with an attribute, a style or a check box. A reader
+//! of the text needs all panels and their names. [`show`] runs before the content is selected, and [`name`]
+//! runs after it: the name of a panel stays if some of the panel's content stays.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,19 +11,20 @@ use scorpiox_page::line;
 
 use super::present::Present;
 
-/// Longest name of a tab, in characters.
+/// Maximum length of a tab's name, in characters.
 const MAX_NAME: usize = 80;
-/// How far around a list of tabs its panels are looked for.
+/// Number of ancestors of a tab list in which its panels are searched.
 const NEAR: usize = 3;
 
-/// Elements that are looked at for that in all, so that a flood of lists takes no time.
+/// Maximum total number of elements that are searched for panels, which limits the time for a page with many
+/// lists.
 const MAX_LOOKED_AT: usize = 200_000;
 
-/// Lists of tabs, and their panels, as generators write them.
+/// Selectors of tab lists and panels by role.
 const ROLES: (&str, &str) = ("[role=tablist]", "[role=tabpanel]");
-/// Labels of hidden check boxes: the set, its labels, its panels.
+/// Selectors for labels of hidden check boxes: the set, its labels, its panels.
 const LABELLED: [(&str, &str, &str); 7] = [
-    // Material for MkDocs, and before it had lists of labels.
+    // Material for MkDocs, and its older versions without label lists.
     (".tabbed-set", ".tabbed-labels > label", ".tabbed-content > .tabbed-block"),
     (".tabbed-set", ":scope > label", ":scope > .tabbed-content"),
     // Sphinx: sphinx-design, sphinx-inline-tabs.
@@ -37,20 +38,20 @@ const LABELLED: [(&str, &str, &str); 7] = [
 ];
 /// Bootstrap, and generators that use it.
 const LINKED: &str = "ul.nav-tabs a[href^='#'], ul.nav-pills a[href^='#'], .tablist li[id]";
-/// The signs of a panel that is not shown.
+/// Attributes of hidden panels.
 const HIDING: [&str; 5] = ["hidden", "aria-hidden", "style", "inert", "aria-labelledby"];
 
-/// Our mark on a panel: its name.
+/// Attribute that marks a panel with its name.
 const NAME: &str = "data-x-tab";
 
-/// Shows all panels, marked with their names, and removes the lists of these.
+/// Shows all panels, marks them with their names, and removes the tab lists.
 pub(super) fn show(dom: &Dom, present: &Present<'_>) {
     by_label(present);
     by_role(dom);
     by_link(present);
 }
 
-/// Puts the name of each panel before all that is in it.
+/// Inserts the name of each panel before its content.
 pub(super) fn name(dom: &Dom) {
     for panel in dom.select("[data-x-tab]").nodes() {
         if !says(panel) {
@@ -60,7 +61,7 @@ pub(super) fn name(dom: &Dom) {
         let strong = dom.tree.new_element("strong");
         strong.set_text(panel.attr_or(NAME, ""));
         line.append_child(&strong);
-        // A panel that is itself the code has its name before it.
+        // If the panel itself is the code, the name precedes the panel.
         if panel.has_name("pre") || panel.class().is_some_and(|class| class.contains("language-")) {
             panel.insert_before(&line);
         } else {
@@ -110,7 +111,7 @@ fn by_label(present: &Present<'_>) {
     }
 }
 
-/// Elements at a path of children below a set: sets within its panels are not looked into.
+/// Returns the elements at a path of children below a set. Sets inside its panels are not searched.
 fn below<'a>(set: &NodeRef<'a>, path: &str) -> Vec<NodeRef<'a>> {
     let mut found = vec![*set];
     for step in path.split(" > ").filter(|step| *step != ":scope") {
@@ -158,14 +159,14 @@ fn by_role(dom: &Dom) {
         for (tab, panel) in &found {
             show_panel(panel, &name_of(tab));
         }
-        // Tabs without panels may be all that there is of them.
+        // Without panels, the tab list may be the only content.
         if !found.is_empty() {
             list.remove_from_parent();
         }
     }
 }
 
-/// The panels beside a list of tabs, without those within other panels.
+/// Returns the panels near a tab list, except panels inside other panels.
 fn panels_near<'a>(list: &NodeRef<'a>, is_panel: &HashSet<NodeId>, left: &mut usize) -> Vec<NodeRef<'a>> {
     let mut panels = Vec::new();
     for around in list.ancestors_it(Some(NEAR)) {

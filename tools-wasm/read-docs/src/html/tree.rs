@@ -1,4 +1,4 @@
-//! The tree that writers walk: elements, texts, and the few attributes that are written.
+//! The tree for the writers: elements, texts, and the few attributes that are written.
 
 use dom_query::{LocalName, NodeData, NodeRef};
 
@@ -12,7 +12,7 @@ pub(crate) enum Node {
     Element(Element),
 }
 
-/// An element with what is written of it.
+/// An element with the attributes that are written.
 #[derive(Debug)]
 pub(crate) struct Element {
     pub(crate) name: LocalName,
@@ -20,9 +20,9 @@ pub(crate) struct Element {
     pub(crate) children: Vec<Node>,
 }
 
-/// Attributes that are kept; those that begin with `data-x-` are the marks of [`super::mark`].
+/// Attributes that are copied. Attributes with the prefix `data-x-` are the marks of [`super::mark`].
 const KEPT: [&str; 7] = ["href", "src", "alt", "title", "colspan", "rowspan", "start"];
-/// Where pages that load images late keep their address.
+/// Attributes for the URL in pages that load images lazily.
 const LATE_SOURCES: [&str; 5] = ["data-src", "data-original", "data-lazy-src", "data-srcset", "srcset"];
 
 impl Element {
@@ -30,7 +30,7 @@ impl Element {
         self.attributes.iter().find(|(known, _)| &**known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The elements directly below.
+    /// Returns the child elements.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &Self> {
         self.children.iter().filter_map(|node| match node {
             Node::Element(element) => Some(element),
@@ -38,19 +38,19 @@ impl Element {
         })
     }
 
-    /// Whether any element below is of the kind.
+    /// Returns `true` if any descendant element satisfies `is`.
     pub(crate) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         self.elements().any(|element| is(element) || element.any(is))
     }
 
-    /// All text below, with `<br>` as a line end.
+    /// Returns all descendant text, with `<br>` as a line break.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         self.push_text(false, &mut text);
         text
     }
 
-    /// All text below, with blocks on lines of their own, as some highlighters have them.
+    /// Returns all descendant text, with blocks on their own lines, as in some highlighters.
     pub(crate) fn code(&self) -> String {
         let mut text = String::new();
         for child in &self.children {
@@ -78,7 +78,7 @@ impl Element {
 }
 
 impl Node {
-    /// Whether nothing but white space is in it.
+    /// Returns `true` if the node contains only whitespace.
     pub(crate) fn is_white(&self) -> bool {
         match self {
             Self::Text(text) => text.trim().is_empty(),
@@ -93,7 +93,7 @@ impl Node {
         }
     }
 
-    /// The first character of its text.
+    /// Returns the first character of the text.
     pub(crate) fn first_char(&self) -> Option<char> {
         match self {
             Self::Text(text) => text.chars().next(),
@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// The last character of its text.
+    /// Returns the last character of the text.
     pub(crate) fn last_char(&self) -> Option<char> {
         match self {
             Self::Text(text) => text.chars().next_back(),
@@ -110,7 +110,7 @@ impl Node {
     }
 }
 
-/// A copy of a node of the DOM and of all below it.
+/// Copies a DOM node and its descendants.
 pub(super) fn of(node: &NodeRef<'_>, links: &Links) -> Element {
     match copy(node, links) {
         Some(Node::Element(element)) => element,
@@ -172,7 +172,7 @@ fn is_dropped(element: &Element) -> bool {
     unseen && element.attribute("data-x-tex").is_none()
 }
 
-/// Makes the element's addresses absolute; one that leads nowhere is dropped.
+/// Resolves the element's URLs. URLs that cannot be resolved are dropped.
 fn resolve(element: &mut Element, node: &NodeRef<'_>, links: &Links) {
     if &*element.name == "img" && links.is_absolute() {
         let has_source =
@@ -201,7 +201,7 @@ fn is_heading(name: &str) -> bool {
     matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
 }
 
-/// The mark beside a heading that links to the heading itself.
+/// Returns `true` for the sign next to a heading that links to the heading itself.
 fn is_permalink(node: &Node) -> bool {
     let Node::Element(element) = node else { return false };
     let leads_to_part = element.attribute("href").is_some_and(|href| href.contains('#'));

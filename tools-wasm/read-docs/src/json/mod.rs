@@ -1,5 +1,5 @@
-//! JSON: notebooks, descriptions of interfaces and feeds as documents; all else as it is, on
-//! many lines, with its shape before it where it is long.
+//! JSON: notebooks, API descriptions and feeds become documents. Other JSON is pretty-printed, and its shape
+//! precedes it if it is long.
 
 mod pretty;
 mod shape;
@@ -11,10 +11,10 @@ use crate::document::Document;
 use crate::kinds::{Read, Source, as_it_is};
 use crate::{Format, feed, notebook, openapi};
 
-/// Characters from which on a document has its shape before it.
+/// Length above which the shape precedes a document, in characters.
 const LONG: usize = 4000;
 
-/// The members that tell what a document is.
+/// Members that identify the kind of a document.
 #[derive(Deserialize)]
 struct Peek<'a> {
     #[serde(borrow)]
@@ -31,7 +31,7 @@ pub(crate) fn read(text: String, source: &Source<'_>) -> Read {
     if let Some(document) = known(&text, source) {
         return Read::written(document);
     }
-    // What is JSON only by the name of its file stays as it is.
+    // A file that is JSON only by its extension stays unchanged.
     if !source.content_type.contains("json") {
         return as_it_is(text, source);
     }
@@ -43,7 +43,7 @@ pub(crate) fn read(text: String, source: &Source<'_>) -> Read {
         return Read::plain(document, source.format);
     };
     let shape = (pretty.len() > LONG).then(|| shape::of(&text)).flatten();
-    // A string of the document can hold backticks, but no line of it begins with them.
+    // Strings in the document may contain backticks, but no line begins with them.
     if source.format == Format::Markdown {
         let body = format!("```json\n{pretty}\n```");
         let head = shape.map(|shape| format!("Shape of the document:\n\n```\n{shape}\n```"));

@@ -1,25 +1,25 @@
-//! JSON on many lines. Written by hand over the text, so that numbers, member order and repeated
-//! members stay as they are, and a large document takes no tree in memory.
+//! Pretty-prints JSON. It works on the text directly, so that numbers, member order and duplicate members
+//! stay unchanged, and a large document needs no tree in memory.
 
 use serde::de::IgnoredAny;
 
-/// Spaces for one level.
+/// Spaces per level.
 const INDENT: usize = 2;
-/// Indentation may make a document this many times as long; then it stays on its lines.
+/// Maximum growth factor due to indentation. A document that would grow more stays unchanged.
 const MAX_GROWTH: usize = 4;
-/// For documents so small that growth does not matter.
+/// Size up to which the growth factor does not matter, in bytes.
 const SMALL: usize = 64 * 1024;
 
-/// The document with a member or an element on each line; none when it is no JSON.
+/// Returns the document with one member or element per line, or `None` if it is not JSON.
 pub(super) fn pretty(text: &str) -> Option<String> {
     let text = text.trim();
-    // Refuses what is nested deeper than 128 levels, too.
+    // This also refuses documents that are nested more than 128 levels deep.
     serde_json::from_str::<IgnoredAny>(text).ok()?;
     let limit = text.len().saturating_mul(MAX_GROWTH).max(SMALL);
     Some(spread(text, limit).unwrap_or_else(|| text.to_owned()))
 }
 
-/// `text` must be valid JSON.
+/// Indents `text`, which must be valid JSON.
 fn spread(text: &str, limit: usize) -> Option<String> {
     let mut out = String::with_capacity(text.len() * 2);
     let mut depth = 0;

@@ -1,21 +1,21 @@
-//! What a JSON document holds: its members and their types, arrays with their counts. Elements of
-//! an array are taken together. Read in one pass, without a tree of the document.
+//! Shape of a JSON document: its members and their types, and arrays with their lengths. The elements of an
+//! array are merged. The document is read in one pass, without a tree.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Levels that are shown.
+/// Maximum number of levels in the result.
 const MAX_DEPTH: usize = 6;
-/// Members of an object that are shown; others are counted.
+/// Maximum number of members of an object in the result; others are counted.
 const MAX_MEMBERS: usize = 40;
-/// Members of a whole shape.
+/// Maximum number of members of a complete shape.
 const MAX_ALL_MEMBERS: usize = 200;
-/// Characters of a name.
+/// Maximum length of a member's name, in characters.
 const MAX_NAME: usize = 60;
 
-/// Lines that say what is in a document; none for a single value, and for what is no JSON.
+/// Describes a document's shape. Returns `None` for a single value and for invalid JSON.
 pub(super) fn of(text: &str) -> Option<String> {
     let mut shape = Shape::default();
     let mut room = MAX_ALL_MEMBERS;
@@ -28,17 +28,17 @@ pub(super) fn of(text: &str) -> Option<String> {
     })
 }
 
-/// What was seen in one place of the document.
+/// Values that occur at a position of the document.
 #[derive(Debug, Default)]
 struct Shape {
-    /// How often a value was here.
+    /// Number of values at this position.
     count: usize,
     scalars: BTreeSet<Scalar>,
     object: Option<Members>,
     array: Option<Array>,
 }
 
-/// In the order in which they are named.
+/// Type of a scalar, in the order in which types are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Scalar {
     String,
@@ -60,12 +60,12 @@ impl Scalar {
 
 #[derive(Debug, Default)]
 struct Members {
-    /// Objects that were here.
+    /// Number of objects at this position.
     count: usize,
     known: Vec<(String, Shape)>,
-    /// The most members that one of them had.
+    /// Maximum number of members of an object.
     most: usize,
-    /// Members that are not among the known ones.
+    /// Number of members that are not in `known`.
     others: usize,
 }
 
@@ -171,7 +171,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 }
 
 impl Members {
-    /// The shape of a member, unless there are too many.
+    /// Returns the shape of a member, or `None` if there are too many members.
     fn place(&mut self, name: String, depth: usize, room: &mut usize) -> Option<&mut Shape> {
         if let Some(at) = self.known.iter().position(|(known, _)| *known == name) {
             return self.known.get_mut(at).map(|(_, shape)| shape);
@@ -187,7 +187,7 @@ impl Members {
 }
 
 impl Shape {
-    /// The types in a few words, then the members below.
+    /// Writes the types, followed by the members.
     fn write(&self, level: usize, out: &mut String) {
         self.write_types(out);
         let members = self.members();
@@ -240,7 +240,7 @@ impl Shape {
         }
     }
 
-    /// Of the object, or of the objects in the array.
+    /// Returns the members of the object, or of the objects in the array.
     fn members(&self) -> Option<&Members> {
         self.object.as_ref().or_else(|| self.array.as_ref()?.element.members())
     }

@@ -1,13 +1,13 @@
-//! What an answer is: by its `Content-Type`, and by its first bytes where that says nothing.
+//! Detects the kind of a response from its `Content-Type`, or else from its first bytes.
 
 mod sniff;
 
 use crate::charset;
 
-/// The type of documents of Word.
+/// Media type of Word documents.
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
-/// What can be read, and what cannot.
+/// Kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Html,
@@ -16,9 +16,9 @@ pub(crate) enum Kind {
     Yaml,
     /// RSS or Atom.
     Feed,
-    /// Values between commas, tabs or the like.
+    /// Values separated by commas, tabs or similar delimiters.
     Table,
-    /// A document of Word and its relatives.
+    /// Word documents and related types.
     Docx,
     Xml,
     Text,
@@ -28,18 +28,18 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether it is text whose bytes are characters.
+    /// Returns `true` for text, in which bytes are characters.
     fn is_text(self) -> bool {
         !matches!(self, Self::Docx | Self::Pdf | Self::Image | Self::Binary)
     }
 }
 
-/// The type without parameters, in lower case: `text/html`.
+/// Returns the media type without parameters, in lower case: `text/html`.
 pub(crate) fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The kind of an answer, and its type as it is told to people.
+/// Returns the kind of a response, and its media type for display.
 pub(crate) fn of(content_type: &str, path: &str, body: &[u8]) -> (Kind, String) {
     const UNKNOWN: [&str; 6] = [
         "",
@@ -55,17 +55,17 @@ pub(crate) fn of(content_type: &str, path: &str, body: &[u8]) -> (Kind, String) 
     }
     let kind = by_type(&essence);
     let is_text = kind.is_text() && !charset::is_utf16(content_type);
-    // PDF comes with wrong types, and archives and images with those of pages.
+    // PDF is sent with various wrong types. Archives and images are sent with types of pages.
     let by_magic =
         || by_magic(body).filter(|(found, _)| is_text || kind == Kind::Binary && *found == Kind::Pdf);
     if let Some((kind, name)) = by_magic() {
         return (kind, name.to_owned());
     }
     let kind = match kind {
-        // HTML is parsed whatever its bytes are.
+        // HTML is parsed whatever its bytes are, unless it is a feed.
         Kind::Html => sniff::root(body).filter(|kind| *kind == Kind::Feed).unwrap_or(Kind::Html),
         _ if is_text && sniff::is_binary(body) => Kind::Binary,
-        // Raw files of repositories come as plain text.
+        // Raw files of repositories are sent as plain text.
         Kind::Text if essence == "text/plain" => by_path(path).unwrap_or(Kind::Text),
         Kind::Xml => sniff::root(body).unwrap_or(Kind::Xml),
         Kind::Binary if essence.ends_with("/zip") && sniff::is_docx(body) => Kind::Docx,
@@ -94,12 +94,12 @@ fn by_type(essence: &str) -> Kind {
         // `vnd.ms-word.document.macroenabled.12`
         (_, name) if name.contains("wordprocessingml") || name.contains("ms-word") => Kind::Docx,
         (_, name) if is_binary_name(name) => Kind::Binary,
-        // Source code has application types of its own; bytes decide.
+        // Source code has many `application` types, so the bytes decide.
         _ => Kind::Text,
     }
 }
 
-/// By the name of a file, where its type says no more than that it is text.
+/// Returns the kind by file extension, for the type `text/plain`.
 fn by_path(path: &str) -> Option<Kind> {
     const KINDS: [(Kind, &[&str]); 4] = [
         (Kind::Markdown, &["md", "markdown", "mdx"]),
@@ -107,7 +107,7 @@ fn by_path(path: &str) -> Option<Kind> {
         (Kind::Yaml, &["yaml", "yml"]),
         (Kind::Table, &["csv", "tsv"]),
     ];
-    // Indexes for models are Markdown by their own specification.
+    // Indexes for models are Markdown according to their specification.
     if path.ends_with("/llms.txt") || path.ends_with("/llms-full.txt") {
         return Some(Kind::Markdown);
     }
@@ -134,7 +134,7 @@ fn is_binary_name(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Files that say at their beginning what they are.
+/// Detects files by their signature.
 fn by_magic(body: &[u8]) -> Option<(Kind, &'static str)> {
     const MAGIC: [(&[u8], Kind, &str); 17] = [
         (b"%PDF-", Kind::Pdf, "application/pdf"),
@@ -156,7 +156,7 @@ fn by_magic(body: &[u8]) -> Option<(Kind, &'static str)> {
         (b"\0asm", Kind::Binary, "application/wasm"),
     ];
     let known = MAGIC.iter().find(|(magic, _, name)| {
-        // `BM` and `BZh` are also how a text can begin.
+        // Text can also begin with `BM` and `BZh`.
         let is_short = matches!(*name, "image/bmp" | "application/x-bzip2");
         body.starts_with(magic) && (!is_short || sniff::is_binary(body))
     });
@@ -213,7 +213,7 @@ mod tests {
             ("application/rss+xml", "/", b"<rss/>", Kind::Feed),
             ("application/yaml", "/", b"a: 1", Kind::Yaml),
             ("text/plain", "/x.ipynb", b"{}", Kind::Json),
-            // Feeds and pages under the types of XML and HTML.
+            // Feeds and pages with media types of XML and HTML.
             (
                 "text/xml",
                 "/",
@@ -236,7 +236,7 @@ mod tests {
             ("application/xml", "/", b"<html xmlns='urn:x'>", Kind::Xml),
             ("application/xml", "/", b"<project/>", Kind::Xml),
             ("text/xml", "/", b"", Kind::Xml),
-            // What is said to be plain text stays that.
+            // Other `text/plain` content stays plain text.
             ("text/plain", "/", b"<!doctype html><p>x", Kind::Text),
             ("text/plain", "/", b"<rss version='2.0'>", Kind::Text),
             ("text/plain", "/", b"{}", Kind::Text),

@@ -1,4 +1,4 @@
-//! What bytes look like (the MIME Sniffing Standard, 5 to 8).
+//! Content sniffing (MIME Sniffing Standard, 5 to 8).
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde::de::IgnoredAny;
 
 use super::Kind;
 
-/// Bytes of a body that the standard looks at.
+/// Number of bytes that the standard checks.
 const HEADER_BYTES: usize = 1445;
-/// Comments and declarations before an element that are looked past, in bytes.
+/// Maximum length of comments and declarations before the root element, in bytes.
 const PROLOG_BYTES: usize = 16 * 1024;
 
-/// Whether there are bytes that no text has near its beginning. A byte order mark says that it is text.
+/// Returns `true` if bytes near the beginning cannot occur in text. A byte order mark indicates text.
 pub(super) fn is_binary(body: &[u8]) -> bool {
     let is_marked = Encoding::for_bom(body).is_some();
     !is_marked
@@ -21,7 +21,7 @@ pub(super) fn is_binary(body: &[u8]) -> bool {
             .any(|byte| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
 }
 
-/// Whether it begins as the standard says that HTML does, or with one of a few tags more.
+/// Returns `true` if the body begins like HTML according to the standard, or with one of a few other tags.
 pub(super) fn is_html(body: &[u8]) -> bool {
     const TAGS: [&str; 18] = [
         "!doctype html",
@@ -52,24 +52,25 @@ pub(super) fn is_html(body: &[u8]) -> bool {
     tag.starts_with("!--") || TAGS.iter().any(begins)
 }
 
-/// Whether it begins with the declaration of XML.
+/// Returns `true` if the body begins with an XML declaration.
 pub(super) fn is_xml(body: &[u8]) -> bool {
     start_of(body).trim_start().starts_with("<?xml")
 }
 
-/// Whether it is a JSON object or array.
+/// Returns `true` for a JSON object or array.
 pub(super) fn is_json(body: &[u8]) -> bool {
     let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     matches!(text.first(), Some(b'{' | b'[')) && serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
-/// Whether an archive has what each document of Word has. Names in archives are not compressed.
+/// Returns `true` if an archive contains the main part of a Word document. File names in archives are not
+/// compressed.
 pub(super) fn is_docx(body: &[u8]) -> bool {
     const PART: &[u8] = b"word/document.xml";
     memchr::memmem::find(body, PART).is_some()
 }
 
-/// What the first element of a document says: a feed, or a page; none for others.
+/// Returns the kind by the root element: a feed or a page, or `None` for others.
 pub(super) fn root(body: &[u8]) -> Option<Kind> {
     const FEEDS: [&str; 3] =
         ["http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#", "http://purl.org/atom/app"];
@@ -91,7 +92,7 @@ pub(super) fn root(body: &[u8]) -> Option<Kind> {
     }
 }
 
-/// The text from its first element on.
+/// Returns the text from the root element on.
 fn after_prolog(text: &str) -> Option<&str> {
     let mut rest = text.trim_start();
     loop {
@@ -100,7 +101,7 @@ fn after_prolog(text: &str) -> Option<&str> {
         } else if let Some(instruction) = rest.strip_prefix("<?") {
             instruction.split_once("?>")?.1
         } else if let Some(declaration) = rest.strip_prefix("<!") {
-            // A document type may have declarations of its own between brackets.
+            // A document type may contain declarations in brackets.
             let end = declaration.find(['[', '>'])?;
             let (_, after) = declaration.split_at_checked(end)?;
             match after.strip_prefix('[') {
@@ -114,7 +115,7 @@ fn after_prolog(text: &str) -> Option<&str> {
     }
 }
 
-/// The first characters, without a mark.
+/// Returns the first characters without a byte order mark.
 fn start_of(body: &[u8]) -> Cow<'_, str> {
     let start = first(body, PROLOG_BYTES);
     match Encoding::for_bom(start) {

@@ -1,21 +1,21 @@
 //! Front matter: YAML between lines of dashes at the top of a file.
 //!
-//! The parser gives events and never recurses; what is read of them is bounded here. An alias
-//! counts as nothing, so that none can grow.
+//! The parser emits events and never recurses, and this module limits the events. Aliases are ignored, so
+//! they cannot grow.
 
 use saphyr_parser::{Event, Parser};
 use scorpiox_page::line;
 
-/// Longest front matter, in bytes.
+/// Maximum size of front matter, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
-/// Most events of the parser.
+/// Maximum number of parser events.
 const MAX_EVENTS: usize = 4096;
-/// Longest value, in characters.
+/// Maximum length of a value, in characters.
 const MAX_VALUE: usize = 300;
-/// Most authors.
+/// Maximum number of authors.
 const MAX_AUTHORS: usize = 20;
 
-/// What is told of a page.
+/// Metadata of a page.
 #[derive(Debug, Default)]
 pub(super) struct Front {
     pub(super) title: Option<String>,
@@ -23,7 +23,8 @@ pub(super) struct Front {
     pub(super) date: Option<String>,
 }
 
-/// The front matter and the text behind it; none if the text begins with no YAML mapping.
+/// Splits the text into front matter and the remaining text. Returns `None` if the text does not begin with a
+/// YAML mapping.
 pub(super) fn split(text: &str) -> Option<(Front, &str)> {
     let rest = text.strip_prefix("---")?;
     let rest = rest.trim_start_matches([' ', '\t']);
@@ -40,7 +41,7 @@ pub(super) fn split(text: &str) -> Option<(Front, &str)> {
     None
 }
 
-/// The values by their keys; none if this is no mapping.
+/// Reads the values by key. Returns `None` if the YAML is not a mapping.
 fn read(yaml: &str) -> Option<Front> {
     let mut reading = Reading::default();
     for event in Parser::new_from_str(yaml).take(MAX_EVENTS) {
@@ -51,10 +52,10 @@ fn read(yaml: &str) -> Option<Front> {
     reading.is_mapping.then_some(Front { author, ..reading.front })
 }
 
-/// A mapping or a list that is open.
+/// An open mapping or list.
 #[derive(Debug)]
 enum Level {
-    /// With the key whose value comes next.
+    /// A mapping, with the key of the next value.
     Mapping(Option<String>),
     List,
 }
@@ -68,7 +69,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// None when the document is no mapping.
+    /// Returns `None` if the document is not a mapping.
     fn take(&mut self, event: &Event<'_>) -> Option<()> {
         match event {
             Event::MappingStart(..) => self.open(Level::Mapping(None))?,
@@ -88,7 +89,7 @@ impl Reading {
         match self.levels.last_mut() {
             None if matches!(level, Level::List) => return None,
             None => self.is_mapping = true,
-            // What is no scalar is no key that is known here.
+            // A non-scalar key is never a known key.
             Some(Level::Mapping(key)) => {
                 key.get_or_insert_default();
             }

@@ -1,4 +1,4 @@
-//! Addresses in a file of Markdown, made absolute where they stand.
+//! Makes the URLs in a Markdown file absolute in place.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use url::Url;
 
 use crate::html::Links;
 
-/// Longer files keep the addresses that they have: the parser holds a tree of all that is in them.
+/// Maximum size of a file whose URLs are resolved, in bytes: the parser builds a tree of the complete file.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The text with absolute addresses. Those of parts of the same file (`#name`) stay.
+/// Makes URLs absolute. References to parts of the same file (`#name`) stay.
 pub(super) fn absolute(text: String, base: &Url) -> String {
     if text.len() > MAX_BYTES || !text.contains("](") && !text.contains("]:") {
         return text;
@@ -19,7 +19,7 @@ pub(super) fn absolute(text: String, base: &Url) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for place in places(&text) {
-        // A picture within a link ends before the address of the link begins.
+        // An image in a link ends before the link's URL begins.
         let Some(address) = text.get(place.clone()).filter(|_| place.start >= done) else { continue };
         let is_relative = !address.starts_with('#') && Url::parse(address).is_err();
         if let Some(absolute) = links.resolve(address).filter(|_| is_relative) {
@@ -32,15 +32,15 @@ pub(super) fn absolute(text: String, base: &Url) -> String {
     out
 }
 
-/// Where addresses stand, in their order.
+/// Returns the ranges of URLs in order.
 fn places(text: &str) -> Vec<Range<usize>> {
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
     let defined = parser.reference_definitions().iter();
     let mut places: Vec<_> = defined
         .filter_map(|(_, definition)| find(text, definition.span.clone(), "]:", &definition.dest))
         .collect();
-    // Links and pictures that have begun, and where what is known of their text ends: what looks like an address in the
-    // text is none.
+    // Open links and images, and the end of the known part of their text: a match inside the text is not the
+    // URL.
     let mut open = Vec::new();
     for (event, range) in parser.into_offset_iter() {
         let end = match event {
@@ -64,7 +64,7 @@ fn places(text: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Where an address stands behind a mark, if it is written as it is meant.
+/// Returns the range of a URL after a mark, if it is written without escapes.
 fn find(text: &str, within: Range<usize>, mark: &str, address: &str) -> Option<Range<usize>> {
     let behind = text.get(within.clone())?;
     let at = behind.find(mark)? + mark.len();

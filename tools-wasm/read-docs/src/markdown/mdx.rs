@@ -1,15 +1,15 @@
-//! MDX: Markdown with the components of a site in it.
+//! MDX: Markdown with components.
 //!
-//! What imports components, and what exports values for them, goes. A tag that stands alone on its line
-//! goes too; the name that it gives to what is in it stays, as a bold line. All else is text.
+//! Component imports and exports of values are removed. A tag that is alone on its line is removed too. If it
+//! names its content, the name stays as a bold line. Everything else is text.
 
 use super::Fence;
 
-/// Lines that a tag may be written over.
+/// Maximum number of lines of a tag.
 const MAX_TAG_LINES: usize = 12;
-/// Attributes that name what is in a component, the best first.
+/// Attributes that name a component's content, in order of preference.
 const NAMES: [&str; 9] = ["title", "label", "header", "heading", "summary", "name", "path", "query", "value"];
-/// Attributes that are for the looks.
+/// Presentational attributes.
 const LOOKS: [&str; 12] = [
     "icon",
     "color",
@@ -25,7 +25,7 @@ const LOOKS: [&str; 12] = [
     "width",
 ];
 
-/// The text without what only a program reads.
+/// Returns the text without code for programs.
 pub(super) fn plain(text: &str, path: &str) -> String {
     if !path.to_ascii_lowercase().ends_with(".mdx") && !has_components(text) {
         return text.to_owned();
@@ -43,7 +43,7 @@ pub(super) fn plain(text: &str, path: &str) -> String {
             continue;
         }
         if before_is_blank && is_module(line) {
-            // Such a part ends at an empty line.
+            // A module statement ends at an empty line.
             while lines.get(at).is_some_and(|line| !line.trim().is_empty()) {
                 at += 1;
             }
@@ -82,7 +82,7 @@ fn end_paragraph(out: &mut String) {
     }
 }
 
-/// Whether components begin and end on lines of their own.
+/// Returns `true` if components begin and end on their own lines.
 fn has_components(text: &str) -> bool {
     let mut fence = Fence::default();
     let (mut begins, mut ends) = (false, false);
@@ -98,7 +98,7 @@ fn has_components(text: &str) -> bool {
     false
 }
 
-/// `import x from 'y'`, `export const x = …`: no sentence begins like these.
+/// Returns `true` for `import x from 'y'` and `export const x = …`. No sentence begins like these.
 fn is_module(line: &str) -> bool {
     if let Some(rest) = line.strip_prefix("import ") {
         return rest.starts_with(['{', '*', '"', '\''])
@@ -111,8 +111,8 @@ fn is_module(line: &str) -> bool {
         || ["const ", "let ", "var ", "function ", "default ", "async "].into_iter().any(is_value)
 }
 
-/// A tag of a component alone on its lines: what it names, and how many lines it takes. One that is
-/// complete in itself is left: it may hold all there is.
+/// Parses a component's tag that is alone on its lines, and returns its name and its number of lines. A
+/// self-closing tag stays, because it may contain the only text.
 fn tag(lines: &[&str], at: usize) -> Option<(Option<String>, usize)> {
     let first = lines.get(at)?.trim();
     let is_component = |rest: &str| rest.starts_with(|c: char| c.is_ascii_uppercase());
@@ -139,7 +139,7 @@ fn outside_quotes(text: &str) -> String {
     text.split(['"', '\'']).step_by(2).collect::<String>().replace("=>", "")
 }
 
-/// The name that a tag gives, with what else it says.
+/// Returns the name in a tag, with its other attributes.
 fn named(tag: &str) -> Option<String> {
     let attributes = attributes(tag);
     let by_name = NAMES
@@ -147,7 +147,7 @@ fn named(tag: &str) -> Option<String> {
         .find_map(|name| attributes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name)));
     let component = tag.split_whitespace().next().unwrap_or_default();
     let Some(by_name) = by_name else {
-        // `<Warning>` says what it is by itself.
+        // `<Warning>` names itself.
         const KINDS: [&str; 8] =
             ["Note", "Warning", "Tip", "Info", "Caution", "Danger", "Check", "Important"];
         return KINDS.contains(&component).then(|| component.to_owned());
@@ -166,7 +166,7 @@ fn named(tag: &str) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
-/// `a="b" c='d' e={f} g`
+/// Parses attributes such as `a="b" c='d' e={f} g`.
 fn attributes(tag: &str) -> Vec<(String, String)> {
     const MOST: usize = 20;
     let mut found = Vec::new();

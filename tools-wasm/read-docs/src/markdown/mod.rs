@@ -1,4 +1,4 @@
-//! Files of Markdown: read as they are, without what is for the program that builds a site.
+//! Markdown files: kept unchanged, except for markup for site generators.
 
 mod front;
 mod links;
@@ -12,7 +12,7 @@ use crate::write::escape;
 
 pub(crate) use nodes::nodes;
 
-/// A file of Markdown that came from a URL. Its first heading is its title, where its front matter names none.
+/// Reads a Markdown file from a URL. The first heading is the title if the front matter has none.
 pub(crate) fn read(text: &str, url: &Url) -> Document {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (front, body) = front::split(text).unwrap_or_else(|| (front::Front::default(), text));
@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str, url: &Url) -> Document {
     let mut head = String::new();
     let begins_with_title = heading.is_some() && body.starts_with("# ");
     if begins_with_title && !facts.is_empty() {
-        // The heading goes above what is known about the page.
+        // The heading goes above the metadata.
         let end = body.find('\n').unwrap_or(body.len());
         let rest = body.split_off(end);
         head.push_str(body.trim_end());
@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str, url: &Url) -> Document {
     Document { title, byline: front.author, published: front.date, head, body, notes: Vec::new() }
 }
 
-/// The first heading of the first level that is not in code.
+/// Returns the first level-1 heading outside of code.
 fn first_heading(body: &str) -> Option<String> {
     let mut fence = Fence::default();
     body.lines().filter(|line| !fence.holds(line)).find_map(|line| {
@@ -54,15 +54,15 @@ fn facts(front: &front::Front) -> String {
     byline.into_iter().chain(date).collect::<Vec<_>>().join(" · ")
 }
 
-/// Whether lines are in a block of code.
+/// Tracks if lines are in a code block.
 #[derive(Debug, Default)]
 struct Fence {
-    /// The mark that opened the block, and how often it stands.
+    /// Character and length of the fence that opened the block.
     open: Option<(char, usize)>,
 }
 
 impl Fence {
-    /// Whether the next line is code, or a fence itself.
+    /// Returns `true` if the next line is code or a fence.
     fn holds(&mut self, line: &str) -> bool {
         let line = line.trim_start();
         let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'));

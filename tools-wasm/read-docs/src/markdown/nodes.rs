@@ -1,4 +1,4 @@
-//! Markdown in other documents, as trees.
+//! Converts Markdown in other documents to trees.
 
 use pulldown_cmark::{Event, Options, Parser, html};
 use url::Url;
@@ -7,7 +7,7 @@ use crate::html::nodes_of_fragment;
 use crate::html::tree::Node;
 use crate::tree::paragraphs;
 
-/// The nodes of a text in Markdown, its links relative to a base.
+/// Converts Markdown text to nodes, with links relative to a base URL.
 pub(crate) fn nodes(source: &str, base: &Url) -> Vec<Node> {
     if !has_markup(source) {
         return paragraphs(source);
@@ -16,7 +16,7 @@ pub(crate) fn nodes(source: &str, base: &Url) -> Vec<Node> {
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_FOOTNOTES;
-    // Line ends are spaces to Markdown.
+    // Markdown treats line breaks as spaces.
     let events = Parser::new_ext(source, options).map(|event| match event {
         Event::SoftBreak => Event::Text("\n".into()),
         event => event,
@@ -26,7 +26,7 @@ pub(crate) fn nodes(source: &str, base: &Url) -> Vec<Node> {
     nodes_of_fragment(&page, base)
 }
 
-/// Whether there is anything that is more than words on lines.
+/// Returns `true` if the text contains any markup.
 fn has_markup(source: &str) -> bool {
     source.contains(['*', '_', '`', '[', '<', '#', '|', '~', '>', '\\', '&'])
         || source.lines().any(|line| {

@@ -1,5 +1,5 @@
-//! A notebook as it is written in JSON. Every text may be one string or a list of them, and what
-//! has another type than it should is passed over.
+//! A notebook in its JSON form. Every text may be a string or a list of strings. Values of unexpected types
+//! are ignored.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(super) struct Notebook {
     metadata: Option<Metadata>,
 }
 
-/// Of nbformat 3.
+/// Worksheet of nbformat 3.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Worksheet {
@@ -71,22 +71,22 @@ pub(super) struct Output {
     svg: Option<IgnoredAny>,
 }
 
-/// A value in several forms.
+/// A value in several representations.
 #[derive(Debug, Default)]
 pub(super) struct Bundle {
     pub(super) plain: Text,
     pub(super) html: Text,
     pub(super) markdown: Text,
     pub(super) latex: Text,
-    /// Types of pictures.
+    /// Media types of the images.
     pub(super) images: Vec<String>,
 }
 
-/// A text, in one piece or in lines.
+/// A text, as one string or as lines.
 #[derive(Debug, Default)]
 pub(super) struct Text(pub(super) String);
 
-/// Lines without their ends.
+/// Lines without line breaks.
 #[derive(Debug, Default)]
 pub(super) struct Trace(pub(super) String);
 
@@ -95,7 +95,7 @@ impl Notebook {
         self.cells.iter().chain(self.worksheets.iter().flat_map(|sheet| &sheet.cells))
     }
 
-    /// The language of its code, as blocks of code name it.
+    /// Returns the language for code blocks.
     pub(super) fn language(&self) -> String {
         let metadata = self.metadata.as_ref();
         let by_info = metadata.and_then(|data| data.language_info.as_ref()).map(|info| &info.name.0);
@@ -106,7 +106,7 @@ impl Notebook {
         match name.map(|name| name.to_ascii_lowercase()) {
             Some(name) if name.starts_with("python") || name.starts_with("ipython") => "python".to_owned(),
             Some(name) => name,
-            // Notebooks of version 3 are Python's.
+            // Notebooks of version 3 contain Python.
             None => "python".to_owned(),
         }
     }
@@ -124,7 +124,7 @@ impl Cell {
 }
 
 impl Output {
-    /// Version 3 has the forms of a value beside each other.
+    /// Returns the representations of a value in version 3, where they are separate members.
     pub(super) fn of_old_version(&self) -> Bundle {
         let images = [(&self.png, "image/png"), (&self.jpeg, "image/jpeg"), (&self.svg, "image/svg+xml")];
         Bundle {
@@ -141,7 +141,7 @@ impl Output {
     }
 }
 
-/// Takes a string, or strings in a list with something between them, and passes over all else.
+/// Visitor that accepts a string, or a list of strings to be joined, and ignores everything else.
 struct Strings(&'static str);
 
 impl<'de> Visitor<'de> for Strings {
@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for Forms {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut forms: A) -> Result<Bundle, A::Error> {
-        /// Pictures of one value.
+        /// Maximum number of images of one value.
         const MAX_IMAGES: usize = 4;
         let mut bundle = Bundle::default();
         while let Some(name) = forms.next_key::<String>()? {

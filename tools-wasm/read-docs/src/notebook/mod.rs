@@ -1,5 +1,5 @@
-//! Notebooks of Jupyter (nbformat 3 and 4): text as it is, code in its language, and what the
-//! code gave. Pictures are named, never shown.
+//! Jupyter notebooks (nbformat 3 and 4): text, code in its language, and the code's output. Images are
+//! mentioned, but never shown.
 
 mod cells;
 mod terminal;
@@ -14,10 +14,10 @@ use crate::{Format, markdown};
 
 use cells::{Bundle, Cell, Notebook, Output};
 
-/// Letters of encoded data that are left out of a text.
+/// Minimum length of encoded data that is removed from a text.
 const SHORTEST_DATA: usize = 64;
 
-/// None when it is no notebook.
+/// Returns `None` if the source is not a notebook.
 pub(crate) fn read(source: &str, url: &Url, format: Format) -> Option<Document> {
     let notebook: Notebook = serde_json::from_str(source).ok()?;
     let language = notebook.language();
@@ -90,10 +90,10 @@ impl Writer<'_> {
         }
     }
 
-    /// One value in several forms, of which the plainest that says something is taken.
+    /// Adds the plainest meaningful representation of a value.
     fn bundle(&mut self, bundle: &Bundle) {
         let plain = bundle.plain.0.trim_matches('\n');
-        // `<pandas.io.formats.style.Styler at 0x7f…>` says nothing.
+        // `<pandas.io.formats.style.Styler at 0x7f…>` is not meaningful.
         let is_name = plain.starts_with('<') && plain.ends_with('>') && !plain.contains('\n');
         let says = !plain.trim().is_empty() && !is_name;
         if !bundle.markdown.0.trim().is_empty() {
@@ -134,7 +134,7 @@ fn says_something(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| !node.is_white())
 }
 
-/// The language of a cell that begins with `%%bash` or the like.
+/// Returns the language of a cell that begins with a cell magic such as `%%bash`.
 fn magic(source: &str) -> Option<&'static str> {
     let name = source.trim_start().strip_prefix("%%")?.split_whitespace().next()?;
     Some(match name {
@@ -152,7 +152,7 @@ fn magic(source: &str) -> Option<&'static str> {
     })
 }
 
-/// Without what pictures are in texts: `data:image/png;base64,…`.
+/// Removes embedded image data: `data:image/png;base64,…`.
 fn without_data(text: &str) -> String {
     const MARK: &str = ";base64,";
     let mut out = String::with_capacity(text.len().min(1024 * 1024));
@@ -176,7 +176,7 @@ fn without_data(text: &str) -> String {
     out
 }
 
-/// With an end to a block of code that has none, so that what follows is not in it.
+/// Closes an unclosed code block, so that the following content is not part of it.
 fn closed(text: &str) -> String {
     let mut open: Option<&str> = None;
     for line in text.lines() {

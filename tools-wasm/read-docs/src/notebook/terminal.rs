@@ -1,12 +1,11 @@
-//! What a terminal would show: colours and moves of the cursor taken out, lines that were
-//! written over left out.
+//! Emulates terminal output: removes colors and cursor movements, and drops overwritten lines.
 
 use std::borrow::Cow;
 
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
 
-/// The text that is left to read.
+/// Returns the readable text.
 pub(super) fn plain(text: &str) -> String {
     let text = without_escapes(text);
     let mut out = String::with_capacity(text.len());
@@ -14,7 +13,7 @@ pub(super) fn plain(text: &str) -> String {
         if number > 0 {
             out.push('\n');
         }
-        // Bars of progress begin the line again; the last one stays.
+        // Progress bars restart the line; the last state stays.
         let line = line.trim_end_matches('\r');
         let shown = line.rsplit('\r').next().unwrap_or_default();
         if shown.contains('\u{8}') { push_erased(shown, &mut out) } else { out.push_str(shown) }
@@ -22,7 +21,7 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// A backspace takes the character before it.
+/// Applies backspaces, which erase the preceding character.
 fn push_erased(line: &str, out: &mut String) {
     let start = out.len();
     for c in line.chars() {
@@ -36,7 +35,7 @@ fn push_erased(line: &str, out: &mut String) {
     }
 }
 
-/// Without the sequences of ECMA-48: `ESC [ … m`, `ESC ] … BEL`, and shorter ones.
+/// Removes ECMA-48 sequences: `ESC [ … m`, `ESC ] … BEL`, and shorter ones.
 fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
         return Cow::Borrowed(text);
@@ -50,7 +49,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
         }
         match chars.next() {
             Some('[') => {
-                // Parameters, then one final character.
+                // Parameters, followed by one final character.
                 let _ = chars.find(|c| !matches!(c, ' '..='?'));
             }
             Some(']' | 'P' | '_' | '^') => {
@@ -61,7 +60,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
                     is_end || *c == '\n'
                 });
             }
-            // A set of characters is named by one more.
+            // A character set selection has one more character.
             Some('(' | ')' | '#' | '%' | ' ') => {
                 chars.next();
             }

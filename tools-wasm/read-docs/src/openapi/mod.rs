@@ -1,6 +1,6 @@
-//! Descriptions of HTTP interfaces (`OpenAPI` 3.0 and 3.1, Swagger 2.0) as documents to read: what
-//! the interface is and where, then each operation, then the types. References are named, and
-//! followed one step where what they name is short.
+//! Descriptions of HTTP APIs (`OpenAPI` 3.0 and 3.1, Swagger 2.0) as readable documents: the API and its
+//! servers, each operation, and the types. References are named, and short targets are inlined one level
+//! deep.
 
 mod operation;
 mod schema;
@@ -20,11 +20,11 @@ use crate::value::Value;
 
 use shared::Shared;
 
-/// Bytes from the beginning in which a description in YAML says what it is.
+/// Size of the beginning of a YAML description in which it must identify itself, in bytes.
 const SNIFFED: usize = 64 * 1024;
-/// Methods in the order of the standard.
+/// Methods in the order of the specification.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-/// Servers that are named.
+/// Maximum number of servers in the result.
 const MAX_SERVERS: usize = 20;
 
 pub(crate) fn read_json(text: &str, source: &Source<'_>) -> Option<Document> {
@@ -41,7 +41,7 @@ pub(crate) fn read_yaml(text: &str, source: &Source<'_>) -> Option<Document> {
     write(&Value::of_yaml(text)?, source.url, source.format)
 }
 
-/// None when it describes no interface.
+/// Returns `None` if the document is not an API description.
 fn write(root: &Value<'_>, url: &Url, format: Format) -> Option<Document> {
     let version = root.text("openapi").or_else(|| root.text("swagger"))?;
     let writer = Writer { root, shared: Shared::of(root), url };
@@ -100,7 +100,7 @@ impl Writer<'_> {
                 Some(element("li", content))
             })
             .collect();
-        // Swagger has one, in parts.
+        // Swagger has a single server, in parts.
         if let Some(host) = self.root.text("host") {
             let scheme = self.root.get("schemes").and_then(|schemes| schemes.elements().first());
             let scheme = scheme.and_then(Value::as_text).unwrap_or_else(|| self.url.scheme());
@@ -164,14 +164,14 @@ impl Writer<'_> {
         }
     }
 
-    /// A text in Markdown as blocks.
+    /// Converts Markdown text to blocks.
     fn prose(&self, description: Option<&str>, below: usize) -> Vec<Node> {
         let mut nodes = description.map(|text| markdown::nodes(text, self.url)).unwrap_or_default();
         lower_headings(&mut nodes, below);
         nodes
     }
 
-    /// Adds a description to the content of a list's item.
+    /// Adds a description to the content of a list item.
     fn describe(&self, value: &Value<'_>, content: &mut Vec<Node>) {
         let Some(description) = value.text("description") else { return };
         let mut nodes = self.prose(Some(description), 6);

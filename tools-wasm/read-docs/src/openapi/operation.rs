@@ -1,4 +1,4 @@
-//! An operation: what it takes and gives.
+//! An operation: its input and output.
 
 use std::collections::HashSet;
 
@@ -38,10 +38,10 @@ impl Writer<'_> {
         nodes
     }
 
-    /// Bodies, which Swagger has among parameters, and the parameters: those of the path that the
-    /// operation does not give anew come first.
+    /// Returns the bodies, which Swagger lists among the parameters, and the parameters. Parameters of the
+    /// path that the operation does not override come first.
     fn parameters(&self, operation: &Value<'_>, path: &Value<'_>) -> (Vec<Node>, Vec<Node>) {
-        /// Parameters of a path or an operation.
+        /// Maximum number of parameters of a path or an operation.
         const MOST: usize = 500;
         let all = |holder: &Value<'_>, each: &mut dyn FnMut(&Value<'_>, &Value<'_>)| {
             for parameter in
@@ -87,7 +87,7 @@ impl Writer<'_> {
         element("li", content)
     }
 
-    /// The body of Swagger 2.
+    /// Formats the body of Swagger 2.
     fn old_body(&self, parameter: &Value<'_>) -> Vec<Node> {
         let required = if parameter.is("required") { " (required)" } else { "" };
         let schema = parameter.get("schema").unwrap_or(&Value::Null);
@@ -124,7 +124,7 @@ impl Writer<'_> {
             None => self.describe(response, &mut content),
         }
         let mut items = self.contents(response);
-        // Swagger has the schema beside the description.
+        // Swagger has the schema next to the description.
         if let Some(schema) = response.get("schema") {
             let mut item = vec![text(type_of(schema))];
             item.extend(self.fields(schema, 0));
@@ -136,9 +136,9 @@ impl Writer<'_> {
         element("li", content)
     }
 
-    /// The types of media, each with its schema.
+    /// Lists the media types, each with its schema.
     fn contents(&self, holder: &Value<'_>) -> Vec<Node> {
-        /// Types of media of one body.
+        /// Maximum number of media types of one body.
         const MOST: usize = 8;
         let all = holder.get("content").map(Value::members).unwrap_or_default();
         let items = all.iter().take(MOST).map(|(media, value)| {
@@ -153,7 +153,7 @@ impl Writer<'_> {
     }
 }
 
-/// The line with what is short.
+/// Returns the line with short facts.
 fn facts(operation: &Value<'_>) -> Option<Node> {
     let mut content: Vec<Node> = Vec::new();
     let mut add = |node: Vec<Node>| {

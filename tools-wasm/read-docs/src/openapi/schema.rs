@@ -9,17 +9,17 @@ use crate::value::Value;
 use super::Writer;
 use super::shared::name_of;
 
-/// Schemas within each other that are told in words.
+/// Maximum nesting depth of schemas that are described in words.
 const MAX_WORDS_DEPTH: usize = 5;
-/// Fields within fields.
+/// Maximum nesting depth of fields.
 const MAX_FIELDS_DEPTH: usize = 4;
-/// Fields of one object that are listed.
+/// Maximum number of fields of an object.
 const MAX_FIELDS: usize = 200;
-/// Values of an enumeration, and choices of a type.
+/// Maximum number of enumeration values and type alternatives.
 const MAX_CHOICES: usize = 20;
 
 impl Writer<'_> {
-    /// A schema that has a name, under a heading.
+    /// Formats a named schema under a heading.
     pub(super) fn named_schema(&self, name: &str, schema: &Value<'_>) -> Vec<Node> {
         let mut nodes = vec![simple("h3", name)];
         let title = schema.text("title").filter(|title| *title != name);
@@ -29,7 +29,7 @@ impl Writer<'_> {
         nodes
     }
 
-    /// The fields of an object, or of the objects in an array.
+    /// Lists the fields of an object, or of the objects in an array.
     pub(super) fn fields(&self, schema: &Value<'_>, depth: usize) -> Option<Node> {
         if depth >= MAX_FIELDS_DEPTH {
             return None;
@@ -58,7 +58,7 @@ impl Writer<'_> {
         if let Some(more) = fields.len().checked_sub(MAX_FIELDS).filter(|more| *more > 0) {
             items.push(simple("li", format!("and {more} more")));
         }
-        // Parts of a type bring their own.
+        // The parts of a composed type have fields too.
         let parts = schema.get("allOf").map(Value::elements).unwrap_or_default();
         if depth < MAX_FIELDS_DEPTH {
             for part in parts.iter().take(MAX_CHOICES) {
@@ -87,7 +87,7 @@ impl Writer<'_> {
     }
 }
 
-/// `array of Pet`, `string (date-time), one of "a", "b"`
+/// Describes a type: `array of Pet`, `string (date-time), one of "a", "b"`.
 pub(super) fn type_of(schema: &Value<'_>) -> String {
     words(schema, 0)
 }
@@ -132,7 +132,7 @@ fn kind(schema: &Value<'_>, depth: usize) -> Option<String> {
         }
     }
     let given = schema.get("type");
-    // OpenAPI 3.1 has lists of types.
+    // `OpenAPI` 3.1 allows lists of types.
     let names: Vec<&str> = match given {
         Some(Value::List(names)) => names.iter().take(MAX_CHOICES).filter_map(Value::as_text).collect(),
         Some(name) => name.as_text().into_iter().collect(),

@@ -1,10 +1,10 @@
-//! What a description defines once and refers to: parameters, bodies, answers.
+//! Shared definitions of a description: parameters, bodies, responses.
 
 use std::collections::HashMap;
 
 use crate::value::Value;
 
-/// Definitions by their references.
+/// Definitions by reference.
 #[derive(Debug, Default)]
 pub(super) struct Shared<'a> {
     by_reference: HashMap<String, &'a Value<'a>>,
@@ -25,7 +25,7 @@ impl<'a> Shared<'a> {
         Self { by_reference }
     }
 
-    /// The value, or what it refers to: one step, so that circles do not matter.
+    /// Returns the value, or the target of its reference. Only one step is followed, so cycles are harmless.
     pub(super) fn follow<'v>(&self, value: &'v Value<'v>) -> &'v Value<'v>
     where
         'a: 'v,
@@ -35,13 +35,13 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The last part of a reference.
+/// Returns the last segment of a reference.
 pub(super) fn name_of(reference: &str) -> String {
     let name = reference.rsplit('/').next().unwrap_or(reference);
     name.replace("~1", "/").replace("~0", "~")
 }
 
-/// A text on one line.
+/// Returns a text on one line.
 pub(super) fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

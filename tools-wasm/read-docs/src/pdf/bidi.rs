@@ -1,23 +1,23 @@
-//! Scripts that are written from right to left, and those without spaces.
+//! Right-to-left scripts, and scripts without spaces.
 
-/// Hebrew, Arabic and their neighbours, with the forms that fonts draw.
+/// Returns `true` for Hebrew, Arabic and related scripts, including presentation forms.
 fn is_strong_right(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Characters that fill a square, between which no space stands.
+/// Returns `true` for full-width characters, which are not separated by spaces.
 pub(super) fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}' | '\u{ff01}'..='\u{ff60}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether more of a text is written from right to left.
+/// Returns `true` if at least half of a text's letters are written from right to left.
 pub(super) fn is_right_to_left(text: &str) -> bool {
     let right = text.chars().filter(|c| is_strong_right(*c)).count();
     right > 0 && right * 2 >= text.chars().filter(|c| c.is_alphabetic()).count()
 }
 
-/// A text whose glyphs, which begin at `marks`, stand from left to right, in the order of reading.
-/// Numbers stay as they are.
+/// Converts a text whose glyphs are in left-to-right order to reading order. The glyphs begin at `marks`.
+/// Numbers stay unchanged.
 pub(super) fn reversed(text: &str, marks: &[usize]) -> String {
     let ends = marks.iter().skip(1).copied().chain([text.len()]);
     let glyphs: Vec<&str> = marks.iter().zip(ends).filter_map(|(from, to)| text.get(*from..to)).collect();
@@ -33,7 +33,7 @@ pub(super) fn reversed(text: &str, marks: &[usize]) -> String {
     out
 }
 
-/// Brackets are drawn as those of the other side.
+/// Mirrors brackets, which are drawn as those of the other side.
 fn mirrored(glyph: &str) -> &str {
     match glyph {
         "(" => ")",

@@ -1,4 +1,4 @@
-//! Lines to paragraphs, items of lists, code and tables.
+//! Groups lines into paragraphs, list items, code and tables.
 
 use super::bidi;
 use super::code;
@@ -6,19 +6,19 @@ use super::line::{Kind, Line, Span};
 use super::rules::Rule;
 use super::table::{self, Table};
 
-/// A greater distance than this part of the usual one begins a paragraph.
+/// Minimum line distance that begins a paragraph, relative to the usual distance.
 const PARAGRAPH: f64 = 1.15;
-/// And this one, when the line before is full and its sentence goes on: formulas need room.
+/// The same if the previous line is full and its sentence continues: formulas need more space.
 const ROOM: f64 = 1.5;
-/// A line that begins so many sizes to the right does, too.
+/// Minimum indentation of a line that begins a paragraph, in font sizes.
 const INDENT: f64 = 0.8;
-/// Stands where a word was parted at the end of a line, until it is known whether the hyphen is its own.
+/// Marks a word that was split at the end of a line, until it is known if the hyphen belongs to the word.
 pub(super) const PARTED: char = '\u{ad}';
-/// Signs that begin items.
+/// Signs that begin list items.
 const BULLETS: [&str; 18] =
     ["•", "◦", "▪", "‣", "●", "○", "■", "□", "–", "—", "-", "*", "·", "►", "▶", "✓", "✔", "∗"];
 
-/// A part of the text of a page.
+/// A part of a page's text.
 #[derive(Debug)]
 pub(super) enum Block {
     Text(Text),
@@ -26,40 +26,40 @@ pub(super) enum Block {
     Table(Table),
 }
 
-/// A paragraph, a heading, an item of a list.
+/// A paragraph, a heading, or a list item.
 #[derive(Debug)]
 pub(super) struct Text {
     pub(super) spans: Vec<Span>,
     pub(super) size: f64,
     pub(super) is_bold: bool,
     pub(super) lines: usize,
-    /// Where the first line begins.
+    /// Start of the first line.
     pub(super) left: f64,
     pub(super) base: f64,
     pub(super) item: Option<Item>,
-    /// Whether its first line is farther to the right than its second.
+    /// `true` if the first line is farther to the right than the second.
     pub(super) is_indented: bool,
     pub(super) role: Role,
-    /// Whether the last line is full, so that the text may go on in the next column.
+    /// `true` if the last line is full, so that the text may continue in the next column.
     pub(super) is_open: bool,
 }
 
-/// What a text is for.
+/// Role of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Body,
-    /// Smaller text below the page's own.
+    /// Smaller text below the page's main text.
     Note,
     /// A line of a table of contents.
     Entry,
 }
 
-/// What marks an item.
+/// Mark of a list item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     Bullet,
     Number(u32),
-    /// A mark that no list of Markdown has, such as `a)`.
+    /// A mark that Markdown lists do not have, such as `a)`.
     Other(String),
 }
 
@@ -69,7 +69,7 @@ impl Text {
     }
 }
 
-/// The blocks of one column.
+/// Returns the blocks of one column.
 pub(super) fn blocks(lines: &[Line], rules: &[Rule], step: Option<f64>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let shape = Shape::of(lines, step);
@@ -100,17 +100,17 @@ pub(super) fn blocks(lines: &[Line], rules: &[Rule], step: Option<f64>) -> Vec<B
     blocks
 }
 
-/// What the lines of a column have in common.
+/// Common properties of a column's lines.
 struct Shape {
     left: f64,
     right: f64,
-    /// The usual distance between lines, in sizes of the text.
+    /// Usual distance between lines, in font sizes.
     step: f64,
 }
 
 impl Shape {
     fn of(lines: &[Line], page_step: Option<f64>) -> Self {
-        // A few single lines say nothing of it.
+        // Default if there are too few lines.
         const NARROW: f64 = 1.25;
         let step = usual_step(std::iter::once(lines)).or(page_step).unwrap_or(NARROW);
         let mut rights: Vec<f64> = lines.iter().map(|line| line.right).collect();
@@ -120,7 +120,8 @@ impl Shape {
         Self { left, right, step }
     }
 
-    /// Whether a line goes on the text of the one before it. `first` is the first line of the text.
+    /// Returns `true` if `two` continues the text of the previous line `one`. `first` is the first line of
+    /// the text.
     fn goes_on(&self, one: &Line, two: &Line, first: &Line) -> bool {
         let size = one.size.max(two.size);
         let same_size = (one.size - two.size).abs() <= 0.07 * size;
@@ -134,7 +135,7 @@ impl Shape {
             return false;
         }
         if item(first).is_some() {
-            // The lines of an item begin where its text does, or at least not before its mark.
+            // The lines of an item begin at its text, or at least not before its mark.
             return two.left > first.left - INDENT * size
                 && (two.left > first.left + 0.3 * size
                     || first.left > two.left - 0.3 * size && !self.is_short(one, two));
@@ -148,13 +149,13 @@ impl Shape {
         !self.is_short(one, two) || is_centred
     }
 
-    /// Whether a sentence goes on from a full line to the next.
+    /// Returns `true` if a sentence continues from a full line to the next.
     fn is_amid(&self, one: &Line, two: &Line) -> bool {
         let starts = two.pieces.first().and_then(|piece| piece.text.chars().next());
         self.right - one.right < one.size && !ends_sentence(one) && starts.is_some_and(char::is_lowercase)
     }
 
-    /// Whether the first word of the next line would have had room on this one.
+    /// Returns `true` if the first word of the next line would have fit on this one.
     fn is_short(&self, one: &Line, two: &Line) -> bool {
         let word = two.pieces.first().map_or(0.0, |piece| piece.end - piece.start);
         if two.is_right_to_left {
@@ -207,7 +208,7 @@ fn ends_sentence(line: &Line) -> bool {
     line.pieces.last().is_some_and(|piece| piece.text.ends_with(ENDS))
 }
 
-/// The usual distance between lines of a paragraph, in sizes; none for a few lines.
+/// Returns the usual distance between lines of a paragraph, in font sizes, or `None` for a few lines.
 pub(super) fn usual_step<'a>(regions: impl Iterator<Item = &'a [Line]>) -> Option<f64> {
     const FEW: usize = 6;
     const LIMITS: (f64, f64) = (0.9, 2.0);
@@ -218,19 +219,19 @@ pub(super) fn usual_step<'a>(regions: impl Iterator<Item = &'a [Line]>) -> Optio
     });
     let mut steps: Vec<f64> = steps.collect();
     steps.sort_by(f64::total_cmp);
-    // Most lines are within paragraphs, unless each is one.
+    // Most lines are within paragraphs, unless every line is a paragraph.
     let step = steps.get(steps.len() / 5)?;
     (steps.len() >= FEW).then(|| step.clamp(LIMITS.0, LIMITS.1))
 }
 
-/// Whether a line that begins like an item only goes on a sentence.
+/// Returns `true` if a line that begins like an item only continues a sentence.
 fn is_amid(before: &Line, right: f64) -> bool {
     let is_full = right - before.right < 2.0 * before.size;
     let ends = before.pieces.last().is_some_and(|piece| piece.text.ends_with(['.', ':', ';', '!', '?']));
     is_full && !ends && item(before).is_none()
 }
 
-/// A line that ends in the number of a page, far from its title or behind dots.
+/// Returns `true` for a line that ends with a page number, after a wide gap or dots.
 fn is_entry(line: &Line) -> bool {
     let chains = line.chains(2.0 * line.size);
     let is_number = |text: &str| {
@@ -259,7 +260,7 @@ fn without_leaders(text: &str) -> String {
     out
 }
 
-/// Adds the text of a line to that of the lines before it.
+/// Appends a line to the text of the previous lines.
 pub(super) fn join_spans(all: &mut Vec<Span>, line: Vec<Span>) {
     let first = line.first().and_then(|span| span.text.chars().next());
     if let (Some(last), Some(first)) = (all.last_mut(), first) {
@@ -306,7 +307,7 @@ fn mark(text: &str) -> Option<Item> {
     (is_number || (is_letter || is_roman) && text.ends_with(')')).then(|| Item::Other(text.to_owned()))
 }
 
-/// What marks a line as an item: a sign or number with text after it.
+/// Returns the mark if a line is an item: a sign or number followed by text.
 fn item(line: &Line) -> Option<Item> {
     let [first, second, ..] = line.pieces.as_slice() else { return None };
     let gap = second.start - first.end;

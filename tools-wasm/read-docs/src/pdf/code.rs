@@ -1,11 +1,11 @@
-//! Lines in a font of fixed width: their indentation, and empty lines where there is room for them.
+//! Lines in a monospaced font: their indentation, and empty lines in vertical gaps.
 
 use super::fragment::whole;
 use super::line::Line;
 
-/// The text of each line.
+/// Returns the text of each line.
 pub(super) fn lines(lines: &[Line]) -> Vec<String> {
-    /// Deepest indentation, and most spaces and empty lines in a row.
+    /// Maximum indentation. `MOST_EMPTY` is the maximum number of consecutive empty lines.
     const MOST: usize = 120;
     const MOST_EMPTY: f64 = 3.0;
     let left = lines.iter().map(|line| line.left).fold(f64::INFINITY, f64::min);

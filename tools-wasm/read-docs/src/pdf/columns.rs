@@ -1,36 +1,36 @@
-//! The parts of a page in the order in which they are read.
+//! Splits a page into regions in reading order.
 //!
-//! A gutter between columns of text is a gap that many lines share. What crosses it (titles,
-//! wide tables and pictures) cuts the columns into pieces that are read one after the other. Cells
-//! of tables share gaps, too; they are kept together, because their lines are short or lie
-//! at the same height on both sides.
+//! A gutter between columns of text is a gap that many lines share. Content that crosses it (titles, wide
+//! tables and images) cuts the columns into bands that are read one after the other. Table cells share gaps
+//! too. Tables are kept together, because their lines are short or have the same height on both sides.
 
 use super::fragment::{Fragment, SPACE};
 use super::gutter::{Gutter, gutters};
 use super::line::{chains, weighted_median};
 use super::rules::Rule;
 
-/// Parts within parts.
+/// Maximum nesting depth of regions.
 const MAX_DEPTH: usize = 10;
-/// Fewer fragments have no columns.
+/// Minimum number of fragments for columns.
 const MIN_FRAGMENTS: usize = 12;
-/// The widest and the narrowest gap that is needed between columns, in sizes of the text.
+/// Largest and smallest value of the minimum gutter width, in font sizes.
 const GUTTER: f64 = 0.7;
 const NARROWEST: f64 = 0.5;
-/// The least gap within lines that may be one of a table.
+/// Minimum gap within a line that may separate table cells.
 const GAP: f64 = 0.85;
-/// What reaches so far beyond both sides of a gutter crosses it.
+/// Minimum overlap on both sides of content that crosses a gutter.
 const CROSSING: f64 = 1.0;
-/// Lines on each side of a gutter.
+/// Minimum number of lines on each side of a gutter.
 const MIN_LINES: usize = 3;
-/// Characters of a text in a column, and of one that has none beside it.
+/// Minimum usual length of the longest text in a column's lines, in characters. `SHORT_TEXT` applies if most
+/// lines have no neighbor in the other column.
 const TEXT: usize = 16;
 const SHORT_TEXT: usize = 6;
-/// A greater distance between lines, in sizes, may part a table from what is below it.
+/// Minimum distance between lines, in font sizes, that may separate a table from the content below.
 const FAR: f64 = 2.2;
 
-/// How much may still be looked at in a document. A page of text takes some thousand steps, made ones may take as
-/// many as there is text.
+/// Remaining work for a document. A page of text takes a few thousand steps, but crafted pages may take as
+/// many steps as they have text.
 #[derive(Debug)]
 pub(super) struct Budget(usize);
 
@@ -50,14 +50,14 @@ impl Budget {
     }
 }
 
-/// The parts of a page, each of one column.
+/// Returns the regions of a page, each with one column.
 pub(super) fn regions(fragments: Vec<Fragment>, rules: &[Rule], budget: &mut Budget) -> Vec<Vec<Fragment>> {
     let mut out = Vec::new();
     split(led(fragments), rules, (0, budget), &mut out);
     out
 }
 
-/// Dots that lead to a number reach up to it, so that no gutter is seen there.
+/// Extends dot leaders up to their number, so that no gutter is detected there.
 fn led(mut fragments: Vec<Fragment>) -> Vec<Fragment> {
     let is_dots = |text: &str| text.chars().all(|c| matches!(c, '.' | '·' | '…'));
     if !fragments.iter().any(|fragment| is_dots(&fragment.text) || fragment.text.ends_with("...")) {
@@ -116,22 +116,23 @@ pub(super) fn median_size(fragments: &[Fragment]) -> f64 {
     weighted_median(&sizes, all).unwrap_or(10.0)
 }
 
-/// Lines between two that cross a gutter, or between rules.
+/// Lines between two lines that cross a gutter, or between rules.
 #[derive(Debug, Default)]
 struct Band {
     left: Vec<Fragment>,
     right: Vec<Fragment>,
     stats: [Stats; 2],
     both: usize,
-    /// Whether a rule, or what crosses, is before it.
+    /// `true` if a rule precedes the band. `crosses` is `true` if its lines cross the gutter.
     is_after_rule: bool,
     crosses: bool,
 }
 
-/// The lines of one side of a band.
+/// Statistics of one side of a band.
 #[derive(Debug, Default)]
 struct Stats {
-    /// Texts between gaps as wide as those of tables, and how long the longest of each line is.
+    /// Number of texts between gaps that are as wide as in tables. `longest` has the longest text of each
+    /// line.
     texts: usize,
     longest: Vec<usize>,
     widths: Vec<f64>,
@@ -145,11 +146,11 @@ struct Stats {
 enum Class {
     Columns,
     Whole,
-    /// Too little to say.
+    /// Too little text to decide.
     Open,
 }
 
-/// The parts that a gutter makes, or the fragments again where it parts no columns.
+/// Divides fragments at a gutter, or returns them unchanged if the gutter does not separate columns.
 fn divide(
     mut fragments: Vec<Fragment>,
     rules: &[Rule],
@@ -190,7 +191,7 @@ fn divide(
     }
 }
 
-/// Adds a line to the last band, or begins one.
+/// Adds a line to the last band, or begins a new band.
 fn add(
     mut row: Vec<Fragment>,
     gutter: Gutter,
@@ -253,14 +254,14 @@ impl Stats {
         self.widths.len()
     }
 
-    /// Characters of the longest text of most lines.
+    /// Returns the usual length of a line's longest text, in characters.
     fn usual(&self) -> usize {
         let mut longest = self.longest.clone();
         longest.sort_unstable();
         longest.get(longest.len() / 2).copied().unwrap_or_default()
     }
 
-    /// Whether most lines are nearly as wide as all of them.
+    /// Returns `true` if most lines are nearly as wide as the side.
     fn is_full(&self) -> bool {
         let all = self.end.unwrap_or_default() - self.start.unwrap_or_default();
         let full = self.widths.iter().filter(|width| **width >= 0.6 * all).count();
@@ -268,7 +269,7 @@ impl Stats {
     }
 }
 
-/// How far nearly all lines of two sides stay apart.
+/// Returns the distance between the two sides, ignoring a few outliers.
 fn gap(left: &Stats, right: &Stats) -> f64 {
     let sorted = |places: &[f64]| {
         let mut places = places.to_vec();
@@ -299,7 +300,7 @@ fn class(band: &Band) -> Class {
     if are_texts || are_apart { Class::Columns } else { Class::Whole }
 }
 
-/// What is open goes with columns beside it, if it is between them or may be text.
+/// Turns open bands into columns if they are next to columns, and are between columns or may be text.
 fn settle(bands: &[Band], classes: &mut [Class]) {
     let known = classes.to_vec();
     let may_join = |at: usize| bands.get(at).is_some_and(|band| may_join(band, &known, at));
@@ -324,7 +325,7 @@ fn may_join(band: &Band, known: &[Class], at: usize) -> bool {
     let last = known.iter().take(at).rev().find(|class| **class != Class::Open);
     let [left, right] = &band.stats;
     let is_text = [left, right].iter().all(|side| side.texts <= side.lines());
-    // A title above something as wide as the page, below the left column.
+    // A title above full-width content, below the left column.
     let is_short = right.lines() == 0 && left.lines() < MIN_LINES;
     let is_title = is_short && known.get(at + 1) == Some(&Class::Whole);
     is_text && !is_title || is_columns(last) && is_columns(next)

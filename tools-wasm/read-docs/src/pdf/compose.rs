@@ -1,4 +1,4 @@
-//! Blocks to the tree that the writers of all formats share.
+//! Converts blocks to the tree that the writers of all formats share.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use super::links::Links;
 use super::page::PageText;
 use super::table::Table;
 
-/// Longest part of a word that is looked up.
+/// Maximum length of a part of a word that is looked up.
 const MAX_WORD: usize = 40;
-/// Lists within lists.
+/// Maximum nesting depth of lists.
 const MAX_NESTING: usize = 5;
 
-/// Words of a document, to tell whose hyphens are their own.
+/// Words of a document, used to decide if a hyphen at a line end belongs to the word.
 #[derive(Debug, Default)]
 pub(super) struct Words(HashSet<String>);
 
@@ -41,7 +41,7 @@ impl Words {
         Self(words)
     }
 
-    /// A text whose parted words are whole again.
+    /// Rejoins the split words of a text.
     fn whole(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -65,7 +65,7 @@ impl Words {
     }
 }
 
-/// What the blocks of a page are written with.
+/// Context for converting the blocks of a page.
 pub(super) struct Composer<'a> {
     pub(super) headings: &'a Headings,
     pub(super) words: &'a Words,
@@ -73,7 +73,7 @@ pub(super) struct Composer<'a> {
     pub(super) labels: HashSet<String>,
 }
 
-/// A page as a tree.
+/// Converts a page to a tree.
 pub(super) fn page(page: &PageText, headings: &Headings, words: &Words) -> Element {
     let labels = page.body.iter().filter_map(as_text).filter_map(label).map(str::to_owned).collect();
     let composer = Composer { headings, words, links: &page.links, labels };
@@ -111,7 +111,7 @@ fn as_text(block: &Block) -> Option<&Text> {
     }
 }
 
-/// The mark that begins a note.
+/// Returns the mark that begins a note.
 fn label(text: &Text) -> Option<&str> {
     let first = text.spans.first()?;
     (text.role == Role::Note && first.kind == Kind::Mark && text.spans.len() > 1)
@@ -170,16 +170,16 @@ impl Composer<'_> {
         element("table", rows.collect())
     }
 
-    /// Lines of a table of contents.
+    /// Converts lines of a table of contents to a list.
     fn entries<'t>(&self, entries: impl Iterator<Item = &'t Text>) -> Node {
         let items = entries.map(|entry| Node::Element(element("li", self.spans(&entry.spans))));
         Node::Element(element("ul", items.collect()))
     }
 
-    /// Items in a row, those farther to the right within those before them.
+    /// Converts consecutive items to lists. Items farther to the right are nested in the items before them.
     fn lists(&self, items: &[&Text]) -> Vec<Node> {
         let mut done = Vec::new();
-        // Lists that are open, with where their marks are.
+        // Open lists, with the positions of their marks.
         let mut open: Vec<(f64, Element)> = Vec::new();
         for item in items {
             let near = 0.6 * item.size;
@@ -249,7 +249,7 @@ impl Composer<'_> {
     }
 }
 
-/// Ends the innermost list: it is in the last item of the one around it.
+/// Ends the innermost list and appends it to the last item of the enclosing list.
 fn close(open: &mut Vec<(f64, Element)>, done: &mut Vec<Node>) {
     let Some((_, list)) = open.pop() else { return };
     let list = Node::Element(list);

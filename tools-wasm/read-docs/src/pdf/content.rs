@@ -1,4 +1,4 @@
-//! The operators of a page that place text (ISO 32000-1, 9.3 and 9.4).
+//! Interprets the operators of a page that draw text (ISO 32000-1, 9.3 and 9.4).
 
 use std::collections::HashMap;
 
@@ -18,18 +18,18 @@ use super::matrix::Matrix;
 use super::rules::Paths;
 use super::stream;
 
-/// Forms within forms. Files use three or four.
+/// Maximum nesting depth of forms. Typical files use three or four.
 const MAX_DEPTH: usize = 8;
-/// Operators of one page, with those of the forms on it and with its characters.
+/// Maximum number of operators of a page, including its characters and the forms on it.
 const MAX_OPERATORS: usize = 2_000_000;
-/// Decoded bytes that cost as much as an operator.
+/// Number of decoded bytes that count as one operator.
 const BYTES_OF_OPERATOR: usize = 64;
-/// Most bytes of a page's content, where it is in several parts.
+/// Maximum size of a page's content that consists of several parts, in bytes.
 const MAX_CONTENT: usize = 64 * 1024 * 1024;
-/// States saved within each other.
+/// Maximum nesting depth of saved states.
 const MAX_SAVED: usize = 64;
 
-/// What the operators change.
+/// State that the operators change.
 #[derive(Clone)]
 struct State<'a> {
     place: Matrix,
@@ -38,32 +38,32 @@ struct State<'a> {
     size: f64,
     char_space: f64,
     word_space: f64,
-    /// 1 for the usual width.
+    /// Horizontal scaling; 1 is the normal width.
     scale: f64,
     leading: f64,
     rise: f64,
 }
 
-/// What a page shows.
+/// Content of a page.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) fragments: Fragments,
     pub(super) paths: Paths,
     pub(super) links: Links,
-    /// Parts of the page are damaged, or more than is read.
+    /// `true` if parts of the page are damaged or exceed the limits.
     pub(super) is_cut: bool,
 }
 
-/// Fonts by the names that a page or form has for them.
+/// Fonts by their names in a page or form.
 type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style)>;
 
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
-    /// What is found on the page.
+    /// Content of the page found so far.
     found: &'r mut Found,
     state: State<'a>,
     saved: Vec<State<'a>>,
-    /// Where the next character goes, and where its line began.
+    /// Text matrix of the next character. `line` is the matrix of its line's start.
     text: Matrix,
     line: Matrix,
     operators: usize,
@@ -93,7 +93,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    /// Reads a page; how many operators it has.
+    /// Reads a page and returns its number of operators.
     pub(super) fn page(&mut self, page: &Page<'a>) -> usize {
         let (content, is_cut) = contents(page);
         self.found.is_cut |= is_cut;
@@ -102,7 +102,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.operators
     }
 
-    /// What was decoded counts as work.
+    /// Counts decoded bytes as work.
     fn pay(&mut self, bytes: usize) {
         self.operators = self.operators.saturating_add(bytes / BYTES_OF_OPERATOR);
     }
@@ -172,7 +172,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    /// The operators that draw lines (ISO 32000-1, 8.5).
+    /// Interprets the operators that draw lines (ISO 32000-1, 8.5).
     fn path(&mut self, operator: &TypedInstruction<'_, '_>) {
         let (place, paths) = (self.state.place, &mut self.found.paths);
         match operator {
@@ -217,7 +217,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         (self.fonts.cache.font(&dict, &self.fonts.programs, &self.fonts.maps), font::style(&dict))
     }
 
-    /// A form is drawn with the state of where it is used, which it cannot change.
+    /// Draws a form with the current state, which the form cannot change.
     fn form(&mut self, name: &Name<'_>, resources: &Resources<'a>, depth: usize) {
         let Some(form) = resources.get_x_object(name) else { return };
         let dict = form.dict();
@@ -308,8 +308,8 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 }
 
-/// The content of a page, and whether parts of it cannot be read. Unlike that of [`Page::page_stream`], it is not kept
-/// when the page is done.
+/// Returns the content of a page, and `true` if parts of it are unreadable. Unlike [`Page::page_stream`], it
+/// does not keep the content after the page is done.
 fn contents(page: &Page<'_>) -> (Vec<u8>, bool) {
     if let Some(content) = page.raw().get::<Stream<'_>>("Contents") {
         let content = stream::decoded(&content);

@@ -1,25 +1,25 @@
-//! Marks of items that are drawn: browsers draw a disc where other programs set a sign.
+//! List marks that are drawn as shapes: browsers draw a disc where other programs use a character.
 
 use super::font::Style;
 use super::fragment::{Fragment, direction};
 
-/// Most drawn marks of a page. Points of diagrams may be more; they are none.
+/// Maximum number of drawn marks on a page. Diagrams may have more dots, which are not marks.
 const MAX_DOTS: usize = 2000;
-/// The sides of a mark, in points.
+/// Minimum and maximum side length of a mark, in points.
 const SMALL: f64 = 1.0;
 const LARGE: f64 = 9.0;
-/// How far before the text it stands, and how much of that must be empty before it, in sizes.
+/// Maximum distance of a mark from its text, and the empty space required before it, in font sizes.
 const BEFORE: f64 = 2.2;
 const EMPTY: f64 = 1.5;
-/// Most fragments that are looked at for one mark.
+/// Maximum number of fragments that are checked for one mark.
 const MAX_NEAR: usize = 200;
 
-/// Small shapes on a page, by their middles.
+/// Centers of the small shapes on a page.
 #[derive(Debug, Default)]
 pub(super) struct Dots(Vec<(f64, f64)>);
 
 impl Dots {
-    /// Adds a shape that lies between two corners, if it is small and about as wide as high.
+    /// Adds a shape between two corners if it is small and approximately square.
     pub(super) fn add(&mut self, one: (f64, f64), two: (f64, f64)) {
         let (width, height) = ((two.0 - one.0).abs(), (two.1 - one.1).abs());
         let is_small = |side: f64| (SMALL..=LARGE).contains(&side);
@@ -29,7 +29,7 @@ impl Dots {
         }
     }
 
-    /// Adds a sign to fragments for each shape that stands before a line of them.
+    /// Adds a bullet character to the fragments for each shape that precedes a line.
     pub(super) fn mark(&self, angle: i32, fragments: &mut Vec<Fragment>) {
         if self.0.is_empty() {
             return;
@@ -46,7 +46,7 @@ impl Dots {
 }
 
 fn mark(x: f64, y: f64, fragments: &[Fragment]) -> Option<Fragment> {
-    // The middle of a mark is above the line of the text by less than its size.
+    // The center of a mark is less than a font size above the baseline.
     let begin = fragments.partition_point(|fragment| fragment.base < y - 1.0);
     let near = fragments.get(begin..)?.iter().take(MAX_NEAR);
     let line: Vec<&Fragment> = near

@@ -1,29 +1,29 @@
-//! What a font looks like, as far as that says something about the text.
+//! Properties of a font that are relevant to the text.
 
 use hayro_syntax::object::{Array, Dict, Name, Object};
 
 /// `FixedPitch` and `ForceBold` of `Flags` (ISO 32000-1, 9.8.2).
 const FIXED_PITCH: i32 = 1;
 const FORCE_BOLD: i32 = 1 << 18;
-/// The least `FontWeight` that counts as bold.
+/// Minimum `FontWeight` that counts as bold.
 const BOLD_WEIGHT: i32 = 600;
 
-/// Parts of names, in lower case; programs seldom set the flags.
+/// Parts of font names, in lower case, because programs rarely set the flags.
 const BOLD: [&str; 6] = ["bold", "black", "heavy", "demi", "cmbx", "sfbx"];
 const MONO: [&str; 9] =
     ["mono", "courier", "consol", "menlo", "typewriter", "cmtt", "sftt", "fixed", "sourcecode"];
 
-/// How the characters of a font look.
+/// Style of a font's characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Style {
     pub(super) is_bold: bool,
-    /// All characters have one width.
+    /// `true` if all characters have the same width.
     pub(super) is_mono: bool,
-    /// Drawn by bitmaps whose names are the codes of TeX (`a65`).
+    /// `true` if the font consists of bitmaps whose names are TeX codes (`a65`).
     pub(super) is_bitmap: bool,
 }
 
-/// The text of a code of TeX's bitmaps, which say nothing else of it.
+/// Returns the text of a code in TeX's bitmap fonts, which have no other information about it.
 pub(super) fn of_bitmap(code: u32) -> Option<&'static str> {
     const ASCII: &str =
         "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";

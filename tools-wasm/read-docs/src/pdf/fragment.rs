@@ -1,8 +1,7 @@
-//! Characters to fragments: pieces of text on one line without a gap, mostly words.
+//! Combines characters into fragments: pieces of text on one line without a gap, usually words.
 //!
-//! Fragments have the direction of their text as an axis: `start` and `end` lie along it, `base`
-//! grows from line to line. So text that is turned, or set from top to bottom, is laid out like
-//! any other.
+//! The axes of fragments follow the direction of their text: `start` and `end` lie along it, and `base`
+//! increases from line to line. Rotated and vertical text is therefore laid out like any other text.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +10,31 @@ use super::font::Style;
 use super::links::Links;
 use super::matrix::Matrix;
 
-/// A wider gap than this part of the font's size parts words.
+/// Minimum gap between words, relative to the font size.
 pub(super) const SPACE: f64 = 0.12;
-/// A character that begins farther back than this part of the size goes on elsewhere.
+/// Minimum backward distance of a character that begins a new fragment, relative to the font size.
 const BACK: f64 = 0.35;
-/// A greater distance from the line than this part of the size is raised or lowered.
+/// Minimum distance from the baseline of raised or lowered characters, relative to the font size.
 const RAISED: f64 = 0.08;
-/// What is added to every character counts as a part of it up to this part of the size: letters that are spread are
-/// one word.
+/// Maximum character spacing that counts as part of a character, relative to the font size: spaced-out
+/// letters form one word.
 const MOST_EXTRA: f64 = 0.6;
-/// Most bytes of a fragment.
+/// Maximum length of a fragment, in bytes.
 const MAX_BYTES: usize = 4096;
-/// Most characters of one page. Dense pages have 20,000.
+/// Maximum number of characters on a page. Dense pages have 20,000.
 const MAX_GLYPHS: usize = 200_000;
-/// Nothing on a page is farther from its origin than this.
+/// Maximum distance from the page's origin.
 const FARTHEST: f64 = 1e6;
 
-/// A character, or a few that are drawn as one.
+/// A character, or several that are drawn as one glyph.
 #[derive(Debug)]
 pub(super) struct Glyph {
     pub(super) text: String,
     pub(super) place: Matrix,
     pub(super) size: f64,
-    /// In the units of the text, before `place`.
+    /// Width in text space, before `place` is applied.
     pub(super) width: f64,
-    /// What is added to the width of every character.
+    /// Spacing that is added to the width of every character.
     pub(super) extra: f64,
     pub(super) style: Style,
     pub(super) is_vertical: bool,
@@ -50,29 +49,29 @@ pub(super) struct Fragment {
     pub(super) base: f64,
     pub(super) size: f64,
     pub(super) style: Style,
-    /// Which of the page's links it is on.
+    /// Index of the page's link that contains the fragment.
     pub(super) link: Option<usize>,
-    /// A space was drawn after it.
+    /// `true` if a space was drawn after the fragment.
     pub(super) space_after: bool,
 }
 
 impl Fragment {
-    /// How much text it is: characters that fill a square count twice.
+    /// Returns the amount of text: full-width characters count twice.
     pub(super) fn weight(&self) -> usize {
         self.text.chars().map(|c| if bidi::is_wide(c) { 2 } else { 1 }).sum()
     }
 }
 
-/// A fragment that may go on.
+/// A fragment that may continue.
 #[derive(Debug)]
 struct Open {
     fragment: Fragment,
     angle: i32,
-    /// Where its characters begin in its text.
+    /// Start of each character in the text.
     marks: Vec<usize>,
 }
 
-/// The fragments of a page, by the angle of their text in degrees.
+/// Fragments of a page, by the angle of their text in degrees.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     by_angle: BTreeMap<i32, Vec<Fragment>>,
@@ -126,7 +125,7 @@ impl Fragments {
         }
     }
 
-    /// The fragments of each direction of text, those of the page's main direction first.
+    /// Returns the fragments of each text direction, the page's main direction first.
     pub(super) fn finish(mut self) -> Vec<(i32, Vec<Fragment>)> {
         self.close();
         let mut all: Vec<_> = self.by_angle.into_iter().collect();
@@ -155,23 +154,23 @@ impl Open {
     }
 }
 
-/// Where a glyph is, along its own direction.
+/// Position of a glyph along its own direction.
 struct Spot {
     angle: i32,
     start: f64,
     end: f64,
     base: f64,
     size: f64,
-    /// On the page.
+    /// Center of the glyph on the page.
     middle: (f64, f64),
 }
 
 impl Spot {
-    /// None for what has no size or is nowhere.
+    /// Returns `None` for a glyph without a size or a finite position.
     fn of(glyph: &Glyph) -> Option<Self> {
         let [right, up, lean, rise, x, y] = glyph.place.0;
         let (stretch, height) = (right.hypot(up), lean.hypot(rise));
-        // Text from top to bottom goes on where the next line of other text would be.
+        // Vertical text continues in the direction of the next line of horizontal text.
         let (along, stretch, height) = if glyph.is_vertical {
             ((-lean / height, -rise / height), height, stretch)
         } else {
@@ -183,7 +182,7 @@ impl Spot {
         if !has_size || !is_there {
             return None;
         }
-        // A font of negative size is mirrored, with the matrix that turns it back.
+        // A negative font size mirrors the text, and the matrix mirrors it back.
         let width = glyph.width * stretch;
         let extra = glyph.extra * stretch;
         let extra = if extra.is_finite() { extra.clamp(0.0, MOST_EXTRA * size) } else { 0.0 };
@@ -199,7 +198,7 @@ impl Spot {
     }
 }
 
-/// Cosine and sine of a whole number of degrees, exact for right angles.
+/// Returns cosine and sine of an angle in whole degrees, exact for right angles.
 pub(super) fn direction(angle: i32) -> (f64, f64) {
     match angle {
         0 => (1.0, 0.0),
@@ -213,13 +212,13 @@ pub(super) fn direction(angle: i32) -> (f64, f64) {
     }
 }
 
-/// A number that is known to be small, without its fraction.
+/// Truncates a number that is known to be small.
 #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
 pub(super) fn whole(number: f64) -> i32 {
     number as i32
 }
 
-/// Ligatures come as one character of Unicode.
+/// Appends text; ligatures, which are a single Unicode character, are expanded.
 fn push(text: &str, out: &mut String) {
     for c in text.chars().filter(|c| !c.is_control()) {
         match c {

@@ -1,17 +1,17 @@
-//! Where gutters may be: gaps that many lines of a part of a page share.
+//! Finds candidate gutters: gaps that many lines of a region share.
 
 use super::fragment::{Fragment, whole};
 use super::line::chains;
 
-/// Gutters that are tried for one part.
+/// Maximum number of gutters that are tried for a region.
 const MAX_TRIED: usize = 5;
-/// The least gap that counts, the height of the strips in which gaps are sought, and the width of the bins that
-/// count them, in sizes of the text.
+/// Minimum gap, height of the strips in which gaps are searched, and width of the bins that count them, in
+/// font sizes.
 const NARROW: f64 = 0.7;
 const STRIP: f64 = 1.2;
 const BIN: f64 = 0.2;
 const MAX_BINS: usize = 4096;
-/// Strips that share a gutter.
+/// Minimum number of strips that share a gutter.
 const MIN_STRIPS: i32 = 3;
 
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct Gutter {
     pub(super) end: f64,
 }
 
-/// Gaps that strips of text share, those of most strips first.
+/// Returns the gaps that strips of text share, most frequent first.
 pub(super) fn gutters(fragments: &mut [Fragment], size: f64) -> Vec<Gutter> {
     let left = fragments.iter().map(|one| one.start).fold(f64::INFINITY, f64::min);
     let right = fragments.iter().map(|one| one.end).fold(f64::NEG_INFINITY, f64::max);
@@ -29,7 +29,7 @@ pub(super) fn gutters(fragments: &mut [Fragment], size: f64) -> Vec<Gutter> {
     let count = bin((right - left) / (BIN * size)).min(MAX_BINS) + 2;
     let width = (right - left).max(size) / f64::from(u32::try_from(count - 1).unwrap_or(1));
     let place = |x: f64| bin(((x - left) / width).round()).min(count - 1);
-    // Where gaps begin and end; their sum from the left is how many are there.
+    // Start and end of each gap; the prefix sum is the number of gaps at a position.
     let mut changes = vec![0_i32; count + 1];
     for row in fragments.chunk_by(|one, two| strip(one) == strip(two)) {
         let found = chains(row, NARROW * size);

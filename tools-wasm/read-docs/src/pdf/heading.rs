@@ -1,5 +1,5 @@
-//! Which texts are headings, and how deep: by the size and weight of their font against the text
-//! around them, by the document's own outline, and by their numbers.
+//! Detects headings and their levels: by font size and weight relative to the surrounding text, by the
+//! document's outline, and by their numbers.
 
 use std::collections::HashMap;
 
@@ -8,37 +8,39 @@ use super::fragment::whole;
 use super::outline;
 use super::page::PageText;
 
-/// A larger font than this part of the text's size makes a heading; a bold one need not be larger.
+/// Minimum font size of a heading that is not bold, relative to the text. A bold heading may have the text's
+/// size.
 const LARGER: f64 = 1.1;
 const CLEARLY_LARGER: f64 = 1.3;
-/// Longest heading.
+/// Maximum length of a heading, in characters. `MAX_LINES` is the maximum number of lines, and
+/// `MAX_BOLD_CHARS` the maximum length of a bold heading.
 const MAX_CHARS: usize = 220;
 const MAX_LINES: usize = 4;
 const MAX_BOLD_CHARS: usize = 120;
-/// So many headings are at most this part of all text, in percent.
+/// Number of headings from which they may have at most `PART` percent of the text.
 const MANY: usize = 10;
 const PART: usize = 40;
-/// Sizes that differ by less, as a part, are one level.
+/// Minimum ratio of font sizes that share a level.
 const SAME: f64 = 0.96;
 
-/// How a heading looks.
+/// Appearance of a heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Look {
-    /// In quarters of a point.
+    /// Font size in quarters of a point.
     size: i32,
     is_bold: bool,
 }
 
-/// What tells headings in a document.
+/// Criteria for headings of a document.
 #[derive(Debug)]
 pub(super) struct Headings {
-    /// The size of its text.
+    /// Font size of the main text.
     pub(super) size: f64,
     titles: HashMap<String, usize>,
     levels: HashMap<Look, usize>,
-    /// The least depth of the numbers of a look.
+    /// Minimum depth of the numbers of each look.
     depths: HashMap<Look, usize>,
-    /// The level of most headings whose numbers are so deep: all of them have it.
+    /// Most frequent level of headings by depth of their numbers; all headings of this depth have it.
     numbered: HashMap<usize, usize>,
 }
 
@@ -57,7 +59,7 @@ impl Headings {
     pub(super) fn of(pages: &[PageText], size: f64, titles: HashMap<String, usize>) -> Self {
         let mut headings =
             Self { size, titles, levels: HashMap::new(), depths: HashMap::new(), numbered: HashMap::new() };
-        // How many texts have a look, and how long they are.
+        // Number and total length of the texts with each look.
         let mut looks: HashMap<Look, (usize, usize)> = HashMap::new();
         let mut all = 0_usize;
         for text in pages.iter().flat_map(|page| &page.body).filter_map(as_text) {
@@ -89,7 +91,7 @@ impl Headings {
         counts.into_iter().map(|((depth, level), _)| (depth, level)).collect()
     }
 
-    /// The level of a heading from 1 to 6; none for other text.
+    /// Returns the level of a heading, 1 to 6, or `None` for other text.
     pub(super) fn level(&self, text: &Text) -> Option<usize> {
         if !self.is_heading(text) {
             return None;
@@ -135,7 +137,7 @@ impl Headings {
     }
 }
 
-/// Looks without the smallest ones where most text would be headings: on slides, text is large.
+/// Removes the smallest looks if most text would be headings, because text on slides is large.
 fn without_common(looks: HashMap<Look, (usize, usize)>, all: usize) -> Vec<Look> {
     let (mut count, mut length) = looks.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let mut looks: Vec<_> = looks.into_iter().collect();
@@ -152,7 +154,7 @@ fn look(text: &Text) -> Look {
     Look { size: quarters(text.size), is_bold: text.is_bold }
 }
 
-/// Looks by size, then weight; near sizes share a level.
+/// Assigns levels to looks by size, then weight. Similar sizes share a level.
 fn levels(mut looks: Vec<Look>) -> HashMap<Look, usize> {
     looks.sort_unstable_by(|one, two| two.cmp(one));
     let mut levels = HashMap::new();
@@ -171,7 +173,7 @@ fn levels(mut looks: Vec<Look>) -> HashMap<Look, usize> {
     levels
 }
 
-/// How deep the number before a heading is: 2 for `3.1`.
+/// Returns the depth of the number before a heading: 2 for `3.1`.
 fn depth(text: &str) -> Option<usize> {
     let (number, rest) = text.trim_start().split_once(' ')?;
     let number = number.strip_suffix('.').unwrap_or(number);

@@ -1,19 +1,20 @@
-//! Fragments to lines.
+//! Combines fragments into lines.
 
 use super::bidi;
 use super::fragment::{Fragment, SPACE};
 
-/// A greater distance from the line than this part of the size begins a new one. Raised and
-/// lowered characters are nearer.
+/// Minimum distance between baselines of different lines, relative to the font size. Raised and lowered
+/// characters are closer.
 const APART: f64 = 0.45;
-/// A smaller part of the line's size, raised by this part of it, is a mark of a note or an exponent.
+/// Maximum relative size of a note mark or an exponent. `RAISED` is the minimum relative distance from the
+/// baseline.
 const SMALL: f64 = 0.8;
 const RAISED: f64 = 0.2;
 
 /// Text on one line.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// From left to right.
+    /// Fragments from left to right.
     pub(super) pieces: Vec<Fragment>,
     pub(super) left: f64,
     pub(super) right: f64,
@@ -32,7 +33,7 @@ pub(super) struct Chain<'a> {
     pub(super) end: f64,
 }
 
-/// A run of text in a line that is of one kind.
+/// A run of text of one kind in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) text: String,
@@ -45,11 +46,11 @@ pub(super) enum Kind {
     Code,
     /// A raised number or sign.
     Mark,
-    /// The link of this number.
+    /// A link with the address at this index.
     Link(usize),
 }
 
-/// Lines from top to bottom.
+/// Returns lines from top to bottom.
 pub(super) fn lines(mut fragments: Vec<Fragment>) -> Vec<Line> {
     fragments.sort_by(|one, two| one.base.total_cmp(&two.base));
     let mut lines = Vec::new();
@@ -71,7 +72,7 @@ pub(super) fn lines(mut fragments: Vec<Fragment>) -> Vec<Line> {
 }
 
 impl Line {
-    /// None without pieces.
+    /// Returns `None` if there are no pieces.
     pub(super) fn of(mut pieces: Vec<Fragment>) -> Option<Self> {
         pieces.sort_by(|one, two| one.start.total_cmp(&two.start));
         // Some programs draw text twice to make it bold.
@@ -81,7 +82,7 @@ impl Line {
                 && (two.base - one.base).abs() < 0.2 * one.size
         });
         let main = pieces.iter().max_by(|one, two| one.size.total_cmp(&two.size))?;
-        // The size of most of the text: a large initial or a sign of mathematics does not count.
+        // The size of most of the text, so that a large initial or a mathematical sign does not count.
         let mut sizes: Vec<(f64, usize)> = pieces.iter().map(|piece| (piece.size, piece.weight())).collect();
         sizes.sort_by(|one, two| one.0.total_cmp(&two.0));
         let all: usize = sizes.iter().map(|(_, weight)| weight).sum();
@@ -98,7 +99,7 @@ impl Line {
         Some(Self { pieces, left, right, base, size, is_bold, is_mono, is_right_to_left })
     }
 
-    /// The text parted where a gap is at least so wide.
+    /// Splits the text at gaps of at least this width.
     pub(super) fn chains(&self, gap: f64) -> Vec<Chain<'_>> {
         chains(&self.pieces, gap)
     }
@@ -138,7 +139,7 @@ pub(super) fn chains(pieces: &[Fragment], gap: f64) -> Vec<Chain<'_>> {
     chains
 }
 
-/// The text of pieces from left to right, in the order of reading.
+/// Converts pieces in left-to-right order to text in reading order.
 pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
     let space = space(pieces);
     let mut spans = Vec::new();
@@ -151,7 +152,7 @@ pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
         }
         return spans;
     }
-    // Runs of other text within keep their own order.
+    // Runs of left-to-right text keep their order.
     for run in pieces.chunk_by(|one, two| is_foreign(one) && is_foreign(two)).rev() {
         for (at, piece) in run.iter().enumerate() {
             let end = run.last().map_or(piece.end, |last| last.end);
@@ -164,7 +165,7 @@ pub(super) fn spans(pieces: &[Fragment], size: f64, base: f64) -> Vec<Span> {
     spans
 }
 
-/// Adds a piece to the text before it. A space between belongs to what is plain.
+/// Appends a piece to the text. A space between them belongs to the plain text.
 fn push(piece: &Fragment, has_space: bool, kind: Kind, spans: &mut Vec<Span>) {
     let space = if has_space { " " } else { "" };
     match spans.last_mut() {
@@ -185,7 +186,7 @@ fn push(piece: &Fragment, has_space: bool, kind: Kind, spans: &mut Vec<Span>) {
     }
 }
 
-/// Whether most letters are of a script that is written from right to left.
+/// Returns `true` if most letters are of a right-to-left script.
 fn is_right_to_left(pieces: &[Fragment]) -> bool {
     let letters = |piece: &Fragment| piece.text.chars().filter(|c| c.is_alphabetic()).count();
     let (mut right, mut left) = (0, 0);
@@ -216,7 +217,7 @@ fn is_apart(before: &Fragment, piece: &Fragment, space: f64) -> bool {
     gap > space * unit || before.space_after && gap > -0.1 * unit
 }
 
-/// The part of the size that a space has at least. More where single letters are spread.
+/// Returns the minimum width of a space relative to the font size; larger if letters are spaced out.
 fn space(pieces: &[Fragment]) -> f64 {
     const LEAST: usize = 6;
     let single = pieces

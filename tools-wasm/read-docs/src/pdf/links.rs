@@ -1,4 +1,4 @@
-//! Where on a page links are (ISO 32000-1, 12.5.6.5).
+//! Positions of links on a page (ISO 32000-1, 12.5.6.5).
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use hayro_syntax::page::Page;
 
 use super::fragment::whole;
 
-/// Most links of a page, and most that may lie in one cell of the grid.
+/// Maximum number of links of a page. `MAX_IN_CELL` is the maximum number in one cell of the grid.
 const MAX_LINKS: usize = 2000;
 const MAX_IN_CELL: usize = 32;
-/// The grid in which they are found, in points, and most cells that one may have.
+/// Cell size of the lookup grid, in points. `MAX_CELLS` is the maximum number of cells of a link.
 const CELL: f64 = 24.0;
 const MAX_CELLS: i32 = 64;
-/// Longest address.
+/// Maximum length of a URL, in bytes.
 const MAX_BYTES: usize = 4096;
 
 type Point = (f64, f64);
@@ -22,17 +22,17 @@ type Point = (f64, f64);
 struct Link {
     from: Point,
     to: Point,
-    /// The number of its address: a link over two lines is two of one address.
+    /// Index of the URL. A link over two lines has two areas with the same URL.
     address: usize,
 }
 
-/// The links of one page.
+/// Links of a page.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     addresses: Vec<String>,
     numbers: HashMap<String, usize>,
     areas: Vec<Link>,
-    /// By row of the grid.
+    /// Areas by row of the grid.
     rows: HashMap<i32, Vec<usize>>,
 }
 
@@ -69,7 +69,7 @@ impl Links {
         self.areas.push(Link { from, to, address });
     }
 
-    /// The number of the address that a point leads to.
+    /// Returns the index of the URL at a point.
     pub(super) fn at(&self, x: f64, y: f64) -> Option<usize> {
         if self.areas.is_empty() {
             return None;
@@ -90,7 +90,7 @@ fn cell(y: f64) -> i32 {
     whole((y / CELL).floor())
 }
 
-/// The address of a link, and two corners of where it is.
+/// Returns the URL of a link, and two corners of its area.
 fn read(annotation: &Dict<'_>) -> Option<(String, Point, Point)> {
     let action = annotation.get::<Dict<'_>>("A")?;
     if action.get::<Name<'_>>("S")?.as_str() != "URI" {

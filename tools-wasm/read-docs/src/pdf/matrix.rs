@@ -1,6 +1,6 @@
 //! Positions on a page (ISO 32000-1, 8.3.4).
 
-/// `[a b c d e f]`: maps (x, y) to (ax + cy + e, bx + dy + f).
+/// The matrix `[a b c d e f]`, which maps (x, y) to (ax + cy + e, bx + dy + f).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Matrix(pub(super) [f64; 6]);
 
@@ -11,13 +11,13 @@ impl Matrix {
         Self([1.0, 0.0, 0.0, 1.0, x, y])
     }
 
-    /// Where it puts a point.
+    /// Transforms a point.
     pub(super) fn point(self, x: f64, y: f64) -> (f64, f64) {
         let at = Self::shift(x, y).then(self).0;
         (at[4], at[5])
     }
 
-    /// This one first, then the other.
+    /// Returns the transformation that applies this matrix first, then `other`.
     pub(super) fn then(self, other: Self) -> Self {
         let (one, two) = (self.0, other.0);
         let row = |x: f64, y: f64| (x * two[0] + y * two[2], x * two[1] + y * two[3]);

@@ -1,11 +1,10 @@
-//! PDF: the text of its pages in the order of reading, with headings, lists, tables and code.
+//! PDF: the text of the pages in reading order, with headings, lists, tables and code.
 //!
-//! The syntax and the fonts are read by `hayro`'s crates. Here, each page goes through these steps,
-//! none of which takes more than sorting its characters: what its operators draw ([`content`]), characters
-//! to fragments ([`fragment`]), the columns of the page ([`columns`]), lines ([`line`]), tables
-//! ([`table`]) and paragraphs ([`block`]). Then the document as a whole says which lines at the edges of
-//! pages repeat ([`running`]) and which texts are headings ([`heading`]), and [`compose`] makes the tree that
-//! the writers of web pages write.
+//! The `hayro` crates parse the syntax and the fonts. Each page passes through these steps, each in at most
+//! the time of sorting its characters: the page's operators ([`content`]), fragments of characters
+//! ([`fragment`]), columns ([`columns`]), lines ([`line`]), tables ([`table`]) and paragraphs ([`block`]).
+//! Then the complete document shows which lines at page edges repeat ([`running`]) and which texts are
+//! headings ([`heading`]). [`compose`] builds the tree for the same writers as web pages.
 
 mod bidi;
 mod block;
@@ -45,15 +44,15 @@ use heading::Headings;
 use page::{Draft, PageText};
 use running::Running;
 
-/// Most pages that are read.
+/// Maximum number of pages that are read.
 const MAX_PAGES: usize = 3000;
-/// Most bytes of text. The longest manuals have some 10 MB.
+/// Maximum size of the text, in bytes. The longest manuals have about 10 MB.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
-/// Most operators of a document; manuals have some thousand on a page.
+/// Maximum number of operators of a document. Manuals have a few thousand per page.
 const MAX_OPERATORS: usize = 30_000_000;
 
-/// Pages are laid out when so many fragments are known of them: by then it shows what is at the edges of
-/// page after page. Some 600 pages, in 40 MB.
+/// Number of fragments after which pages are laid out: it is sufficient to detect text that repeats at page
+/// edges. It corresponds to about 600 pages and 40 MB.
 const MAX_WAITING: usize = 300_000;
 
 pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
@@ -92,17 +91,17 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     Ok(document)
 }
 
-/// The pages of a document.
+/// Pages of a document.
 #[derive(Debug, Default)]
 struct Pages {
-    /// Those that wait until more is known, and those that are done.
+    /// Pages that wait for more information. `done` has the finished ones.
     waiting: Vec<Draft>,
     waiting_fragments: usize,
     done: Vec<PageText>,
     running: Running,
-    /// Whether something was left out that repeats.
+    /// `true` if repeating lines were left out.
     has_running: bool,
-    /// Pages that are damaged or larger than what is read of one.
+    /// Number of pages that are damaged or exceed the limits.
     cut: usize,
     budget: Budget,
     read: usize,
@@ -137,7 +136,7 @@ impl Pages {
         self.cut += usize::from(draft.is_cut);
         self.waiting_fragments += draft.fragments().count();
         self.waiting.push(draft);
-        // From then on, pages do not wait.
+        // After the first layout, pages are laid out immediately.
         if self.waiting_fragments > MAX_WAITING {
             self.lay_out();
         }
@@ -175,14 +174,14 @@ fn text(pages: &Pages, pdf: &Pdf, format: Format, has_marks: bool) -> String {
     text
 }
 
-/// What is needed to load fonts.
+/// Resources for loading fonts.
 struct Fonts<'a> {
     cache: FontCache<'a>,
     programs: FontResolverFn,
     maps: CMapResolverFn,
 }
 
-/// Fonts that a file does not bring come with the crate.
+/// Returns a font of the crate for fonts that are not embedded in the file.
 fn program(query: &FontQuery) -> (hayro_font::FontData, u32) {
     let font = match query {
         FontQuery::Standard(font) => *font,
@@ -202,7 +201,7 @@ fn explain(error: LoadPdfError) -> Failure {
     })
 }
 
-/// A string of the metadata: UTF-16 or UTF-8 by its mark, else nearly Latin-1.
+/// Decodes a metadata string: UTF-16 or UTF-8 with a byte order mark, else approximately Latin-1.
 fn string(bytes: &[u8]) -> Option<String> {
     let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
     let text = encoding.decode_without_bom_handling(&bytes[mark..]).0;

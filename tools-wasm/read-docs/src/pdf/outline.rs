@@ -1,15 +1,15 @@
-//! The titles of a document's own outline (ISO 32000-1, 12.3.3).
+//! Titles of a document's outline (ISO 32000-1, 12.3.3).
 
 use std::collections::HashMap;
 
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, String as PdfString};
 
-/// Most entries, and most levels.
+/// Maximum number of entries, and of levels.
 const MAX_ENTRIES: usize = 5000;
 const MAX_DEPTH: usize = 6;
 
-/// Titles as they are compared, with their depth from 0.
+/// Returns normalized titles with their depth, counted from 0.
 pub(super) fn titles(pdf: &Pdf) -> HashMap<String, usize> {
     let mut titles = HashMap::new();
     let xref = pdf.xref();
@@ -38,7 +38,7 @@ pub(super) fn titles(pdf: &Pdf) -> HashMap<String, usize> {
     titles
 }
 
-/// A title without its number, its case and its signs.
+/// Normalizes a title: removes its number and punctuation, and ignores case.
 pub(super) fn key(title: &str) -> String {
     let words = title.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c.is_whitespace());
     words.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(200).collect()

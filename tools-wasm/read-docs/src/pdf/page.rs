@@ -1,4 +1,4 @@
-//! What is found on a page, as blocks in the order of reading.
+//! Converts the content of a page to blocks in reading order.
 
 use super::block::{self, Block, Role, Text};
 use super::columns::{self, Budget};
@@ -9,25 +9,26 @@ use super::links::Links;
 use super::rules::Rule;
 use super::running::is_number;
 
-/// Lines at each edge that may be running heads.
+/// Maximum number of lines at each edge that may be running heads.
 const MAX_EDGES: usize = 2;
-/// They are farther from the text than this, in sizes, and than this part of the usual distance of lines.
+/// Minimum distance of running heads from the text, in font sizes. `FARTHER` is the minimum relative to the
+/// usual line distance.
 const APART: f64 = 1.4;
 const FARTHER: f64 = 1.3;
-/// Directions of text on one page. What is turned otherwise is decoration.
+/// Maximum number of text directions on a page. Text in further directions is decoration.
 const MAX_DIRECTIONS: usize = 16;
-/// Smaller text than this part of the size is a note.
+/// Font size below which text is a note, relative to the main text.
 const NOTE: f64 = 0.93;
 
-/// A page before its blocks are made.
+/// A page before its layout.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// From 1.
+    /// Page number, counted from 1.
     pub(super) number: usize,
-    /// The text of each direction, the page's own first, with the lines along and across it.
+    /// Text of each direction, the main direction first, with the rules along and across it.
     directions: Vec<(Vec<Fragment>, Vec<Rule>)>,
     links: Links,
-    /// Parts of it are damaged, or more than is read.
+    /// `true` if parts of the page are damaged or exceed the limits.
     pub(super) is_cut: bool,
     /// Lines that may be running heads, from the edge to the text.
     pub(super) edges: Vec<Edge>,
@@ -43,7 +44,7 @@ pub(super) struct Edge {
     fragments: Vec<Fragment>,
 }
 
-/// The text of a page.
+/// Text of a page.
 #[derive(Debug)]
 pub(super) struct PageText {
     pub(super) number: usize,
@@ -66,16 +67,16 @@ impl Draft {
         Self { number, directions, links, is_cut, edges }
     }
 
-    /// All but what is at the edges.
+    /// Returns all fragments except those at the edges.
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.directions.iter().flat_map(|(fragments, _)| fragments)
     }
 
-    /// The blocks of the page, without the edges that are running heads.
+    /// Returns the blocks of the page, without running heads.
     pub(super) fn lay_out(mut self, budget: &mut Budget, is_running: impl Fn(&Edge) -> bool) -> PageText {
         let edges = std::mem::take(&mut self.edges);
         if let Some((fragments, _)) = self.directions.first_mut() {
-            // The longest line is the text of a page that has no other.
+            // On a page without other text, the longest line is the text.
             let longest = edges.iter().map(|edge| edge.text.len()).max().filter(|_| fragments.is_empty());
             let kept = edges.into_iter().filter(|edge| {
                 !is_running(edge) || Some(edge.text.len()) == longest && !is_number(edge, self.number)
@@ -99,7 +100,7 @@ impl Draft {
 }
 
 impl PageText {
-    /// Bytes of its text.
+    /// Returns the size of the text, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of = |spans: &[Span]| spans.iter().map(|span| span.text.len()).sum::<usize>();
         let bytes = self.body.iter().map(|block| match block {
@@ -111,7 +112,8 @@ impl PageText {
     }
 }
 
-/// Marks the notes at the end of a column: small text below a short line, or begun by a raised mark.
+/// Marks the notes at the end of a column: small text below a short rule, or text that begins with a raised
+/// mark.
 fn find_notes(blocks: &mut [Block], size: f64, rules: &[Rule]) {
     let is_small = |block: &&mut Block| matches!(block, Block::Text(text) if text.size < NOTE * size);
     let small = blocks.iter_mut().rev().take_while(is_small).count();
@@ -131,7 +133,7 @@ fn find_notes(blocks: &mut [Block], size: f64, rules: &[Rule]) {
     }
 }
 
-/// Adds the blocks of a region. A paragraph may go on in it that began in the one before.
+/// Appends the blocks of a region. Its first paragraph may continue one of the previous region.
 fn add(body: &mut Vec<Block>, blocks: Vec<Block>) {
     let mut blocks = blocks.into_iter().peekable();
     if let Some(Block::Text(next)) = blocks.peek()
@@ -145,7 +147,7 @@ fn add(body: &mut Vec<Block>, blocks: Vec<Block>) {
     body.extend(blocks);
 }
 
-/// The paragraph that a text goes on with: the last one but notes.
+/// Returns the paragraph that a text may continue: the last one that is not a note.
 fn open<'a>(body: &'a mut [Block], next: &Text) -> Option<&'a mut Text> {
     const NOTES: usize = 6;
     let is_note = |block: &&Block| matches!(block, Block::Text(text) if text.role == Role::Note && next.role != Role::Note);
@@ -162,7 +164,7 @@ fn open<'a>(body: &'a mut [Block], next: &Text) -> Option<&'a mut Text> {
     (is_alike && last.is_open && goes_on && are_texts).then_some(last)
 }
 
-/// Whether paragraphs begin with an indented line, but for those below headings.
+/// Returns `true` if paragraphs begin with an indented line, except those below headings.
 fn indents(body: &[Block]) -> bool {
     const NEAR: usize = 40;
     let texts = body.iter().rev().take(NEAR).filter_map(|block| match block {
@@ -174,7 +176,7 @@ fn indents(body: &[Block]) -> bool {
     indented >= 2 && indented * 2 >= count
 }
 
-/// Takes the lines at the upper and lower edge that stand apart from the text.
+/// Extracts the lines at the top and bottom edges that are separated from the text.
 fn edges(fragments: &mut Vec<Fragment>) -> Vec<Edge> {
     fragments.sort_by(|one, two| one.base.total_cmp(&two.base));
     let step = usual_step(fragments);
@@ -195,7 +197,7 @@ fn usual_step(fragments: &[Fragment]) -> f64 {
     steps.get(steps.len() / 2).copied().unwrap_or_default()
 }
 
-/// Takes lines from the beginning of fragments that are sorted from an edge.
+/// Extracts lines from the beginning of fragments that are sorted from an edge.
 fn take(fragments: &mut Vec<Fragment>, step: f64, is_top: bool) -> Vec<Edge> {
     let mut edges = Vec::new();
     let mut from = 0;
@@ -207,7 +209,7 @@ fn take(fragments: &mut Vec<Fragment>, step: f64, is_top: bool) -> Vec<Edge> {
         let count = rest.iter().take_while(is_in).count();
         let next = rest.get(count);
         let gap = next.map_or(f64::INFINITY, |next| (next.base - base).abs());
-        // The lower of two lines says how much room is between them.
+        // The lower of two lines determines the space between them.
         let height = next.filter(|_| is_top).map_or(size, |next| next.size.max(size));
         if gap < (APART * height).max(FARTHER * step) {
             break;

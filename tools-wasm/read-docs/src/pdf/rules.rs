@@ -1,34 +1,36 @@
-//! Lines that are drawn on a page: they rule tables and part columns.
+//! Lines that are drawn on a page: they rule tables and separate columns.
 
 use super::dots::Dots;
 use super::fragment::direction;
 use super::matrix::Matrix;
 
-/// Most lines of a page, and of one path.
+/// Maximum number of lines of a page. `MAX_IN_PATH` is the maximum number of one path.
 const MAX_RULES: usize = 10_000;
 const MAX_IN_PATH: usize = 4000;
-/// The thickest rectangle that counts as a line, in points, and the shortest line.
+/// Maximum thickness of a rectangle that counts as a line, in points. `SHORT` is the minimum length of a
+/// line.
 const THICK: f64 = 3.0;
 const SHORT: f64 = 6.0;
 
 type Point = (f64, f64);
 
-/// A line along the text (`is_across` false) or across it.
+/// A line along the text (`is_across` is `false`) or across it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rule {
     pub(super) is_across: bool,
-    /// From where to where.
+    /// Start and end of the line.
     pub(super) start: f64,
     pub(super) end: f64,
-    /// Its place on the other axis.
+    /// Position on the other axis.
     pub(super) at: f64,
 }
 
-/// Collects the lines of the paths of a page.
+/// Collects the lines of a page's paths.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     segments: Vec<(Point, Point)>,
-    /// The path that is not painted yet: its segments, its rectangles, where it began and is.
+    /// Segments of the path that is not painted yet. The following fields are its rectangles, and its start
+    /// and current points.
     path: Vec<(Point, Point)>,
     boxes: Vec<(Point, Point)>,
     has_curve: bool,
@@ -51,7 +53,7 @@ impl Paths {
         self.at = to;
     }
 
-    /// A curve is no line, but it may be a part of a small shape.
+    /// Adds a curve. It is not a line, but may be part of a small shape.
     pub(super) fn curve_to(&mut self, place: Matrix, x: f64, y: f64) {
         self.has_curve = true;
         self.line_to(place, x, y);
@@ -76,7 +78,7 @@ impl Paths {
         self.has_curve = false;
     }
 
-    /// The path is painted: as lines, or as what they enclose.
+    /// Paints the path: its lines, or the shape that they enclose.
     pub(super) fn paint(&mut self, is_stroked: bool) {
         let mut found = Vec::new();
         let all = bounds(self.path.iter().chain(&self.boxes));
@@ -89,7 +91,7 @@ impl Paths {
         if is_stroked {
             found.append(&mut self.path);
         } else if let Some(all) = bounds(self.path.iter()) {
-            // A filled path is a line where it is thin.
+            // A thin filled path is a line.
             self.boxes.push(all);
         }
         for (one, two) in &self.boxes {
@@ -113,7 +115,7 @@ impl Paths {
         self.drop();
     }
 
-    /// The lines along and across text of an angle.
+    /// Returns the lines along and across text of an angle.
     pub(super) fn rules(&self, angle: i32) -> Vec<Rule> {
         let (cos, sin) = direction(angle);
         let turned = |(x, y): Point| (x * cos + y * sin, x * sin - y * cos);
@@ -132,11 +134,11 @@ impl Paths {
     }
 }
 
-/// Lines at the same place that touch are one: tables are often ruled cell by cell.
+/// Joins touching lines at the same position, because tables are often ruled cell by cell.
 fn join(rules: Vec<Rule>) -> Vec<Rule> {
     const NEAR: f64 = 2.0;
     let mut joined: Vec<Rule> = Vec::with_capacity(rules.len());
-    // Lines at nearly one place come after each other, but those across come between.
+    // Lines at almost the same position are adjacent in the order, except for lines across in between.
     let mut last: [Option<usize>; 2] = [None, None];
     for rule in rules {
         let slot = usize::from(rule.is_across);

@@ -1,29 +1,30 @@
-//! Running heads and numbers of pages, which say the same on page after page.
+//! Running heads and page numbers, which repeat on many pages.
 
 use std::collections::HashMap;
 
 use super::fragment::whole;
 use super::page::{Draft, Edge};
 
-/// Places that differ by less, in points, are one.
+/// Maximum distance between positions that count as the same, in points.
 const NEAR: f64 = 4.0;
-/// A head of this part of the pages, or of so many, is a running one.
+/// Minimum share of the pages (one third) on which a running head occurs. `MANY` is a sufficient number of
+/// pages.
 const PART: usize = 3;
 const MANY: usize = 3;
-/// Titles of slides may be the same, but are larger than the text.
+/// Maximum font size of a running head relative to the text, because slide titles may repeat too.
 const LARGER: f64 = 1.25;
-/// Characters of a line that are compared.
+/// Maximum number of characters of a line that are compared.
 const CHARS: usize = 200;
 
-/// What was seen at the edges of pages so far.
+/// Text at the edges of the previous pages.
 #[derive(Debug, Default)]
 pub(super) struct Running {
     pages: usize,
-    /// How often a text was at a place.
+    /// Number of pages with a text at a position.
     texts: HashMap<(bool, i32, String), usize>,
-    /// How often a number was so far from the number of its page.
+    /// Number of pages with a given difference between a number and the page number.
     numbers: HashMap<(bool, i64), usize>,
-    /// How much text there is of each size, in quarters of a point.
+    /// Amount of text by font size, in quarters of a point.
     sizes: HashMap<i32, usize>,
 }
 
@@ -43,7 +44,7 @@ impl Running {
         }
     }
 
-    /// The size of most text.
+    /// Returns the font size of most of the text.
     pub(super) fn size(&self) -> f64 {
         let most = self.sizes.iter().max_by_key(|(size, weight)| (**weight, **size));
         most.map_or(10.0, |(size, _)| f64::from(*size) / 4.0)
@@ -64,13 +65,13 @@ impl Running {
                     .is_some_and(|found| *found >= MANY && *found * 5 >= self.pages)
             })
         };
-        // The number of the page alone says what its mark says.
+        // The page number alone has the same information as the page's own mark.
         let is_number = || is_number(edge, page);
         edge.size <= LARGER * size && (is_number() || is_same() || is_numbered())
     }
 }
 
-/// `7`, `- 7 -`, `7 / 12`, `Page 7 of 12` on the seventh page.
+/// Returns `true` for a page number: `7`, `- 7 -`, `7 / 12`, `Page 7 of 12` on the seventh page.
 pub(super) fn is_number(edge: &Edge, page: usize) -> bool {
     let mut words =
         edge.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
@@ -79,14 +80,14 @@ pub(super) fn is_number(edge: &Edge, page: usize) -> bool {
         && words.all(|word| word.eq_ignore_ascii_case("of") || word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Two cells of the grid of places, so that near ones share one.
+/// Returns two grid cells of a position, so that close positions share one.
 fn places(base: f64) -> [i32; 2] {
     let cell = whole((base / NEAR).floor()).saturating_mul(2);
     let shifted = whole((base / NEAR + 0.5).floor()).saturating_mul(2);
     [cell, shifted.saturating_add(1)]
 }
 
-/// The text with every number as one sign.
+/// Returns the text with every number replaced by the same sign.
 fn key(text: &str) -> String {
     let mut key = String::new();
     for c in text.chars().take(CHARS) {
@@ -99,7 +100,7 @@ fn key(text: &str) -> String {
     key
 }
 
-/// How far the numbers at the edge's ends are from the number of the page.
+/// Returns the differences between the numbers at the line's ends and the page number.
 fn offsets(edge: &Edge, page: usize) -> Vec<i64> {
     let page = i64::try_from(page).unwrap_or_default();
     let mut words = edge.text.split_whitespace();

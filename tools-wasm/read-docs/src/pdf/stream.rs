@@ -1,17 +1,18 @@
-//! The content of streams, of a size that can be held: a few kilobytes may unpack to gigabytes.
+//! Decodes streams within a size limit: a few kilobytes may decompress to gigabytes.
 
 use std::borrow::Cow;
 
 use flate2::{Decompress, FlushDecompress, Status};
 use hayro_syntax::object::{Array, Name, Stream};
 
-/// Most bytes that a stream may unpack to. Pages full of drawings have some 10 MB.
+/// Maximum decompressed size of a stream, in bytes. Pages full of drawings have about 10 MB.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// Streams that are shorter do not unpack to more, and those that cannot be measured are read up to this.
+/// Compressed size up to which a stream cannot exceed the limit. `MAX_UNMEASURED` is the maximum size of a
+/// stream whose decompressed size cannot be measured.
 const SHORT: usize = 64 * 1024;
 const MAX_UNMEASURED: usize = 256 * 1024;
 
-/// The content; none where it is damaged or too large.
+/// Returns the decoded content, or `None` if it is damaged or too large.
 pub(super) fn decoded<'a>(stream: &Stream<'a>) -> Option<Cow<'a, [u8]>> {
     let packers: Vec<Packer> = filters(stream);
     let packed = stream.raw_data();
@@ -20,13 +21,13 @@ pub(super) fn decoded<'a>(stream: &Stream<'a>) -> Option<Cow<'a, [u8]>> {
         1 if packed.len() <= SHORT => true,
         1 if packers.first() == Some(&Packer::Flate) => fits(&packed),
         1 => packed.len() <= MAX_UNMEASURED,
-        // Twice packed: what is small may be huge.
+        // A small stream that is compressed twice may be huge.
         _ => false,
     };
     if is_bounded { stream.decoded_data().ok() } else { None }
 }
 
-/// What makes a stream shorter.
+/// Compression of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packer {
     None,
@@ -49,7 +50,7 @@ fn filters(stream: &Stream<'_>) -> Vec<Packer> {
     if filters.is_empty() { of("F") } else { filters }
 }
 
-/// Whether packed bytes unpack to no more than is read.
+/// Returns `true` if compressed bytes decompress to at most the limit.
 fn fits(packed: &[u8]) -> bool {
     const ZLIB: u8 = 8;
     let has_header = packed.first().is_some_and(|first| first & 0x0f == ZLIB);
@@ -64,7 +65,7 @@ fn fits(packed: &[u8]) -> bool {
         if unpacker.total_out() > MAX_BYTES {
             return false;
         }
-        // What is damaged is read as far as it goes.
+        // Damaged data is read up to the damage.
         if is_same || !matches!(status, Ok(Status::Ok)) {
             return true;
         }

@@ -1,23 +1,23 @@
-//! Lines whose gaps lie below each other are a table.
+//! Detects tables: lines whose gaps are aligned.
 
 use super::fragment::Fragment;
 use super::line::{Chain, Line, Span, spans};
 use super::rules::Rule;
 
-/// The least gap of a line that may be one of a table, and the least between columns, in sizes.
+/// Minimum gap within a line of a table, and minimum gap between columns, in font sizes.
 const GAP: f64 = 0.85;
 const BETWEEN: f64 = 0.45;
-/// A line that goes on a cell is not farther below, in sizes.
+/// Maximum distance of a line that continues a cell, in font sizes.
 const NEAR: f64 = 1.45;
-/// A greater distance between lines ends a table without rules.
+/// Minimum distance between lines that ends a table without rules, in font sizes.
 const FAR: f64 = 3.5;
-/// A distance between rows that is larger by this shows where rows begin.
+/// Minimum ratio between row distance and line distance at which the distance shows where rows begin.
 const APART: f64 = 1.15;
-/// Lines that are nearer are of one row, whose cells are centred.
+/// Maximum distance of lines in the same row, whose cells are centered vertically, in font sizes.
 const BESIDE: f64 = 0.85;
-/// Most lines in a row that only go on cells, so that a search for a table ends soon.
+/// Maximum number of consecutive lines that only continue cells. It bounds the search for a table.
 const MAX_OTHERS: usize = 12;
-/// Most columns.
+/// Maximum number of columns.
 const MAX_COLUMNS: usize = 64;
 
 /// Cells by row and column.
@@ -26,10 +26,10 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<Vec<Span>>>,
 }
 
-/// From where to where a column of a table goes.
+/// Start and end of a table's column.
 type Column = (f64, f64);
 
-/// The table that begins with the first line, and how many lines it has.
+/// Returns the table that begins with the first line, and its number of lines.
 pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
     let first = lines.first()?;
     let begins = is_gappy(first) || is_beside_next(lines) && lines.get(1).is_some_and(is_gappy);
@@ -53,18 +53,18 @@ pub(super) fn table(lines: &[Line], rules: &[Rule]) -> Option<(Table, usize)> {
     is_table.then(|| (Table { rows: rows(lines, &columns, rules) }, count))
 }
 
-/// A table that is looked for line by line.
+/// A table that grows line by line.
 struct Grown {
     columns: Vec<Column>,
-    /// Lines with gaps, and those since the last of them.
+    /// Number of lines with gaps. `others` is the number of lines since the last of them.
     gappy: usize,
     others: usize,
-    /// Lines that belong to it.
+    /// Number of lines of the table.
     count: usize,
 }
 
 impl Grown {
-    /// Adds a line, if it may be one of the table.
+    /// Adds a line if it may belong to the table.
     fn takes(&mut self, lines: &[Line], at: usize, rules: &[Rule]) -> bool {
         let (Some(line), Some(last)) = (lines.get(at), lines.get(at - 1)) else { return false };
         let is_gappy = is_gappy(line);
@@ -87,7 +87,7 @@ impl Grown {
         }
         self.others = if is_gappy { 0 } else { self.others + 1 };
         self.gappy += usize::from(is_gappy);
-        // Text in the first column may as well be what follows the table: only a further row shows.
+        // Text in the first column may also follow the table; only another row decides.
         let is_last = !is_gappy
             && !is_beside
             && in_first(&found, &self.columns)
@@ -102,7 +102,7 @@ impl Grown {
     }
 }
 
-/// Whether the first line is of one row with the second, since there is no room for two.
+/// Returns `true` if the first line is in the same row as the second one, because they are too close.
 fn is_beside_next(lines: &[Line]) -> bool {
     match lines {
         [one, two, ..] => two.base - one.base < BESIDE * one.size.min(two.size),
@@ -110,7 +110,7 @@ fn is_beside_next(lines: &[Line]) -> bool {
     }
 }
 
-/// Whether the line has a gap as between cells.
+/// Returns `true` if the line has a gap as between cells.
 pub(super) fn is_gappy(line: &Line) -> bool {
     if line.is_mono {
         return false;
@@ -120,7 +120,7 @@ pub(super) fn is_gappy(line: &Line) -> bool {
     if chains.len() < 2 || chains.iter().any(is_leader) {
         return false;
     }
-    // The mark or number of an item is no cell.
+    // The mark or number of a list item is not a cell.
     let [first, second, ..] = chains.as_slice() else { return false };
     let is_mark = first.pieces.len() == 1
         && first.pieces.first().is_some_and(|piece| super::block::is_item_mark(&piece.text))
@@ -128,7 +128,7 @@ pub(super) fn is_gappy(line: &Line) -> bool {
     chains.len() > 2 || !is_mark
 }
 
-/// Dots that lead from a title to the number of its page.
+/// Returns `true` for dots that lead from a title to its page number.
 pub(super) fn is_leader(pieces: &[Fragment]) -> bool {
     let dots = |piece: &Fragment| {
         let count = piece.text.chars().filter(|c| matches!(c, '.' | '…' | '·')).count();
@@ -141,7 +141,7 @@ pub(super) fn is_leader(pieces: &[Fragment]) -> bool {
     })
 }
 
-/// What columns cover together with the chains of a line, from left to right.
+/// Merges columns with the chains of a line, from left to right.
 fn covered(mut columns: Vec<Column>, chains: &[Chain<'_>]) -> Vec<Column> {
     let gap = |chain: &Chain<'_>| chain.pieces.first().map_or(1.0, |piece| piece.size) * BETWEEN;
     let least = chains.first().map_or(1.0, gap);
@@ -157,7 +157,7 @@ fn covered(mut columns: Vec<Column>, chains: &[Chain<'_>]) -> Vec<Column> {
     joined
 }
 
-/// Columns again, without the few lines that reach across others.
+/// Recomputes columns without the few lines that extend across others.
 fn refined(lines: &[Line], columns: Vec<Column>) -> Vec<Column> {
     let mut edges: Vec<(f64, i32)> = Vec::new();
     for line in lines {
@@ -191,7 +191,7 @@ fn in_first(chains: &[Chain<'_>], columns: &[Column]) -> bool {
     chains.first().zip(columns.first()).is_some_and(|(chain, column)| chain.start <= column.1)
 }
 
-/// Whether a line is drawn across most of the columns at some height.
+/// Returns `true` if a rule crosses most of the columns in a range of heights.
 fn is_ruled(rules: &[Rule], columns: &[Column], from: f64, to: f64) -> bool {
     between(rules, columns, from, to).next().is_some()
 }
@@ -199,7 +199,7 @@ fn is_ruled(rules: &[Rule], columns: &[Column], from: f64, to: f64) -> bool {
 fn between<'a>(rules: &'a [Rule], columns: &[Column], from: f64, to: f64) -> impl Iterator<Item = f64> + 'a {
     let left = columns.first().map_or(0.0, |column| column.0);
     let right = columns.last().map_or(0.0, |column| column.1);
-    // They are sorted by their place.
+    // The rules are sorted by position.
     let begin = rules.partition_point(|rule| rule.at < from);
     let near = rules.get(begin..).unwrap_or_default().iter().take_while(move |rule| rule.at <= to);
     near.filter(move |rule| {
@@ -208,8 +208,8 @@ fn between<'a>(rules: &'a [Rule], columns: &[Column], from: f64, to: f64) -> imp
     .map(|rule| rule.at)
 }
 
-/// Lines to rows: those between two rules where there are rules between all rows, else lines that
-/// go on the cells of the line above.
+/// Groups lines into rows: by rules if all rows are separated by rules, else by lines that continue the cells
+/// above.
 fn rows(lines: &[Line], columns: &[Column], rules: &[Rule]) -> Vec<Vec<Vec<Span>>> {
     let mut rows: Vec<Vec<Vec<Span>>> = Vec::new();
     let cells: Vec<Vec<&[Fragment]>> = lines.iter().map(|line| cells(line, columns)).collect();
@@ -237,7 +237,7 @@ fn rows(lines: &[Line], columns: &[Column], rules: &[Rule]) -> Vec<Vec<Vec<Span>
     rows
 }
 
-/// Whether a line goes on the cells of a row.
+/// Returns `true` if a line continues the cells of a row.
 fn goes_on(
     step: f64,
     size: f64,
@@ -253,7 +253,7 @@ fn goes_on(
     fits && is_near && (are_apart || !has_first && !is_full)
 }
 
-/// The small and the large distance between lines, where there are two.
+/// Returns the small and the large distance between lines, if there are two.
 fn steps(lines: &[Line], columns: &[Column], rules: &[Rule]) -> (f64, f64) {
     let steps = lines.windows(2).filter_map(|two| {
         let (one, two) = (two.first()?, two.get(1)?);
@@ -267,7 +267,7 @@ fn steps(lines: &[Line], columns: &[Column], rules: &[Rule]) -> (f64, f64) {
     (small, large)
 }
 
-/// Whether rules part all rows: then a band between two of them is one row.
+/// Returns `true` if rules separate all rows, so that the band between two rules is one row.
 fn is_grid(lines: &[Line], cells: &[Vec<&[Fragment]>], columns: &[Column], rules: &[Rule]) -> bool {
     let Some((first, last)) = lines.first().zip(lines.last()) else { return false };
     let mut found: Vec<f64> = between(rules, columns, first.base, last.base).collect();
@@ -275,7 +275,7 @@ fn is_grid(lines: &[Line], cells: &[Vec<&[Fragment]>], columns: &[Column], rules
     if found.len() < 2 || lines.len() <= found.len() + 1 {
         return false;
     }
-    // A band that holds two full lines is a part of a table, not a row.
+    // A band with two full lines is a part of a table, not a row.
     let band = |line: &Line| found.partition_point(|at| *at < line.base);
     let is_full = |cells: &[&[Fragment]]| cells.iter().all(|cell| !cell.is_empty());
     let full: Vec<usize> =
@@ -283,12 +283,12 @@ fn is_grid(lines: &[Line], cells: &[Vec<&[Fragment]>], columns: &[Column], rules
     full.windows(2).all(|two| two.first() != two.get(1))
 }
 
-/// The pieces of a line by the column in which they begin.
+/// Returns the pieces of a line by the column in which they begin.
 fn cells<'a>(line: &'a Line, columns: &[Column]) -> Vec<&'a [Fragment]> {
     let mut cells: Vec<&[Fragment]> = vec![&[]; columns.len()];
     let mut rest = line.pieces.as_slice();
     for (at, cell) in cells.iter_mut().enumerate() {
-        // What begins in the gap before the next column belongs there when it is nearer to it.
+        // A piece that begins in the gap before the next column belongs to that column if it is closer to it.
         let end = columns.get(at + 1).map_or(f64::INFINITY, |next| {
             let own = columns.get(at).map_or(next.0, |column| column.1);
             f64::midpoint(own.min(next.0), next.0)

@@ -1,4 +1,4 @@
-//! Paragraphs, headings, quotations, code, and other blocks.
+//! Writes paragraphs, headings, quotations, code, and other blocks.
 
 use super::{Place, Site, Writer, apart, code, names};
 use crate::html::tree::Element;
@@ -19,7 +19,7 @@ impl Writer {
             "ul" | "ol" | "menu" | "dir" => self.list(site, element),
             "dl" => self.definitions(element),
             "table" => self.table(element),
-            // A summary may hold headings, which are strong themselves.
+            // A summary may contain headings, which are already bold.
             "summary" if element.any(&|e| names::is_block(&e.name)) => {
                 apart(&self.children(element, site.place))
             }
@@ -36,7 +36,7 @@ impl Writer {
         match (text.is_empty(), self.is_plain) {
             (true, _) => String::new(),
             (_, true) => apart(&text),
-            // A mark at its end would count as decoration.
+            // A final `#` would be parsed as the closing sequence of a heading.
             _ if text.ends_with('#') => {
                 apart(&format!("{} {}\\#", "#".repeat(level), &text[..text.len() - 1]))
             }
@@ -44,7 +44,7 @@ impl Writer {
         }
     }
 
-    /// A bold line.
+    /// Returns a bold line.
     pub(super) fn strong(&self, text: &str) -> String {
         let text = text.trim();
         if self.is_plain || text.is_empty() || text.contains("**") {
@@ -75,7 +75,7 @@ impl Writer {
         apart(&self.indented(text.trim(), &format!("[^{label}]: "), "    "))
     }
 
-    /// Films and frames are links.
+    /// Writes videos and frames as links.
     fn media(&self, element: &Element) -> String {
         let source = element.attribute("src").or_else(|| element.elements().find_map(|e| e.attribute("src")));
         let name =

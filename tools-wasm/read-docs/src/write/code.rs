@@ -1,6 +1,6 @@
-//! Code within a line and in blocks.
+//! Writes code spans and code blocks.
 
-/// Code within a line, with as many backticks as its own content needs.
+/// Returns a code span, with as many backticks as its content requires.
 pub(super) fn span(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     if text.is_empty() {
@@ -21,7 +21,7 @@ fn runs_of_backticks(text: &str) -> Vec<usize> {
     runs
 }
 
-/// A block of code, in a fence that its own lines cannot end.
+/// Returns a code block, in a fence that its lines cannot close.
 pub(super) fn block(text: &str, language: &str) -> String {
     let longest = text.lines().map(|line| {
         let line = line.trim_start();

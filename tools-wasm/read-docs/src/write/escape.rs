@@ -1,9 +1,10 @@
-//! Text that markdown would read as markup, escaped; no more of it than needed.
+//! Escapes text that Markdown would parse as markup, as little as necessary.
 
-/// How far a closing bracket is looked for, so that a flood of open ones takes no time.
+/// Maximum distance in which a closing bracket is searched. It bounds the time for a flood of opening
+/// brackets.
 const NEAR: usize = 512;
 
-/// Text for markdown. `starts_line`: nothing is before it on its line.
+/// Escapes text for Markdown. `starts_line` is `true` if nothing precedes it on its line.
 pub(crate) fn text(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let mut before = None;
@@ -29,9 +30,9 @@ fn is_markup(c: char, before: Option<char>, rest: &str) -> bool {
     match c {
         '`' => true,
         '\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
-        // Between spaces it opens and closes nothing.
+        // Between spaces, `*` neither opens nor closes emphasis.
         '*' => !(is_space(before) && is_space(next)),
-        // Within a word it does neither.
+        // Within a word, `_` neither opens nor closes emphasis.
         '_' => !(is_word(before) && is_word(next)),
         '~' => next == Some('~') || before == Some('~'),
         '[' => next == Some('^') || before == Some('!') || link_follows(rest),
@@ -43,7 +44,7 @@ fn is_markup(c: char, before: Option<char>, rest: &str) -> bool {
     }
 }
 
-/// Whether what an opening bracket opens would be a link, a reference or the box of a task.
+/// Returns `true` if an opening bracket would begin a link, a reference or a task box.
 fn link_follows(rest: &str) -> bool {
     let near = &rest[..rest.floor_char_boundary(NEAR)];
     let Some(end) = near.find(']') else { return true };
@@ -51,7 +52,7 @@ fn link_follows(rest: &str) -> bool {
     is_box || rest[end + 1..].starts_with(['(', '[', ':'])
 }
 
-/// `amp;` or `#38;`
+/// Returns `true` if the text continues a character reference: `amp;` or `#38;`.
 fn is_entity(rest: &str) -> bool {
     const LONGEST: usize = 32;
     let near = &rest[..rest.floor_char_boundary(LONGEST + 2)];
@@ -60,7 +61,7 @@ fn is_entity(rest: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Marks that make a list, a heading, a quotation or a line at the start of a line.
+/// Returns `true` for marks that begin a list, a heading, a quotation or a rule at the start of a line.
 fn starts_block(c: char, rest: &str) -> bool {
     let next = rest.chars().next();
     let ends_mark = |next: Option<char>| next.is_none_or(char::is_whitespace);
@@ -78,7 +79,7 @@ fn starts_block(c: char, rest: &str) -> bool {
     }
 }
 
-/// The point after a number that would make an item of a list.
+/// Returns `true` for a delimiter after a number that would begin a list item.
 fn ends_number(c: char, before: &str, rest: &str, starts_line: bool) -> bool {
     let number = before.trim_start_matches(' ');
     matches!(c, '.' | ')')
@@ -88,12 +89,12 @@ fn ends_number(c: char, before: &str, rest: &str, starts_line: bool) -> bool {
         && rest.chars().next().is_none_or(char::is_whitespace)
 }
 
-/// Text for HTML.
+/// Escapes text for HTML.
 pub(crate) fn html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// A value between quotes for HTML.
+/// Escapes an attribute value for HTML.
 pub(crate) fn html_value(text: &str) -> String {
     html(text).replace('"', "&quot;")
 }

@@ -1,9 +1,9 @@
-//! The tree as HTML: its elements, with the attributes that mean something.
+//! Writes the tree as HTML: its elements, with the meaningful attributes.
 
 use super::{escape, names};
 use crate::html::tree::{Element, Node};
 
-/// The content of an element.
+/// Writes the content of an element.
 pub(super) fn write(root: &Element) -> String {
     let mut out = String::new();
     for child in &root.children {
@@ -34,7 +34,7 @@ fn push_element(element: &Element, in_pre: bool, out: &mut String) {
     let is_block = names::is_block(name) && !in_pre;
     let keeps_space = in_pre || name == "pre";
     let attributes = attributes(element);
-    // What only grouped or dressed text says nothing here.
+    // Elements that only group or style text are dropped.
     let is_needless =
         matches!(name, "span" | "font" | "html" | "body" | "center" | "form") && attributes.is_empty();
     if is_block && !out.is_empty() && !out.ends_with('\n') {

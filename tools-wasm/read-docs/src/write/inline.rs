@@ -1,4 +1,4 @@
-//! Emphasis, links, images, code, formulas: what stands within a line.
+//! Writes inline elements: emphasis, links, images, code, formulas.
 
 use super::{Place, Site, Writer, code, escape, names};
 use crate::html::tree::{Element, Node};
@@ -21,7 +21,7 @@ impl Writer {
         format!("{}{written}{}", edges.leading, edges.trailing)
     }
 
-    /// An element without the white space at its edges.
+    /// Writes an element without whitespace at its edges.
     fn phrase(&self, site: Site<'_>, element: &Element, ends_in_space: bool) -> String {
         let content = || self.children_after(element, site.place, site.before).trim().to_owned();
         let after = if ends_in_space { Some(' ') } else { site.after() };
@@ -91,8 +91,8 @@ impl Writer {
     }
 }
 
-/// The white space at an element's edges, which belongs outside its marks: none where a
-/// neighbour has a space already.
+/// Whitespace at an element's edges, which belongs outside its marks. A space next to an existing space is
+/// dropped.
 struct Edges {
     leading: String,
     trailing: String,
@@ -134,13 +134,13 @@ fn is_block(node: &Node) -> bool {
     matches!(node, Node::Element(element) if names::is_block(&element.name))
 }
 
-/// Marks around a text. Where their neighbours keep them from being read as marks (`CommonMark`
-/// 6.2), tags say the same.
+/// Adds marks around a text, or tags if the neighboring characters would prevent the marks from being parsed
+/// (`CommonMark` 6.2).
 fn emphasis(content: &str, mark: &str, tag: &str, (before, after): (Option<char>, Option<char>)) -> String {
     let (Some(first), Some(last)) = (content.chars().next(), content.chars().next_back()) else {
         return String::new();
     };
-    // Marks do not reach over blocks.
+    // Marks cannot span blocks.
     if content.contains("\n\n") {
         return content.to_owned();
     }
@@ -155,7 +155,7 @@ fn emphasis(content: &str, mark: &str, tag: &str, (before, after): (Option<char>
     }
 }
 
-/// Whether an element has others of its kind in it, whose marks would end its own.
+/// Returns `true` if an element contains others of its kind, whose marks would end its own.
 fn nests(element: &Element, names: &[&str]) -> bool {
     element.any(&|below| names.contains(&&*below.name))
 }
@@ -176,7 +176,7 @@ fn formula(tex: &str, is_display: bool, place: Place) -> String {
     }
 }
 
-/// An address that markdown can have between angle brackets.
+/// Returns `true` for a URL that Markdown allows between angle brackets.
 fn is_address(href: &str) -> bool {
     let is_web = href.starts_with("http://") || href.starts_with("https://");
     is_web && !href.contains([' ', '<', '>', '\n'])
@@ -188,11 +188,11 @@ fn destination(address: &str) -> String {
         return format!("<{}>", address.replace(['<', '>', '\n'], ""));
     }
     let address = address.replace('\\', "%5C");
-    // Pairs of parentheses are part of an address as they are.
+    // Balanced parentheses are allowed in a URL.
     if has_pairs(&address, '(', ')') { address } else { address.replace('(', "\\(").replace(')', "\\)") }
 }
 
-/// The title, unless it says the same as the text.
+/// Returns the title, unless it equals the text.
 fn title(element: &Element) -> String {
     let title = element.attribute("title").unwrap_or_default();
     let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -203,12 +203,12 @@ fn title(element: &Element) -> String {
     }
 }
 
-/// Text of a link, whose brackets must be in pairs.
+/// Escapes brackets in a link's text unless they are balanced.
 fn balanced(text: &str) -> String {
     if has_pairs(text, '[', ']') { text.to_owned() } else { text.replace('[', "\\[").replace(']', "\\]") }
 }
 
-/// Whether each opening character has its closing one, those with a backslash aside.
+/// Returns `true` if opening and closing characters are balanced, ignoring escaped ones.
 fn has_pairs(text: &str, opening: char, closing: char) -> bool {
     let mut open = 0_usize;
     let mut is_escaped = false;
@@ -229,7 +229,7 @@ fn has_pairs(text: &str, opening: char, closing: char) -> bool {
     open == 0
 }
 
-/// A link around blocks: each paragraph and heading in it becomes one.
+/// Writes a link around blocks: each paragraph and heading in it becomes a link.
 fn around_blocks(text: &str, href: &str) -> String {
     let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
     let linked = blocks.map(|block| {

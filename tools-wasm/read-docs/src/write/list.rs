@@ -1,13 +1,13 @@
-//! Lists: bullets, numbers, tasks, terms with definitions.
+//! Writes lists: bullets, numbers, tasks, terms with definitions.
 
 use super::{Place, Site, Writer, apart, join};
 use crate::html::tree::{Element, Node};
 
-/// An item's text and whether it stands apart from its neighbours.
+/// Text of an item, and its separation from its neighbors.
 struct Item {
     text: String,
     is_loose: bool,
-    /// Not an item but a footnote, which has a mark of its own.
+    /// `true` for a footnote, which has its own mark.
     is_note: bool,
 }
 
@@ -27,11 +27,11 @@ impl Writer {
                 join(&mut out, &item.text);
                 continue;
             }
-            // A number says which of them it is, a bullet nothing.
+            // The number of an empty item is information, but a bullet is not.
             if !is_numbered && item.text.trim().is_empty() {
                 continue;
             }
-            // Another mark, or two lists in a row would be one.
+            // A different mark prevents two consecutive lists from merging.
             let mark = match (is_numbered, follows_list) {
                 (true, false) => format!("{number}. "),
                 (true, true) => format!("{number}) "),
@@ -47,7 +47,7 @@ impl Writer {
         if &*site.parent.name == "li" { format!("\n{out}\n") } else { apart(out) }
     }
 
-    /// Text and lists directly in a list belong to the item before them.
+    /// Returns the items. Text and lists directly in a list belong to the previous item.
     fn items(&self, list: &Element) -> Vec<Item> {
         let mut items: Vec<Item> = Vec::new();
         for (index, node) in list.children.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Writer {
         format!("\n\n{}\n\n", items.iter().map(|item| format!("{mark}{item}")).collect::<Vec<_>>().join("\n"))
     }
 
-    /// Terms as bold items, with what defines them.
+    /// Writes terms as bold items, followed by their definitions.
     pub(super) fn definitions(&self, element: &Element) -> String {
         let mut out = String::new();
         let mut groups = Vec::new();
@@ -98,7 +98,7 @@ impl Writer {
                     join(&mut out, &format!("\n- {term}\n"));
                 }
                 let name = self.children(part, Place::Line);
-                // The colon stands between the two in any case.
+                // A colon always separates the term and its definition.
                 term = self.strong(name.trim_end().trim_end_matches(':'));
                 continue;
             }
@@ -123,7 +123,7 @@ impl Writer {
     }
 }
 
-/// Terms and definitions, also those that a page groups with `<div>`.
+/// Collects terms and definitions, including those in `<div>` groups.
 fn flatten_groups<'a>(element: &'a Element, parts: &mut Vec<&'a Element>) {
     for part in element.elements() {
         let is_group =
@@ -132,7 +132,7 @@ fn flatten_groups<'a>(element: &'a Element, parts: &mut Vec<&'a Element>) {
     }
 }
 
-/// Whether a list of the same kind is directly before.
+/// Returns `true` if a list of the same kind directly precedes.
 fn follows_list(site: Site<'_>, name: &str) -> bool {
     const NEAR: usize = 1000;
     let before = site.parent.children[..site.index].iter().rev().take(NEAR);
@@ -141,6 +141,6 @@ fn follows_list(site: Site<'_>, name: &str) -> bool {
         Node::Element(element) => &*element.name == name,
     });
     let count = lists.by_ref().filter(|node| matches!(node, Node::Element(_))).count();
-    // Every second one differs.
+    // The marks alternate.
     count % 2 == 1
 }

@@ -1,8 +1,8 @@
-//! Writing a tree as markdown, plain text or HTML.
+//! Writes a tree as Markdown, plain text or HTML.
 //!
-//! Markdown and plain text share one writer: the same blocks, with marks or without. Each
-//! element gives a string whose line ends at both sides say how far it stands from its
-//! neighbours; [`join`] takes the greater of two such distances.
+//! Markdown and plain text share a writer: the same blocks, with or without marks. Each element yields a
+//! string whose leading and trailing line breaks are its minimum distances from its neighbors. [`join`] uses
+//! the greater of two distances.
 
 mod block;
 mod code;
@@ -19,11 +19,11 @@ use std::collections::HashSet;
 use crate::Format;
 use crate::html::tree::{Element, Node};
 
-/// Bytes that indentation of lists and quotations may add to a page. A long list needs some
-/// kilobytes; what nests thousands of lines dozens deep goes on without.
+/// Maximum number of bytes that the indentation of lists and quotations may add to a page. A long list needs
+/// a few kilobytes. Beyond the limit, lines are not indented.
 const MAX_INDENTATION: usize = 4 * 1024 * 1024;
 
-/// The whole tree in a format.
+/// Writes the tree in a format.
 pub(crate) fn write(root: &Element, format: Format) -> String {
     if format == Format::Html {
         return html::write(root);
@@ -38,31 +38,31 @@ pub(crate) fn write(root: &Element, format: Format) -> String {
 }
 
 struct Writer {
-    /// Without marks.
+    /// `true` if text is written without marks.
     is_plain: bool,
     indentation_left: Cell<usize>,
-    /// Labels of the footnotes that the page has.
+    /// Labels of the page's footnotes.
     notes: HashSet<String>,
 }
 
-/// What the text being written is in.
+/// Context of the text that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Where blocks can be.
+    /// Blocks are allowed.
     Block,
     /// In a heading: on one line.
     Line,
-    /// In a cell of a table: on one line, whose breaks are `<br>`.
+    /// In a table cell: on one line, with `<br>` as line breaks.
     Cell,
 }
 
-/// An element among its neighbours.
+/// An element among its neighbors.
 #[derive(Clone, Copy)]
 struct Site<'a> {
     parent: &'a Element,
     index: usize,
     place: Place,
-    /// The character before it on its line.
+    /// Preceding character on the same line.
     before: Option<char>,
 }
 
@@ -75,9 +75,9 @@ impl<'a> Site<'a> {
         self.parent.children.get(self.index + 1)
     }
 
-    /// The character after it on its line.
+    /// Returns the following character on the same line.
     fn after(self) -> Option<char> {
-        // Elements without text in a row are looked past, but not thousands for each of them.
+        // Skips elements without text. The limit prevents quadratic time for thousands of them.
         const NEAR: usize = 16;
         let following = &self.parent.children[self.index + 1..];
         following.iter().take(NEAR).find_map(|node| match node {
@@ -88,19 +88,19 @@ impl<'a> Site<'a> {
 }
 
 impl Writer {
-    /// What is below an element.
+    /// Writes the children of an element.
     fn children(&self, parent: &Element, place: Place) -> String {
         self.children_after(parent, place, None)
     }
 
-    /// The same, behind a character on its line.
+    /// Writes the children of an element that follow a character on the same line.
     fn children_after(&self, parent: &Element, place: Place, beside: Option<char>) -> String {
         let mut out = String::new();
         for (index, node) in parent.children.iter().enumerate() {
             let before = out.chars().next_back().or(beside);
             let piece = match node {
                 Node::Text(text) if self.is_plain => text.clone(),
-                // What follows the mark of a heading begins no other block.
+                // Text after the mark of a heading cannot begin another block.
                 Node::Text(text) => {
                     escape::text(text, place != Place::Line && matches!(before, None | Some('\n')))
                 }
@@ -131,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Lines with a mark before each, and another before the first.
+    /// Prefixes all lines with a mark, and the first line with a different one.
     fn indented(&self, text: &str, first: &str, others: &str) -> String {
         let lines = text.split('\n').count();
         let added = lines * others.len();
@@ -152,7 +152,7 @@ impl Writer {
     }
 }
 
-/// Adds a piece, with as many line ends between as the side that wants more of them wants.
+/// Appends a piece, separated by the larger number of line breaks that the two sides require.
 fn join(out: &mut String, piece: &str) {
     let end = out.trim_end_matches('\n').len();
     let rest = piece.trim_start_matches('\n');
@@ -162,7 +162,7 @@ fn join(out: &mut String, piece: &str) {
     out.push_str(rest);
 }
 
-/// Escapes the end of a text that would make a link or an image of what follows it.
+/// Escapes the end of a text that would turn the following piece into a link or an image.
 fn keep_apart(out: &mut String, piece: &str, last: Option<&Node>) {
     let end = match last {
         Some(Node::Text(text)) => text.chars().next_back(),
@@ -180,12 +180,12 @@ fn keep_apart(out: &mut String, piece: &str, last: Option<&Node>) {
     }
 }
 
-/// A block apart from its neighbours.
+/// Returns a block that is separated from its neighbors.
 fn apart(text: &str) -> String {
     format!("\n\n{}\n\n", text.trim_matches('\n'))
 }
 
-/// The name of the language of the code below, which the code has.
+/// Returns `true` for the name of a code block's language, which the block itself has.
 fn is_label(element: &Element) -> bool {
     element.attribute("data-x-label").is_some()
 }
@@ -197,7 +197,7 @@ fn is_blank(element: &Element) -> bool {
     !says(element) && element.children.iter().all(Node::is_white) && !element.any(&says)
 }
 
-/// An element without text still parts what is around it.
+/// Writes an element without text, which still separates its neighbors.
 fn blank(element: &Element) -> String {
     if names::is_block(&element.name) {
         return "\n\n".to_owned();

@@ -1,6 +1,6 @@
 //! Kinds of elements, by name.
 
-/// Elements that stand on lines of their own.
+/// Returns `true` for block-level elements.
 pub(crate) fn is_block(name: &str) -> bool {
     matches!(
         name,
@@ -61,7 +61,7 @@ pub(crate) fn is_block(name: &str) -> bool {
     )
 }
 
-/// Elements that have no content.
+/// Returns `true` for elements that have no content.
 pub(crate) fn is_void(name: &str) -> bool {
     matches!(
         name,
@@ -81,7 +81,7 @@ pub(crate) fn is_void(name: &str) -> bool {
     )
 }
 
-/// Elements that mean something without text.
+/// Returns `true` for elements that are meaningful without text.
 pub(crate) fn is_meaningful_when_blank(name: &str) -> bool {
     is_void(name)
         || matches!(
@@ -90,7 +90,7 @@ pub(crate) fn is_meaningful_when_blank(name: &str) -> bool {
         )
 }
 
-/// The level of a heading.
+/// Returns the level of a heading.
 pub(crate) fn heading_level(name: &str) -> Option<usize> {
     match name.as_bytes() {
         [b'h', digit @ b'1'..=b'6'] => Some(usize::from(digit - b'0')),

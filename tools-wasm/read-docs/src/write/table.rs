@@ -1,12 +1,12 @@
-//! Tables. Cells that span others leave empty ones, so that every row has each column in its
-//! place; tables that only lay out a page become its blocks.
+//! Writes tables. A spanning cell leaves empty cells, so that every row has all columns at their positions.
+//! Layout tables become blocks.
 
 use super::{Place, Writer, apart, join};
 use crate::html::tree::{Element, Node};
 
-/// Columns that a cell may span.
+/// Maximum number of columns that a cell may span.
 const MAX_SPAN: usize = 100;
-/// Cells of a table, with those that spanning adds. Larger tables are written row by row.
+/// Maximum number of cells of a table, including those added by spans. Larger tables are written row by row.
 const MAX_CELLS: usize = 100_000;
 
 struct Row<'a> {
@@ -14,7 +14,7 @@ struct Row<'a> {
     in_head: bool,
 }
 
-/// Texts by row and column; none where nothing was put yet.
+/// Texts by row and column; `None` for unfilled cells.
 struct Grid<'a> {
     rows: Vec<Vec<Option<String>>>,
     alignment: Vec<&'a str>,
@@ -45,7 +45,7 @@ impl Writer {
         out
     }
 
-    /// None when there is nothing, or too much.
+    /// Returns `None` if the table is empty or too large.
     fn grid<'a>(&self, rows: &[Row<'a>]) -> Option<Grid<'a>> {
         let mut grid = Grid { rows: Vec::new(), alignment: Vec::new(), cells: 0 };
         grid.rows.resize_with(rows.len(), Vec::new);
@@ -164,7 +164,7 @@ fn collect<'a>(element: &'a Element, in_head: bool, rows: &mut Vec<Row<'a>>) {
     }
 }
 
-/// Whether a table holds other tables or a single column: then it is there for the looks.
+/// Returns `true` for a layout table: it contains other tables, or a single column.
 fn is_layout(table: &Element, rows: &[Row<'_>]) -> bool {
     let has_table = table.any(&|element| &*element.name == "table");
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or_default();
@@ -173,7 +173,7 @@ fn is_layout(table: &Element, rows: &[Row<'_>]) -> bool {
     has_table || columns < 2 && !has_head || columns <= 2 && has_long_code()
 }
 
-/// Code that would be hard to read in a cell.
+/// Returns `true` for code that would be hard to read in a cell.
 fn is_long(code: &Element) -> bool {
     const LINES: usize = 3;
     code.children.iter().any(|node| !matches!(node, Node::Text(text) if text.is_empty()))

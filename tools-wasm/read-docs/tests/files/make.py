@@ -78,11 +78,11 @@ def notebooks():
         cell.metadata = {}
         cell.id = "cell-" + str(notebook.cells.index(cell))
         for output in cell.get("outputs", []):
-            # The path of the interpreter and of its files is of no interest.
+            # The path of the interpreter and of its files is irrelevant.
             if output.output_type == "error":
                 output.traceback = [line for line in output.traceback if "/tmp" not in line or "Cell" in line]
     nbformat.write(notebook, HERE / "nbformat4.ipynb")
-    # Pictures are long, and version 3 has them the same way.
+    # Images are long, and version 3 has them in the same form.
     for cell in notebook.cells:
         cell.outputs = [o for o in cell.get("outputs", []) if "image/png" not in o.get("data", {})]
     old = nbformat.convert(notebook, 3)

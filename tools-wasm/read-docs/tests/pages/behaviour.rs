@@ -1,4 +1,4 @@
-//! What calls give, over a web of one page.
+//! Results of calls, over a web with a single page.
 
 use crate::fake::{Fake, NO_BROWSER, ROOM, data};
 use scorpiox_tool_kit::Failure;
@@ -262,7 +262,7 @@ fn a_page_that_is_in_noscript_is_no_frame() {
     let mut web = Fake::html(&page).with_browser(&article(""));
     let output = web.read();
     assert!(web.renders.is_empty() && output.text.contains("This is a post"), "{}", output.text);
-    // Markup in a `noscript` that is not read is nothing to read.
+    // Markup in a `noscript` that is not read does not count as text.
     let tracked =
         content("<noscript><img src=pixel.gif></noscript><p>More words of the article, with commas.</p>");
     assert!(!tracked.contains("pixel") && tracked.contains("More words"), "{tracked}");
@@ -387,7 +387,7 @@ fn long_pages_are_cut_and_say_how_to_read_on() {
     let pages: Vec<_> = (1..=count).map(|number| page(number).text).collect();
     assert!(pages.iter().all(|page| page.chars().count() <= ROOM));
     assert_eq!(pages.iter().map(|page| page.matches("word").count()).sum::<usize>(), 2500 * 20);
-    // An address that fills a good part of a result leaves that much less for the page.
+    // A long URL leaves less room for the page.
     let long = web.call(&json!({"url": format!("{URL}#{}", "x".repeat(8000))})).expect("page 1");
     assert!(long.text.contains("Go on with") && long.text.chars().count() <= ROOM, "{}", long.text.len());
     let refused = web.refused(&json!({"url": format!("{URL}#page={}", count + 1)}));

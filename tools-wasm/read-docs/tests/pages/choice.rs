@@ -1,4 +1,4 @@
-//! What is read of a page, what is left out, and how the rest is asked for.
+//! Selection of a page's content, and how to request the rest.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::fake::Fake;
 
 const URL: &str = "https://example.org/docs/page";
 
-/// A page with all that stands around a text.
+/// A page with navigation, comments and other content around a text.
 fn page() -> String {
     let links = |what: &str| {
         let link = |number| format!("<li><a href=/{what}/{number}>{what} number {number} of many</a></li>");
@@ -68,7 +68,7 @@ fn the_text_is_read_and_what_is_around_it_is_counted() {
     for around in ["menu number", "related number", "imprint number", "very useful"] {
         assert!(!text.contains(around), "{around}: {text}");
     }
-    // What stands above the text does not come again.
+    // Metadata above the text is not repeated.
     assert_eq!(text.matches("Tides of the north").count(), 1, "{text}");
     assert_eq!(text.matches("Ada Lovelace").count(), 1, "{text}");
     assert!(!text.contains("March 5"), "{text}");
@@ -99,7 +99,7 @@ fn the_part_that_a_fragment_names_comes_first() {
         "{text}"
     );
     assert!(rest.contains("Wick") && rest.contains("Oban") && !rest.contains("Tobermory"), "{text}");
-    // A part that would not be read is, when it is asked for.
+    // A requested part is read even if it would be left out otherwise.
     let comments = read(&format!("{URL}#comments"));
     let (first, _) = comments.split_once("\n\n---\n\n").expect("a line between");
     assert_eq!(first.matches("very useful").count(), 6, "{comments}");

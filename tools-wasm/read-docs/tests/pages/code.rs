@@ -1,5 +1,5 @@
-//! Shapes of code and tabs that sites draw with scripts, or that need a site to be made: written by
-//! hand after what they look like.
+//! Code and tabs in the markup of sites that draw them with scripts or require a generator. The samples are
+//! written by hand.
 
 use read_docs::{Format, convert_fragment};
 
@@ -16,7 +16,7 @@ fn read(body: &str) -> String {
 #[test]
 fn code_of_hosts_and_editors_is_code() {
     let cases = [
-        // GitHub: a table of lines, and a comparison.
+        // GitHub: a table of lines, and a diff.
         (
             "<table class='highlight js-file-line-container' data-tab-size=8 data-tagsearch-lang=Go><tbody>\
              <tr><td class='blob-num' data-line-number=1></td><td class='blob-code'>func f() {</td></tr>\n\
@@ -47,7 +47,7 @@ fn code_of_hosts_and_editors_is_code() {
             "<div><div class='syntaxhighlighter js'><table><tbody><tr><td class=gutter><div class=line>1</div><div class=line>2</div></td><td class=code><div class=container><div class=line><code class='js keyword'>var</code> <code>a;</code></div><div class=line><code class='js spaces'>&nbsp;&nbsp;</code><code>b;</code></div></div></td></tr></tbody></table></div></div>",
             "```js\nvar a;\n  b;\n```",
         ),
-        // Hexo; google-code-prettify; a list of lines; two <code>.
+        // Hexo; google-code-prettify; a list of lines; two `<code>` elements.
         (
             "<figure class='highlight python'><table><tr><td class=gutter><pre><span class=line>1</span><br><span class=line>2</span><br></pre></td><td class=code><pre><span class=line>a</span><br><span class=line>  b</span><br></pre></td></tr></table></figure>",
             "```python\na\n  b\n```",
@@ -57,20 +57,20 @@ fn code_of_hosts_and_editors_is_code() {
             "```c\nint a;\n\n  b;\n```",
         ),
         ("<pre><code>a</code><code></code><code>  b</code></pre>", "```\na\n\n  b\n```"),
-        // rehype-pretty-code, which holds an empty line open; a line class within a line is none.
+        // rehype-pretty-code, which puts a space on empty lines; a line class within a line is ignored.
         (
             "<pre data-language=ts data-theme=x><code data-language=ts><span data-line=''><span>let a</span></span>\n<span data-line=''> </span>\n<span data-line=''>b</span></code></pre>",
             "```ts\nlet a\n\nb\n```",
         ),
         ("<pre>x <span class=line>y</span> z\nb</pre>", "```\nx y z\nb\n```"),
-        // MediaWiki; MDN; Confluence; DocuWiki.
+        // MediaWiki; MDN; Confluence; DokuWiki.
         (
             "<div class='mw-highlight mw-highlight-lang-lua mw-content-ltr'><pre><span class=linenos data-line=1></span>local a</pre></div>",
             "```lua\nlocal a\n```",
         ),
         ("<pre class='brush: css notranslate'><code>a {}</code></pre>", "```css\na {}\n```"),
         ("<pre class='code rust'>let a;</pre>", "```rust\nlet a;\n```"),
-        // Numbers that are code stay, and signs of prompts.
+        // Numbers that are code stay, and prompts stay.
         (
             "<pre><code class=language-sh><span class=gp>$ </span>echo <span class=mi>1</span>\n<span class=go>1</span></code></pre>",
             "```sh\n$ echo 1\n1\n```",
@@ -116,7 +116,7 @@ fn the_name_of_a_language_above_code_is_its_language() {
 fn tabs_of_other_sites_have_their_names() {
     let two = "**npm**\n\nRun `i a` in your project.\n\n**yarn**\n\nRun `y a` in your project.";
     let cases = [
-        // Roles without ids; with ids; an attribute that hides.
+        // Roles without IDs; with IDs; an attribute that hides.
         "<div><div><div role=tablist><button role=tab>npm</button><button role=tab>yarn</button></div></div><div role=tabpanel><p>Run <code>i a</code> in your project.</p></div><div role=tabpanel hidden><p>Run <code>y a</code> in your project.</p></div></div>",
         "<ul role=tablist><li><a role=tab href='#p1'>npm</a><li><a role=tab href='#p2'>yarn</a></ul><section role=tabpanel id=p1><p>Run <code>i a</code> in your project.</p></section><section role=tabpanel id=p2 aria-hidden=true style='display:none'><p>Run <code>y a</code> in your project.</p></section>",
         "<div role=tablist><button role=tab id=t1>npm</button><button role=tab id=t2>yarn</button></div><div><div role=tabpanel aria-labelledby=t1><p>Run <code>i a</code> in your project.</p></div><div role=tabpanel aria-labelledby=t2 hidden><p>Run <code>y a</code> in your project.</p></div></div>",
@@ -140,7 +140,7 @@ fn tabs_of_other_sites_have_their_names() {
 fn a_list_of_tabs_without_panels_stays() {
     let text = read("<div><ul role=tablist><li role=tab>Overview of it<li role=tab>Prices of it</ul></div>");
     assert!(text.contains("with commas"), "{text}");
-    // Panels of a set within a panel are not counted for the outer one.
+    // Panels of a nested set do not count for the outer set.
     let nested = read(
         "<div><div role=tablist><b role=tab>A</b></div><div role=tabpanel><div role=tablist><b role=tab>B</b><b role=tab>C</b></div>\
          <div role=tabpanel><p>b</p></div><div role=tabpanel hidden><p>c</p></div></div></div>",

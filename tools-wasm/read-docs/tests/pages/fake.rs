@@ -1,25 +1,25 @@
-//! A web of a few pages.
+//! A web with a few pages.
 
 use scorpiox_tool_kit::memory::MemoryClient;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
 use scorpiox_tool_kit::{Failure, Output};
 use serde_json::{Value, json};
 
-/// Characters of a result.
+/// Length of a result, in characters.
 pub const ROOM: usize = 17_600;
 
-/// One answer for every request, and one for the browser.
+/// Returns one response for every request, and one for the browser.
 pub struct Fake {
     pub answer: Result<Response, WebError>,
-    /// Answers of their own for some addresses.
+    /// Separate responses for some URLs.
     pub others: Vec<(String, Result<Response, WebError>)>,
     pub rendered: Result<Rendered, WebError>,
     pub requests: Vec<Request>,
     pub renders: Vec<(String, u32)>,
     pub reports: Vec<String>,
-    /// Before the names of tools.
+    /// Prefix of tool names.
     pub prefix: &'static str,
-    /// Characters of a result.
+    /// Length of a result, in characters.
     pub room: usize,
 }
 
@@ -67,7 +67,7 @@ impl Fake {
         self
     }
 
-    /// With an answer of its own for an address.
+    /// Adds a separate response for a URL.
     pub fn with(mut self, url: &str, status: u16, content_type: &str, body: &str) -> Self {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
         let body = body.as_bytes().to_vec();
@@ -75,7 +75,7 @@ impl Fake {
         self
     }
 
-    /// With a header more.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         if let Ok(answer) = &mut self.answer {
             answer.headers.push((name.to_owned(), value.to_owned()));
@@ -101,7 +101,7 @@ impl Fake {
         result
     }
 
-    /// The page in markdown.
+    /// Reads the page as Markdown.
     pub fn read(&mut self) -> Output {
         self.call(&json!({"url": "https://example.org/docs/page"})).expect("a page")
     }

@@ -1,14 +1,15 @@
-//! PDF files of a few objects, and how well a reading agrees with a text.
+//! Small PDF files, and a measure of agreement between a reading and a text.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// A file of pages with the given contents, with the fonts F (Helvetica), B (its bold) and C (Courier).
+/// Creates a file with the given page contents, and the fonts F (Helvetica), B (its bold face) and C
+/// (Courier).
 pub fn file(pages: &[&str]) -> Vec<u8> {
     with_objects(pages, "", "")
 }
 
-/// The same with more entries of each page and more objects, which may begin at 1000.
+/// Creates a file with additional entries of each page and additional objects, whose numbers begin at 1000.
 pub fn with_objects(pages: &[&str], entries: &str, objects: &str) -> Vec<u8> {
     let kids = (0..pages.len()).fold(String::new(), |kids, n| kids + &format!("{} 0 R ", 10 + 2 * n));
     let mut file = format!(
@@ -33,18 +34,18 @@ pub fn with_objects(pages: &[&str], entries: &str, objects: &str) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// A line of text at a place.
+/// Returns the operators for a line of text at a position.
 pub fn at(x: i32, y: i32, font: &str, size: i32, text: &str) -> String {
     format!("BT /{font} {size} Tf {x} {y} Td ({text}) Tj ET\n")
 }
 
-/// Words in lower case, without signs.
+/// Returns the words in lower case, without punctuation.
 pub fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
 
-/// F1 of the pairs of words that follow each other.
+/// Returns the F1 score of the pairs of consecutive words.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub fn order(expected: &str, got: &str) -> f64 {
     let pairs = |text: &str| {

@@ -1,5 +1,5 @@
-//! Pages that generators of documentation made (`tests/generated/README.md`): code byte for byte
-//! as it was given to them, tabs with their names, signatures on their lines.
+//! Pages from documentation generators (`tests/generated/README.md`): code stays byte for byte the same, tabs
+//! have their names, and signatures are on their lines.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn markdown(page: &str) -> String {
     convert(&file(&format!("{page}.html")), &url, Format::Markdown).text()
 }
 
-/// Language and text of each block, as another program reads them.
+/// Returns the language and text of each block, according to another parser.
 fn blocks(markdown: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
@@ -40,7 +40,7 @@ fn blocks(markdown: &str) -> Vec<(String, String)> {
 
 #[test]
 fn code_is_as_it_was_written() {
-    // Page, language, file, how often.
+    // Page, language, file, number of occurrences.
     let cases = [
         ("asciidoctor", "python", "sample.py", 2),
         ("docusaurus", "python", "sample.py", 1),
@@ -49,7 +49,7 @@ fn code_is_as_it_was_written() {
         ("highlightjs", "python", "sample.py", 1),
         ("hugo-chroma", "python", "sample.py", 3),
         ("jekyll-rouge", "python", "sample.py", 2),
-        // It does not say which language it is.
+        // This generator does not mark the language.
         ("mkdocs-material", "", "sample.py", 1),
         ("pandoc", "python", "sample.py", 1),
         ("prism", "python", "sample.py", 1),
@@ -74,7 +74,7 @@ fn code_is_as_it_was_written() {
         let found = blocks(&text).into_iter().filter(|block| *block == (language.to_owned(), code.clone()));
         assert_eq!(found.count(), count, "{page}: {text}");
     }
-    // javadoc keeps the space that stands behind the asterisk of a comment, and the comment's first and last line.
+    // javadoc keeps the space after the asterisk of a comment, and the comment's first and last lines.
     let code = file("sample.java");
     let indented = code.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
     let wanted = indented.collect::<Vec<_>>().join("\n");

@@ -1,4 +1,4 @@
-//! Pages made to break a reader: every one ends in a result or an error, soon.
+//! Hostile pages: each call ends soon with a result or an error.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use crate::fake::Fake;
 use serde_json::json;
 
 const MIB: usize = 1024 * 1024;
-/// Generous: tests run without optimisation, on shared machines.
+/// Generous limit, because tests run without optimization on shared machines.
 const LIMIT: Duration = Duration::from_mins(1);
 
 fn repeated(piece: &str, bytes: usize) -> String {
     piece.repeat(bytes / piece.len())
 }
 
-/// In a stack of the size that guests have, so that recursion is seen here.
+/// Runs in a stack of a guest's size, so that excessive recursion is detected.
 fn survives(name: &'static str, body: String) {
     let run = move || {
         for format in ["markdown", "text", "html"] {
@@ -27,7 +27,7 @@ fn survives(name: &'static str, body: String) {
             assert!(start.elapsed() < LIMIT, "{name} as {format} took {:?}", start.elapsed());
         }
     };
-    // Frames without optimisation are several times as large as those of a guest, which has 512 KiB.
+    // Stack frames without optimization are several times as large as those of a guest, which has 512 KiB.
     let thread = std::thread::Builder::new().stack_size(3 * MIB).spawn(run).expect("a thread");
     assert!(thread.join().is_ok(), "{name} failed");
 }

@@ -1,4 +1,4 @@
-//! Files of other kinds than HTML, made to break a reader: every one ends in a result or an error, soon.
+//! Hostile files of kinds other than HTML: each call ends soon with a result or an error.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use rawzip::{CompressionMethod, ZipArchiveWriter};
 use serde_json::json;
 
 const MIB: usize = 1024 * 1024;
-/// Generous: tests run with little optimisation, on shared machines.
+/// Generous limit, because tests run with little optimization on shared machines.
 const LIMIT: Duration = Duration::from_mins(1);
 const WORD: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
@@ -18,7 +18,7 @@ fn repeated(piece: &str, bytes: usize) -> String {
     piece.repeat(bytes / piece.len())
 }
 
-/// In a stack of the size that guests have, so that recursion is seen here.
+/// Runs in a stack of a guest's size, so that excessive recursion is detected.
 fn survives(name: &'static str, content_type: &'static str, body: impl Into<Vec<u8>>) {
     let body = body.into();
     let run = move || {
@@ -32,12 +32,12 @@ fn survives(name: &'static str, content_type: &'static str, body: impl Into<Vec<
             assert!(took < LIMIT, "{name} as {format} took {took:?}");
         }
     };
-    // Frames without optimisation are several times as large as those of a guest, which has 1 MiB.
+    // Stack frames without optimization are several times as large as those of a guest, which has 1 MiB.
     let thread = std::thread::Builder::new().stack_size(4 * MIB).spawn(run).expect("a thread");
     assert!(thread.join().is_ok(), "{name} failed");
 }
 
-/// An archive as Word's documents are.
+/// Creates an archive like a Word document.
 fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut archive = ZipArchiveWriter::new(&mut out);
@@ -316,7 +316,7 @@ fn documents_of_word() {
             ("word/styles.xml", format!("<s>{styles}</s>").as_bytes()),
         ]),
     );
-    // Two hundred megabytes in two hundred kilobytes.
+    // Two hundred megabytes, compressed to two hundred kilobytes.
     let bomb = word(&format!("<w:p><w:r><w:t>{}", "x".repeat(200 * MIB)));
     assert!(bomb.len() < 3 * MIB);
     survives("bomb", WORD, bomb.clone());
@@ -350,14 +350,14 @@ fn documents_of_word_that_cannot_be_read_say_why() {
     let mut method = whole.clone();
     method[central + 10] = 99;
     assert!(refused(WORD, method).contains("packed in a way that is not known"));
-    // Sizes that lie are not believed.
+    // Wrong sizes in the archive are not trusted.
     let mut lying = whole.clone();
     lying[central + 24..central + 28].copy_from_slice(&[0xff, 0xff, 0xff, 0x7f]);
     assert_eq!(Fake::new(WORD, lying).read().text, "text");
     let cut = archive(&[("word/document.xml", b"<d><p><r><t>text</t></r></p><p><r><t>mo")]);
     let text = Fake::new(WORD, cut).read().text;
     assert_eq!(text, "text\n\nmo\n\nNote: The document ends early; what is there was read.");
-    // Whatever is broken, in whatever place.
+    // Every single byte is damaged in turn.
     for at in 0..whole.len() {
         let mut broken = whole.clone();
         broken[at] ^= 0xff;

@@ -1,5 +1,5 @@
-//! What is no HTML, from files that other programs made (`tests/files/make.py`), and small ones of
-//! the kinds that those do not write.
+//! Content other than HTML: files from other programs (`tests/files/make.py`), and small files of kinds that
+//! these do not write.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn markdown(content_type: &str, body: impl Into<Vec<u8>>) -> String {
     Fake::new(content_type, body).read().text
 }
 
-/// Each piece after the one before it.
+/// Asserts that the pieces occur in this order.
 fn assert_in_order(text: &str, pieces: &[&str]) {
     let mut rest = text;
     for piece in pieces {
@@ -124,7 +124,7 @@ fn what_is_readable_of_a_broken_feed_is_read() {
         <rss><channel><title>&b;&f; R</title><item><title>x</title></item></channel></rss>";
     let text = markdown("text/xml", bomb);
     assert!(text.contains("## x") && !text.contains("aaaa") && !text.contains("root:"), "{text}");
-    // No feed after all.
+    // This document is not a feed.
     assert_eq!(markdown("text/xml", "<a/>"), "<a/>");
 }
 
@@ -216,7 +216,7 @@ fn other_json_has_its_shape_before_it_where_it_is_long() {
     let long = json!({"rows": rows, "total": 500}).to_string();
     let text = markdown("application/json", long.clone());
     assert!(text.starts_with("Shape of the document:\n\n```\nobject\n  rows: array of 500: object\n    id: number\n    name: string\n  total: number\n```\n\n```json\n{\n"), "{text}");
-    // By its name alone a file stays as it is.
+    // A file that is JSON only by its extension stays unchanged.
     let plain = Fake::new("text/plain", long.clone()).at("https://example.com/a.json").read().text;
     assert!(plain.starts_with(r#"{"rows":[{"id":0,"#), "{plain}");
     let yaml = markdown("application/yaml", "a: 1\nopenapi_like: no\n");

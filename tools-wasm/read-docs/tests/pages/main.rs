@@ -1,4 +1,4 @@
-//! What calls give, over a web of one page: one program, a module for each subject.
+//! Results of calls, over a web with a single page: one test program, with a module for each subject.
 
 #![allow(missing_docs, unreachable_pub)]
 

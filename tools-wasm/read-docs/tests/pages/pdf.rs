@@ -1,5 +1,5 @@
-//! PDF: what other programs made of texts of our own (`tests/data/pdf`) is read in their order, and small files show
-//! what becomes of each part.
+//! PDF: files that other programs created from our texts (`tests/data/pdf`) are read in order. Small files
+//! test each feature.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -40,7 +40,7 @@ fn files_of_other_programs_are_read_in_order_with_their_headings_and_tables() {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let expected = std::fs::read_to_string(path.with_extension("md")).expect("what is expected");
         let got = without_marks(&read(std::fs::read(&path).expect("a file")));
-        // Formulas have no one reading; a book has its contents before its text.
+        // Formulas have no single correct reading; a book has its table of contents before its text.
         let least = match name.as_str() {
             "maths" => 0.8,
             "book" => 0.9,
@@ -225,7 +225,7 @@ fn encrypted_files_are_read_if_they_need_no_password() {
     assert!(refused.contains("encrypted and needs a password"), "{refused}");
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudorandom numbers, the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -239,7 +239,7 @@ impl Numbers {
 fn no_word_is_lost_or_said_twice_wherever_it_stands() {
     for seed in 0..400 {
         let mut numbers = Numbers(seed);
-        // From a few words anywhere to hundreds on a grid, in rows, in columns.
+        // From a few words at arbitrary positions to hundreds on a grid, in rows and in columns.
         let (across, down) = (1 + numbers.below(60), 1 + numbers.below(90));
         let count = 1 + numbers.below(250);
         let mut page = String::new();
@@ -280,9 +280,9 @@ fn real_files_that_are_cut_or_changed_end_soon() {
     }
 }
 
-/// Ends soon, with a text or an error.
+/// Asserts that reading ends soon, with a text or an error.
 fn survives(name: &str, body: Vec<u8>) {
-    /// Generous: tests run on shared machines.
+    /// Generous limit, because tests run on shared machines.
     const LIMIT: Duration = Duration::from_secs(40);
     let start = Instant::now();
     let result = Fake::new("application/pdf", body).call(&json!({"url": URL}));

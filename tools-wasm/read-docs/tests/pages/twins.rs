@@ -1,4 +1,4 @@
-//! Pages that announce themselves as Markdown, and indexes of sites.
+//! Pages that announce a Markdown version, and indexes of sites.
 
 use crate::fake::{Fake, data};
 use scorpiox_tool_kit::Failure;
@@ -188,7 +188,7 @@ fn a_frame_for_scripts_with_a_twin_needs_no_browser() {
         Fake::html(&frame).with(TWIN, 200, "text/plain", &markdown()).with_browser(&page("", "by a browser"));
     let output = web.read();
     assert!(web.renders.is_empty() && output.text.contains("only = 'in Markdown'"), "{}", output.text);
-    // Who asks to wait wants the browser.
+    // A call with `wait_ms` requests the browser.
     let output = web.call(&json!({"url": URL, "wait_ms": 1})).expect("a page");
     assert!(web.renders.len() == 1 && output.text.contains("by a browser"), "{}", output.text);
     let mut web = Fake::html(&frame)

@@ -1,5 +1,5 @@
-//! What the quality tests and the `quality` example share: the data, and comparisons that look
-//! at what markdown is rendered as rather than at how it is written.
+//! Shared code of the quality tests and the `quality` example: the data, and comparisons of rendered Markdown
+//! that ignore its style.
 
 pub mod data;
 pub mod readability;

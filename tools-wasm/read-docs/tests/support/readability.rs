@@ -1,4 +1,4 @@
-//! Mozilla's test pages: the whole pipeline against the content that Readability finds.
+//! Mozilla's test pages: compares the complete pipeline with the content that Readability finds.
 
 use std::fmt;
 use std::path::Path;
@@ -11,16 +11,16 @@ use url::Url;
 use super::rendered::{Seen, seen};
 use super::shingles::{f1, words};
 
-/// What the pages' relative links are relative to.
+/// Base URL of the pages' relative links.
 const ADDRESS: &str = "http://fakehost/test/page.html";
 
-/// How one page came out.
+/// Scores of a page.
 #[derive(Debug)]
 pub struct Measured {
     pub name: String,
-    /// Of the content.
+    /// F1 score of the content.
     pub f1: f64,
-    /// With the lines above the content, which are not in the expected page.
+    /// F1 score including the lines above the content, which the expected page does not have.
     pub f1_with_head: f64,
     pub tables: Kept,
     pub code_blocks: Kept,
@@ -29,14 +29,14 @@ pub struct Measured {
     pub time: Duration,
 }
 
-/// How many of the wanted things are there, with their content.
+/// Number of expected items, and of those that are present with their content.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Kept {
     pub kept: usize,
     pub wanted: usize,
 }
 
-/// The heads of [`Measured`] as it is displayed.
+/// Header of the table in which [`Measured`] is displayed.
 pub const HEADS: &str =
     "| page | F1 | F1 with head | tables | code | links | images | ms |\n|---|---|---|---|---|---|---|---|";
 
@@ -50,7 +50,7 @@ impl fmt::Display for Measured {
     }
 }
 
-/// All pages, by name.
+/// Measures all pages, sorted by name.
 pub fn measure(folder: &Path) -> Vec<Measured> {
     let url = Url::parse(ADDRESS).expect("a URL");
     let mut pages: Vec<_> = std::fs::read_dir(folder)
@@ -86,7 +86,7 @@ fn measure_page(page: &Path, url: &Url) -> Measured {
     }
 }
 
-/// Tables of data: more than one column, and no table within.
+/// Counts data tables: more than one column, and no nested table.
 fn tables(wanted: &Dom, got: &Seen) -> Kept {
     let mut kept = Kept::default();
     let all_cells: Vec<Vec<String>> = got.tables.iter().map(|cells| words(&cells.join(" "))).collect();
@@ -112,7 +112,7 @@ fn table_text(table: &NodeRef<'_>) -> String {
 }
 
 fn code_blocks(wanted: &Dom, got: &Seen) -> Kept {
-    // The expected pages lost line breaks in code; what is in a line is compared.
+    // The expected pages lost line breaks in code, so whitespace is ignored.
     let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let got: Vec<String> = got.code_blocks.iter().map(|code| dense(code)).collect();
     let mut kept = Kept::default();
@@ -127,7 +127,7 @@ fn text(page: &Dom) -> String {
     page.body().map(|body| text_of(&body)).unwrap_or_default()
 }
 
-/// Text in which blocks part words.
+/// Returns the text, with spaces between blocks.
 pub fn text_of(node: &NodeRef<'_>) -> String {
     const INLINE: [&str; 30] = [
         "a", "abbr", "b", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",

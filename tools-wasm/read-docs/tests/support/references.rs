@@ -1,4 +1,4 @@
-//! Pages with what people read of them: the Web Content eXtraction Benchmark.
+//! Pages with reference content that was selected by hand: the Web Content eXtraction Benchmark.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,7 +14,8 @@ use url::Url;
 #[path = "../../../../tests/reading/src/measure.rs"]
 mod measure;
 
-/// The number of pages with a reference, and the mean F1 of the words of each type of page and of all.
+/// Returns the number of pages with a reference, and the mean F1 score of words for each type of page and for
+/// all.
 pub fn measure(folder: &Path) -> (usize, BTreeMap<String, f64>) {
     let mut names: Vec<String> = fs::read_dir(folder.join("ground-truth"))
         .expect("a folder of references")
@@ -42,7 +43,7 @@ pub fn measure(folder: &Path) -> (usize, BTreeMap<String, f64>) {
     (pages, all.into_iter().map(|(kind, scores)| (kind, mean(&scores))).collect())
 }
 
-/// The type and the F1 of a page, none without a reference.
+/// Returns the type and the F1 score of a page, or `None` without a reference.
 fn score(folder: &Path, name: &str) -> Option<(String, f64)> {
     let truth = fs::read(folder.join(format!("ground-truth/{name}.json"))).expect("a reference");
     let truth: Value = serde_json::from_slice(&truth).expect("JSON");

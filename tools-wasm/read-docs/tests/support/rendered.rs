@@ -1,4 +1,4 @@
-//! Markdown as a renderer understands it.
+//! Markdown from a renderer's point of view.
 
 use std::fmt::Write as _;
 
@@ -14,25 +14,25 @@ fn parser(markdown: &str, more: Options) -> Parser<'_> {
     )
 }
 
-/// What is seen of a markdown text.
+/// Visible content of a Markdown text.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub text: String,
     pub code_blocks: Vec<String>,
-    /// The cells of each table, row by row.
+    /// Cells of each table, row by row.
     pub tables: Vec<Vec<String>>,
     pub links: usize,
     pub images: usize,
-    /// Only counted: pages have them as something else than TeX.
+    /// Number of formulas. They are not compared, because pages use other notations than TeX.
     pub formulas: usize,
 }
 
-/// Formulas are looked for where a page has them: elsewhere dollars are money.
+/// Renders Markdown. Formulas are parsed only if the page has any, because a dollar sign may be a currency.
 pub fn seen(markdown: &str, has_formulas: bool) -> Seen {
     let more = if has_formulas { Options::ENABLE_MATH } else { Options::empty() };
     let mut seen = Seen::default();
     let (mut code, mut cell): (Option<String>, Option<String>) = (None, None);
-    // What describes an image is not text of the page.
+    // The description of an image is not text of the page.
     let mut in_image = false;
     for event in parser(markdown, more) {
         if ends_line(&event) {
@@ -86,7 +86,7 @@ pub fn seen(markdown: &str, has_formulas: bool) -> Seen {
     seen
 }
 
-/// Whether what is before an event and what is after it are words apart.
+/// Returns `true` if an event separates words.
 fn ends_line(event: &Event<'_>) -> bool {
     let is_inline = |tag: &Tag<'_>| {
         matches!(tag, Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. })
@@ -101,14 +101,14 @@ fn ends_line(event: &Event<'_>) -> bool {
     }
 }
 
-/// The tree of a text, in a form in which style makes no difference.
+/// Returns a text's tree in a form that is independent of style.
 pub fn tree(markdown: &str) -> String {
     let mut out = String::new();
     let mut in_code = false;
     let mut list_items = 0_usize;
     for event in parser(markdown, Options::empty()) {
         match event {
-            // Whether a list is loose is style.
+            // The looseness of a list is style.
             Event::Start(Tag::Paragraph) | Event::End(TagEnd::Paragraph) if list_items > 0 => {
                 open(&mut out, "¶");
             }
@@ -172,7 +172,7 @@ fn words(out: &mut String, text: &str) {
     }
 }
 
-/// A mark at whose sides white space means nothing.
+/// Adds a mark, and ignores whitespace around it.
 fn open(out: &mut String, mark: &str) {
     out.truncate(out.trim_end_matches(' ').len());
     out.push_str(mark);

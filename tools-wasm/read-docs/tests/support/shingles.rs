@@ -1,4 +1,4 @@
-//! How much two texts have in common: runs of four words, with their counts.
+//! Similarity of two texts: counts of common runs of four words.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ fn shingles(words: &[String]) -> HashMap<&[String], usize> {
     counts
 }
 
-/// The harmonic mean of precision and recall.
+/// Returns the harmonic mean of precision and recall.
 #[allow(clippy::cast_precision_loss)]
 pub fn f1(got: &str, wanted: &str) -> f64 {
     let (got, wanted) = (words(got), words(wanted));

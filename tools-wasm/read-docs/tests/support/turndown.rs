@@ -1,4 +1,4 @@
-//! Turndown's cases: HTML and the markdown it is to become.
+//! Turndown's test cases: HTML and the expected Markdown.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use read_docs::{Format, convert_fragment};
 
 use super::rendered::tree;
 
-/// One case.
+/// A test case.
 #[derive(Debug)]
 pub struct Case {
     pub name: String,
@@ -25,7 +25,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// Whether both are rendered as the same, whatever the style.
+    /// Returns `true` if both texts render the same, independent of style.
     pub fn agrees(&self) -> bool {
         self.got == self.wanted || tree(&self.got) == tree(&self.wanted)
     }

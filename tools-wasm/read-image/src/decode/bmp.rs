@@ -1,5 +1,5 @@
-//! BMP: what the `image` crate reads, and what others made of the format beside it: headers of
-//! OS/2, run lengths of 24 bits, palettes with more colours than are used, and JPEG or PNG inside.
+//! BMP: the variants that the `image` crate reads, and others: OS/2 headers, 24-bit run-length encoding,
+//! palettes with more colors than are used, and embedded JPEG or PNG.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -15,14 +15,14 @@ use crate::recognise::recognise;
 use crate::reduce::{Layout, Reducer};
 use crate::room::{Room, check_edges};
 
-/// Size of the header of the file, which stands before the one of the picture.
+/// Size of the file header, which precedes the image header.
 const FILE_HEADER: usize = 14;
-/// Size of the common header of a picture.
+/// Size of the common image header.
 const INFO: usize = 40;
-/// The other sizes that the decoder knows.
+/// Other header sizes that the decoder knows.
 const KNOWN: [usize; 5] = [12, 52, 56, 108, 124];
 
-/// How pixels are stored, where the decoder does not know it or names it otherwise.
+/// Compression methods that the decoder does not know or names differently.
 const HUFFMAN: u32 = 3;
 const RLE24: u32 = 4;
 const JPEG: u32 = 4;
@@ -49,7 +49,7 @@ fn plain(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     frame::decode(frame::open(Format::Bmp, BmpDecoder::new(Cursor::new(bytes)))?, Format::Bmp, room, 0)
 }
 
-/// Decodes a picture of another format, around which a BMP file is.
+/// Decodes an image of another format inside a BMP file.
 fn inside(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let picture = match recognise(bytes) {
         Ok(Format::Jpeg) => jpeg::decode(bytes, room),
@@ -60,16 +60,16 @@ fn inside(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     Ok(Picture { format: Format::Bmp, ..picture })
 }
 
-/// What the header of a picture says; none for the oldest kind, which says it elsewhere.
+/// Image header; `None` for the oldest kind, which has a different layout.
 struct Header {
-    /// Its own size.
+    /// Size of the header.
     length: usize,
     width: i32,
     height: i32,
     bits: u16,
     compression: u32,
     colours: u32,
-    /// Where the pixels are in the file.
+    /// Offset of the pixels in the file.
     data: usize,
 }
 
@@ -81,7 +81,7 @@ impl Header {
         if length < 16 {
             return None;
         }
-        // OS/2 leaves out what is zero at the end.
+        // OS/2 omits trailing zeros of the header.
         let header = &header[..length.min(header.len())];
         Some(Self {
             length,
@@ -98,14 +98,14 @@ impl Header {
         bytes.get(self.data..).unwrap_or_default()
     }
 
-    /// The file with a header that the decoder knows.
+    /// Returns the file with a header that the decoder knows.
     fn common<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let foreign = self.length != INFO && !KNOWN.contains(&self.length);
         let most = 1_u32.checked_shl(self.bits.into()).unwrap_or(u32::MAX);
-        // In the sandbox an address has 32 bits, and what a file says may have as many.
+        // Addresses in the sandbox have 32 bits, and so may the values in the file, so the sums need 64 bits.
         let end = FILE_HEADER as u64 + self.length as u64;
         let palette = u64::from(self.colours) * 4 + end;
-        // Colours that no pixel can name do no harm where there is room for them.
+        // Colors that no pixel can refer to are harmless if the file has room for them.
         let surplus = self.bits <= 8 && self.colours > most && palette <= self.data as u64;
         let end = usize::try_from(end).ok().filter(|end| *end <= bytes.len() && (foreign || surplus));
         let Some(end) = end else { return Cow::Borrowed(bytes) };
@@ -127,7 +127,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.first_chunk().copied().map(u32::from_le_bytes)
 }
 
-/// Decodes run lengths of 24 bits, which only OS/2 has.
+/// Decodes 24-bit run-length encoding, which only OS/2 has.
 fn run_lengths(bytes: &[u8], header: &Header, room: Room) -> Result<Picture, Problem> {
     let (Ok(width), Ok(height)) = (u32::try_from(header.width), u32::try_from(header.height)) else {
         return Err(Problem::damaged(Format::Bmp, "run lengths from the top down do not exist"));
@@ -145,12 +145,12 @@ fn run_lengths(bytes: &[u8], header: &Header, room: Room) -> Result<Picture, Pro
     Ok(Picture { format: Format::Bmp, size, orientation, pixels: reducer.finish(), plain: true, notes })
 }
 
-/// Rows from the bottom up, and how far they are filled.
+/// Rows from bottom to top, and the current write position.
 struct Canvas {
     pixels: Vec<u8>,
-    /// Bytes of a row.
+    /// Number of bytes per row.
     row: usize,
-    /// The next byte of the row.
+    /// Position of the next byte in the row.
     x: usize,
     y: usize,
 }
@@ -177,7 +177,7 @@ impl Canvas {
                 (0, count) => {
                     let length = usize::from(count) * 3;
                     self.put(after.get(..length).ok_or(EARLY)?)?;
-                    // Each code begins at an even place.
+                    // Each code begins at an even offset.
                     after.get(length.next_multiple_of(2)..).ok_or(EARLY)?
                 }
                 (count, blue) => {
@@ -190,8 +190,8 @@ impl Canvas {
         Ok(())
     }
 
-    /// Puts pixels (blue, green, red) where the last ones ended; what does not fit in the row is
-    /// left out, as the decoder does with other run lengths.
+    /// Writes pixels (blue, green, red) at the current position. Pixels that exceed the row are dropped, as
+    /// the decoder does for other run-length encodings.
     fn put(&mut self, pixels: &[u8]) -> Result<(), &'static str> {
         let row =
             self.pixels.chunks_exact_mut(self.row).nth(self.y).ok_or("it has more rows than it says")?;

@@ -1,5 +1,5 @@
-//! Formats that are decoded as one whole frame by the `image` crate. Each says what its decoder
-//! holds beside the frame, so that it is refused before it allocates.
+//! Formats that the `image` crate decodes as one complete frame. Each function declares the memory that its
+//! decoder needs in addition to the frame, so that the file is refused before any allocation.
 
 use std::error::Error as _;
 use std::io::Cursor;
@@ -18,12 +18,12 @@ use crate::problem::Problem;
 use crate::reduce::{Layout, Reducer};
 use crate::room::{Room, check_edges};
 
-/// Decodes a WebP file, or the first picture of an animated one.
+/// Decodes a WebP file, or the first frame of an animated one.
 pub(crate) fn webp(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let decoder = open(Format::WebP, WebPDecoder::new(Cursor::new(bytes)))?;
     let animated = decoder.has_animation();
-    // What the decoder holds of a pixel beside the frame: for the lossy kind its planes, for
-    // the lossless kind a copy with alpha, for the extended kind either and an alpha plane.
+    // Additional bytes of the decoder per pixel: planes for the lossy kind, a copy with alpha for the
+    // lossless kind, and either of them plus an alpha plane for the extended kind.
     let extra = match bytes.get(12..16) {
         Some(b"VP8 ") => 2,
         Some(b"VP8L") => 4,
@@ -51,7 +51,7 @@ pub(crate) fn qoi(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
 /// Decodes a TGA file.
 pub(crate) fn tga(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let decoder = open(Format::Tga, TgaDecoder::new(Cursor::new(bytes)))?;
-    // A copy of the indices into a palette.
+    // A copy of the palette indices.
     let extra = decoder.total_bytes();
     let mut frame = read(decoder, Format::Tga, room, extra)?;
     frame.show_if_blank();
@@ -61,7 +61,7 @@ pub(crate) fn tga(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
 /// Decodes the first page of a TIFF file.
 pub(crate) fn tiff(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let decoder = open(Format::Tiff, TiffDecoder::new(Cursor::new(bytes)))?;
-    // The decoder's own buffer, and at most as much again for strips.
+    // The decoder's own buffer, and at most the same size again for strips.
     let extra = decoder.total_bytes().saturating_mul(2);
     let mut picture = decode(decoder, Format::Tiff, room, extra)?;
     if has_more_pages(bytes) {
@@ -74,7 +74,7 @@ pub(super) fn open<D>(format: Format, decoder: ImageResult<D>) -> Result<D, Prob
     decoder.map_err(|error| damaged(format, &error))
 }
 
-/// A picture as its decoder leaves it.
+/// An image as returned by its decoder.
 pub(super) struct Frame {
     format: Format,
     pub(super) size: (u32, u32),
@@ -84,20 +84,20 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Makes a picture opaque whose every pixel is transparent: its writer meant nothing by the
-    /// fourth byte.
+    /// Makes an image opaque if all of its pixels are transparent, because the writer did not use the fourth
+    /// byte.
     fn show_if_blank(&mut self) {
         if self.is_blank() {
             self.data.as_chunks_mut::<4>().0.iter_mut().for_each(|pixel| pixel[3] = 255);
         }
     }
 
-    /// Whether every pixel is transparent.
+    /// Returns `true` if every pixel is transparent.
     pub(super) fn is_blank(&self) -> bool {
         self.colours == ColorType::Rgba8 && self.data.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 0)
     }
 
-    /// The picture, reduced.
+    /// Returns the reduced image.
     pub(super) fn picture(self) -> Result<Picture, Problem> {
         let Self { format, size, orientation, colours, data } = self;
         let (layout, sample) = samples(colours)
@@ -111,7 +111,7 @@ impl Frame {
     }
 }
 
-/// Decodes one whole picture; the decoder holds `extra` bytes beside its frame.
+/// Decodes a complete image. The decoder uses `extra` bytes in addition to its frame.
 pub(super) fn decode(
     decoder: impl ImageDecoder,
     format: Format,
@@ -121,7 +121,7 @@ pub(super) fn decode(
     read(decoder, format, room, extra)?.picture()
 }
 
-/// Reads one whole frame; the decoder holds `extra` bytes beside it.
+/// Reads a complete frame. The decoder uses `extra` bytes in addition to it.
 pub(super) fn read(
     mut decoder: impl ImageDecoder,
     format: Format,
@@ -144,7 +144,7 @@ pub(super) fn read(
     Ok(Frame { format, size, orientation, colours, data })
 }
 
-/// How a sample of a colour is stored.
+/// Storage format of a color sample.
 #[derive(Clone, Copy)]
 enum Sample {
     Byte,
@@ -153,7 +153,7 @@ enum Sample {
 }
 
 impl Sample {
-    /// A row with a byte a sample.
+    /// Converts a row to one byte per sample.
     fn narrow<'a>(self, row: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         buffer.clear();
         match self {
@@ -162,7 +162,7 @@ impl Sample {
                 buffer
                     .extend(row.as_chunks::<2>().0.iter().map(|&word| (u16::from_ne_bytes(word) >> 8) as u8));
             }
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // such casts saturate
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // these casts saturate
             Self::Float => buffer
                 .extend(row.as_chunks::<4>().0.iter().map(|&f| (f32::from_ne_bytes(f) * 255.0 + 0.5) as u8)),
         }
@@ -186,12 +186,12 @@ fn samples(colours: ColorType) -> Option<(Layout, Sample)> {
     })
 }
 
-/// The problem that an error of the `image` crate is.
+/// Converts an error of the `image` crate.
 pub(crate) fn damaged(format: Format, error: &ImageError) -> Problem {
     match error {
         ImageError::Unsupported(error) => Problem::Variety { format, what: error.to_string() },
         ImageError::Limits(_) => Problem::Work { format, why: "its data take too much memory".to_owned() },
-        // The cause speaks for itself; what stands around it names the format again.
+        // The cause is sufficient; the error around it repeats the format.
         ImageError::Decoding(error) => match error.source() {
             Some(cause) => Problem::from_decoder(format, cause),
             None => Problem::from_decoder(format, error),
@@ -201,7 +201,7 @@ pub(crate) fn damaged(format: Format, error: &ImageError) -> Problem {
     }
 }
 
-/// Whether the first directory of a classic TIFF file names a second one.
+/// Returns `true` if the first directory of a classic TIFF file refers to a second one.
 fn has_more_pages(bytes: &[u8]) -> bool {
     let big = bytes.starts_with(b"MM");
     let number = |at: usize, length: usize| -> Option<usize> {

@@ -1,6 +1,6 @@
-//! GIF: the first picture of the file. The others are walked over without decoding them.
+//! GIF: decodes the first frame of the file, and counts the others without decoding them.
 //!
-//! A picture that reaches over the canvas is cut, and a canvas of no size becomes the picture's.
+//! A frame that exceeds the canvas is cropped. A canvas without a size gets the size of the frame.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -14,10 +14,10 @@ use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::room::{Room, check_edges};
 
-/// Where a file says how large its canvas is: two numbers of two bytes.
+/// Position of the canvas size in the file: two 16-bit numbers.
 const CANVAS: std::ops::Range<usize> = 6..10;
 
-/// Decodes the first picture of a GIF file.
+/// Decodes the first frame of a GIF file.
 pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let canvas = match bytes.get(CANVAS) {
         Some(&[w0, w1, h0, h1]) => (u16::from_le_bytes([w0, w1]), u16::from_le_bytes([h0, h1])),
@@ -30,7 +30,7 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     if frame.0.max(frame.1) > MAX_EDGE {
         return Err(Problem::Edges { format: Format::Gif, size: frame });
     }
-    // The canvas, the picture, and the indices that it is made of.
+    // The canvas, the frame, and the frame's palette indices.
     let extra = pixels(frame) * 5;
     room.check(Format::Gif, canvas, pixels(canvas) * 4 + extra)?;
     let decoder =
@@ -40,7 +40,7 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     if !fits {
         picture.notes.push("The picture is cut at the edges of its canvas.".to_owned());
     }
-    // Programs disagree about what does not fit, and about a canvas without a size.
+    // Programs differ for frames that do not fit, and for a canvas without a size.
     picture.plain = fits && matches!(bytes, Cow::Borrowed(_)) && frames.number == 1;
     if frames.number > 1 {
         let note = format!("Animated GIF with {} frames: only the first is shown.", frames.number);
@@ -49,7 +49,7 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     Ok(picture)
 }
 
-/// The file with a canvas that has a size, the room beside it, and that size.
+/// Returns the file with a valid canvas size, the remaining room, and this size.
 fn with_canvas(
     bytes: &[u8],
     room: Room,
@@ -65,7 +65,7 @@ fn with_canvas(
     (Cow::Owned(copy), room.less(bytes.len()), (canvas.0.into(), canvas.1.into()))
 }
 
-/// Where a picture lies on the canvas.
+/// Position of a frame on the canvas.
 #[derive(Clone, Copy)]
 struct Place {
     left: u16,
@@ -82,14 +82,14 @@ impl Place {
     }
 }
 
-/// The pictures of a file.
+/// Frames of a file.
 struct Frames {
     number: u64,
     first: Place,
 }
 
 impl Frames {
-    /// Walks over the file; an error if it is cut off or has no picture.
+    /// Scans the file. Returns an error if it is truncated or has no frame.
     fn count(bytes: &[u8]) -> Result<Self, Problem> {
         let damaged = |error: gif::DecodingError| match error {
             gif::DecodingError::UnexpectedEof => Problem::damaged(Format::Gif, "the file ends too early"),

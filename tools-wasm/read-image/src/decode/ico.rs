@@ -1,6 +1,6 @@
-//! ICO and CUR: several pictures of one thing, of which the largest is decoded. PNG
-//! goes to the decoder for PNG; bitmaps, which have a mask behind them, to the `image` crate,
-//! each as the only picture of an icon.
+//! ICO and CUR: several versions of one image, of which the largest is decoded. The PNG decoder decodes
+//! embedded PNG. The `image` crate decodes bitmaps, which are followed by a mask; each is passed as the only
+//! image of an icon.
 
 use std::io::Cursor;
 
@@ -13,15 +13,15 @@ use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::room::Room;
 
-/// Where the list of pictures begins, and how long the entry of one is.
+/// Offset of the list of images, and size of an entry.
 const LIST: usize = 6;
 const ENTRY: usize = 16;
-/// Pictures that are tried when the best ones are damaged.
+/// Maximum number of images that are tried if the best ones are damaged.
 const TRIED: usize = 4;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Decodes the largest picture of an icon.
+/// Decodes the largest image of an icon.
 pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let early = || Problem::damaged(Format::Ico, "the file ends too early");
     let count = bytes.get(4..LIST).map_or(0, |count| u16::from_le_bytes([count[0], count[1]]));
@@ -42,8 +42,7 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     Err(first.unwrap_or_else(early))
 }
 
-/// What is said of the other pictures: `better` ones are damaged, and of `count` some were not
-/// `found` in the file at all.
+/// Describes the other images: `better` ones are damaged, and of `count` only `found` are in the file.
 fn note(count: u16, better: usize, found: usize) -> Option<String> {
     let whole = better == 0 && found == usize::from(count);
     match (count, whole) {
@@ -55,7 +54,7 @@ fn note(count: u16, better: usize, found: usize) -> Option<String> {
     }
 }
 
-/// A picture of an icon.
+/// An image of an icon.
 struct Entry<'a> {
     data: &'a [u8],
     is_png: bool,
@@ -65,7 +64,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// What the picture itself says; what the list says of it is often wrong.
+    /// Reads the properties from the image itself, because those in the list are often wrong.
     fn read(file: &'a [u8], entry: &[u8; ENTRY]) -> Option<Self> {
         let number = |bytes: &[u8], at: usize| bytes.get(at..at + 4)?.first_chunk().copied();
         let length = u32::from_le_bytes(number(entry, 8)?) as usize;
@@ -78,14 +77,14 @@ impl<'a> Entry<'a> {
             let (width, height) = (u32::from_be_bytes(width), u32::from_be_bytes(height));
             return Some(Self { data, is_png: true, width, height, bits });
         }
-        // Picture and mask stand upon each other.
+        // The bitmap and the mask are stacked in the height.
         let (width, height) =
             (u32::from_le_bytes(number(data, 4)?), u32::from_le_bytes(number(data, 8)?) / 2);
         let bits = u16::from_le_bytes([*data.get(14)?, *data.get(15)?]);
         Some(Self { data, is_png: false, width, height, bits })
     }
 
-    /// Of those that can be decoded the larger is better, then the one with more bits.
+    /// Returns the sort key: decodable images first, then the larger size, then more bits.
     fn worth(&self) -> (bool, u32, u16) {
         let edge = self.width.max(self.height);
         (edge <= MAX_EDGE, edge, self.bits)
@@ -106,9 +105,9 @@ impl<'a> Entry<'a> {
         frame.picture()
     }
 
-    /// An icon that has this picture and no other.
+    /// Returns an icon that contains only this image.
     fn alone(&self) -> Vec<u8> {
-        // 256 and more are written as 0.
+        // Sizes of 256 and more are written as 0.
         let edge = |length: u32| u8::try_from(length).unwrap_or(0);
         let length = u32::try_from(self.data.len()).unwrap_or(u32::MAX);
         let place = u32::try_from(LIST + ENTRY).unwrap_or(u32::MAX);
@@ -120,8 +119,8 @@ impl<'a> Entry<'a> {
         icon
     }
 
-    /// Shows what the mask leaves of a picture whose fourth bytes are all zero: its writer knew
-    /// no transparency but the mask's.
+    /// Applies the mask to an image whose alpha bytes are all zero: its writer used only the mask for
+    /// transparency.
     fn show(&self, frame: &mut frame::Frame) {
         let (width, height) = (frame.size.0 as usize, frame.size.1 as usize);
         let row = width.div_ceil(32) * 4;

@@ -1,5 +1,5 @@
-//! JPEG: large pictures are scaled down by the inverse cosine transform, block by block, so
-//! that only the small ones are whole in memory. Progressive files hold all coefficients.
+//! JPEG: large images are scaled down block by block in the inverse cosine transform, so that only small
+//! images are completely in memory. Progressive files require all coefficients at once.
 
 use std::io::Cursor;
 
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::reduce::{Layout, Reducer};
 use crate::room::{Room, check_edges};
 
-/// Most visits of blocks, some seconds: a scan of a few bytes may visit every block.
+/// Maximum number of block visits (a few seconds), because a scan of a few bytes may visit every block.
 const MAX_VISITS: u64 = 150_000_000;
 
 /// Decodes a JPEG file.
@@ -24,7 +24,7 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
     let edge = u16::try_from(SENT_EDGE).unwrap_or(u16::MAX);
     let (width, height) = decoder.scale(edge, edge).map_err(problem)?;
-    // Planes of all components and the picture made of them.
+    // The planes of all components, and the resulting image.
     let samples = u64::from(width) * u64::from(height) * header.sampling.len() as u64;
     room.check(Format::Jpeg, size, header.coefficients() + 2 * samples)?;
     let mut data = decoder.decode().map_err(problem)?;
@@ -58,8 +58,8 @@ fn may_be_sent(bytes: &[u8], (width, height): (u32, u32)) -> bool {
     bytes.len() <= SENT_BYTES && width.max(height) <= SENT_EDGE
 }
 
-/// Whether a second decoder, which is stricter in other places, takes the file too. What is
-/// sent untouched will be read by programs that nobody here knows.
+/// Returns `true` if a second decoder, which is stricter in other respects, accepts the file too. Unchanged
+/// files are read by unknown programs.
 fn is_common(bytes: &[u8]) -> bool {
     let decoder = image::codecs::jpeg::JpegDecoder::new(Cursor::new(bytes));
     decoder.and_then(image::DynamicImage::from_decoder).is_ok()
@@ -73,7 +73,7 @@ fn check(header: &Header, length: usize, room: Room) -> Result<(), Problem> {
         _ => return Err(variety("it is a hierarchical JPEG")),
     }
     check_edges(Format::Jpeg, header.size)?;
-    // The decoder would make up what is missing.
+    // The decoder would invent missing data.
     if (length as u64) < header.least_bytes() {
         let (width, height) = header.size;
         let why = format!("{length} bytes cannot hold {width} × {height} pixels");
@@ -87,12 +87,12 @@ fn check(header: &Header, length: usize, room: Room) -> Result<(), Problem> {
     room.check(Format::Jpeg, header.size, header.coefficients())
 }
 
-/// Turns amounts of four inks, as the decoder gives them, into red, green, blue and full alpha.
-/// The decoder takes them for inverted, which they are only in files of Adobe's kind.
+/// Converts CMYK values from the decoder to red, green, blue and full alpha. The decoder assumes inverted
+/// values, which only occur in files with Adobe's marker.
 fn print_to_screen(data: &mut [u8], inverted: bool) {
     for pixel in data.as_chunks_mut::<4>().0 {
         let [c, m, y, k] = if inverted { *pixel } else { pixel.map(|ink| 255 - ink) };
-        #[allow(clippy::cast_possible_truncation)] // a share of a byte
+        #[allow(clippy::cast_possible_truncation)] // a fraction of a byte
         let light = |ink: u8| (u16::from(255 - ink) * u16::from(255 - k) / 255) as u8;
         *pixel = [light(c), light(m), light(y), 255];
     }

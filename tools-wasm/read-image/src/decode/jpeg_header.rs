@@ -1,23 +1,23 @@
-//! What a JPEG file says of itself before it is decoded: kind, components, number of scans.
+//! Properties of a JPEG file that are known before decoding: kind, components, number of scans.
 
 use crate::format::Format;
 use crate::limits::pixels;
 use crate::problem::Problem;
 
-/// Bytes of the coefficients of a block of 8 × 8 samples.
+/// Size of the coefficients of a block of 8 × 8 samples, in bytes.
 const BLOCK_BYTES: u64 = 128;
 
-/// What decides how much memory and time decoding takes.
+/// Properties that determine the memory and time for decoding.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
     pub size: (u32, u32),
-    /// The code of the frame's marker: 0 baseline, 1 extended, 2 progressive, 3 lossless, …
+    /// Code of the frame marker: 0 baseline, 1 extended, 2 progressive, 3 lossless, …
     pub kind: u8,
     /// Horizontal and vertical sampling factors.
     pub sampling: Vec<(u8, u8)>,
-    /// Scans in the file.
+    /// Number of scans.
     pub scans: u64,
-    /// Adobe's marker is there: four colours are stored inverted.
+    /// `true` if Adobe's marker is present: four-color values are stored inverted.
     pub adobe: bool,
 }
 
@@ -59,7 +59,7 @@ impl Header {
         Ok(())
     }
 
-    /// Blocks of 8 × 8 samples in all components.
+    /// Returns the number of blocks of 8 × 8 samples in all components.
     pub(crate) fn blocks(&self) -> u64 {
         let largest =
             |factor: fn(&(u8, u8)) -> u8| self.sampling.iter().map(factor).max().unwrap_or(1).max(1);
@@ -69,26 +69,26 @@ impl Header {
         pixels(padded).div_ceil(64) * shares.max(1) / all
     }
 
-    /// Fewest bytes that encode the blocks: a bit for the first coefficient of each, and one for
-    /// its end, which progressive files say for many blocks at once.
+    /// Returns the minimum number of bytes that encode the blocks: one bit for the first coefficient of each
+    /// block and one for its end. Progressive files encode the ends of many blocks at once.
     pub(crate) fn least_bytes(&self) -> u64 {
         let bits = if self.kind == 2 { 1 } else { 2 };
         self.blocks() * bits / 8
     }
 
-    /// Bytes of the coefficients, which progressive files need all at once.
+    /// Returns the size of the coefficients that progressive files need at once, in bytes.
     pub(crate) fn coefficients(&self) -> u64 {
         if self.kind == 2 { self.blocks() * BLOCK_BYTES } else { 0 }
     }
 }
 
-/// The code of the next marker; what stands before it is skipped.
+/// Returns the code of the next marker, and skips the bytes before it.
 fn next_marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
     loop {
         *at += bytes.get(*at..)?.iter().position(|&byte| byte == 0xff)?;
         *at += bytes[*at..].iter().position(|&byte| byte != 0xff)?;
         *at += 1;
-        // 0 stands for a byte 255 of data.
+        // A 0 after a byte 255 means that the 255 is data.
         if bytes[*at - 1] != 0 {
             return Some(bytes[*at - 1]);
         }

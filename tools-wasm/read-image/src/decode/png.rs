@@ -1,5 +1,5 @@
-//! PNG: row by row, so that the largest need no more memory than small ones. Interlaced files
-//! hold their rows back until the end and are decoded whole.
+//! PNG: decodes row by row, so that large images need no more memory than small ones. Interlaced files are
+//! only complete at the end, and are decoded as a whole.
 
 use std::io::Cursor;
 
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::reduce::{Layout, Reducer};
 use crate::room::{Room, check_edges};
 
-/// What the decoder may allocate for chunks, in bytes; rows and unpacking are beside it.
+/// Maximum allocation of the decoder for chunks, in bytes, in addition to rows and decompression.
 const CHUNK_BYTES: usize = 16 * 1024 * 1024;
 
 type Rows<'a> = Reader<Cursor<&'a [u8]>>;
@@ -35,7 +35,7 @@ pub(crate) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
             reducer.push(row.data());
         }
     }
-    // To the end of the file: one that is cut off is noticed, and EXIF data may stand there.
+    // Reads to the end of the file, to detect truncation and to find trailing EXIF data.
     reader.finish().map_err(|error| damaged(&error))?;
     let (orientation, notes) = (orientation(reader.info().exif_metadata.as_deref()), animation(&reader));
     let plain = notes.is_empty();
@@ -67,7 +67,7 @@ fn layout(reader: &Rows<'_>) -> Layout {
     }
 }
 
-/// A note if the file is an animation.
+/// Returns a note if the file is an animation.
 fn animation(reader: &Rows<'_>) -> Vec<String> {
     let frames = reader.info().animation_control().map_or(0, |control| control.num_frames);
     if frames < 2 {

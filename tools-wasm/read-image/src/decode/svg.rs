@@ -1,9 +1,9 @@
-//! SVG: drawn at the size that is sent. Nothing outside the file is read: no other files, no
-//! fonts of the machine, only pictures in `data:` URLs.
+//! SVG: rendered at the size that is sent. Nothing outside of the file is read, neither other files nor
+//! system fonts. Only images in `data:` URLs are loaded.
 //!
-//! Before anything is built of the text, `references` bounds what it grows to; before anything
-//! is drawn, `cost` bounds memory and time. Both are needed: a drawing of a few hundred bytes
-//! can ask for any amount of either.
+//! `references` limits the growth of the text before anything is built from it. `cost` limits memory and time
+//! before anything is drawn. Both limits are necessary: a drawing of a few hundred bytes can require any
+//! amount of either.
 
 // Sizes and costs are approximate, and casts to integers saturate.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -29,18 +29,18 @@ use crate::problem::Problem;
 use crate::recognise::{describe, recognise};
 use crate::room::Room;
 
-/// Longest text, in bytes. What is built of it takes about twelve times as much memory.
+/// Maximum size of the text, in bytes. The tree takes about twelve times as much memory.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
-/// Deepest nesting, references included. It fits the stack of `build.rs`.
+/// Maximum nesting depth, including references. It fits the stack size in `build.rs`.
 const MAX_DEPTH: u32 = 100;
-/// Smaller drawings are enlarged to this edge, as a drawing can be.
+/// Minimum edge length; smaller drawings are scaled up to it.
 const SMALLEST_EDGE: f32 = 512.0;
-/// Edges that are tried, from what is sent downwards, when memory or time do not suffice.
+/// Edge lengths in descending order that are tried if memory or time do not suffice.
 const EDGES: [u32; 4] = [SENT_EDGE, 1024, 768, 512];
-/// Mean brightness over which a drawing is taken to be made for a dark background.
+/// Mean brightness above which a drawing counts as designed for a dark background.
 const LIGHT: u64 = 235;
 
-/// Draws an SVG file, compressed or not.
+/// Renders an SVG file, compressed or not.
 pub(super) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     let text = text(bytes)?;
     let pictures = Pictures::default();
@@ -69,7 +69,7 @@ pub(super) fn decode(bytes: &[u8], room: Room) -> Result<Picture, Problem> {
     })
 }
 
-/// The text of the file, unpacked.
+/// Returns the decompressed text of the file.
 fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
     let mut data = Cow::Borrowed(bytes);
     if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -133,7 +133,7 @@ fn draw(tree: &Tree, scale: f32, notes: &mut Vec<String>) -> Result<Pixels, Prob
     Ok(Pixels { width, height, rgba: pixmap.take(), opaque: true })
 }
 
-/// Whether what is drawn would hardly be seen on white.
+/// Returns `true` if the drawing is hardly visible on white.
 fn is_light(pixmap: &Pixmap) -> bool {
     let sum = |(light, alpha), pixel: &resvg::tiny_skia::PremultipliedColorU8| {
         let brightness = u64::from(pixel.red().min(pixel.green()).min(pixel.blue()));
@@ -143,11 +143,11 @@ fn is_light(pixmap: &Pixmap) -> bool {
     alpha > 0 && light * 255 / alpha > LIGHT
 }
 
-/// Puts a gray under premultiplied pixels.
+/// Composites premultiplied pixels over gray.
 fn lay_under(pixmap: &mut Pixmap, gray: u16) {
     for pixel in pixmap.data_mut().as_chunks_mut::<4>().0 {
         let under = gray * u16::from(255 - pixel[3]) / 255;
-        // A premultiplied colour is at most its alpha.
+        // A premultiplied color is at most its alpha.
         *pixel = pixel.map(|colour| (u16::from(colour) + under).min(255) as u8);
         pixel[3] = 255;
     }

@@ -1,4 +1,4 @@
-//! Calls, and what holds for every result.
+//! Calls, and checks that apply to every result.
 
 use scorpiox_tool_kit::{Failure, Files, FilesError, Output};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(crate) const SENT_BYTES: usize = 700_000;
 pub(crate) const SENT_EDGE: u32 = 1568;
 
-/// One file, whatever its path.
+/// File system with the same file at every path.
 pub(crate) struct OneFile(pub(crate) Vec<u8>);
 
 impl Files for OneFile {
@@ -24,7 +24,7 @@ pub(crate) fn call(bytes: Vec<u8>) -> Result<Output, Failure> {
     result
 }
 
-/// What holds for every result.
+/// Checks every result.
 fn check(output: &Output) {
     let data = data(output);
     let [image] = &output.images[..] else { panic!("{} images", output.images.len()) };

@@ -1,10 +1,10 @@
-//! What the tests of pictures share: results, and pictures to call with.
-#![allow(clippy::cast_possible_truncation)] // colours are cut to bytes
+//! Shared code of the image tests: calls, results and test images.
+#![allow(clippy::cast_possible_truncation)] // colors are truncated to bytes
 
 pub(crate) mod call;
 pub(crate) mod pixel;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use image::{DynamicImage, ImageFormat, RgbImage, RgbaImage};
 use scorpiox_tool_kit::{Failure, Output};
@@ -12,10 +12,10 @@ use scorpiox_tool_kit::{Failure, Output};
 pub(crate) use self::call::{OneFile, SENT_EDGE, call, data};
 use self::pixel::photo_pixel;
 
-/// Formats that clients take.
+/// Formats that clients accept.
 pub(crate) const TAKEN: [ImageFormat; 4] =
     [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
-/// Formats of one picture in colour that this test's library writes, and clients do not take.
+/// Single-image color formats that the `image` crate writes, and clients do not accept.
 pub(crate) const CONVERTED: [ImageFormat; 6] = [
     ImageFormat::Bmp,
     ImageFormat::Tiff,
@@ -41,25 +41,12 @@ pub(crate) fn sent(output: &Output) -> DynamicImage {
     image::load_from_memory(&output.images[0].data).expect("a whole image")
 }
 
-/// The folder of pictures from public test suites, if this machine has it.
-pub(crate) fn suite(name: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let data = std::env::var_os("SCORPIOX_DATA")
-        .map(PathBuf::from)
-        .or_else(|| here.ancestors().map(|folder| folder.join("shared/data")).find(|data| data.is_dir()));
-    let folder = data.map(|data| data.join("images").join(name)).filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        eprintln!("skipped: there is no folder {name} of test pictures; SCORPIOX_DATA says where they are");
-    }
-    folder
-}
-
-/// The files of a folder, by name.
+/// Returns the files of a directory, sorted by name.
 pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut files: Vec<_> = entries
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| !path.extension().is_none_or(|e| e == "LICENSE" || e == "README"))
+        .filter(|path| !path.extension().is_none_or(|e| e == "LICENSE" || e == "README" || e == "md"))
         .map(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             (name, std::fs::read(&path).expect("a file"))
@@ -69,12 +56,12 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A picture of those pixels.
+/// Creates a photo-like image of this size.
 pub(crate) fn photo(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| image::Rgb(photo_pixel(x, y, width, height)))
 }
 
-/// Noise with alpha, which no format makes small.
+/// Creates noise with alpha, which no format compresses.
 pub(crate) fn noise(width: u32, height: u32) -> RgbaImage {
     let mut state = 1_u32;
     let mut next = || {
@@ -92,20 +79,20 @@ pub(crate) fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// EXIF data that say an orientation and nothing else.
+/// Creates EXIF data that contain only an orientation.
 pub(crate) fn exif(orientation: u8) -> Vec<u8> {
     let mut exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0?\0\0\0\0\0\0".to_vec();
     exif[19] = orientation;
     exif
 }
 
-/// A PNG file with EXIF data before its end.
+/// Inserts EXIF data before the end of a PNG file.
 pub(crate) fn with_png_exif(bytes: &[u8], orientation: u8) -> Vec<u8> {
     let (body, end) = bytes.split_at(bytes.len() - 12);
     [body, &chunk(*b"eXIf", &exif(orientation)), end].concat()
 }
 
-/// A chunk of a PNG file.
+/// Creates a PNG chunk.
 pub(crate) fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(&kind);

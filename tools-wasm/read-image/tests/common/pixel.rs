@@ -1,7 +1,7 @@
-//! Pictures by formula.
+//! Images by formula.
 
-/// A pixel of smooth colours with noise, as of a photo; red in the upper left corner, green in the upper right one,
-/// blue in the lower left one.
+/// Returns a pixel of smooth colors with noise, as in a photo. The upper left corner is red, the upper right
+/// corner green, and the lower left corner blue.
 pub(crate) fn photo_pixel(x: u32, y: u32, width: u32, height: u32) -> [u8; 3] {
     match (x * 4 / width, y * 4 / height) {
         (0, 0) => [255, 0, 0],

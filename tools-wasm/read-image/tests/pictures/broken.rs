@@ -1,7 +1,7 @@
-//! Files that are cut off, changed, or made to exhaust memory or time: each ends in a sentence,
-//! soon.
+//! Truncated files, modified files, and files that try to exhaust memory or time: each yields an error
+//! sentence soon.
 
-#![allow(clippy::cast_possible_truncation)] // random numbers are cut to bytes
+#![allow(clippy::cast_possible_truncation)] // random numbers are truncated to bytes
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn file(format: ImageFormat) -> Vec<u8> {
     encoded(&picture, format)
 }
 
-/// A bomb must be refused long before the host's limit of time.
+/// Asserts that a bomb is refused long before the host's time limit.
 #[track_caller]
 fn refused_soon(bytes: Vec<u8>) -> String {
     let start = Instant::now();
@@ -51,7 +51,7 @@ fn files_that_are_cut_off_are_refused() {
             );
         }
     }
-    // Formats with an end mark miss it.
+    // Formats with an end marker detect that it is missing.
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif] {
         let whole = file(format);
         let text = refused(whole[..whole.len() - 1].to_vec());
@@ -59,7 +59,7 @@ fn files_that_are_cut_off_are_refused() {
     }
 }
 
-/// Changed bytes give a picture or a sentence, never a panic.
+/// Modified bytes yield an image or a sentence, never a panic.
 #[test]
 fn files_with_changed_bytes_never_panic() {
     let mut state = 7_u64;
@@ -72,7 +72,7 @@ fn files_with_changed_bytes_never_panic() {
         for _ in 0..400 {
             let mut bytes = original.clone();
             for _ in 0..=next(4) {
-                // Headers decide most.
+                // The headers have the largest effect.
                 let reach = if next(2) == 0 { bytes.len().min(64) } else { bytes.len() };
                 bytes[next(reach)] = next(256) as u8;
             }
@@ -128,7 +128,7 @@ fn interlaced_png_needs_the_room_of_its_frame() {
 fn jpeg_bombs_are_refused() {
     let mut file = file(ImageFormat::Jpeg);
     let frame = file.windows(2).position(|two| two == [0xff, 0xc0]).expect("a frame");
-    // Larger than allowed, then as large as allowed with nothing in it.
+    // Larger than allowed, then as large as allowed but empty.
     file[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
     assert!(refused_soon(file.clone()).contains("65535 × 65535 pixels; at most"));
     file[frame + 5..frame + 9].copy_from_slice(&[0x40, 0, 0x40, 0]);
@@ -202,7 +202,7 @@ fn other_bombs_are_refused() {
     assert!(refused_soon(tga).contains("16384 × 16384 pixels; decoding it takes"));
     assert!(refused_soon(b"P4 16384 16384 \0".to_vec()).contains("16384 × 16384 pixels; decoding it takes"));
 
-    // An icon of a PNG that claims more than it has.
+    // An icon with a PNG that claims a larger size than it has.
     let png = png_claiming(16_384, 16_384, &[]);
     let length = u32::try_from(png.len()).expect("short");
     let ico =

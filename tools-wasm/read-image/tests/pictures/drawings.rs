@@ -1,4 +1,4 @@
-//! SVG: what is drawn, what is left out, and what is refused because it would never end.
+//! SVG: drawn elements, omitted elements, and drawings that are refused because they would take too long.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What is sent of a picture, and what is refused: one program, a module for each subject.
+//! Sent images and refused files: one test program, with a module for each subject.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,3 +8,10 @@ mod drawings;
 mod others;
 mod sent;
 mod suites;
+
+use std::path::{Path, PathBuf};
+
+/// Returns the directory of images chosen from a public test suite.
+fn suite(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/images").join(name)
+}

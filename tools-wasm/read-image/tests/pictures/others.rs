@@ -1,5 +1,5 @@
-//! Formats that programs write and clients do not take: files of other programs' encoders, and
-//! files made by hand, byte by byte, where no encoder makes them any more.
+//! Formats that programs write and clients do not accept: files from other programs' encoders, and handmade
+//! files of variants that no encoder writes anymore.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn files_of_other_programs_are_the_same_picture() {
     assert_eq!(compared, 22);
 }
 
-/// A TGA file of 2 × 2 pixels without a palette: red, green, blue and gray, each with `alpha`.
+/// Creates a TGA file of 2 × 2 pixels without a palette: red, green, blue and gray, each with `alpha`.
 fn tga(bits: u8, about: u8, alpha: u8) -> Vec<u8> {
     let mut file = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, bits, about];
     for [r, g, b] in [[255, 0, 0], [0, 255, 0], [0, 0, 255], [99, 99, 99]] {
@@ -41,7 +41,7 @@ fn tga_is_told_by_its_header_and_not_taken_for_a_cursor() {
     }
     let bottom_up = sent(&ok(tga(24, 0, 0))).to_rgb8();
     assert_eq!(bottom_up.get_pixel(0, 1).0, [255, 0, 0]);
-    // A mark at the end, and a description at the beginning.
+    // A signature at the end, and a description at the beginning.
     let mut second = tga(24, 0x20, 0);
     second[0] = 5;
     second.splice(18..18, *b"hello");
@@ -64,7 +64,7 @@ fn texts_and_data_that_begin_like_a_picture_are_none() {
     ] {
         assert!(refused(text.to_vec()).contains(&format!("looks like {what}")), "{text:?}");
     }
-    // Comments may stand between the numbers.
+    // Comments are allowed between the numbers.
     ok(b"P2 # by hand\n2 # wide\n1\n255 0 255\n".to_vec());
 }
 
@@ -83,7 +83,7 @@ fn numbers_of_a_pnm_file_are_checked() {
     }
 }
 
-/// An icon of files of pictures, with lists that say nothing true of them.
+/// Creates an icon from image files, with a list of wrong properties.
 fn icon(pictures: &[&[u8]]) -> Vec<u8> {
     let mut file = vec![0, 0, 1, 0, u8::try_from(pictures.len()).expect("few"), 0];
     let mut at = 6 + 16 * pictures.len();
@@ -136,7 +136,7 @@ fn the_best_picture_of_an_icon_is_shown() {
     assert!(refused(icon(&[cut])).contains("The ICO file is damaged or incomplete"));
 }
 
-/// A bitmap as icons have it, of 2 × 1 pixels, whose mask hides the second one.
+/// Creates an icon bitmap of 2 × 1 pixels, whose mask hides the second one.
 fn masked(alpha: u8) -> Vec<u8> {
     let mut bitmap = [40_u32, 2, 2].map(u32::to_le_bytes).concat();
     bitmap.extend([1, 0, 32, 0]);
@@ -155,7 +155,7 @@ fn the_mask_of_an_icon_decides_where_its_picture_says_nothing() {
     }
 }
 
-/// A BMP file with a header of that many bytes and pixels of 24 bits in that form.
+/// Creates a BMP file with a header of `header` bytes, and pixels in the encoding `form`.
 fn bmp(header: u32, size: (i32, i32), bits: u16, form: u32, data: &[u8]) -> Vec<u8> {
     let mut picture = header.to_le_bytes().to_vec();
     picture.extend([size.0.to_le_bytes(), size.1.to_le_bytes()].concat());
@@ -170,10 +170,10 @@ fn bmp(header: u32, size: (i32, i32), bits: u16, form: u32, data: &[u8]) -> Vec<
 #[test]
 fn run_lengths_of_24_bits_are_decoded() {
     let data = [
-        &[2, 3, 2, 1][..],                     // two of one colour
-        &[0, 3, 1, 0, 0, 2, 0, 0, 3, 0, 0, 0], // three as they are, and a byte to be even
+        &[2, 3, 2, 1][..],                     // two pixels of one color
+        &[0, 3, 1, 0, 0, 2, 0, 0, 3, 0, 0, 0], // three literal pixels, and a padding byte
         &[0, 0],                               // end of the row
-        &[0, 2, 1, 0, 1, 9, 9, 9],             // one to the right
+        &[0, 2, 1, 0, 1, 9, 9, 9],             // one pixel to the right
         &[0, 1],
     ]
     .concat();
@@ -219,7 +219,7 @@ fn pictures_in_a_bitmap_are_decoded() {
     assert!(text.contains("neither JPEG nor PNG"), "{text}");
 }
 
-/// A GIF file with one picture of `pixels` (0 is red, 1 green) at a place on its canvas.
+/// Creates a GIF file with one frame of `pixels` (0 is red, 1 is green) at a position on its canvas.
 fn gif(canvas: (u16, u16), place: (u16, u16), size: (u16, u16), pixels: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let palette = [255, 0, 0, 0, 255, 0];
@@ -235,7 +235,7 @@ fn gif(canvas: (u16, u16), place: (u16, u16), size: (u16, u16), pixels: &[u8]) -
 
 #[test]
 fn gif_pictures_that_reach_over_the_canvas_are_cut() {
-    // Each second column is green.
+    // Every second column is green.
     let columns: Vec<u8> = [0, 1].repeat(18);
     let cases = [
         ((4, 3), (0, 0), (6, 6)),
@@ -265,7 +265,7 @@ fn gif_pictures_that_reach_over_the_canvas_are_cut() {
             assert!(expected[3] == 0 || pixel.0 == expected, "{canvas:?} {x} {y}");
         }
     }
-    // None of it is on the canvas; and a canvas without a size.
+    // A frame outside of the canvas, and a canvas without a size.
     ok(gif((4, 3), (9, 9), (6, 6), &columns));
     let output = ok(gif((0, 0), (0, 0), (6, 6), &columns));
     assert_eq!(sent(&output).to_rgb8().dimensions(), (6, 6));
@@ -273,7 +273,7 @@ fn gif_pictures_that_reach_over_the_canvas_are_cut() {
     assert!(refused(large).contains("17000 × 1 pixels; at most"));
 }
 
-/// A PNG in an icon is as whole as any other.
+/// A PNG in an icon must be as intact as any other.
 #[test]
 fn bombs_in_icons_and_bitmaps_are_refused() {
     let header = [&16_384_u32.to_be_bytes()[..], &16_384_u32.to_be_bytes(), &[8, 2, 0, 0, 1]].concat();

@@ -1,4 +1,4 @@
-//! What is sent: the file itself when it fits, else a smaller picture of the right kind.
+//! Sent images: the file itself if it fits, else a smaller image of the right kind.
 
 use crate::common::{
     OneFile, SENT_EDGE, TAKEN, call, data, encoded, exif, noise, ok, photo, sent, with_png_exif,
@@ -78,7 +78,7 @@ fn large_files_of_every_format_are_reduced() {
     }
 }
 
-/// The colours of the corners: upper left, upper right, lower left.
+/// Checks the colors of the corners: upper left, upper right, lower left.
 #[track_caller]
 fn corners(picture: &RgbImage, expected: [[u8; 3]; 3]) {
     let (right, bottom) = (picture.width() - 5, picture.height() - 5);
@@ -190,7 +190,7 @@ fn sixteen_bits_and_floats_are_shown() {
     }
 }
 
-/// Any size and content ends within the limits; `call` checks them.
+/// Every size and content yields a result within the limits, which `call` checks.
 #[test]
 fn what_is_sent_is_never_too_large() {
     for (width, height) in [(1, 1), (1, 9000), (9000, 1), (1567, 1568), (1569, 3), (2500, 2500), (700, 3137)]

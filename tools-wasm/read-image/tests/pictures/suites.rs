@@ -1,15 +1,15 @@
-//! The pictures of public test suites.
+//! Images of public test suites.
 
-use crate::common::{call, files, ok, sent, suite, with_png_exif};
+use crate::common::{call, files, ok, sent, with_png_exif};
+use crate::suite;
 use scorpiox_tool_kit::Failure;
 
-/// Files of `misc` that are wrong on purpose: a palette larger than the file, and run lengths
-/// from the top down, which BMP does not have.
+/// Files of `misc` that are invalid on purpose: a palette larger than the file, and top-down run-length
+/// encoding, which BMP does not have.
 const WRONG: [&str; 2] = ["badpalettesize.bmp", "rletopdown.bmp"];
 
 fn check(folder: &str, wrong: impl Fn(&str) -> bool) {
-    let Some(folder) = suite(folder) else { return };
-    let files = files(&folder);
+    let files = files(&suite(folder));
     assert!(files.len() > 20);
     for (name, bytes) in files {
         match (call(bytes), wrong(&name)) {
@@ -33,17 +33,16 @@ fn other_formats_are_decoded() {
     check("misc", |name| WRONG.contains(&name));
 }
 
-/// Compared with what the `image` crate decodes. Turned by EXIF, so that they are not sent
-/// untouched; small ones are sent without loss.
+/// Compares with the results of the `image` crate. EXIF data rotate the images, so that they are not sent
+/// unchanged; small ones are sent without loss.
 #[test]
 fn small_pictures_of_any_depth_have_the_right_colours() {
-    let Some(folder) = suite("pngsuite") else { return };
-    for (name, bytes) in files(&folder).into_iter().filter(|(name, _)| !name.starts_with('x')) {
+    for (name, bytes) in files(&suite("pngsuite")).into_iter().filter(|(name, _)| !name.starts_with('x')) {
         let expected = image::load_from_memory(&bytes).expect("decodes").rotate180().to_rgba8();
         let ours = sent(&ok(with_png_exif(&bytes, 3))).to_rgba8();
         assert_eq!(ours.dimensions(), expected.dimensions(), "{name}");
         let same = |(a, b): (&image::Rgba<u8>, &image::Rgba<u8>)| {
-            // 16 bits are rounded in one and cut in the other.
+            // One decoder rounds 16-bit values, and the other truncates them.
             (0..4).all(|i| a[i].abs_diff(b[i]) <= 1)
         };
         assert!(ours.pixels().zip(expected.pixels()).all(same), "{name}");

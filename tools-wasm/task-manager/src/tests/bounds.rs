@@ -1,8 +1,8 @@
-//! How much a call reads and writes, however much is stored.
+//! Bounds on the number of reads and writes of a call, independent of the amount of data.
 
 use super::*;
 
-/// Tasks of ten steps; every third is completed.
+/// Creates tasks with ten steps each; every third task is completed.
 fn bench_with(tasks: u64) -> Bench {
     let mut bench = Bench::default();
     for n in 1..=tasks {
@@ -15,7 +15,7 @@ fn bench_with(tasks: u64) -> Bench {
     bench
 }
 
-/// Entries read, entries written, and store calls without those to the search indexes.
+/// Returns the numbers of entries read, entries written, and store calls without those to the search indexes.
 fn cost(bench: &Bench, arguments: &Value) -> (usize, usize, usize) {
     let mut bench = bench.clone();
     bench.reset();
@@ -44,6 +44,12 @@ fn no_action_costs_more_where_more_is_stored() {
         json!({"action": "switch", "query": "TASK 50 of"}),
         json!({"action": "switch", "query": "project"}),
         json!({"action": "switch", "query": "part"}),
+        json!({"action": "rename", "query": "", "task_id": 50, "text": "Another name"}),
+        json!({"action": "rename", "query": "", "step_id": 491, "text": "Another step"}),
+        json!({"action": "reopen", "query": "", "task_id": 51}),
+        json!({"action": "reopen", "query": "", "step_id": 505}),
+        json!({"action": "delete", "query": "", "step_id": 491}),
+        json!({"action": "delete", "query": "", "task_id": 50}),
     ] {
         let (few, many) = (cost(&few, &arguments), cost(&many, &arguments));
         assert!(many.0 <= few.0 + 12, "{arguments} reads {} of many and {} of few", many.0, few.0);

@@ -63,13 +63,13 @@ fn completing_a_task_counts_all_its_steps_as_done() {
     );
     assert_eq!(
         data(&done)["tasks"],
-        json!([{"id": 1, "name": "Docs", "current": true, "completed": true, "steps_total": 3, "steps_done": 3}])
+        json!([{"id": 1, "name": "Docs", "current": false, "completed": true, "steps_total": 3, "steps_done": 3}])
     );
     assert_eq!(step(&mut bench, 1), "Step 1 was already done: Outline\nTask #1 Docs (done).");
     let shown = bench.text(&json!({"action": "list", "query": "", "task_id": 1}));
     assert_eq!(
         shown,
-        "Task #1 (current, done 2026-11-20T22:40:32Z, 3 steps): Docs\n[x] 1 Outline\n[x] 2 Draft\n[x] 3 Review"
+        "Task #1 (done 2026-11-20T22:40:32Z, 3 steps): Docs\n[x] 1 Outline\n[x] 2 Draft\n[x] 3 Review"
     );
 }
 
@@ -85,7 +85,7 @@ fn completing_a_task_says_what_is_left() {
     );
     assert_eq!(
         bench.text(&json!({"action": "complete", "query": "", "task_id": 3})),
-        "Task #3 is completed: Rest\n1 task open. It is still the current task: pending shows what is left, switch or create makes another one current."
+        "Task #3 is completed: Rest\n1 task open, and none is current: pending shows what is left, switch or create makes one current."
     );
 }
 

@@ -41,14 +41,14 @@ fn a_step_for_a_completed_task_opens_it_and_leaves_the_earlier_steps_done() {
     bench.add("Outline");
     bench.add("Draft");
     bench.ok(&json!({"action": "complete", "query": "", "task_id": 1}));
-    let again = bench.ok(&json!({"action": "add", "query": "", "text": "Review"}));
+    let again = bench.ok(&json!({"action": "add", "query": "", "task_id": 1, "text": "Review"}));
     assert_eq!(
         again.text,
         "Step 3 is added to task #1 Docs (2/3 steps): Review\nThe task was completed; it is open again, and its earlier steps stay done."
     );
     assert_eq!(data(&again)["open_tasks"], 1);
     let shown = bench.text(&json!({"action": "list", "query": "", "task_id": 1}));
-    assert_eq!(shown, "Task #1 (current, 2/3 steps): Docs\n[x] 1 Outline\n[x] 2 Draft\n[ ] 3 Review");
+    assert_eq!(shown, "Task #1 (2/3 steps): Docs\n[x] 1 Outline\n[x] 2 Draft\n[ ] 3 Review");
     let earlier = bench.text(&json!({"action": "complete", "query": "", "step_id": 1}));
     assert!(earlier.starts_with("Step 1 was already done: Outline\n"));
 }
@@ -58,7 +58,7 @@ fn a_step_for_a_completed_task_without_steps_opens_it() {
     let mut bench = Bench::default();
     bench.create("Docs");
     bench.ok(&json!({"action": "complete", "query": "", "task_id": 1}));
-    let text = bench.text(&json!({"action": "add", "query": "", "text": "Review"}));
+    let text = bench.text(&json!({"action": "add", "query": "", "task_id": 1, "text": "Review"}));
     assert_eq!(
         text,
         "Step 1 is added to task #1 Docs (0/1 step): Review\nThe task was completed; it is open again."

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn an_unknown_action_names_the_known_ones() {
     let mut bench = Bench::default();
-    let known = "use create, add, complete, list, pending or switch.";
+    let known = "use create, add, complete, list, pending, switch, rename, reopen or delete.";
     assert_eq!(bench.invalid(&json!({"query": ""})), format!("action is missing; {known}"));
     assert_eq!(bench.invalid(&json!({"action": " "})), format!("action is missing; {known}"));
     assert_eq!(bench.invalid(&json!({"action": "List"})), format!("action \"List\" is unknown; {known}"));

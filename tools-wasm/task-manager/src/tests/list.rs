@@ -8,7 +8,7 @@ fn pending(bench: &mut Bench, query: &str) -> String {
     bench.text(&json!({"action": "pending", "query": query}))
 }
 
-/// #1 Plan, #2 Ship (completed), #3 Write docs (current, a step of three done).
+/// Creates the tasks #1 Plan, #2 Ship (completed) and #3 Write docs (current, one of three steps done).
 fn three() -> Bench {
     let mut bench = Bench::default();
     bench.create("Plan");
@@ -123,7 +123,7 @@ fn pending_of_one_task_shows_its_open_steps_alone() {
     bench.ok(&json!({"action": "complete", "query": "", "task_id": 3}));
     assert_eq!(
         bench.text(&json!({"action": "pending", "query": "", "task_id": 3})),
-        "Task #3 (current, done 2026-11-20T22:40:32Z, 3 steps): Write docs\nNo open steps."
+        "Task #3 (done 2026-11-20T22:40:32Z, 3 steps): Write docs\nNo open steps."
     );
 }
 

@@ -1,12 +1,15 @@
-//! Every successful result in these tests is checked against the output schema.
+//! Tests of the tool. Every successful result is checked against the output schema.
 
 mod bounds;
 mod complete;
 mod create;
+mod delete;
 mod errors;
 mod list;
 mod naive;
 mod paging;
+mod rename;
+mod reopen;
 mod schema;
 mod search;
 mod switch;
@@ -18,13 +21,13 @@ use serde_json::{Value, json};
 
 const NOW: u64 = 1_795_214_432_000;
 
-/// A store in memory that also counts calls: each is a crossing of the sandbox's border.
+/// In-memory store that also counts calls, because each call crosses the sandbox boundary.
 #[derive(Default, Clone)]
 struct Bench {
     memory: MemoryStore,
-    /// Calls, except writes to the two search indexes.
+    /// Number of calls, except writes to the two search indexes.
     ops: usize,
-    /// Writes to the search indexes.
+    /// Number of writes to the search indexes.
     index_writes: usize,
     client: MemoryClient,
 }
@@ -38,7 +41,7 @@ impl Bench {
         }
     }
 
-    /// Entries read, entries written and calls, of the last call measured.
+    /// Resets the counters of reads, writes and calls.
     fn reset(&mut self) {
         self.memory.reads = 0;
         self.memory.writes = 0;
@@ -46,7 +49,7 @@ impl Bench {
         self.index_writes = 0;
     }
 
-    /// A call that must succeed.
+    /// Makes a call that must succeed.
     #[track_caller]
     fn ok(&mut self, arguments: &Value) -> Output {
         let client = self.client;
@@ -61,7 +64,7 @@ impl Bench {
         self.ok(arguments).text
     }
 
-    /// A call that must be refused, and change nothing.
+    /// Makes a call that must be refused without a change.
     #[track_caller]
     fn invalid(&mut self, arguments: &Value) -> String {
         match self.failure(arguments) {
@@ -70,7 +73,7 @@ impl Bench {
         }
     }
 
-    /// A call that must not find something, and change nothing.
+    /// Makes a call that must return "not found" without a change.
     #[track_caller]
     fn not_found(&mut self, arguments: &Value) -> String {
         match self.failure(arguments) {
@@ -92,7 +95,7 @@ impl Bench {
         self.ok(&json!({"action": "create", "query": "", "text": name}));
     }
 
-    /// A step of the current task.
+    /// Adds a step to the current task.
     fn add(&mut self, text: &str) {
         self.ok(&json!({"action": "add", "query": "", "text": text}));
     }
@@ -140,14 +143,14 @@ fn data(output: &Output) -> Value {
     serde_json::from_str(output.structured.as_deref().expect("data")).expect("JSON")
 }
 
-/// The ids of `tasks` or `steps` in a result's data, in order.
+/// Returns the IDs of `tasks` or `steps` in a result's data, in order.
 fn ids(output: &Output, member: &str) -> Vec<u64> {
     let data = data(output);
     let items = data[member].as_array().expect("an array");
     items.iter().map(|item| item["id"].as_u64().expect("an id")).collect()
 }
 
-/// The arguments in the hint that a text ends with.
+/// Returns the arguments in the hint at the end of a text.
 #[track_caller]
 fn hint(output: &Output) -> Option<Value> {
     let last = output.text.lines().last().expect("a line");
@@ -156,7 +159,7 @@ fn hint(output: &Output) -> Option<Value> {
     json.map(|json| serde_json::from_str(json).expect("JSON"))
 }
 
-/// Follows the hints to the end and gives the ids of every page.
+/// Follows the hints to the last page, and returns the IDs of every page.
 #[track_caller]
 fn follow(bench: &mut Bench, arguments: &Value, member: &str) -> Vec<Vec<u64>> {
     let mut pages = Vec::new();

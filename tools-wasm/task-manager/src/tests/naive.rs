@@ -1,4 +1,4 @@
-//! Random operations, compared with a model that keeps everything in vectors.
+//! Compares random operations with a model that stores everything in vectors.
 
 use super::*;
 use proptest::prelude::*;
@@ -16,6 +16,12 @@ enum Action {
     CompleteTask(u64),
     SwitchId(u64),
     SwitchQuery(usize),
+    RenameTask(u64, Vec<usize>),
+    RenameStep(u64, Vec<usize>),
+    ReopenTask(u64),
+    ReopenStep(u64),
+    DeleteTask(u64),
+    DeleteStep(u64),
 }
 
 #[derive(Debug, Default)]
@@ -23,6 +29,7 @@ struct Task {
     name: String,
     steps: Vec<(u64, String, bool)>,
     completed: bool,
+    deleted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -34,10 +41,10 @@ struct Model {
 
 impl Model {
     fn task(&mut self, id: u64) -> Option<&mut Task> {
-        self.tasks.get_mut(usize::try_from(id).ok()?.checked_sub(1)?)
+        self.tasks.get_mut(usize::try_from(id).ok()?.checked_sub(1)?).filter(|task| !task.deleted)
     }
 
-    /// Does the action; whether it must succeed.
+    /// Runs the action. Returns `true` if it must succeed.
     fn run(&mut self, action: &Action) -> bool {
         match action {
             Action::Create(words) => {
@@ -58,14 +65,50 @@ impl Model {
                 let mut steps = self.tasks.iter_mut().flat_map(|task| &mut task.steps);
                 steps.find(|step| step.0 == *id).map(|step| step.2 = true).is_some()
             }
-            Action::CompleteTask(id) => self.task(*id).map(complete).is_some(),
-            Action::SwitchId(id) => self.switch(self.exists(*id)),
+            Action::CompleteTask(id) => {
+                let found = self.task(*id).map(complete).is_some();
+                self.current = self.current.filter(|current| current != id);
+                found
+            }
+            Action::SwitchId(id) => {
+                let open = self.task(*id).filter(|task| !task.completed).map(|_| *id);
+                self.switch(open)
+            }
+            Action::RenameTask(id, words) => self.task(*id).map(|task| task.name = text(words)).is_some(),
+            Action::RenameStep(id, words) => self.step(*id).map(|(_, step)| step.1 = text(words)).is_some(),
+            Action::ReopenTask(id) => {
+                let Some(task) = self.task(*id) else { return false };
+                let was = std::mem::take(&mut task.completed);
+                self.current = if was { Some(*id) } else { self.current };
+                true
+            }
+            Action::ReopenStep(id) => {
+                self.step(*id).map(|(completed, step)| *completed &= !std::mem::take(&mut step.2)).is_some()
+            }
+            Action::DeleteTask(id) => {
+                let Some(task) = self.task(*id) else { return false };
+                *task = Task { deleted: true, ..Task::default() };
+                self.current = self.current.filter(|current| current != id);
+                true
+            }
+            Action::DeleteStep(id) => {
+                let found = self.step(*id).is_some();
+                self.tasks.iter_mut().for_each(|task| task.steps.retain(|step| step.0 != *id));
+                found
+            }
             Action::SwitchQuery(query) => self.switch(self.best(QUERIES[*query])),
         }
     }
 
-    fn exists(&self, id: u64) -> Option<u64> {
-        (1..=self.tasks.len() as u64).contains(&id).then_some(id)
+    /// Returns a step, and `true` if its task is completed.
+    fn step(&mut self, id: u64) -> Option<(&mut bool, &mut (u64, String, bool))> {
+        self.tasks.iter_mut().find_map(|Task { completed, steps, .. }| {
+            steps.iter_mut().find(|step| step.0 == id).map(|step| (completed, step))
+        })
+    }
+
+    fn existing(&self) -> impl DoubleEndedIterator<Item = (u64, &Task)> {
+        (1..).zip(&self.tasks).collect::<Vec<_>>().into_iter().filter(|(_, task)| !task.deleted)
     }
 
     fn switch(&mut self, id: Option<u64>) -> bool {
@@ -73,31 +116,38 @@ impl Model {
         id.is_some()
     }
 
-    /// The newest task of the best class of matches.
+    /// Returns the newest open task among the seven newest of the best class of matches.
     fn best(&self, query: &str) -> Option<u64> {
         let query = query.to_lowercase();
-        let newest = |fits: &dyn Fn(&Task) -> bool| self.tasks.iter().rposition(fits).map(|at| at as u64 + 1);
+        let class = |fits: &dyn Fn(&Task) -> bool| {
+            let all: Vec<_> = self.existing().rev().filter(|(_, task)| fits(task)).take(7).collect();
+            (!all.is_empty()).then_some(all)
+        };
         if query.is_empty() {
             return None;
         }
-        newest(&|task| task.name.to_lowercase() == query)
-            .or_else(|| newest(&|task| task.name.to_lowercase().starts_with(&query)))
-            .or_else(|| newest(&|task| matches(&query, &task.name)))
-            .or_else(|| newest(&|task| matches(&query, &all_text(task))))
+        let number = query.parse().ok().and_then(|id: u64| self.existing().find(|(other, _)| *other == id));
+        let best = number
+            .map(|found| vec![found])
+            .or_else(|| class(&|task| task.name.to_lowercase() == query))
+            .or_else(|| class(&|task| task.name.to_lowercase().starts_with(&query)))
+            .or_else(|| class(&|task| matches(&query, &task.name)))
+            .or_else(|| class(&|task| matches(&query, &all_text(task))))?;
+        best.into_iter().find(|(_, task)| !task.completed).map(|(id, _)| id)
     }
 
-    /// The ids that a list shows, in its order.
+    /// Returns the IDs that a list shows, in order.
     fn listed(&self, query: &str, open_only: bool) -> Vec<u64> {
         let shown = |id: &u64| {
             let task = &self.tasks[usize::try_from(*id - 1).expect("small")];
-            !(open_only && task.completed) && matches(query, &all_text(task))
+            !(task.deleted || open_only && task.completed) && matches(query, &all_text(task))
         };
         let others = (1..=self.tasks.len() as u64).rev().filter(|id| Some(*id) != self.current);
         self.current.into_iter().chain(others).filter(shown).collect()
     }
 
     fn open(&self) -> usize {
-        self.tasks.iter().filter(|task| !task.completed).count()
+        self.existing().filter(|(_, task)| !task.completed).count()
     }
 }
 
@@ -144,6 +194,16 @@ fn arguments(action: &Action) -> Value {
         Action::CompleteTask(id) => json!({"action": "complete", "query": "", "task_id": id}),
         Action::SwitchId(id) => json!({"action": "switch", "query": "", "task_id": id}),
         Action::SwitchQuery(query) => json!({"action": "switch", "query": QUERIES[*query]}),
+        Action::RenameTask(id, words) => {
+            json!({"action": "rename", "query": "", "text": text(words), "task_id": id})
+        }
+        Action::RenameStep(id, words) => {
+            json!({"action": "rename", "query": "", "text": text(words), "step_id": id})
+        }
+        Action::ReopenTask(id) => json!({"action": "reopen", "query": "", "task_id": id}),
+        Action::ReopenStep(id) => json!({"action": "reopen", "query": "", "step_id": id}),
+        Action::DeleteTask(id) => json!({"action": "delete", "query": "", "task_id": id}),
+        Action::DeleteStep(id) => json!({"action": "delete", "query": "", "step_id": id}),
     }
 }
 
@@ -156,6 +216,12 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         2 => (1..30u64).prop_map(Action::CompleteTask),
         1 => (1..30u64).prop_map(Action::SwitchId),
         2 => (0..QUERIES.len()).prop_map(Action::SwitchQuery),
+        2 => (1..30u64, words()).prop_map(|(id, words)| Action::RenameTask(id, words)),
+        2 => (1..40u64, words()).prop_map(|(id, words)| Action::RenameStep(id, words)),
+        1 => (1..30u64).prop_map(Action::ReopenTask),
+        2 => (1..40u64).prop_map(Action::ReopenStep),
+        1 => (1..30u64).prop_map(Action::DeleteTask),
+        1 => (1..40u64).prop_map(Action::DeleteStep),
     ];
     prop::collection::vec(action, 1..120)
 }
@@ -167,7 +233,7 @@ fn compare(bench: &mut Bench, model: &Model) {
             assert_eq!(shown, model.listed(query, open_only), "{action} {query:?}");
         }
     }
-    for (id, task) in (1u64..).zip(&model.tasks) {
+    for (id, task) in model.existing() {
         let open: Vec<u64> = task.steps.iter().filter(|step| !step.2).map(|step| step.0).collect();
         let all: Vec<u64> = task.steps.iter().map(|step| step.0).collect();
         for (action, expected) in [("list", all), ("pending", open.clone())] {
@@ -189,7 +255,7 @@ fn compare(bench: &mut Bench, model: &Model) {
             .map(|(step, text, done)| json!({"id": step, "task_id": id, "text": text, "done": done}))
             .collect();
         assert_eq!(data["steps"], Value::from(first));
-        assert_eq!(data["total_tasks"], model.tasks.len());
+        assert_eq!(data["total_tasks"], model.existing().count());
         assert_eq!(data["open_tasks"], model.open());
     }
 }
@@ -216,7 +282,7 @@ proptest! {
 
     #[test]
     fn no_arguments_make_a_call_panic(
-        action in prop::sample::select(vec!["create", "add", "complete", "list", "pending", "switch"]),
+        action in prop::sample::select(vec!["create", "add", "complete", "list", "pending", "switch", "rename", "reopen", "delete"]),
         query in any::<String>(), text in any::<String>(),
         task in any::<Option<i64>>(), step in any::<Option<i64>>(),
     ) {

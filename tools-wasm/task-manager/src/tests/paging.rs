@@ -84,7 +84,7 @@ fn a_filtered_list_has_the_current_task_first_where_it_matches() {
     let mut expected: Vec<u64> =
         (1..=250).rev().filter(|id| *id != 17 && id.to_string().starts_with('1')).collect();
     expected.insert(0, 17);
-    // More than 16 words begin with 1: the first in order are 1, 10, 100 to 109, 11, 110 to 112.
+    // More than 16 words begin with 1. The first in order are 1, 10, 100 to 109, 11, 110 to 112.
     expected.retain(|id| [1, 10, 11].contains(id) || (100..=112).contains(id));
     assert_eq!(pages.concat(), expected);
 }

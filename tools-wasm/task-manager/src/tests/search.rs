@@ -4,7 +4,7 @@ fn found(bench: &mut Bench, query: &str) -> Vec<u64> {
     follow(bench, &json!({"action": "list", "query": query}), "tasks").concat()
 }
 
-/// #1 … with the names and steps given; none is current that would come first.
+/// Creates tasks from #1 on with the given names and steps. None is current, so none comes first.
 fn bench_with(tasks: &[(&str, &[&str])]) -> Bench {
     let mut bench = Bench::default();
     for (name, steps) in tasks {
@@ -116,7 +116,7 @@ fn a_search_stops_at_its_budget_and_goes_on_from_there() {
 
 #[test]
 fn a_costly_query_still_gets_further_with_every_page() {
-    // 16 words with 16 endings each, in names and in steps: 512 ranges to walk through.
+    // 16 words with 16 endings each, in names and in steps: 512 ranges to walk.
     let mut bench = Bench::default();
     for n in 0..16 {
         let word = |w: u8| format!("{}{}", char::from(b'a' + w).to_string().repeat(2), char::from(b'a' + n));

@@ -95,16 +95,6 @@ fn long_names_that_begin_alike_are_told_apart() {
 }
 
 #[test]
-fn a_completed_task_can_be_current() {
-    let mut bench = bench_with(&["Docs", "Ship"]);
-    bench.ok(&json!({"action": "complete", "query": "", "task_id": 1}));
-    assert_eq!(
-        bench.text(&json!({"action": "switch", "query": "docs"})),
-        "Task #1 Docs (done) is current now."
-    );
-}
-
-#[test]
 fn a_name_without_any_word_is_found_by_itself() {
     let mut bench = bench_with(&["???", "!", "Docs"]);
     assert_eq!(switched(&mut bench, "???"), 1);

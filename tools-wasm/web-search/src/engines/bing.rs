@@ -37,7 +37,7 @@ fn read(response: &Response) -> Answer {
     page::read(response, &SHAPE)
 }
 
-/// `/ck/a?…&u=a1ADDRESS`, in base64; `/aclk` leads to advertisers.
+/// Decodes `/ck/a?…&u=a1ADDRESS`, in base64. `/aclk` leads to advertisers.
 fn address(href: &str) -> Option<String> {
     if href.contains("/aclk?") {
         return None;

@@ -1,4 +1,4 @@
-//! Brave Search: an index of its own.
+//! Brave Search, which has its own index.
 
 use scorpiox_tool_kit::web::Response;
 
@@ -21,16 +21,16 @@ pub(super) const ENGINE: Engine = Engine {
 
 const SHAPE: Shape = Shape {
     result: "div.snippet",
-    // Assumed: how such pages mark what was paid for.
+    // Assumed: the usual markup of advertisements.
     ad: "[data-type='ad'], .ad",
     link: "a",
     title: &["div.title", ".title"],
     snippet: &["div.content", ".snippet-description", ".content"],
     address: url::absolute,
-    // Assumed: the id, and the sentence that its pages showed in 2024.
+    // Assumed: the ID, and the sentence that the pages showed in 2024.
     nothing: "#no-results, .no-results",
     nothing_says: &["not many great matches came back for your search", "no results found for"],
-    // Assumed: Brave asks for a proof of work under names with captcha in them.
+    // Assumed: Brave requires a proof of work, under names that contain "captcha".
     challenge: "#captcha, .captcha, [id*='pow-captcha'], [class*='pow-captcha']",
 };
 

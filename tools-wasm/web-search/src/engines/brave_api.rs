@@ -1,4 +1,4 @@
-//! Brave's interface for programs, with a key.
+//! Brave's API, which requires a key.
 
 use scorpiox_tool_kit::web::Response;
 
@@ -24,7 +24,7 @@ pub(super) const ENGINE: Engine = Engine {
 
 fn read(response: &Response) -> Answer {
     match json::parse(response) {
-        // Known: an answer of the type search leaves `web` out when it has nothing for it.
+        // Known: a response of type `search` has no `web` member if there are no web results.
         Ok(answer) if answer.get("web").is_none() && json::text(&answer, "type") == Some("search") => {
             Answer::Nothing
         }

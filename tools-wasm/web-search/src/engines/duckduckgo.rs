@@ -1,4 +1,4 @@
-//! `DuckDuckGo`, the page without scripts. Its web results are Bing's.
+//! `DuckDuckGo`'s page without scripts. Its web results come from Bing.
 
 use scorpiox_tool_kit::web::Response;
 
@@ -32,7 +32,7 @@ const SHAPE: Shape = Shape {
     // Known.
     nothing: ".no-results, .result--no-result",
     nothing_says: &[],
-    // Known; the second is its newer form, which has no form of that id on some pages.
+    // Known. The second selector is for the newer form, which lacks this ID on some pages.
     challenge: "#challenge-form, .anomaly-modal__title, form[action*='anomaly.js']",
 };
 
@@ -40,7 +40,7 @@ fn read(response: &Response) -> Answer {
     page::read(response, &SHAPE)
 }
 
-/// `//duckduckgo.com/l/?uddg=ADDRESS`; `/y.js?` leads to advertisers.
+/// Decodes `//duckduckgo.com/l/?uddg=ADDRESS`. `/y.js?` leads to advertisers.
 fn address(href: &str) -> Option<String> {
     let is_redirect = href.starts_with("/l/?") || href.contains("duckduckgo.com/l/?");
     let target = if is_redirect { url::parameter(href, "uddg")? } else { url::absolute(href)? };

@@ -1,4 +1,4 @@
-//! Exa, with a key.
+//! Exa, which requires a key.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::{Value as Json, json as object};

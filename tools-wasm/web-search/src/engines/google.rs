@@ -1,5 +1,4 @@
-//! Google's interface for programs. Its key is two: `KEY:CX`, the key and the number of a
-//! programmable search engine.
+//! Google's API. Its key has two parts, `KEY:CX`: the API key and the ID of a programmable search engine.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::Value as Json;
@@ -26,7 +25,7 @@ pub(super) const ENGINE: Engine = Engine {
 
 fn read(response: &Response) -> Answer {
     match json::parse(response) {
-        // Known: without results there is no list, and the total is the text 0.
+        // Known: without results there is no list, and the total is the string `0`.
         Ok(answer) if answer.get("items").is_none() && total(&answer) == Some("0") => Answer::Nothing,
         Ok(answer) => json::hits(answer.get("items"), |item| json::hit(item, "link", "title", "snippet")),
         Err(answer) => answer,

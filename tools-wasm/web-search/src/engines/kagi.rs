@@ -1,4 +1,4 @@
-//! Kagi, with a key.
+//! Kagi, which requires a key.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::Value as Json;
@@ -25,7 +25,7 @@ pub(super) const ENGINE: Engine = Engine {
 
 fn read(response: &Response) -> Answer {
     match json::parse(response) {
-        // Version 0 had one list for everything, version 1 has one for each kind.
+        // API version 0 has one list for everything, and version 1 has one list per kind.
         Ok(answer) => match answer.get("data") {
             Some(Json::Array(items)) => {
                 let results = items.iter().filter(|item| is_result(item)).cloned().collect();
@@ -37,7 +37,7 @@ fn read(response: &Response) -> Answer {
     }
 }
 
-/// Type 0 is a result, type 1 a list of related searches.
+/// Returns `true` for type 0, a result. Type 1 is a list of related searches.
 fn is_result(item: &Json) -> bool {
     item.get("t").and_then(Json::as_u64).is_none_or(|kind| kind == 0)
 }

@@ -1,8 +1,7 @@
-//! The engines: one file each.
+//! The engines, with one file each.
 //!
-//! Where a file names what an engine shows when it found nothing, it says whether that is known
-//! or assumed. An assumption that is wrong makes an empty answer a reported failure, never the
-//! other way round.
+//! For the markers of empty results, each file says if they are known or assumed. A wrong assumption turns an
+//! empty result into a reported failure, never a failure into an empty result.
 
 mod bing;
 mod brave;
@@ -24,8 +23,8 @@ mod yep;
 
 use crate::engine::Engine;
 
-/// All engines: eleven that anybody may ask, then those that need a setting. The order decides
-/// between results that are equal otherwise.
+/// All engines: eleven without requirements, then those that require a setting. The order breaks ties between
+/// equal results.
 pub(crate) static ENGINES: [Engine; 17] = [
     duckduckgo::ENGINE,
     brave::ENGINE,
@@ -46,7 +45,7 @@ pub(crate) static ENGINES: [Engine; 17] = [
     searxng::ENGINE,
 ];
 
-/// Where an engine stands in the table.
+/// Returns the position of an engine in the table.
 pub(crate) fn position(engine: &Engine) -> usize {
     ENGINES.iter().position(|known| known.name == engine.name).unwrap_or(ENGINES.len())
 }

@@ -1,4 +1,4 @@
-//! Mojeek: an index of its own.
+//! Mojeek, which has its own index.
 
 use scorpiox_tool_kit::web::Response;
 
@@ -26,10 +26,10 @@ const SHAPE: Shape = Shape {
     title: &["h2 a", "a.title"],
     snippet: &["p.s"],
     address: url::absolute,
-    // Assumed: the sentences; Mojeek has no class of which this is known.
+    // Assumed: the sentences. No class of Mojeek is known to mark empty results.
     nothing: ".no-results",
     nothing_says: &["no pages found matching", "no results found for", "did not match any"],
-    // Known to be ALTCHA, which all engines are looked at for; and a page that explains itself.
+    // Known to be ALTCHA, which is checked for all engines; and a page that explains itself.
     challenge: "#altcha, form.altcha",
 };
 

@@ -1,4 +1,4 @@
-//! Mwmbl: a small index, kept by volunteers.
+//! Mwmbl, a small index that volunteers maintain.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::Value as Json;
@@ -30,7 +30,7 @@ fn hit(item: &Json) -> Option<Hit> {
     Hit::new(json::text(item, "url")?, &joined(item, "title"), &joined(item, "extract"))
 }
 
-/// Texts are lists of pieces, plain text, some of them marked as bold.
+/// Joins a text, which is a list of plain text pieces, some of them marked as bold.
 fn joined(item: &Json, name: &str) -> String {
     let pieces = item.get(name).and_then(Json::as_array).into_iter().flatten();
     pieces.filter_map(|piece| json::text(piece, "value")).collect()

@@ -1,4 +1,4 @@
-//! Qwant, by the interface that its own pages use.
+//! Qwant, over the API of its own pages.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ pub(super) const ENGINE: Engine = Engine {
     base: "https://api.qwant.com",
     limit_ms: 5_000,
     token: None,
-    // It refuses other counts than 10.
+    // The API refuses counts other than 10.
     request: Template::json(
         "/v3/search/web",
         &[
@@ -29,7 +29,7 @@ pub(super) const ENGINE: Engine = Engine {
     read,
 };
 
-/// The error that comes with a captcha.
+/// Error code that comes with a captcha.
 const CAPTCHA: u64 = 27;
 
 fn read(response: &Response) -> Answer {
@@ -43,7 +43,7 @@ fn read(response: &Response) -> Answer {
     let Some(blocks) = answer.pointer("/data/result/items/mainline").and_then(Json::as_array) else {
         return json::hits(None, |_| None);
     };
-    // Others are advertisements, news, images.
+    // Other blocks are advertisements, news and images.
     let web = blocks.iter().filter(|block| json::text(block, "type") == Some("web"));
     let items: Vec<Json> =
         web.filter_map(|block| block.get("items")?.as_array()).flatten().cloned().collect();

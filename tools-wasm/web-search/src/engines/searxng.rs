@@ -1,4 +1,4 @@
-//! A `SearXNG` instance of the operator's choice, whose settings allow the format json.
+//! A `SearXNG` instance of the operator's choice. Its settings must allow the JSON format.
 
 use scorpiox_tool_kit::web::Response;
 

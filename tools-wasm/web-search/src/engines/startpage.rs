@@ -1,5 +1,5 @@
-//! Startpage: Google's results. Its first page gives a value, `sc`, without which a search
-//! counts as a robot's; results are the argument of a React component.
+//! Startpage, with Google's results. Its home page provides a token, `sc`, without which a search counts as a
+//! robot's. The results are the argument of a React component.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::{Deserializer, Value as Json};
@@ -14,7 +14,7 @@ pub(super) const ENGINE: Engine = Engine {
     family: Family::Google,
     access: Access::Open,
     base: "https://www.startpage.com",
-    // Two requests, one after the other.
+    // Two consecutive requests.
     limit_ms: 6_000,
     token: Some(Token { request: Template::html("/", &[]), read: read_token }),
     request: Template::form(
@@ -24,9 +24,9 @@ pub(super) const ENGINE: Engine = Engine {
     read,
 };
 
-/// Followed by a comma and the component's properties, a JSON object.
+/// Name of the component; a comma and its properties, a JSON object, follow.
 const COMPONENT: &str = "UIStartpage.AppSerpWeb";
-/// The kind of block that has web results; others have news, images, advertisements.
+/// Type of blocks with web results. Other blocks have news, images and advertisements.
 const WEB: &str = "web-google";
 
 fn read_token(response: &Response) -> Result<String, Answer> {
@@ -61,13 +61,13 @@ fn read(response: &Response) -> Answer {
     let web = blocks.iter().filter(|block| json::text(block, "display_type") == Some(WEB));
     let items: Vec<&Json> = web.filter_map(|block| block.get("results")?.as_array()).flatten().collect();
     if items.is_empty() {
-        // Assumed: where Google has nothing the list of blocks is there, without one for the web.
+        // Assumed: without Google results, the list of blocks exists but has no web block.
         return Answer::Nothing;
     }
     Answer::of(items.len(), items.iter().filter_map(|item| hit(item)))
 }
 
-/// The object after the component's name. The page goes on after it.
+/// Returns the object after the component's name. The page continues after it.
 fn properties(page: &str) -> Option<Json> {
     let (_, after) = page.split_once(COMPONENT)?;
     let object = after.trim_start().strip_prefix(',')?;

@@ -1,4 +1,4 @@
-//! Tavily, with a key.
+//! Tavily, which requires a key.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::json as object;

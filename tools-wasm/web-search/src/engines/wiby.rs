@@ -1,4 +1,4 @@
-//! Wiby: a small index of simple, personal pages.
+//! Wiby, a small index of simple personal pages.
 
 use scorpiox_tool_kit::web::Response;
 

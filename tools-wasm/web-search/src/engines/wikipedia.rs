@@ -1,4 +1,4 @@
-//! Wikipedia in English, by its REST search.
+//! English Wikipedia, over its REST search API.
 
 use scorpiox_tool_kit::web::Response;
 use serde_json::Value as Json;
@@ -40,7 +40,7 @@ fn hit(item: &Json) -> Option<Hit> {
     Hit::new(&address, &json::plain(item, "title"), &format!("{description}{between}{excerpt}"))
 }
 
-/// An article's key as Wikipedia's own links write it.
+/// Formats an article's key as in Wikipedia's own links.
 fn article(key: &str) -> String {
     let part = |part: &str| {
         let encoded = url::encode(part);

@@ -1,4 +1,4 @@
-//! Yahoo: Bing's results.
+//! Yahoo, with Bing's results.
 
 use scorpiox_tool_kit::web::Response;
 
@@ -26,7 +26,7 @@ const SHAPE: Shape = Shape {
     title: &["h3 span", "h3", ".compTitle a"],
     snippet: &[".compText"],
     address,
-    // Assumed: the class; the sentence is known.
+    // Assumed: the class. The sentence is known.
     nothing: ".no-results, .zrp",
     nothing_says: &["we did not find results for"],
     // Assumed.
@@ -37,7 +37,7 @@ fn read(response: &Response) -> Answer {
     page::read(response, &SHAPE)
 }
 
-/// `…/RU=ADDRESS/RK=…`; advertisements lead to Bing's counter.
+/// Decodes `…/RU=ADDRESS/RK=…`. Advertisements lead to Bing's click counter.
 fn address(href: &str) -> Option<String> {
     let target = match href.split_once("/RU=") {
         Some((_, after)) => url::decode(after.split("/RK=").next()?.split("/RS=").next()?),

@@ -1,4 +1,4 @@
-//! Yep: an index of its own, by the interface that its own pages use.
+//! Yep, which has its own index, over the API of its own pages.
 
 use scorpiox_tool_kit::web::Response;
 
@@ -20,7 +20,7 @@ pub(super) const ENGINE: Engine = Engine {
 
 fn read(response: &Response) -> Answer {
     match json::parse(response) {
-        // `["Ok", {"results": [...]}]`
+        // The response is `["Ok", {"results": [...]}]`.
         Ok(answer) => {
             json::hits(answer.pointer("/1/results"), |item| json::hit(item, "url", "title", "snippet"))
         }

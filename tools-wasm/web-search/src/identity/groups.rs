@@ -1,4 +1,4 @@
-//! Which results of all engines are the same page.
+//! Groups the results of all engines by page.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use super::{certain, likely, without_session};
 use crate::engine::Hit;
 use crate::snippet;
 
-/// Most spellings that are compared with each other by what they show.
+/// Maximum number of URL variants whose titles and snippets are compared with each other.
 const MAX_ALIKE: usize = 16;
 
-/// For each certain identity the one that stands for the page.
+/// Maps each certain identity to the identity that represents the page.
 pub(crate) type Groups = BTreeMap<String, String>;
 
-/// The pages that results show. The answer depends on the results, not on their order.
+/// Groups results by page. The groups do not depend on the order of the results.
 pub(crate) fn of<'a>(hits: impl Iterator<Item = &'a Hit>) -> Groups {
     let mut spellings: BTreeMap<String, Vec<&Hit>> = BTreeMap::new();
     for hit in hits {
@@ -31,7 +31,7 @@ pub(crate) fn of<'a>(hits: impl Iterator<Item = &'a Hit>) -> Groups {
     groups
 }
 
-/// Joins what has the same wider identity, and shows the same.
+/// Joins results that share a wider identity and have the same content.
 fn join(
     groups: &mut Groups,
     spellings: &BTreeMap<String, Vec<&Hit>>,

@@ -1,8 +1,8 @@
-//! Hosts that show the same pages.
+//! Hosts with the same pages.
 
 use super::Care;
 
-/// Sites with a host for phones inside their names: `en.m.wikipedia.org`.
+/// Sites whose mobile host has an infix: `en.m.wikipedia.org`.
 const WIKIS: [&str; 11] = [
     "wikipedia.org",
     "wiktionary.org",
@@ -16,13 +16,13 @@ const WIKIS: [&str; 11] = [
     "wikidata.org",
     "mediawiki.org",
 ];
-/// One site that keeps its former looks on hosts of their own.
+/// Site whose former designs are on separate hosts.
 const REDDIT: &str = "reddit.com";
 const LOOKS: [&str; 5] = ["old", "new", "np", "sh", "m"];
-/// What hosts for phones and AMP are called on most sites.
+/// Prefixes of mobile and AMP hosts on most sites.
 const VARIANTS: [&str; 3] = ["m.", "mobile.", "amp."];
 
-/// The host in lower case and as it stands in the name system, without `www.`.
+/// Returns the host in lower case and in its DNS form, without `www.`.
 pub(super) fn identity(host: &str, care: Care) -> String {
     let host = host.trim_end_matches('.');
     let host = host.strip_prefix("www.").filter(|rest| is_name(rest)).unwrap_or(host);
@@ -45,8 +45,8 @@ pub(super) fn identity(host: &str, care: Care) -> String {
     without.filter(|rest| is_name(rest)).unwrap_or(host).to_owned()
 }
 
-/// Whether what is left can be a site of its own: `m.me` and `www.com` are none without their
-/// first part.
+/// Returns `true` if the rest can be a site. `m.me` and `www.com` would not be sites without their first
+/// label.
 fn is_name(rest: &str) -> bool {
     rest.contains('.') && !rest.starts_with('.')
 }

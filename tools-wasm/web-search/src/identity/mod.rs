@@ -1,9 +1,9 @@
-//! Which addresses name the same page.
+//! Identity of URLs: determines which URLs refer to the same page.
 //!
-//! Two that have the same [`certain`] identity do, whatever they show: they differ in what RFC
-//! 3986 calls normalisation, in a tracking parameter, or in `www.`. Two that have the same
-//! [`likely`] one do if they have the same title too; and with the same [`without_session`] one if
-//! title and snippet are the same. Neither is an address.
+//! URLs with the same [`certain`] identity refer to the same page: they differ only in RFC 3986
+//! normalization, in tracking parameters, or in `www.`. URLs with the same [`likely`] identity do if they
+//! have the same title too. URLs with the same [`without_session`] identity do if the title and the snippet
+//! are the same. Identities are not URLs.
 
 pub(crate) mod groups;
 mod host;
@@ -16,26 +16,26 @@ use url::Url;
 
 use crate::url::{escape_at, push_byte};
 
-/// What is the same for two spellings of one address.
+/// Returns the identity that all spellings of a URL share.
 pub(crate) fn certain(address: &str) -> String {
     identity(address, Care::Certain)
 }
 
-/// The same for a page for phones, for AMP, and for others.
+/// Returns the identity that also ignores mobile and AMP variants.
 pub(crate) fn likely(address: &str) -> String {
     identity(address, Care::Likely)
 }
 
-/// The same for all visits to a page that counts visits in its address.
+/// Returns the identity that also ignores likely session IDs.
 pub(crate) fn without_session(address: &str) -> String {
     identity(address, Care::WithoutSession)
 }
 
-/// The address as it is shown: without what tracks, else as it was given.
+/// Returns the URL for display: unchanged except for tracking parameters.
 pub(crate) fn shown(address: &str) -> String {
     let (rest, fragment) = address.split_once('#').map_or((address, None), |(rest, part)| (rest, Some(part)));
     let mut out = query::shown(rest);
-    // What a browser is to mark in the page, and names of visits.
+    // The fragment may contain a text directive and session IDs.
     let fragment = fragment.map(|part| part.split(":~:").next().unwrap_or_default());
     if let Some(fragment) = fragment.filter(|part| !part.is_empty() && !query::is_all_tracking(part)) {
         out.push('#');
@@ -44,12 +44,12 @@ pub(crate) fn shown(address: &str) -> String {
     out
 }
 
-/// Whether an address is for phones or AMP only.
+/// Returns `true` if a URL is a mobile or AMP variant.
 pub(crate) fn is_variant(address: &str) -> bool {
     certain(address) != likely(address)
 }
 
-/// How much is left out.
+/// Degree of normalization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Care {
     Certain,
@@ -60,7 +60,7 @@ enum Care {
 fn identity(address: &str, care: Care) -> String {
     let Ok(url) = Url::parse(address) else { return address.to_owned() };
     let mut out = host::identity(url.host_str().unwrap_or_default(), care);
-    // The scheme is left out, and with it the port that it stands for.
+    // The scheme is left out, and so is its default port.
     if let Some(port) = url.port() {
         let _ = write!(out, ":{port}");
     }
@@ -77,13 +77,13 @@ fn identity(address: &str, care: Care) -> String {
     out
 }
 
-/// A fragment that a script reads as an address: `#!/guide`, `#/guide`.
+/// Returns `true` for a fragment that a script uses as a route: `#!/guide`, `#/guide`.
 fn is_route(fragment: &str) -> bool {
     let route = fragment.strip_prefix('!').or_else(|| fragment.strip_prefix('/'));
     route.is_some_and(|route| !route.trim_matches('/').is_empty())
 }
 
-/// Escapes in upper case, only where an address needs them.
+/// Normalizes escapes: in upper case, and only if necessary.
 fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let bytes = text.as_bytes();
@@ -92,7 +92,7 @@ fn normalised(text: &str) -> String {
         let escaped = if byte == b'%' { escape_at(bytes, at) } else { None };
         at += if escaped.is_some() { 3 } else { 1 };
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!'()*,;:@$".contains(&byte);
-        // What may stand in an address without an escape, and means something else with one.
+        // Characters that are valid in a URL without an escape, but have another meaning then.
         let is_mark = |byte: u8| b"/?&=+#".contains(&byte);
         match escaped {
             Some(value) if plain(value) => out.push(char::from(value)),

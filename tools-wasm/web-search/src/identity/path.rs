@@ -2,7 +2,7 @@
 
 use super::{Care, normalised};
 
-/// What servers show for a folder.
+/// Names of index files.
 const INDEXES: [&str; 14] = [
     "index.html",
     "index.htm",
@@ -19,10 +19,10 @@ const INDEXES: [&str; 14] = [
     "default.aspx",
     "default.php",
 ];
-/// Names of a visit in a path: `/page;jsessionid=…`.
+/// Marker of a session ID in a path: `/page;jsessionid=…`.
 const SESSION: &str = ";jsessionid=";
 
-/// The path with escapes normalised, without empty parts, the name of an index, and a last `/`.
+/// Returns the path with normalized escapes, without empty segments, index file names and a final `/`.
 pub(super) fn identity(path: &str, care: Care) -> String {
     let lower = path.to_ascii_lowercase();
     let path = lower.rfind(SESSION).filter(|at| !lower[*at..].contains('/')).map_or(path, |at| &path[..at]);
@@ -39,7 +39,7 @@ pub(super) fn identity(path: &str, care: Care) -> String {
     let mut out = String::with_capacity(path.len() + 1);
     for part in &parts {
         out.push('/');
-        // These part parameters, of which a path has none.
+        // These characters separate parameters, which a path does not have.
         out.push_str(&normalised(part).replace("%26", "&").replace("%3D", "=").replace("%2B", "+"));
     }
     if care > Care::Certain {

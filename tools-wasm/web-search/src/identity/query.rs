@@ -1,10 +1,10 @@
-//! Parameters of an address that change nothing of what is shown.
+//! URL parameters that do not affect the content.
 
 use super::{Care, normalised};
 
-/// Parameters that name where a visitor came from, each with a meaning that its inventor documents.
+/// Tracking parameters, each documented by its inventor.
 const TRACKING: [&str; 62] = [
-    // Advertisements: Google, Meta, Microsoft, Yandex, X, TikTok, Reddit, Pinterest, Snapchat, LinkedIn.
+    // Advertising: Google, Meta, Microsoft, Yandex, X, TikTok, Reddit, Pinterest, Snapchat, LinkedIn.
     "gclid",
     "gclsrc",
     "gbraid",
@@ -28,7 +28,7 @@ const TRACKING: [&str; 62] = [
     "li_fat_id",
     "igshid",
     "igsh",
-    // Mails: Mailchimp, Marketo, HubSpot, Klaviyo, Vero, Omeda, Drip, Iterable.
+    // Email: Mailchimp, Marketo, HubSpot, Klaviyo, Vero, Omeda, Drip, Iterable.
     "mc_cid",
     "mc_eid",
     "mc_tc",
@@ -45,7 +45,7 @@ const TRACKING: [&str; 62] = [
     "oly_anon_id",
     "oly_enc_id",
     "__s",
-    // Statistics: Google, Matomo, Adobe, Yahoo, Openstat, Webtrekk, Wikimedia.
+    // Analytics: Google, Matomo, Adobe, Yahoo, Openstat, Webtrekk, Wikimedia.
     "_ga",
     "_gl",
     "pk_campaign",
@@ -70,20 +70,20 @@ const TRACKING: [&str; 62] = [
     "wprov",
     "ref_src",
 ];
-/// Names of a visit, which servers themselves add to addresses.
+/// Session ID parameters that servers themselves add to URLs.
 const SESSIONS: [&str; 6] = ["phpsessid", "jsessionid", "cfid", "cftoken", "oscsid", "zenid"];
-/// The same by names that may mean something else; their values are long and mean nothing.
+/// Session ID parameters whose names may have other meanings. Only long values count as session IDs.
 const LIKELY_SESSIONS: [&str; 6] = ["sid", "s", "session", "sessionid", "session_id", "sess"];
-/// A shorter value of one of those is a number of something.
+/// Minimum length of such a value; a shorter one is the ID of something else.
 const MIN_SESSION: usize = 24;
-/// A page in the form for AMP.
+/// Parameters that select the AMP variant.
 const VARIANTS: [(&str, &[&str]); 3] =
     [("amp", &["", "1", "true"]), ("outputtype", &["amp"]), ("output", &["amp"])];
-/// Endings of hosts, as blogs name themselves in the links to others.
+/// Top-level domains of hosts with which blogs identify themselves in links.
 const HOSTS: [&str; 14] =
     ["com", "org", "net", "io", "dev", "co", "news", "blog", "xyz", "app", "ai", "me", "tech", "uk"];
 
-/// The parameters that count, in an order of their own: each name's values stay in theirs.
+/// Returns the relevant parameters in sorted order. The values of each name keep their order.
 pub(super) fn identity(query: &str, care: Care) -> String {
     let mut kept: Vec<(String, String)> = query
         .split('&')
@@ -100,7 +100,7 @@ pub(super) fn identity(query: &str, care: Care) -> String {
     written.collect::<Vec<_>>().join("&")
 }
 
-/// An address, which has no fragment, without what tracks.
+/// Returns a URL without a fragment for display, without tracking parameters.
 pub(super) fn shown(address: &str) -> String {
     let Some((place, query)) = address.split_once('?') else { return address.to_owned() };
     let kept: Vec<&str> = query.split('&').filter(|part| !is_tracking(part)).collect();
@@ -111,7 +111,7 @@ pub(super) fn shown(address: &str) -> String {
     }
 }
 
-/// Whether a fragment is only parameters that track.
+/// Returns `true` if a fragment consists only of tracking parameters.
 pub(super) fn is_all_tracking(fragment: &str) -> bool {
     fragment.contains('=') && fragment.trim_start_matches('?').split('&').all(is_tracking)
 }
@@ -126,7 +126,8 @@ fn is_tracking(part: &str) -> bool {
         || name == "ref" && is_host(value)
 }
 
-/// `ref=blog.example.com` says where a link stood; `ref=main` and `ref=v1.2` are versions.
+/// Returns `true` for a host: `ref=blog.example.com` is the origin of a link, but `ref=main` and `ref=v1.2`
+/// are versions.
 fn is_host(value: &str) -> bool {
     let Some((name, ending)) = value.rsplit_once('.') else { return false };
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');

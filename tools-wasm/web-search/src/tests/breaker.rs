@@ -1,4 +1,4 @@
-//! Suspensions, over several calls.
+//! Suspensions over several calls.
 
 use scorpiox_tool_kit::{Entry, Order, Store, StoreError};
 
@@ -8,12 +8,12 @@ use super::*;
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// Bing answers so, Wiby as always.
+/// Returns a script in which Bing responds with `bing`, and the other engines respond normally.
 fn with_bing(bing: impl Fn() -> Reply) -> impl Fn(&str, &scorpiox_tool_kit::web::Request) -> Reply {
     move |name, request| if name == "bing" { bing() } else { normal(name, request) }
 }
 
-/// The status that the call gives Bing.
+/// Returns Bing's status in the result of the call.
 fn search(server: &mut Server, bing: impl Fn() -> Reply) -> String {
     let output = server.search("tide", &with_bing(bing)).expect("Wiby answers");
     let data = data(output.structured.as_deref());
@@ -146,7 +146,7 @@ fn a_damaged_record_counts_as_none() {
     assert_eq!(search(&mut server, answers), "ok");
 }
 
-/// A store that notes what is done to it, or does nothing at all.
+/// A store that records operations, or fails all of them.
 #[derive(Default)]
 struct Watched {
     steps: Vec<&'static str>,

@@ -2,7 +2,7 @@ use super::*;
 use crate::definition;
 use serde_json::json;
 
-/// Checks types, members, enumerations and array items: what the schema uses.
+/// Checks types, members, enumerations and array items, which are the features that the schema uses.
 #[track_caller]
 pub(super) fn assert_conforms(value: &Value) {
     let schema: Value = serde_json::from_str(definition().output_schema.expect("schema")).expect("JSON");

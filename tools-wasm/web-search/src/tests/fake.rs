@@ -1,4 +1,4 @@
-//! A web that answers by a script and turns the clock while it is waited for.
+//! A scripted web that advances the clock while it waits.
 
 use std::cell::Cell;
 
@@ -12,9 +12,9 @@ use crate::EngineSettings;
 
 pub(super) const START: u64 = 1_795_214_432_000;
 
-/// After how long, and what.
+/// Delay and response.
 pub(super) type Reply = (u64, Result<Response, WebError>);
-/// What an engine answers to a request.
+/// Returns the response of an engine to a request.
 pub(super) type Script<'a> = dyn Fn(&str, &Request) -> Reply + 'a;
 
 pub(super) struct FakeWeb<'a> {
@@ -23,7 +23,7 @@ pub(super) struct FakeWeb<'a> {
     pending: Vec<(u64, u32, Result<Response, WebError>)>,
     /// Engine and request.
     pub asked: Vec<(String, Request)>,
-    /// Loses all requests, like a host that forgot them.
+    /// `true` to lose all requests, like a host that forgot them.
     pub forgetful: bool,
 }
 
@@ -67,7 +67,7 @@ impl Web for FakeWeb<'_> {
     }
 }
 
-/// Everything reported.
+/// Recorded progress reports.
 #[derive(Default)]
 pub(super) struct Heard(pub Vec<(u32, Option<u32>, String)>);
 
@@ -77,7 +77,7 @@ impl Progress for Heard {
     }
 }
 
-/// A server: a store and a clock that stay, settings that point all engines at the fake.
+/// A server with a persistent store and clock. Its settings redirect all engines to the fake.
 pub(super) struct Server {
     pub store: MemoryStore,
     pub client: MemoryClient,
@@ -85,7 +85,7 @@ pub(super) struct Server {
     pub settings: Vec<EngineSettings>,
     pub heard: Heard,
     pub forgetful: bool,
-    /// Of the last call.
+    /// Requests of the last call.
     pub asked: Vec<(String, Request)>,
 }
 
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Only these engines.
+    /// Creates a server with only these engines.
     pub(super) fn only(names: &[&str]) -> Self {
         let mut server = Self::new();
         for set in &mut server.settings {
@@ -127,7 +127,7 @@ impl Server {
         result
     }
 
-    /// The same with another store.
+    /// Searches with another store.
     pub(super) fn search_with(
         &mut self,
         store: &mut impl scorpiox_tool_kit::Store,
@@ -140,7 +140,7 @@ impl Server {
         crate::call(&mut web, settings, heard, store, &self.client, &clock, r#"{"query":"x"}"#)
     }
 
-    /// The engines of the last call, in the order of their requests.
+    /// Returns the engines of the last call, in the order of their requests.
     pub(super) fn asked(&self) -> Vec<&str> {
         self.asked.iter().map(|(name, _)| name.as_str()).collect()
     }
@@ -155,14 +155,14 @@ pub(super) fn at_the_fake(name: &str, key: Option<&str>) -> EngineSettings {
     }
 }
 
-/// The page of this name; Startpage's first page when that is asked for.
-#[allow(clippy::unnecessary_wraps)] // scripts are made of results
+/// Returns the page with this name, or Startpage's home page if it is requested.
+#[allow(clippy::unnecessary_wraps)] // scripts consist of results
 pub(super) fn gives(name: &str, request: &Request, which: &str) -> Result<Response, WebError> {
     let first = request.url.ends_with("/startpage/");
     Ok(response(200, page(name, if first { "home" } else { which })))
 }
 
-/// Every engine gives its normal page at once.
+/// Returns every engine's normal page immediately.
 pub(super) fn normal(name: &str, request: &Request) -> Reply {
     (100, gives(name, request, "normal"))
 }

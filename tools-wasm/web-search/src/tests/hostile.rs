@@ -1,4 +1,4 @@
-//! Pages that want to do harm.
+//! Hostile pages.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,14 @@ use super::*;
 use crate::engine::{Answer, MAX_SNIPPET_CHARS, MAX_TITLE_CHARS};
 use crate::html;
 
-/// What the tests allow of the processor's time, unoptimised: quadratic work takes minutes.
+/// Maximum processor time of a test without optimization; quadratic work takes minutes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The processor's time of this thread so far, which other programs cannot use up; where the system does not tell it,
-/// the time since `begun`.
+/// Returns the processor time of this thread, which other programs do not affect. If the system does not
+/// report it, returns the time since `begun`.
 fn worked(begun: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    // A system that does not count says 0, and no time would ever seem to pass.
+    // A system without accounting reports 0, which would never advance.
     let nanoseconds = told.and_then(|told| told.split(' ').next()?.parse().ok()).filter(|told| *told > 0);
     nanoseconds.map_or_else(|| begun.elapsed(), Duration::from_nanos)
 }
@@ -69,7 +69,7 @@ fn the_limits_are_named() {
     );
 }
 
-/// A page of Bing's with these results: `href`, title, snippet.
+/// Creates a Bing page with these results: `href`, title, snippet.
 fn bing(results: &[(&str, &str, &str)]) -> String {
     let item = |(href, title, snippet): &(&str, &str, &str)| {
         format!("<li class=b_algo><h2><a href=\"{href}\">{title}</a></h2><p>{snippet}</p></li>")
@@ -139,7 +139,7 @@ fn one_hostile_engine_does_not_spoil_the_search() {
 }
 
 proptest::proptest! {
-    // Each case is read by all engines.
+    // Each case is parsed by all engines.
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
     #[test]

@@ -1,6 +1,6 @@
-//! Which results are one page. `pages.tsv` has pairs of addresses with what is right, and which of
-//! three programs of others find both the same: normalize-url 9.0 (without protocol and index, as it can be
-//! told), url-normalize 3.1 and w3lib 2.5 (`canonicalize_url`).
+//! Results for the same page. `pages.tsv` has pairs of URLs, the correct decision, and which of three other
+//! programs treat them as equal: normalize-url 9.0 (configured to ignore the protocol and the index file),
+//! url-normalize 3.1 and w3lib 2.5 (`canonicalize_url`).
 
 use super::*;
 use crate::identity::{certain, groups, is_variant, likely, shown, without_session};
@@ -9,7 +9,7 @@ struct Pair {
     verdict: &'static str,
     one: &'static str,
     other: &'static str,
-    /// Programs that find them the same.
+    /// Programs that treat the URLs as equal.
     others: Vec<&'static str>,
 }
 
@@ -23,7 +23,7 @@ fn pairs() -> Vec<Pair> {
     lines.map(pair).collect()
 }
 
-/// How many pages two results are.
+/// Returns the number of pages of two results.
 fn count(one: &Hit, other: &Hit) -> usize {
     let found = groups::of([one, other].into_iter());
     found.values().collect::<std::collections::BTreeSet<_>>().len()
@@ -58,8 +58,8 @@ fn each_pair_is_the_same_page_or_is_not() {
     }
 }
 
-/// What two of the three find the same is the same here. One alone may be too bold: w3lib drops every
-/// fragment, routes too, and sorts the values of a parameter.
+/// URLs that two of the three programs treat as equal are equal here. A single program may be too aggressive:
+/// w3lib drops every fragment, including routes, and sorts the values of a parameter.
 #[test]
 fn what_most_other_programs_find_the_same_is_the_same_here() {
     let agreed = |pair: &Pair| pair.others.len() >= 2;

@@ -25,7 +25,7 @@ fn engines_of_one_index_have_one_voice() {
         ("brave", list(&["b"])),
         ("mojeek", list(&["c"])),
     ]);
-    // b: second of one index, first of another; a and c: first of one.
+    // b is second in one index and first in another; a and c are first in one index.
     assert_eq!(urls(&pages), ["https://b.example/", "https://a.example/", "https://c.example/"]);
     assert_eq!(pages[1].engines, ["duckduckgo", "bing", "yahoo"]);
     assert!((pages[1].score - pages[2].score).abs() < 1e-12);
@@ -60,7 +60,7 @@ fn a_page_that_an_engine_lists_twice_counts_once() {
     assert!((pages[0].score - 1.0 / 61.0).abs() < 1e-12);
 }
 
-/// Some engines with some pages each, of few hosts so that they meet.
+/// Generates several engines with several pages each, from a few hosts so that they overlap.
 fn lists() -> impl Strategy<Value = Vec<(&'static str, Vec<Hit>)>> {
     let address = (0..6u8, any::<bool>(), 0..3u8).prop_map(|(host, secure, tail)| {
         let scheme = if secure { "https" } else { "http" };

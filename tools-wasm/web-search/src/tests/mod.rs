@@ -1,5 +1,4 @@
-//! Whole calls against a web that is scripted and a clock that it turns, and what they are
-//! made of.
+//! Tests complete calls against a scripted web that advances a clock, and tests their parts.
 
 mod breaker;
 mod definition;
@@ -22,7 +21,7 @@ use serde_json::Value;
 use crate::engine::{Engine, Hit};
 use crate::engines::ENGINES;
 
-/// The eleven that anybody may ask.
+/// The eleven engines without requirements.
 const OPEN: [&str; 11] = [
     "duckduckgo",
     "brave",
@@ -41,7 +40,7 @@ fn engine(name: &str) -> &'static Engine {
     ENGINES.iter().find(|engine| engine.name == name).expect("a known engine")
 }
 
-/// A page of `pages/`, whatever its ending.
+/// Reads a page of `pages/` with any extension.
 fn page(engine: &str, name: &str) -> Vec<u8> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("pages").join(engine);
     let read = |ending: &str| std::fs::read(folder.join(format!("{name}.{ending}"))).ok();

@@ -1,11 +1,11 @@
-//! Every engine's parser on its pages.
+//! Tests every engine's parser on its pages.
 
 use super::*;
 use crate::engine::Answer;
 use crate::outcome::Outcome;
 use crate::verdict;
 
-/// Address, title, snippet.
+/// URL, title, snippet.
 type Expected = (&'static str, &'static str, &'static str);
 
 /// Engine, status of its refusal, and the results of its normal page.

@@ -1,4 +1,4 @@
-//! What a call gives.
+//! Results of a call.
 
 use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::WebError;
@@ -49,7 +49,7 @@ Engines: duckduckgo 3, brave 2, bing 2, wiby 2.";
     assert_eq!(data["query"], "tide tables");
     assert_eq!(data["results"][0]["rank"], 1);
     assert_eq!(data["results"][0]["engines"], serde_json::json!(["duckduckgo", "brave", "bing"]));
-    // First for Brave and first for Bing's index, whatever DuckDuckGo says.
+    // First for Brave and for Bing's index, independent of DuckDuckGo's rank.
     assert_eq!(data["results"][0]["score"], serde_json::json!(0.032_787));
     assert_eq!(
         data["engines"][3],

@@ -19,11 +19,11 @@ fn snippets_lose_what_engines_add() {
         ("May 6, 2024 was a windy day.", "", "May 6, 2024 was a windy day."),
         ("3 days later - it rained.", "", "3 days later - it rained."),
         ("1.2.3 - Fixes a bug.", "", "1.2.3 - Fixes a bug."),
-        // Twice.
+        // Duplicates.
         ("The tide is high today. The tide is high today.", "", "The tide is high today."),
         ("The tide is high today.The tide is high today.", "", "The tide is high today."),
         ("no no", "", "no no"),
-        // Title and address in front.
+        // Title and URL at the beginning.
         ("Tides of the Sea - The tide is high today.", "Tides of the Sea", "The tide is high today."),
         ("Tides of the Sea. They are high today.", "Tides of the Sea", "They are high today."),
         ("Tides of the Sea are high today.", "Tides of the Sea", "Tides of the Sea are high today."),
@@ -33,7 +33,7 @@ fn snippets_lose_what_engines_add() {
         ("", "", ""),
     ];
     for (given, over, wanted) in cases {
-        // The second of the three is a title, or the snippet as an engine's page has it.
+        // The second value is a title, or the snippet as it appears on an engine's page.
         assert_eq!(text(given, over), wanted, "{given}");
     }
     let shown = hit("https://a.example/", "<b>", "a\u{200b}b\u{7}  c\n...").snippet;

@@ -1,14 +1,14 @@
-//! How long a page of ordinary size takes: printed with `--nocapture`, bounded in any case.
+//! Measures the time for a page of ordinary size: printed with `--nocapture`, and always bounded.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::engine::Answer;
 
-/// Unoptimised, on a busy machine; it takes a hundredth of that in the component.
+/// Limit without optimization on a busy machine. The component takes a hundredth of this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Markup around the results, as much as result pages have.
+/// Adds as much markup around the results as result pages have.
 fn padded(page: &[u8]) -> Vec<u8> {
     let link = "<div class=\"menu item\"><a href=\"/other?q=tide\" class=\"link\">Another search</a></div>\n";
     let html = String::from_utf8_lossy(page);
@@ -24,7 +24,7 @@ fn pages_of_ordinary_size_are_read_quickly() {
         let elapsed = begun.elapsed();
         assert!(matches!(answer, Answer::Hits(_)), "{}", engine.name);
         assert!(elapsed < PATIENCE, "{}: {elapsed:?}", engine.name);
-        #[allow(clippy::print_stdout)] // for who asks for it
+        #[allow(clippy::print_stdout)] // printed on request
         {
             println!("{}: {} bytes in {elapsed:?}", engine.name, page.len());
         }

@@ -1,8 +1,8 @@
-//! A browser in a sandbox of its own.
+//! Runs a browser in a separate sandbox.
 //!
-//! It runs in a cell as commands do, in a tier with a network of its own: there it has no files
-//! but programs, and no way out but the listener of a proxy that checks every host and every
-//! address as [`scorpiox_web::Router`] does. What a page may do to the browser ends there.
+//! It runs in a cell like commands, in a tier with a separate network. In this cell, it has no files except
+//! programs. Its only network access is the listener of a proxy, which checks each host and address like
+//! [`scorpiox_web::Router`]. An exploit of the browser by a page is confined to the cell.
 
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsFd;
@@ -13,39 +13,39 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_browser::{Browser, BrowserError, Visit, arguments, find};
-use scorpiox_cell::{
+use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_executor::{Cancel, threads};
+use scorpiox_fs::home::instance;
+use scorpiox_policy::{Redirects, WebDenial, WebPolicy};
+use scorpiox_sandbox::{
     Cell, CellError, CellSpec, CommandSpec, Exposed, Happened, Limits, Network, PROXY_PORT, Running, Tier,
 };
-use scorpiox_executor::{Cancel, threads};
-use scorpiox_home::instance;
-use scorpiox_policy::{Redirects, WebDenial, WebPolicy};
-use scorpiox_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_web::browser::{Browser, BrowserError, Visit, arguments, find};
 use scorpiox_web::{Router, Watch, WebError, tell};
 
 use super::Page;
 use crate::rules;
-use scorpiox_operator::Operator;
 use scorpiox_shell::HELPER;
 use scorpiox_shell::cell_tier;
 use scorpiox_shell::scratch::Scratch;
+use scorpiox_workspace_config::Operator;
 
-/// How long a browser waits for the next page.
+/// Idle time after which a browser is stopped.
 const IDLE_TIME: Duration = Duration::from_mins(1);
-/// Until a page has loaded; then it is taken as it is.
+/// Maximum time to load a page; after this, its current state is captured.
 const LOAD_TIME: Duration = Duration::from_secs(20);
-/// Until it answers after its start.
+/// Maximum time for a browser to respond after its start.
 const START_TIME: Duration = Duration::from_secs(15);
-/// Refused hosts that a note names.
+/// Maximum number of refused hosts in a note.
 const MAX_REFUSALS: usize = 5;
-/// Tiers whose network a browser cannot get around, best first.
+/// Tiers whose network isolation a browser cannot bypass, best first.
 const TIERS: [Tier; 2] = [Tier::T1, Tier::T1b];
 const LIMITS: Limits = Limits { processes: 1024, memory: 4 << 30, open_files: 4096, file_size: 1 << 30 };
-/// Bytes of its folders in memory.
+/// Size of the browser's in-memory file systems, in bytes.
 const TMP_BYTES: u64 = 512 << 20;
 const HOME: &str = "/home/user";
 
-/// Keeps one browser while it is of use.
+/// Keeps one browser running while it is in use.
 #[derive(Default)]
 pub(in crate::web) struct Keeper(Arc<Mutex<Kept>>);
 
@@ -56,12 +56,12 @@ struct Kept {
     is_watched: bool,
 }
 
-/// A browser that runs. Ended in the order of the fields.
+/// A running browser. Fields are dropped in this order.
 struct Warm {
     browser: Browser,
     cell: Cell,
     proxy: Proxy,
-    /// For as long as the cell.
+    /// Directory of the cell, removed after it.
     _scratch: Scratch,
 }
 
@@ -82,7 +82,7 @@ impl Keeper {
                 router.policy().browser.source
             )));
         }
-        // Said here, it is a sentence; said by the proxy, it would be a page of the browser.
+        // An error from this check is a sentence; from the proxy, the browser would show an error page.
         let decided = router.route(&url, None);
         tell(Some(watch), &url, &decided);
         decided?;
@@ -114,7 +114,7 @@ impl Keeper {
                 }
                 Err(BrowserError::Moved(target)) => return Err(WebError::Moved(target)),
                 Err(BrowserError::TooLarge) => {
-                    return Err(WebError::TooLarge(scorpiox_browser::MAX_DOCUMENT_BYTES as u64));
+                    return Err(WebError::TooLarge(scorpiox_web::browser::MAX_DOCUMENT_BYTES as u64));
                 }
                 Err(error @ (BrowserError::Page(_) | BrowserError::Cancelled)) => {
                     let mut text = error.to_string();
@@ -128,8 +128,8 @@ impl Keeper {
         }
     }
 
-    /// The browser that runs, or a new one. Held while one starts, so that many first pages
-    /// start one.
+    /// Returns the running browser, or starts one. The lock is held during the start, so that concurrent
+    /// first pages start only one.
     fn get(&self, operator: &Operator, router: &Arc<Router>) -> Result<Arc<Warm>, WebError> {
         let mut kept = self.lock();
         kept.used = Some(Instant::now());
@@ -141,7 +141,7 @@ impl Keeper {
         kept.warm = Some(Arc::clone(&warm));
         if !kept.is_watched {
             let watched = Arc::clone(&self.0);
-            // Without it the browser stays until the server ends.
+            // Without this thread, the browser runs until the server ends.
             kept.is_watched = threads::start("browser idle", move || end_when_idle(&watched)).is_ok();
         }
         Ok(warm)
@@ -157,7 +157,7 @@ impl Keeper {
     pub(in crate::web) fn end(&self) {
         let warm = self.lock().warm.take();
         if let Some(warm) = warm {
-            // Ended here and now, whoever has it still.
+            // The cell ends immediately, even if a call still uses the browser.
             warm.cell.end();
         }
     }
@@ -179,7 +179,7 @@ fn end_when_idle(kept: &Mutex<Kept>) {
             continue;
         }
         let mut kept = lock(kept);
-        // One that shows a page at the moment stays.
+        // A browser that renders a page stays alive.
         if kept.warm.as_ref().is_some_and(|warm| Arc::strong_count(warm) > 1) {
             kept.used = Some(Instant::now());
             continue;
@@ -210,7 +210,7 @@ fn refusals(proxy: &Proxy, since: Instant) -> Vec<String> {
     notes
 }
 
-/// Starts a browser in the best tier that will do; why not, as a sentence.
+/// Starts a browser in the best available tier; fails with the reason as a sentence.
 fn start(operator: &Operator, router: &Arc<Router>) -> Result<Warm, String> {
     let chosen = router.policy().browser_path.as_ref().map(|path| Path::new(&path.value));
     let program = find(chosen, &operator.writable().map_err(|error| error.to_string())?)?;
@@ -225,8 +225,7 @@ fn start(operator: &Operator, router: &Arc<Router>) -> Result<Warm, String> {
     Err(format!("no browser can be started in a sandbox: {}", tried.join("; ")))
 }
 
-/// The browser that is there, and the best tier that it can be confined in, found by building a
-/// cell.
+/// Returns the installed browser and the best tier that can confine it. Builds a cell to find out.
 pub fn browser(operator: &Operator) -> Result<(PathBuf, Tier), String> {
     let policy = operator.policy().map_err(|error| error.to_string())?;
     let chosen = policy.web.browser_path.as_ref().map(|path| Path::new(&path.value));
@@ -244,7 +243,7 @@ pub fn browser(operator: &Operator) -> Result<(PathBuf, Tier), String> {
 
 fn cell(tier: Tier, operator: &Operator, program: &Path) -> Result<(Cell, Scratch), CellError> {
     let site = operator.site();
-    // A folder that every command of the cell begins in, and for what a tier has to keep.
+    // The working directory of all commands in the cell, which also contains files of the tier.
     let held = Scratch::new(&site.own_home, &format!("browser-{}", instance::name()));
     let held = held.map_err(|error| CellError::Helper(format!("making a folder: {error}")))?;
     let scratch = held.path.clone();
@@ -287,7 +286,7 @@ fn start_in(tier: Tier, operator: &Operator, router: &Arc<Router>, program: &Pat
     Ok(Warm { browser, cell, proxy, _scratch: scratch })
 }
 
-/// Its two pipes are one socket, which is its standard input at first.
+/// Returns the command of the browser. Its two pipes are one socket, which is initially its standard input.
 fn command(program: &Path) -> CommandSpec {
     let mut line = format!("exec {}", quoted(&program.display().to_string()));
     for argument in arguments("/tmp/profile", PROXY_PORT) {
@@ -301,12 +300,12 @@ fn command(program: &Path) -> CommandSpec {
     CommandSpec::new(line, environment, LIMITS)
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Takes what the browser prints, so that it need not wait, to its end.
+/// Reads the browser's output to its end, so that the browser does not block.
 fn listen(mut running: Running, last_words: &Mutex<String>) {
     loop {
         match running.next(None, None) {
@@ -331,11 +330,11 @@ fn proxy(router: &Arc<Router>, listener: TcpListener) -> std::io::Result<Proxy> 
         Arc::new(Pages(policy.clone())),
         Arc::new(SystemResolver::default()),
         AddressPolicy::new(allow, "[web]"),
-        scorpiox_proxy::Limits::default(),
+        scorpiox_egress_proxy::Limits::default(),
     )
 }
 
-/// The rules for what pages load.
+/// Policy for the hosts from which pages load resources.
 struct Pages(WebPolicy);
 
 impl Pages {

@@ -1,8 +1,8 @@
-//! `[http]`, `[access]` and `[workspace]`.
+//! Tests of `[http]`, `[access]` and `[workspace]`.
 
 use std::collections::BTreeMap;
 
-use scorpiox_access::{Algorithm, Auth, KeysFrom, Principal, notes, open_to_all};
+use crate::access::{Algorithm, Auth, KeysFrom, Principal, notes, open_to_all};
 
 use super::*;
 use crate::render;
@@ -55,7 +55,7 @@ fn an_issuer_is_read() {
     assert_eq!((jwt.algorithms.len(), jwt.clock_skew), (3, 60));
 }
 
-/// Two issuers, and a token beside them.
+/// Returns a text with two issuers and a token.
 fn issuers() -> String {
     format!(
         "[http]\nurl = \"https://mcp.example.com/mcp\"\n[http.auth]\nkind = \"jwt\"\n\
@@ -131,11 +131,11 @@ fn several_issuers_have_names_that_no_subject_of_another_and_no_token_can_take()
         let problem = parse(&format!("version = 1\n{text}")).expect_err("a mistake").to_string();
         assert!(problem.contains(told), "{told}: {problem}");
     }
-    // Tokens alone have no issuers.
+    // With `kind = "token"`, issuers are not allowed.
     let problem =
         parse(&format!("version = 1\n{}", issuers().replace("\"jwt\"", "\"token\""))).expect_err("a mistake");
     assert!(problem.to_string().contains("issuers"), "{problem}");
-    // Of an issuer without a name a subject could be called as a token is.
+    // A subject of an issuer without a name could have the name of a token.
     let beside = format!("{JWT}[http.auth.tokens.ci]\nsha256 = \"{HASH}\"\n");
     let problem = parse(&format!("version = 1\n{beside}")).expect_err("a mistake").to_string();
     assert!(problem.contains("an issuer without a name, and tokens beside it"), "{problem}");
@@ -164,7 +164,7 @@ fn a_rule_that_names_nobody_of_several_issuers_is_noted() {
         ),
         ("access.a", "principals = [\"other:*\"]", "names the principal other:*"),
         ("access.a", "groups = [\"ops\"]", "names the group ops"),
-        // That issuer has no `groups_claim`.
+        // The issuer has no `groups_claim`.
         ("access.a", "groups = [\"partner:ops\"]", "names the group partner:ops"),
         ("limits.a", "scopes = [\"run\"]\nin_flight = 1", "names the scope run"),
         ("http.admin", "principals = [\"Team:ann\"]", "names the principal Team:ann"),
@@ -346,7 +346,7 @@ fn who_is_let_in_is_decided_for_all_and_tools_have_to_be_open_in_both_files() {
     }
     let kept = meet("[access.a]\nallow = [\"Bash\"]\n", "[web]\nenabled = true\n");
     assert!(kept.access.check(&ann, "ReadDocs", None).is_err());
-    // Bounds of both files hold.
+    // The limits of both files apply.
     let bounds = meet("[limits.a]\nin_flight = 1\n", "[limits.a]\nin_flight = 9\n");
     let most: Vec<_> = bounds.limits.all().map(|(_, rule)| rule.in_flight.as_ref().unwrap().value).collect();
     assert_eq!(most, [1, 9]);

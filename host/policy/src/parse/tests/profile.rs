@@ -188,7 +188,7 @@ fn variables_that_run_code_are_refused_and_names_are_plain() {
 #[test]
 fn names_of_profiles_are_plain() {
     for name in ["", "A", "a_b", "a b", &"a".repeat(65)] {
-        let shown = scorpiox_rules::shorten(name);
+        let shown = crate::rule::shorten(name);
         says(
             &format!("[shell.profile.'{name}']"),
             &format!(

@@ -1,4 +1,4 @@
-//! `[store]`.
+//! Tests of `[store]`.
 
 use super::*;
 use crate::render;

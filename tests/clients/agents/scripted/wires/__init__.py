@@ -1,1 +1,2 @@
-"""One module a protocol: `read` makes a `Request` of a body, `answer` the events of an answer."""
+"""One module per protocol: `read` parses a body into a `Request`, and `answer` creates the events of an
+answer."""

@@ -32,7 +32,7 @@ def encoded(part: Json) -> str | None:
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
-    """The whole answer, and the same as events."""
+    """Returns the complete answer, and the same answer as events."""
     if call:
         block: Json = {
             "type": "tool_use",

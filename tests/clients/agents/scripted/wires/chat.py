@@ -32,7 +32,7 @@ def encoded(part: Json) -> str | None:
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
-    """The whole answer, and the same as events."""
+    """Returns the complete answer, and the same answer as events."""
     message: Json = {"role": "assistant", "content": None if call else FAREWELL}
     if call:
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}

@@ -41,7 +41,7 @@ def encoded(part: Json) -> str | None:
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
-    """The whole answer, and the same as events."""
+    """Returns the complete answer, and the same answer as events."""
     part = {"functionCall": {"name": call.name, "args": call.arguments}} if call else {"text": FAREWELL}
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}

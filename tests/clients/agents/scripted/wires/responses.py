@@ -9,7 +9,7 @@ from scripted.talk import FAREWELL, Call, Request, Result, Shown, blocks, text
 
 Json = dict[str, Any]
 
-# The client's own search among the tools that it did not list, a kind of call of its own.
+# Client's own search among unlisted tools, which is a separate kind of call.
 SEARCH = "tool_search"
 
 
@@ -46,7 +46,7 @@ def encoded(part: Json) -> str | None:
 
 
 def answer(call: Call | None, body: Json) -> tuple[Json, list[Json]]:
-    """The whole answer, and the same as events."""
+    """Returns the complete answer, and the same answer as events."""
     item = output_item(call)
     usage: Json = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}

@@ -1,4 +1,4 @@
-//! The web, by a library for WASI that others keep.
+//! Web access with a third-party library for WASI.
 
 use wstd::http::{Body, Client, Request};
 

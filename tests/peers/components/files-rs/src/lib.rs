@@ -1,4 +1,4 @@
-//! Files, by the standard library alone.
+//! File access with the standard library alone.
 
 use std::fs;
 

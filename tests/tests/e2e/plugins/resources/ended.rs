@@ -1,4 +1,4 @@
-//! What ends an instance that is kept, and what its client learns of that.
+//! Tests of events that end a retained instance, and of the resulting errors.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::{guest, hash_of};
 use super::{add, counter, error, given, holder, refused, source};
 
-const DECIDED: &str = "its instance ended when the plugin was changed or decided about again";
+const DECIDED: &str = "its instance ended when the plugin or the policy was changed, or a person decided about the plugin again";
 
 #[test]
 fn a_trap_takes_all_handles_with_it_and_says_so() {
@@ -62,10 +62,10 @@ fn a_cancelled_call_ends_it() {
     let thing = given(&mut server, "trouble.thing.new", json!({ "made": "well", "dropped": "well" }));
     let params = json!({ "name": "holder.trouble.thing.act", "arguments": { "self": thing, "how": "spin" } });
     let id = server.request("tools/call", params);
-    // A request that comes after it waits for nobody.
+    // A later request is not blocked by the running call.
     server.ask("ping", json!({}));
     server.notify("notifications/cancelled", json!({ "requestId": id }));
-    // It waits for its turn, if the other has not ended yet.
+    // The call is queued if the previous call has not ended yet.
     let arguments = json!({ "self": thing, "how": "well" });
     let after = server.call("holder.trouble.thing.act", arguments);
     let said = after["content"][0]["text"].as_str().expect("a text");

@@ -1,4 +1,4 @@
-//! Resources of a plugin: made by one call, used by the next, for one client alone.
+//! Tests of a plugin's resources: created by one call, used by the next, and private to one client.
 
 mod ended;
 mod outside;
@@ -12,14 +12,14 @@ fn holder(program: Program, manifest: &str) -> (Program, Started) {
     with(program, "holder", &format!("[capabilities.store]\nwhy = \"keeps notes\"\n{manifest}"))
 }
 
-/// What a function gave that succeeded.
+/// Returns the value of a successful call.
 fn given(server: &mut Started, function: &str, arguments: Value) -> Value {
     let result = server.call(&format!("holder.{function}"), arguments);
     assert_ne!(result["isError"], true, "{function}: {result}");
     result["structuredContent"]["result"].clone()
 }
 
-/// The error of one that did not.
+/// Returns the error of a failed call.
 fn error(server: &mut Started, function: &str, arguments: Value) -> String {
     refused(&server.call(&format!("holder.{function}"), arguments)).to_owned()
 }
@@ -82,7 +82,7 @@ fn a_resource_lives_from_call_to_call() {
     assert_eq!(refused(&add(&mut server, "counter-4", 1)), gone);
     let many = given(&mut server, "counters.many", json!({ "count": 2 }));
     assert_eq!(many, json!(["counter-5", "counter-6"]));
-    // Without resources a call has an instance of its own, as ever.
+    // A function that uses no resources runs in a new instance.
     assert_eq!(given(&mut server, "counters.counter.alive", json!({})), 0);
     let none = add(&mut server, "counter-99", 1);
     assert_eq!(refused(&none), "There is no counter-99; holder.counters.counter.new makes another one.");

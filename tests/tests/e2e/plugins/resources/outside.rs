@@ -1,4 +1,4 @@
-//! What a resource holds of what lies outside: rights are those of the call that uses it.
+//! Tests of resources that refer to external objects: the permissions of the current call apply.
 
 use scorpiox_tests::Program;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn a_file_that_is_open_is_still_open_in_the_next_call() {
     assert_eq!(given(&mut server, "outside.file.read", json!({ "self": file })), "two");
     let text = std::fs::read_to_string(program.workspace().join("a.txt")).expect("a file");
     assert_eq!(text, "two");
-    // The folders are those of the instance, and found again.
+    // The instance's open directories are reused.
     let other = given(&mut server, "outside.file.open", json!({ "path": "a.txt", "write": false }));
     assert_eq!(given(&mut server, "outside.file.read", json!({ "self": other })), "two");
     let closed = error(&mut server, "outside.file.open", json!({ "path": ".mcp.json", "write": true }));
@@ -68,7 +68,7 @@ fn a_request_ends_with_the_call_that_began_it() {
     let ended = error(&mut server, "outside.request.answer", json!({ "self": request }));
     assert!(ended.starts_with("ErrorCode::ConnectionTerminated"), "{ended}");
     assert!(site.count("/silence") <= 1);
-    // The instance goes on, and the right to ask is there in the next call.
+    // The instance survives, and the permission for requests is checked again in the next call.
     let again = json!({ "authority": authority, "path": "/" });
     let request = given(&mut server, "outside.request.begin", again);
     assert_eq!(request, "request-2");

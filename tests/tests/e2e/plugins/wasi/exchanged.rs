@@ -1,4 +1,4 @@
-//! A folder that was approved is the one that it was then, whatever commands put in its place.
+//! Tests that an approved directory remains the one that was approved, even if commands replace it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{outsider, try_to};
 use crate::plugins::{guest, hash_of, install, source};
 
-/// A workspace with a folder in it, and a folder of the person's outside of it.
+/// Creates a workspace with a directory in it, and a private directory of the user's outside of it.
 fn beds() -> (Program, String, String) {
     let program = Program::new();
     program.put("workspace/data/a.txt", "mine");
@@ -34,10 +34,11 @@ fn a_link_in_the_place_of_an_approved_folder_leads_nowhere() {
     assert!(try_to(&mut server, "write-file", written).is_err());
     assert!(!program.home().join("private/b.txt").exists());
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
-    // A folder of that path is one again, with what commands put there.
+    // After a directory returns to the path, the plugin can access it, including files that commands put
+    // there.
     server.call("Bash", json!({ "command": "rm data && mv old data" }));
     assert_eq!(read(&mut server), Ok(json!("mine")));
-    // Nor on the way to it.
+    // Replacing a parent directory fails too.
     let deep = format!("[capabilities.files]\nwhy = \"x\"\nread = [\"{data}/sub/deep\"]\n");
     program.put("workspace/data/sub/deep/a.txt", "mine");
     program.put("home/private/deep/a.txt", "secret");
@@ -76,7 +77,7 @@ fn a_link_of_the_person_is_shown_before_it_is_approved_and_counts_as_it_was() {
     let (_, shown, _) = program.run(&["plugin", "add", &folder]);
     assert!(shown.contains("which leads to") && shown.contains("home/private"), "{shown}");
     let hash = hash_of(&program, &folder);
-    // Where it leads is part of what is approved.
+    // The target of the link is part of the approval.
     fs::remove_file(home.join("notes")).expect("removes");
     symlink("/etc", home.join("notes")).expect("a link");
     let (added, _, err) = program.run(&["plugin", "add", &folder, "--yes", &hash]);

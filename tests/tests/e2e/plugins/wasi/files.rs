@@ -1,4 +1,4 @@
-//! Folders: what was approved, read or written, and what stays closed in them.
+//! Tests of file access: approved directories for reading or writing, and protected names within them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use super::{outsider, try_to};
 pub(super) const READS: &str = "[capabilities.files]\nwhy = \"reads\"\nread = [\"workspace\"]\n";
 pub(super) const WRITES: &str = "[capabilities.files]\nwhy = \"writes\"\nwrite = [\"workspace\"]\n";
 
-/// A workspace with secrets in and around it.
+/// Creates a workspace with secrets in it and around it.
 pub(super) fn workspace() -> Program {
     let program = Program::new();
     program.put("workspace/notes/a.txt", "text");
@@ -97,7 +97,7 @@ fn a_folder_to_write_is_written_but_not_what_starts_programs() {
     assert_eq!(go("soft-link", json!({"target": "notes", "path": ".vscode"})), denied());
     assert_eq!(go("move-to", json!({"old": "notes/a.txt", "new": ".mcp.json"})), denied());
     assert_eq!(go("move-to", json!({"old": ".git", "new": "git"})), denied());
-    // A name counts by the folder that it is moved into.
+    // A move is checked by the target name.
     assert_eq!(go("make-folder", path("flows")), Ok(Value::Null));
     assert_eq!(go("write-file", json!({"path": "flows/hgrc", "text": "x"})), Ok(json!(1)));
     assert_eq!(go("move-to", json!({"old": "flows", "new": ".hg"})), denied());
@@ -122,7 +122,7 @@ fn denied_names_stay_closed_whatever_leads_to_them() {
     assert_eq!(go("read-from", json!({"folder": "notes", "path": ".env.local"})), denied());
     assert_eq!(go("read-file", path("folder/a.txt")), Ok(json!("text")));
     assert_eq!(go("read-file", path("same.txt")), Ok(json!("text")));
-    // Nor by another name for them, or for the folder around them.
+    // Renaming or linking a denied file, or renaming its directory, is denied too.
     assert_eq!(go("move-to", json!({"old": ".env", "new": "env.txt"})), denied());
     assert_eq!(go("hard-link", json!({"old": ".env", "new": "env.txt"})), denied());
     assert_eq!(go("move-to", json!({"old": "notes", "new": "other"})), denied());
@@ -276,14 +276,14 @@ fn a_refusal_reaches_the_model() {
     assert_eq!(written.lines().count(), 2, "once: {written}");
     let line = "This server refused files write notes/a.txt: the folder was granted to be read";
     assert!(written.starts_with("not-permitted\n") && written.contains(line), "{written}");
-    assert!(written.ends_with("(what was approved decides that)."), "{written}");
+    assert!(written.ends_with("(the approval of the plugin does not cover it)."), "{written}");
     let away = told("read-file", path("/etc/passwd"));
     assert!(away.contains(&format!("refused files read /etc/passwd: it has only {root} ")), "{away}");
     let away = told("read-file", path("../secret.txt"));
     assert!(away.contains("refused files read ../secret.txt: the path leads out of the folders"), "{away}");
     let away = told("names-in", path("/etc"));
     assert!(away.contains(&format!("refused files read /etc: it has only {root} ")), "{away}");
-    // What has nothing to do with a refusal has no word of one.
+    // An ordinary error does not mention a refusal.
     assert_eq!(told("read-file", path("nothing.txt")).lines().count(), 1);
 }
 
@@ -317,7 +317,7 @@ fn what_is_no_folder_of_files_cannot_be_asked_for() {
         let (status, _, err) = program.run(&["plugin", "add", &source]);
         assert!(!status.success() && err.contains("name a folder of files"), "{folder}: {err}");
     }
-    // Nor reached by a link that was put in the place of a folder.
+    // A link that replaced a granted directory does not lead out of the grant either.
     let folder = program.workspace().join("data");
     fs::create_dir(&folder).expect("creates");
     let manifest = format!("[capabilities.files]\nwhy = \"a\"\nread = [\"{}\"]\n", folder.display());

@@ -1,4 +1,4 @@
-//! `wasi:config`, `wasi:logging` and `wasi:keyvalue`.
+//! Tests of `wasi:config`, `wasi:logging` and `wasi:keyvalue`.
 
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
@@ -51,7 +51,7 @@ fn buckets_keep_what_a_successful_call_stores() {
     assert_eq!(go("add", json!({"bucket": "notes", "key": "n", "delta": 4})), Ok(json!(7)));
     assert_eq!(go("remove", at("notes", "a")), Ok(json!(true)));
     assert_eq!(go("keys", json!({"bucket": "notes"})), Ok(json!([["n"], 1])));
-    // No name of a bucket reaches into another one.
+    // No bucket name reaches into another bucket.
     assert_eq!(go("keys", json!({"bucket": "note"})), Ok(json!([[], 1])));
     assert_eq!(go("fetch", at("notes/n", "")), Ok(json!(null)));
     let long = go("fetch", at(&"x".repeat(100), "a")).expect_err("too long");

@@ -1,6 +1,6 @@
-//! Components that were built for WASI: what they reach is what was approved.
+//! Tests of components built for WASI: they can reach only approved resources.
 
-#[cfg(unix)] // what commands exchange
+#[cfg(unix)] // directories that commands replace
 mod exchanged;
 #[cfg(unix)] // links, pipes and sockets
 mod files;
@@ -19,17 +19,17 @@ use serde_json::Value;
 
 use super::with;
 
-/// A server with the component that tries everything.
+/// Starts a server with the component that tries every WASI function.
 fn outsider(program: Program, manifest: &str) -> (Program, Started) {
     with(program, "outsider", manifest)
 }
 
-/// What a function of it gave: its result, or its own error, without what the server says of refusals.
+/// Returns the result of a function, or its own error without the server's explanation of a refusal.
 fn try_to(server: &mut Started, function: &str, arguments: Value) -> Result<Value, String> {
     try_of(server, "outsider", function, arguments)
 }
 
-/// The same of another component.
+/// Like [`try_to`], for another component.
 fn try_of(server: &mut Started, plugin: &str, function: &str, arguments: Value) -> Result<Value, String> {
     let result = server.call(&format!("{plugin}.{function}"), arguments);
     if result["isError"] == true {

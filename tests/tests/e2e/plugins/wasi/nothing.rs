@@ -1,4 +1,4 @@
-//! Without a grant WASI is there, and reaches nothing.
+//! Tests of WASI without a grant: its functions exist but reach nothing.
 
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn there_are_no_folders_no_variables_and_no_time() {
     let told = |named: &str| {
         format!(
             "not-permitted\nThis server refused files read {named}: it has no files; [capabilities.files] of its \
-             plugin.toml asks for them (what was approved decides that)."
+             plugin.toml asks for them (the approval of the plugin does not cover it)."
         )
     };
     for path in ["/etc/passwd", "a.txt", "notes/a.txt"] {
@@ -58,6 +58,11 @@ fn sockets_and_names_and_requests_are_refused() {
             "{refused}"
         );
     }
+    let looked_up = server.call("outsider.look-up", json!({"name": "api.example.com"}));
+    let said = looked_up["content"][0]["text"].as_str().expect("a text");
+    let expected = "\nThis server refused sockets api.example.com: a plugin looks up no names; with hosts = \
+                    [\"api.example.com\"] in [capabilities.web] of plugin.toml it can send requests there";
+    assert!(said.contains(expected), "{said}");
     listener.set_nonblocking(true).expect("sets");
     assert!(listener.accept().is_err(), "somebody connected");
     let request = json!({
@@ -88,7 +93,7 @@ fn what_is_printed_is_for_the_operator() {
     let arguments = json!({"text": "a line\u{1b}[31m\nanother"}).to_string();
     let (status, out, said) = program.run(&["call", "outsider.print", &arguments]);
     assert!(status.success() && !out.contains("a line"), "{out}{said}");
-    // The name stands first, where no length of a line can push it out.
+    // The plugin's name is at the start of the line, so a long text cannot push it out.
     for expected in ["a line [31m", "another", "a complaint"] {
         let line = format!(" INFO plugin/outsider: {expected}");
         assert!(said.lines().any(|said| said == line), "{line:?} is not in {said}");

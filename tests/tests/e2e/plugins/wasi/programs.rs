@@ -1,4 +1,4 @@
-//! Ordinary programs as tools.
+//! Tests of command-line programs as tools.
 
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn of_more_than_fits_both_ends_are_the_result_and_the_limit_is_named() {
     let left_out = said.split_once("\n\n[… ").and_then(|(_, rest)| rest.split_once(" bytes left out …]\n\n"));
     let left_out: usize = left_out.expect("a mark").0.replace(',', "").parse().expect("a number");
     assert_eq!(shown + left_out, 16 * 1024 * 1024, "{said}");
-    // What is asked next is not hindered.
+    // The next call is not affected.
     assert_eq!(text(&server.call("program.run", json!({}))), "[] \"\"\n");
 }
 
@@ -76,7 +76,7 @@ fn bytes_that_are_no_utf8_are_given_in_base64_or_counted() {
         assert_eq!(result["isError"], false, "{result}");
         text(&result).to_owned()
     };
-    // A code point in two writes is one.
+    // A code point that is split over two writes stays intact.
     assert_eq!(bytes(&["61e6", "97", "a562"]), "a日b");
     assert_eq!(
         bytes(&["89504e470d0a1a0a00ff"]),

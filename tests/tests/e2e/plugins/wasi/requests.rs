@@ -1,4 +1,4 @@
-//! Requests: to approved hosts, under the operator's policy.
+//! Tests of outgoing requests: to approved hosts, under the operator's policy.
 
 use scorpiox_tests::Program;
 use scorpiox_tests::site::{Answer, Site};
@@ -42,7 +42,7 @@ fn an_approved_host_is_asked_with_any_method() {
     let body = "x".repeat(100_000);
     assert_eq!(go(request("POST", &authority, "/echo", &body)), Ok(json!([200, format!("POST {body}")])));
     assert_eq!(go(request("DELETE", &authority, "/echo", "")), Ok(json!([200, "DELETE "])));
-    // A redirect is an answer: whoever follows it makes another request, which is decided about.
+    // A redirect is returned as a response. Following it is a new request with its own policy check.
     assert_eq!(go(request("GET", &authority, "/moved", "")).expect("an answer")[0], 302);
     assert_eq!(site.count("/a?b=c"), 1);
 }

@@ -1,4 +1,4 @@
-//! Absolute paths are the machine's, and paths without a beginning the workspace's.
+//! Tests of path resolution: absolute paths refer to the machine, relative paths to the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn workspace() -> (Program, String) {
     (program, root)
 }
 
-/// The first part of an absolute path.
+/// Returns the first component of an absolute path.
 fn first(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or_default()
 }
@@ -43,7 +43,7 @@ fn the_root_lists_what_leads_to_granted_folders_and_nothing_else() {
     let above = Path::new(&root).parent().expect("a folder").display().to_string();
     assert_eq!(go("names-in", path(&above)), Ok(json!(["workspace"])));
     assert_eq!(go("size-of", path(&above)), Ok(json!(0)));
-    // From there on, too.
+    // The same holds for paths relative to an open directory.
     let inside = |rest: &str| json!({"folder": above, "path": format!("workspace/{rest}")});
     assert_eq!(go("read-from", inside("notes/a.txt")), Ok(json!("text")));
     assert!(go("read-from", inside("../../secret")).is_err());
@@ -78,7 +78,7 @@ fn nothing_is_done_at_a_path_that_lies_in_no_granted_folder() {
     assert!(!Path::new("/srv/x").exists() && !program.workspace().join("srv").exists());
     let answer = server.call("outsider.write-file", file("/srv/x"));
     let expected = format!(
-        "This server refused files write /srv/x: it has only {root} (what was approved decides that)."
+        "This server refused files write /srv/x: it has only {root} (the approval of the plugin does not cover it)."
     );
     let text = answer["content"][0]["text"].as_str().expect("a text");
     assert!(text.ends_with(&expected), "{text}");
@@ -107,13 +107,13 @@ fn without_a_workspace_a_path_without_a_beginning_is_refused() {
     assert_eq!(try_to(&mut server, "read-file", path(&format!("{root}/notes/a.txt"))), Ok(json!("text")));
 }
 
-/// A program with Rust's standard library; none where its target cannot be had.
-fn paths() -> Option<&'static [u8]> {
-    static BUILT: OnceLock<Option<Vec<u8>>> = OnceLock::new();
-    BUILT.get_or_init(build_paths).as_deref()
+/// Returns a program with Rust's standard library.
+fn paths() -> &'static [u8] {
+    static BUILT: OnceLock<Vec<u8>> = OnceLock::new();
+    BUILT.get_or_init(build_paths)
 }
 
-fn build_paths() -> Option<Vec<u8>> {
+fn build_paths() -> Vec<u8> {
     const TARGET: &str = "wasm32-wasip2";
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let run = |program: &str, words: &[&str]| Command::new(program).args(words).output();
@@ -121,10 +121,8 @@ fn build_paths() -> Option<Vec<u8>> {
     let library = PathBuf::from(String::from_utf8_lossy(&sysroot).trim()).join("lib/rustlib").join(TARGET);
     if !library.exists() {
         let added = run("timeout", &["120", "rustup", "target", "add", TARGET]);
-        if !added.is_ok_and(|added| added.status.success()) {
-            eprintln!("not run: {TARGET} cannot be installed here");
-            return None;
-        }
+        let is_added = added.is_ok_and(|added| added.status.success());
+        assert!(is_added, "{TARGET} is missing; run `rustup target add {TARGET}`");
     }
     let out = folder.join("target/paths.component.wasm");
     let built = Command::new("rustc")
@@ -134,10 +132,10 @@ fn build_paths() -> Option<Vec<u8>> {
         .output()
         .expect("rustc runs");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    Some(fs::read(out).expect("a component"))
+    fs::read(out).expect("a component")
 }
 
-/// What an ordinary program says of a path.
+/// Runs an operation of the program on a path and returns its output.
 fn go(server: &mut Started, words: &[&str]) -> Result<String, String> {
     let answer = server.call("paths.run", json!({ "args": words }));
     let text = answer["content"][0]["text"].as_str().expect("a text").trim().to_owned();
@@ -146,7 +144,7 @@ fn go(server: &mut Started, words: &[&str]) -> Result<String, String> {
 
 #[test]
 fn an_ordinary_program_reaches_the_machine_by_absolute_paths_alone() {
-    let Some(component) = paths() else { return };
+    let component = paths();
     let (program, root) = workspace();
     install(&program, &source(&program, "paths", WRITES, component));
     let mut server = program.start();
@@ -169,7 +167,7 @@ fn an_ordinary_program_reaches_the_machine_by_absolute_paths_alone() {
         assert!(go(&words).is_err(), "{words:?}");
     }
     assert!(!program.workspace().join("srv").exists() && !program.workspace().join("tmp").exists());
-    // Where the workspace has such a folder it is meant.
+    // A relative path refers to the workspace if such a directory exists there.
     assert_eq!(go(&["exists", "tmp/a"]), Ok("false".into()));
     assert_eq!(go(&["make", &format!("{root}/tmp")]), Ok("done".into()));
     assert_eq!(go(&["write", "tmp/a"]), Ok("done".into()));
@@ -178,7 +176,7 @@ fn an_ordinary_program_reaches_the_machine_by_absolute_paths_alone() {
 
 #[test]
 fn an_ordinary_program_without_the_workspace_lists_the_roots_that_it_has() {
-    let Some(component) = paths() else { return };
+    let component = paths();
     let (program, root) = workspace();
     let manifest = format!("[capabilities.files]\nwhy = \"x\"\nread = [\"{root}/notes\"]\n");
     install(&program, &source(&program, "paths", &manifest, component));

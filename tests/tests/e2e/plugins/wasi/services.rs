@@ -1,4 +1,5 @@
-//! Components that serve HTTP, as tools: a request in, its response out.
+//! Tests of components that serve HTTP, as tools: the arguments form a request, and the result is its
+//! response.
 
 use scorpiox_tests::{Program, Started};
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ fn a_request_goes_in_and_its_response_comes_out() {
     assert!(body.contains("\nx-who: me\n") && body.contains("\ncontent-length: 7\n"), "{body}");
     let text = answer["content"][0]["text"].as_str().expect("a text");
     assert!(text.starts_with("200 OK\nx-cookie: a\nx-cookie: b\n\nPOST /echo"), "{text}");
-    // What it needs not be told.
+    // All arguments are optional.
     let plain = server.call("service.request", json!({}));
     assert_eq!(plain["structuredContent"]["status"], 404, "{plain}");
     assert_eq!(plain["structuredContent"]["body"], "/");

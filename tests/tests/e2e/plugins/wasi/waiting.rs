@@ -1,4 +1,4 @@
-//! Waiting is bounded, and can be cancelled.
+//! Tests that waiting is bounded and can be cancelled.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ fn nobody_waits_for_longer_than_approved() {
 fn a_call_that_waits_can_be_cancelled() {
     let (_program, mut server) = outsider(Program::new(), "[limits]\nwait_seconds = 600\n");
     let id = server.request("tools/call", json!({"name": "outsider.wait-for-ever", "arguments": {}}));
-    // Answered while the other waits.
+    // Answered while the other call waits.
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
     server.notify("notifications/cancelled", json!({ "requestId": id }));
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));

@@ -1,5 +1,5 @@
-//! What generators put beside code: numbers of lines, buttons that copy, the name of the language
-//! as a label, and the tables that hold numbers and code side by side.
+//! Removes content that generators put next to code: line numbers, copy buttons, language labels, and the
+//! tables that place numbers next to code.
 
 use std::collections::HashSet;
 
@@ -7,26 +7,26 @@ use dom_query::{Document as Dom, NodeId, NodeRef};
 
 use crate::html::present::Present;
 
-/// Never part of the code.
+/// Elements that are never part of the code.
 const CONTROLS: &str = "pre button, pre summary, pre .boring, pre .sr-only, pre .visually-hidden, pre .line-highlight, \
     pre .command-line-prompt, pre .buttons, pre clipboard-copy, .code-toolbar > .toolbar, .code-copy, .copy-button, \
     .copybtn, .copy-btn, .btn-copy, .btn-clipboard, .copy-code-button, .copy-to-clipboard-button, \
     .clipboard-button, .zeroclipboard-container, .copy-popup-wrapper, clipboard-copy, button.copy, button.snippet-copy, \
     div[class*='language-'] > span.lang, .expressive-code .sr-only, .line-numbers-wrapper, .example-wrap > .tooltip, .information > .tooltip, \
     .example-wrap > .test-arrow, pre .test-arrow, .src-line-numbers, .example-line-numbers, pre.rust [data-nosnippet]";
-/// Numbers, where that is what is in them.
+/// Elements for line numbers, if they contain only numbers.
 const NUMBERS: &str = "pre .linenos, pre .lineno, pre .linenumber, pre .line-number, pre .line-numbers, \
     pre .line-numbers-rows, pre .react-syntax-highlighter-line-number, pre .ln, pre .lnt, pre .gutter, pre .gl, \
     pre .linenums-number, pre .hljs-ln-numbers, pre .CodeMirror-linenumber, pre .CodeMirror-gutter-wrapper, pre .blob-num, \
     pre .line-num, pre .code-line-number, pre [style*='user-select'], \
     td.linenos, td.gutter, td.rouge-gutter, td.blob-num, td.hljs-ln-numbers, td.lineno, td.lntd, pre.lineno, .linenodiv, \
     div.line-numbers, .gutter > pre";
-/// Parts of tables.
+/// Table elements.
 const PARTS: [&str; 6] = ["tbody", "thead", "tr", "td", "th", "table"];
-/// Most cells of a table that holds code: numbers, code, and a name of the file.
+/// Maximum number of cells in a table that holds code: numbers, code, and a file name.
 const MAX_CELLS: usize = 8;
 
-/// Removes it; the blocks whose lines had numbers within.
+/// Removes these elements. Returns the blocks whose lines contained numbers.
 pub(super) fn remove(dom: &Dom, present: &Present<'_>) -> HashSet<NodeId> {
     present.remove(CONTROLS);
     let mut numbered = HashSet::new();
@@ -47,13 +47,13 @@ pub(super) fn remove(dom: &Dom, present: &Present<'_>) -> HashSet<NodeId> {
     numbered
 }
 
-/// Digits, and what stands around them.
+/// Returns `true` if the text consists of digits and separators.
 fn is_numbers(node: &NodeRef<'_>) -> bool {
     let is_mark = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ':' | '|');
     node.text().chars().all(is_mark)
 }
 
-/// A table that held numbers beside code holds only the code now, and is none any more.
+/// Unwraps tables that only contain code after their numbers were removed.
 pub(super) fn drop_tables(dom: &Dom) {
     let mut seen = HashSet::new();
     for pre in dom.select("td pre").nodes() {

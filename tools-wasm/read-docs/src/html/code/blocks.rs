@@ -1,14 +1,14 @@
-//! Code that stands in other elements than `<pre>`: listings of Doxygen, tables of hosts of
-//! repositories, and editors that a browser has drawn.
+//! Code in elements other than `<pre>`: Doxygen listings, tables of repository hosts, and editors that were
+//! rendered by a browser.
 
 use dom_query::{Document as Dom, NodeRef};
 
 use crate::html::present::Present;
 
-/// What holds the lines.
+/// Containers of the lines.
 const HOLDERS: &str = "div.fragment, table.js-file-line-container, table.highlight[data-tab-size], \
     .CodeMirror-code, .cm-content, .view-lines, .ace_text-layer, .syntaxhighlighter td.code > .container";
-/// What is drawn over them.
+/// Elements that are drawn on top of the lines.
 const OVERLAYS: &str = ".fragment > .ttc, .CodeMirror-measure, .CodeMirror-cursors, .cm-gutters, .cm-cursorLayer, \
     .cm-selectionLayer, .ace_gutter, .ace_cursor-layer, .ace_marker-layer";
 
@@ -19,7 +19,7 @@ pub(super) fn make(dom: &Dom, present: &Present<'_>) {
         if is_within || !holds_lines(holder) {
             continue;
         }
-        // This editor draws each space as a no-break space.
+        // This editor renders each space as a no-break space.
         if holder.has_class("view-lines") {
             let text: Vec<_> = holder.descendants_it().filter(NodeRef::is_text).collect();
             for text in text {
@@ -32,7 +32,7 @@ pub(super) fn make(dom: &Dom, present: &Present<'_>) {
     }
 }
 
-/// White space between lines was none that a reader saw.
+/// Removes whitespace between lines, which is invisible to readers.
 fn drop_layout(holder: &NodeRef<'_>) {
     let holds_no_text = |node: NodeRef<'_>| {
         node.id == holder.id || ["table", "tbody", "tr"].iter().any(|name| node.has_name(name))

@@ -1,6 +1,6 @@
-//! The name of the language that a site shows above a block of code.
+//! The language name that a site shows above a code block.
 //!
-//! It is said where the code begins, but for plain text, which keeps the label.
+//! The label becomes the info string of the code block. In plain text, the label stays.
 
 use std::iter;
 
@@ -8,12 +8,12 @@ use dom_query::NodeRef;
 
 use super::language;
 
-/// What such a name stands in. Headings begin a part of the page, and lists and buttons choose between blocks.
+/// Elements that can be labels. Headings begin a section, and lists and buttons select between blocks.
 const LABELS: [&str; 6] = ["div", "p", "span", "header", "figcaption", "strong"];
-/// Most elements within a label, with its buttons.
+/// Maximum number of elements within a label, including its buttons.
 const MAX_WITHIN: usize = 16;
 
-/// Marks the label of a block, and tells the language by it where nothing else does.
+/// Marks the label of a block, and returns the language: the known one, or else the label's.
 pub(super) fn take(pre: &NodeRef<'_>, language: Option<String>) -> Option<String> {
     let Some(above) = above(pre) else { return language };
     let Some(name) = name(&above, language.as_deref()) else { return language };
@@ -21,7 +21,7 @@ pub(super) fn take(pre: &NodeRef<'_>, language: Option<String>) -> Option<String
     language.or(Some(name))
 }
 
-/// The element before a block, or before what begins with it.
+/// Returns the element before a block, or before the ancestor that begins with the block.
 fn above<'a>(pre: &NodeRef<'a>) -> Option<NodeRef<'a>> {
     let before = |node: &NodeRef<'a>| {
         iter::successors(node.prev_sibling(), NodeRef::prev_sibling).find(|before| !is_blank(before))
@@ -34,7 +34,7 @@ fn is_blank(node: &NodeRef<'_>) -> bool {
     !node.is_element() && node.text().trim().is_empty()
 }
 
-/// The name, if the element is a label.
+/// Returns the language name if the element is a label.
 fn name(label: &NodeRef<'_>, language: Option<&str>) -> Option<String> {
     let is_label = LABELS.iter().any(|name| label.has_name(name)) && label.attr("role").is_none();
     if !is_label || label.descendants_it().filter(NodeRef::is_element).nth(MAX_WITHIN).is_some() {
@@ -44,7 +44,7 @@ fn name(label: &NodeRef<'_>, language: Option<&str>) -> Option<String> {
     (Some(name.as_str()) == language || language::is_known(&name)).then_some(name)
 }
 
-/// Without the words of buttons.
+/// Returns the text without the words of buttons.
 fn text(label: &NodeRef<'_>) -> String {
     let in_button = |text: &NodeRef<'_>| text.ancestors_it(None).any(|around| around.has_name("button"));
     label

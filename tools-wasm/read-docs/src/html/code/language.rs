@@ -1,10 +1,10 @@
-//! The language of a block of code, as highlighters and generators name it.
+//! The language of a code block, as highlighters and generators mark it.
 
 use dom_query::NodeRef;
 
-/// Longest name of a language.
+/// Maximum length of a language name.
 const MAX_NAME: usize = 32;
-/// How highlighters and generators begin the class that names the language, the longest first.
+/// Prefixes of classes that name the language, longest first.
 const PREFIXES: [&str; 10] = [
     "mw-highlight-lang-",
     "highlight-source-",
@@ -17,7 +17,7 @@ const PREFIXES: [&str; 10] = [
     "lang-",
     "brush:",
 ];
-/// Classes that say nothing but that this is code; the language is the class beside them.
+/// Classes that only mark code. The class next to them is the language.
 const GENERIC: [&str; 12] = [
     "syntaxhighlighter",
     "highlight",
@@ -32,7 +32,7 @@ const GENERIC: [&str; 12] = [
     "chroma",
     "prism-code",
 ];
-/// Attributes that name it.
+/// Attributes that name the language.
 const ATTRIBUTES: [&str; 9] = [
     "data-lang",
     "data-language",
@@ -44,7 +44,7 @@ const ATTRIBUTES: [&str; 9] = [
     "lang",
     "syntax",
 ];
-/// Words that generators write where a language would be.
+/// Words that generators write in place of a language.
 const NO_LANGUAGE: [&str; 20] = [
     "switcher",
     "selector",
@@ -67,7 +67,7 @@ const NO_LANGUAGE: [&str; 20] = [
     "theme",
     "plain",
 ];
-/// Languages by the class alone, beside a generic class or on a `<pre>`.
+/// Languages that are recognized by the class alone, next to a generic class or on a `<pre>`.
 const KNOWN: [&str; 178] = [
     "bash",
     "sh",
@@ -249,14 +249,15 @@ const KNOWN: [&str; 178] = [
     "xslt",
 ];
 
-/// The language of a block: its own name for it, that of the code within, or of what is around.
+/// Returns the language of a block from its own attributes, those of the code within, or those of its
+/// ancestors.
 pub(super) fn of(pre: &NodeRef<'_>) -> Option<String> {
     let within =
         || pre.children_it(false).filter(|child| child.has_name("code")).find_map(|code| named(&code));
     named(pre).or_else(within).or_else(|| around(pre).filter(|a| !is_page(a)).find_map(|a| named(&a)))
 }
 
-/// The elements next around a block; tables that hold it beside its numbers do not count.
+/// Returns the nearest ancestors of a block, without the table that places it next to its line numbers.
 fn around<'a>(pre: &NodeRef<'a>) -> impl Iterator<Item = NodeRef<'a>> {
     const NEAR: usize = 3;
     const TABLE: [&str; 4] = ["td", "tr", "tbody", "table"];
@@ -272,7 +273,7 @@ fn named(node: &NodeRef<'_>) -> Option<String> {
     let is_pre = node.has_name("pre") || node.has_name("code");
     let attribute =
         ATTRIBUTES.iter().filter(|name| is_pre || name.contains('-')).find_map(|name| node.attr(name));
-    // `lang` is also the language of people.
+    // `lang` can also be a natural language.
     let by_attribute =
         attribute.and_then(|value| valid(&value)).filter(|value| value.len() > 2 || is_known(value));
     by_attribute.or_else(|| by_class(&node.class()?, is_pre))

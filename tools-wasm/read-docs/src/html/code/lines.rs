@@ -1,7 +1,7 @@
-//! Lines of code, of which each may be an element.
+//! Lines of code, where each line may be an element.
 //!
-//! Some highlighters write the line ends between their elements, some within them, and some leave
-//! them to a style sheet. Each line gets exactly one.
+//! Some highlighters write the line breaks between their elements, some inside them, and some rely on a style
+//! sheet. This module gives each line exactly one line break.
 
 use std::collections::HashSet;
 
@@ -23,13 +23,14 @@ const LINES: [&str; 13] = [
     "CodeMirror-line",
     "hljs-ln-line",
 ];
-/// Elements that begin and end on lines of their own. Cells do not: those of a row are one line.
+/// Elements that begin and end on their own lines. Cells are excluded because the cells of a row form one
+/// line.
 const BLOCKS: [&str; 7] = ["div", "li", "p", "tr", "pre", "section", "figure"];
-/// Classes of lines that a comparison adds, and that it removes.
+/// Classes of added lines in a diff. `REMOVED` has the classes of removed lines.
 const ADDED: [&str; 5] = ["add", "ins", "added", "inserted", "addition"];
 const REMOVED: [&str; 5] = ["remove", "del", "removed", "deleted", "deletion"];
 
-/// Makes the block one text, if its lines are elements or something has to be put right.
+/// Joins the block into a single text, if its lines are elements or need correction.
 pub(super) fn join(pre: &NodeRef<'_>, is_numbered: bool) {
     let lines = lines_of(pre);
     let text = pre.text();
@@ -47,7 +48,7 @@ pub(super) fn join(pre: &NodeRef<'_>, is_numbered: bool) {
     pre.set_text(spaced(&if is_numbered { without_gap(&text) } else { text }));
 }
 
-/// The elements that are lines: those of a kind that have no other such element within.
+/// Finds the line elements: elements of one kind that contain no other such element.
 fn lines_of(pre: &NodeRef<'_>) -> HashSet<NodeId> {
     let mut lines = HashSet::new();
     let mut holders: HashSet<NodeId> = HashSet::new();
@@ -83,7 +84,7 @@ fn can_be_line(node: &NodeRef<'_>) -> bool {
     is_named && stands_alone(node)
 }
 
-/// Whether no text is beside the element on its line.
+/// Returns `true` if no other text is on the element's line.
 fn stands_alone(node: &NodeRef<'_>) -> bool {
     let text = |other: Option<NodeRef<'_>>| other.filter(NodeRef::is_text).map(|other| other.text());
     let ends = |text: &str| {
@@ -98,14 +99,14 @@ fn stands_alone(node: &NodeRef<'_>) -> bool {
 struct Code {
     lines: HashSet<NodeId>,
     text: String,
-    /// The line end at the end of the text was made here: one that follows is the same.
+    /// `true` if the final line break was inserted here. A line break that follows is the same one.
     is_made: bool,
-    /// Where lines begin that are added or removed.
+    /// Start positions of added and removed lines.
     marks: Vec<(usize, char)>,
 }
 
 impl Code {
-    /// The tree has few levels: what is deeper was made text before.
+    /// Reads the children. The recursion is shallow because deeper levels are already flattened to text.
     fn read(&mut self, node: &NodeRef<'_>) {
         for child in node.children_it(false) {
             if child.is_text() {
@@ -140,7 +141,7 @@ impl Code {
             self.marks.push((begin, mark));
         }
         self.read(line);
-        // Doxygen keeps an empty line open with a space.
+        // Doxygen puts a space on empty lines.
         if matches!(self.text.get(begin..), Some(" " | "\u{a0}")) {
             self.text.truncate(begin);
         }
@@ -154,7 +155,7 @@ impl Code {
         }
     }
 
-    /// As a comparison is written: a mark before each line.
+    /// Formats a diff: a mark before each line.
     fn with_marks(&self) -> String {
         let mut out = String::with_capacity(self.text.len() + self.text.len() / 16);
         let mut marks = self.marks.iter().peekable();
@@ -183,7 +184,7 @@ fn mark_of(line: &NodeRef<'_>) -> Option<char> {
         .find_map(|node| if has(&ADDED, &node) { Some('+') } else { has(&REMOVED, &node).then_some('-') })
 }
 
-/// An element without text is an empty line among others of its kind.
+/// Returns `true` for an element without text among elements of the same kind: it is an empty line.
 fn is_blank_line(line: &NodeRef<'_>) -> bool {
     let name = line.node_name();
     let is_alike = |other: Option<NodeRef<'_>>| other.is_some_and(|other| other.node_name() == name);
@@ -193,7 +194,7 @@ fn is_blank_line(line: &NodeRef<'_>) -> bool {
         || is_alike(line.prev_element_sibling())
 }
 
-/// Spaces that keep a browser from joining or breaking lines, as plain ones.
+/// Replaces spaces that affect only line breaking by plain ones.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -211,7 +212,7 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// Without the no-break space that Doxygen puts between numbers and code.
+/// Removes the no-break space that Doxygen puts between numbers and code.
 fn without_gap(text: &str) -> String {
     const GAP: char = '\u{a0}';
     let mut lines = text.lines().filter(|line| !line.is_empty());

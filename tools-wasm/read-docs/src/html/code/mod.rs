@@ -1,7 +1,7 @@
-//! Blocks of code: the code as it was written, and its language.
+//! Code blocks: the original code and its language.
 //!
-//! A highlighter cuts lines into elements, and puts numbers, buttons and names beside them. Here
-//! each block becomes the text that a person would copy. Prompts are part of it.
+//! Highlighters split lines into elements, and add numbers, buttons and names. Each block becomes the text
+//! that a user would copy. Prompts are part of it.
 
 mod beside;
 mod blocks;
@@ -15,14 +15,14 @@ use super::present::Present;
 
 pub(super) fn mark(dom: &Dom, present: &Present<'_>) {
     blocks::make(dom, present);
-    // Extraction makes paragraphs of line breaks, and so lines of code would run together.
+    // Extraction turns line breaks into paragraphs, which would join lines of code.
     for line_break in dom.select("pre br").nodes() {
         line_break.rename("span");
         line_break.set_text("\n");
     }
     let numbered = beside::remove(dom, &Present::of(dom));
     for pre in dom.select("pre").nodes() {
-        // A block in a block is one of its lines, or all of them in a table.
+        // A block inside a block is one of its lines, or all lines inside a table.
         if pre.ancestors_it(None).any(|around| around.has_name("pre")) {
             continue;
         }

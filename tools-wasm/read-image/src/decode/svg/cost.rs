@@ -1,9 +1,9 @@
-//! What drawing takes, estimated from the tree before anything is drawn: the memory of layers
-//! that are alive at once, and the work in pixels.
+//! Estimates the cost of rendering from the tree: the memory of layers that exist at the same time, and the
+//! work in pixels.
 //!
-//! `resvg` draws a group with opacity, mask, clip path or filter into a layer of its own, which
-//! may be up to five times as wide and high as the canvas; a filter keeps the result of each of
-//! its steps; a pattern is drawn anew for each path, with its tile as large as it says.
+//! `resvg` renders a group with opacity, mask, clip path or filter into a separate layer, which may be up to
+//! five times as wide and high as the canvas. A filter stores the result of each of its steps. A pattern is
+//! rendered again for each path, with the tile size that it declares.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,29 +16,29 @@ use super::work;
 use crate::problem::Problem;
 use crate::room::Room;
 
-/// What the tree and the text take, in bytes.
+/// Memory of the tree and the text, in bytes.
 const TREE: f64 = 90.0 * 1024.0 * 1024.0;
-/// Most work, in pixels that are filled once: some seconds.
+/// Maximum work, in pixels that are filled once: a few seconds.
 const MAX_WORK: f64 = 5e8;
-/// Bytes of a pixel of a layer.
+/// Bytes per pixel of a layer.
 const LAYER: f64 = 4.0;
-/// Bytes that a point of a path takes while it is filled or stroked.
+/// Bytes per point of a path that is filled or stroked.
 const POINT: f64 = 200.0;
-/// Work for a point of a path, and for a path.
+/// Work per point of a path. `PATH_WORK` is the work per path.
 const POINT_WORK: f64 = 100.0;
 const PATH_WORK: f64 = 1000.0;
-/// Work for a pixel whose colour is computed.
+/// Work per pixel with a computed color.
 const GRADIENT_WORK: f64 = 2.5;
-/// Work for a pixel of a path's length: its edges are followed in four lines for each row.
+/// Work per pixel of a path's length, because edges are traced in four lines per row.
 const EDGE_WORK: f64 = 20.0;
 
-/// The size of the canvas at a scale.
+/// Returns the canvas size at a scale.
 pub(super) fn canvas(tree: &Tree, scale: f32) -> (u32, u32) {
     let edge = |length: f32| ((length * scale).round() as u32).max(1);
     (edge(tree.size().width()), edge(tree.size().height()))
 }
 
-/// The largest scale up to `wanted` with which the drawing can be drawn.
+/// Returns the largest scale up to `wanted` at which the drawing is affordable.
 pub(super) fn affordable(tree: &Tree, wanted: f32, smaller: [f32; 4], room: Room) -> Result<f32, Problem> {
     let memory = room.bytes() as f64 - TREE;
     let mut most = Cost::default();
@@ -63,7 +63,7 @@ pub(super) fn affordable(tree: &Tree, wanted: f32, smaller: [f32; 4], room: Room
     Err(work("its paths and effects cover too much area".to_owned()))
 }
 
-/// Memory in bytes, the most at once, and work in pixels, in all.
+/// Peak memory in bytes, and total work in pixels.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     memory: f64,
@@ -71,18 +71,18 @@ struct Cost {
 }
 
 impl Cost {
-    /// One after the other.
+    /// Combines costs of consecutive steps.
     fn then(self, other: Self) -> Self {
         Self { memory: self.memory.max(other.memory), work: self.work + other.work }
     }
 
-    /// With something held meanwhile.
+    /// Adds memory that is allocated during the step.
     fn holding(self, memory: f64, work: f64) -> Self {
         Self { memory: self.memory + memory, work: self.work + work }
     }
 }
 
-/// Pixels of the canvas for a unit of the tree, across and down.
+/// Canvas pixels per unit of the tree, horizontally and vertically.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
     x: f32,
@@ -99,7 +99,7 @@ impl Scale {
 struct Estimate {
     width: f64,
     height: f64,
-    /// Of what is shared, by its address and scale.
+    /// Costs of shared elements, by address and scale.
     known: HashMap<(usize, u32, u32), Cost>,
 }
 
@@ -114,7 +114,7 @@ impl Estimate {
         cost
     }
 
-    /// Pixels of an area in the drawing's units; `resvg` clips it two canvases away.
+    /// Returns the pixels of an area in the drawing's units. `resvg` clips the area two canvases away.
     fn pixels(&self, area: Rect, scale: Scale) -> f64 {
         let length = |low: f32, high: f32, scale: f32, edge: f64| {
             let reach: Range<f64> = -2.0 * edge..3.0 * edge;
@@ -157,7 +157,7 @@ impl Estimate {
             Node::Text(text) => self.group(text.flattened(), scale),
             Node::Image(image) => match image.kind() {
                 ImageKind::SVG(tree) => self.group(tree.root(), scale),
-                // Decoded each time it is drawn; at most 1024 pixels an edge (see `pictures`).
+                // Decoded each time it is drawn; at most 1024 pixels per edge (see `pictures`).
                 _ => Cost { memory: 3.0 * LAYER * 1024.0 * 1024.0, work: 4e6 },
             },
         }
@@ -205,7 +205,7 @@ impl Estimate {
 
     fn filter(&mut self, filter: &Filter, layer: f64, scale: Scale) -> Cost {
         let mut cost = Cost::default();
-        // The input, a copy of it in other colours, and each step's result.
+        // The input, a color-converted copy of it, and the result of each step.
         let mut held = 3.0;
         for step in filter.primitives() {
             held += 1.0;
@@ -219,7 +219,7 @@ impl Estimate {
     }
 }
 
-/// Work for a pixel of a step of a filter.
+/// Returns the work per pixel of a filter step.
 fn weight(kind: &Kind, scale: Scale) -> f64 {
     match kind {
         Kind::Turbulence(turbulence) => 40.0 * f64::from(turbulence.num_octaves().max(1)),
@@ -236,14 +236,14 @@ fn weight(kind: &Kind, scale: Scale) -> f64 {
     }
 }
 
-/// About how many dashes a stroke has.
+/// Returns the approximate number of dashes of a stroke.
 fn dashes(length: f64, stroke: &Stroke) -> f64 {
     let Some(pattern) = stroke.dasharray() else { return 0.0 };
     let turn = f64::from(pattern.iter().sum::<f32>()).max(1e-6);
     length / turn * pattern.len() as f64
 }
 
-/// The length of a path in its own units, its curves' handles taken for corners.
+/// Returns the length of a path in its own units, with curve handles counted as corners.
 fn length(path: &Path) -> f64 {
     path.data().points().windows(2).map(|pair| f64::from(pair[0].distance(pair[1]))).sum()
 }

@@ -1,18 +1,18 @@
-//! The fonts that text is drawn with: Arimo, and Cousine for fixed pitch (see `fonts/README.md`).
+//! Fonts for text: Arimo, and Cousine for monospaced text (see `fonts/README.md`).
 
 use std::sync::Arc;
 
 use resvg::usvg::fontdb::{Database, Family, Query, Source, Weight};
 use resvg::usvg::{FontFamily, FontResolver};
 
-/// The family for text that names none, or one that is not here.
+/// Family for text without a family or with an unavailable one.
 pub(super) const DEFAULT: &str = "Arimo";
 const FIXED: &str = "Cousine";
 
-/// Parts of names of families of fixed pitch, in lower case.
+/// Parts of names of monospaced families, in lower case.
 const FIXED_NAMES: [&str; 5] = ["mono", "courier", "consol", "menlo", "code"];
 
-/// All fonts.
+/// Returns all fonts.
 pub(super) fn database() -> Arc<Database> {
     let files: [&'static [u8]; 3] = [
         include_bytes!("../../../fonts/Arimo-Regular.ttf"),
@@ -26,7 +26,7 @@ pub(super) fn database() -> Arc<Database> {
     Arc::new(database)
 }
 
-/// Finds the nearest of the fonts for any family.
+/// Returns a resolver that maps every family to the most similar font.
 pub(super) fn resolver() -> FontResolver<'static> {
     FontResolver {
         select_font: Box::new(|font, database| {
@@ -52,7 +52,7 @@ fn is_fixed(family: &FontFamily) -> bool {
     }
 }
 
-/// Says so if the text has letters that no font here has.
+/// Returns a note if the text contains letters that no font has.
 pub(super) fn note(text: &str) -> Option<String> {
     let missing = |c: char| c > '\u{052f}' && c.is_alphanumeric();
     let found = text.contains("<text") && text.contains(missing);

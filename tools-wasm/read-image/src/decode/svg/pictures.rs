@@ -1,5 +1,5 @@
-//! Pictures in a drawing: decoded by the same decoders under the same limits, then handed on
-//! small. What cannot be shown is counted and left out.
+//! Images in a drawing: decoded by the same decoders with the same limits, then passed on at a reduced size.
+//! Images that cannot be shown are counted and omitted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,16 +14,16 @@ use crate::recognise::recognise;
 use crate::resize;
 use crate::room::Room;
 
-/// Most pixels that are decoded for one drawing.
+/// Maximum number of pixels that are decoded for one drawing.
 const MAX_PIXELS: u64 = 60_000_000;
-/// Most pictures; each is kept in at most 700 KB.
+/// Maximum number of images; each is stored in at most 700 KB.
 const MAX_PICTURES: u64 = 40;
-/// Longest edge with which a picture is kept.
+/// Maximum edge length of a stored image.
 const KEPT_EDGE: u32 = 1024;
-/// What the drawing itself may take beside the decoding of one picture, in bytes.
+/// Memory that is reserved for the drawing during the decoding of an image, in bytes.
 const BESIDE: usize = 128 * 1024 * 1024;
 
-/// Counts of pictures.
+/// Counts of images.
 #[derive(Debug, Default)]
 pub(super) struct Pictures {
     shown: AtomicU64,
@@ -33,7 +33,7 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// Decides about each picture that a drawing names.
+    /// Returns a resolver that decides about each image of a drawing.
     pub(super) fn resolver(&self) -> ImageHrefResolver<'_> {
         ImageHrefResolver {
             resolve_data: Box::new(|_mime, data, _options| {
@@ -64,7 +64,7 @@ impl Pictures {
         Some(if encoded.mime_type == "image/png" { ImageKind::PNG(data) } else { ImageKind::JPEG(data) })
     }
 
-    /// What was left out.
+    /// Returns notes about omitted images.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let external = self.external.load(Relaxed);

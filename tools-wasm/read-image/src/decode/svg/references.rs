@@ -1,7 +1,7 @@
-//! How large a drawing grows when its references are followed: `use` copies elements, which
-//! may hold `use` again; a marker is copied to each corner of a path; patterns, masks and
-//! filters are drawn each time they are referred to; entities stand for text that may hold
-//! entities; each selector of a style sheet is compared with each element.
+//! Limits the growth of a drawing through its references: `use` copies elements, which may contain `use`
+//! again; a marker is copied to each corner of a path; patterns, masks and filters are drawn for each
+//! reference; entities stand for text that may contain entities; each selector of a style sheet is compared
+//! with each element.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,23 +10,24 @@ use resvg::usvg::roxmltree::{Document, Node, NodeId};
 use super::{MAX_DEPTH, work};
 use crate::problem::Problem;
 
-/// Most nodes of the text.
+/// Maximum number of XML nodes of the text.
 pub(super) const MAX_XML_NODES: u32 = 250_000;
-/// Most elements after `use` has copied them.
+/// Maximum number of elements after `use` has copied them.
 const MAX_ELEMENTS: u64 = 100_000;
-/// Most letters of one text, whose layout takes the square of their number, and of all texts.
+/// Maximum number of letters of one text, because the time of its layout is quadratic. `MAX_LETTERS` limits
+/// the letters of all texts.
 const MAX_TEXT_LETTERS: u64 = 10_000;
 const MAX_LETTERS: u64 = 100_000;
-/// Most elements after all references are followed; many are gradients, which cost little.
+/// Maximum number of elements after all references are followed; many are gradients, which are cheap.
 const MAX_FOLLOWED: u64 = 1_000_000;
-/// Most pairs of a selector and an element, each of which is compared.
+/// Maximum number of comparisons between a selector and an element.
 const MAX_MATCHES: u64 = 20_000_000;
-/// Most bytes that entities become.
+/// Maximum size of expanded entities, in bytes.
 const MAX_ENTITY_TEXT: usize = 4 * 1024 * 1024;
-/// References in one entity that the parser follows (`roxmltree` stops there).
+/// Maximum number of references in one entity that the parser follows (limit of `roxmltree`).
 const NESTED_REFERENCES: usize = 256;
 
-/// Refuses text whose entities could grow out of bounds.
+/// Refuses text whose entities could grow without limit.
 pub(super) fn check_entities(text: &str) -> Result<(), Problem> {
     let values: Vec<&str> = text.split("<!ENTITY").skip(1).filter_map(quoted).collect();
     let longest = values.iter().map(|value| value.len()).max().unwrap_or(0);
@@ -48,7 +49,7 @@ fn quoted(declaration: &str) -> Option<&str> {
     Some(&value[..value.find(quote).unwrap_or(value.len())])
 }
 
-/// Refuses a drawing whose references grow out of bounds.
+/// Refuses a drawing whose references grow without limit.
 pub(super) fn check(document: &Document<'_>) -> Result<(), Problem> {
     let mut ids = HashMap::new();
     for node in document.descendants() {
@@ -87,16 +88,16 @@ pub(super) fn check(document: &Document<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What an element grows to.
+/// Size of an element after references are followed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
-    /// Elements, copies counted.
+    /// Number of elements, including copies.
     elements: u64,
-    /// Elements that are drawn, each as often as it is referred to.
+    /// Number of drawn elements, counted for each reference.
     followed: u64,
-    /// Letters of text, as often as they are drawn.
+    /// Number of letters of text, counted each time they are drawn.
     letters: u64,
-    /// Levels below and including it.
+    /// Number of levels, including the element.
     height: u32,
 }
 
@@ -122,7 +123,8 @@ impl Size {
 
 struct Walk<'d, 'i> {
     ids: HashMap<&'d str, Node<'d, 'i>>,
-    /// What style sheets refer to. Which elements they style is not worked out: all might be.
+    /// Targets of references in style sheets. Each of them may apply to any element, because selectors are
+    /// not matched.
     styled: Vec<Node<'d, 'i>>,
     known: HashMap<NodeId, Size>,
     open: HashSet<NodeId>,
@@ -155,7 +157,7 @@ impl<'d, 'i> Walk<'d, 'i> {
             size.add(self.size(target, depth + 1)?.times(times), copies || is_marker(target));
         }
         for target in self.styled.clone() {
-            // A circle here may be one that the style sheet does not make.
+            // A cycle may be caused by this assumption and not by the style sheet.
             if !self.open.contains(&target.id()) {
                 let times = if is_marker(target) { corners(node) } else { 1 };
                 size.add(self.size(target, depth + 1)?.times(times), is_marker(target));
@@ -166,11 +168,11 @@ impl<'d, 'i> Walk<'d, 'i> {
         Ok(size)
     }
 
-    /// The elements that an element's attributes refer to, and how often each is drawn.
+    /// Returns the elements that an element's attributes refer to, and how often each is drawn.
     fn targets(&self, node: Node<'d, 'i>) -> Vec<(Node<'d, 'i>, u64)> {
         let mut targets = Vec::new();
         for attribute in node.attributes() {
-            // A link's target is not drawn.
+            // The target of a link is not drawn.
             if attribute.name() == "href" && node.tag_name().name() != "a" {
                 let id = attribute.value().trim().strip_prefix('#');
                 targets.extend(id.and_then(|id| self.ids.get(id)).map(|target| (*target, 1)));
@@ -183,7 +185,7 @@ impl<'d, 'i> Walk<'d, 'i> {
         targets
     }
 
-    /// The elements that `url(#id)` in a text name.
+    /// Returns the elements that `url(#id)` in a text refers to.
     fn urls(&self, text: &str) -> Vec<Node<'d, 'i>> {
         let ids = text.split("url(").skip(1).filter_map(|rest| {
             let id = rest.split(')').next()?.trim().trim_matches(['"', '\'']);
@@ -197,13 +199,14 @@ fn is_marker(node: Node<'_, '_>) -> bool {
     node.tag_name().name() == "marker"
 }
 
-/// The most corners that a path can have, each of which gets a marker: two letters make one.
+/// Returns the maximum number of corners of a path, each of which gets a marker. A corner takes at least two
+/// characters.
 fn corners(node: Node<'_, '_>) -> u64 {
     let path = node.attribute("d").or_else(|| node.attribute("points")).unwrap_or_default();
     path.len() as u64 / 2 + 1
 }
 
-/// Letters in the texts of an element itself.
+/// Counts letters in the direct text of an element.
 fn letters(node: Node<'_, '_>) -> u64 {
     if matches!(node.tag_name().name(), "style" | "script" | "metadata" | "title" | "desc") {
         return 0;

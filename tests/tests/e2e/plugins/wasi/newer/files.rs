@@ -1,4 +1,4 @@
-//! Folders: what was approved, read or written, and what stays closed in them.
+//! Tests of file access: approved directories for reading or writing, and protected names within them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

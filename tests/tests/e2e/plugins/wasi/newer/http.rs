@@ -1,4 +1,4 @@
-//! HTTP of WASI 0.3: requests to approved hosts, and components that answer requests.
+//! Tests of HTTP in WASI 0.3: requests to approved hosts, and components that serve requests.
 
 use scorpiox_tests::Program;
 use serde_json::{Value, json};

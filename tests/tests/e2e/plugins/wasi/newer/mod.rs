@@ -1,4 +1,4 @@
-//! Components for WASI 0.3: what they reach, and what stops them, is as for 0.2.
+//! Tests of components for WASI 0.3: permissions and limits are the same as for WASI 0.2.
 
 #[cfg(unix)] // links, and paths that begin with /
 mod files;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use super::try_of;
 use crate::plugins::{listed, refused, with};
 
-/// A server with the component that tries everything.
+/// Starts a server with the component that tries every WASI function.
 fn newer(program: Program, manifest: &str) -> (Program, Started) {
     with(program, "newer", manifest)
 }
 
-/// What a function of it gave: its result, or its own error, without what the server says of refusals.
+/// Returns the result of a function, or its own error without the server's explanation of a refusal.
 fn try_to(server: &mut Started, function: &str, arguments: Value) -> Result<Value, String> {
     try_of(server, "newer", function, arguments)
 }

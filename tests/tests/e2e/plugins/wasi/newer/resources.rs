@@ -1,4 +1,4 @@
-//! Resources of a component for WASI 0.3: they live from call to call, unless a call left something running.
+//! Tests of resources of a WASI 0.3 component: they survive between calls, unless a call left a task running.
 
 use scorpiox_tests::Program;
 use serde_json::json;

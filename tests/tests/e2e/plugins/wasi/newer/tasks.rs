@@ -1,4 +1,5 @@
-//! What asynchronous functions may take: time, memory, output; and what they leave.
+//! Tests of asynchronous functions: their limits on time, memory and output, and the tasks that they leave
+//! behind.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +7,10 @@ use scorpiox_tests::Program;
 use serde_json::json;
 
 use super::{newer, try_to};
+
+/// Bound of a call that is stopped after a second of its own work. A busy machine gives it a fraction of a
+/// processor.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
 fn calls_that_wait_and_work_too_long_are_stopped() {
@@ -24,7 +29,7 @@ fn calls_that_wait_and_work_too_long_are_stopped() {
 fn a_call_that_waits_can_be_cancelled() {
     let (_program, mut server) = newer(Program::new(), "[limits]\nwait_seconds = 600\n");
     let id = server.request("tools/call", json!({"name": "newer.wait-for-ever", "arguments": {}}));
-    // Answered while the other waits.
+    // Answered while the other call waits.
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
     server.notify("notifications/cancelled", json!({ "requestId": id }));
     assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
@@ -32,6 +37,18 @@ fn a_call_that_waits_can_be_cancelled() {
     server.close_input();
     let (status, _) = server.wait();
     assert!(status.success() && begun.elapsed() < Duration::from_secs(2), "{status} {:?}", begun.elapsed());
+}
+
+#[test]
+fn a_call_that_a_changed_policy_ends_says_so() {
+    let (program, mut server) = newer(Program::new(), "[limits]\nwait_seconds = 600\n");
+    let id = server.request("tools/call", json!({"name": "newer.wait-for-ever", "arguments": {}}));
+    // Answered while the other call waits.
+    assert_eq!(try_to(&mut server, "folders", json!({})), Ok(json!(["/"])));
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = [\"WebSearch\"]\n");
+    server.request("tools/call", json!({"name": "newer.folders", "arguments": {}}));
+    let ended = server.answer(id).to_string();
+    assert!(ended.contains("the policy was changed while it ran"), "{ended}");
 }
 
 #[test]
@@ -43,7 +60,7 @@ fn a_stream_that_the_host_pipes_by_itself_has_the_calls_limits() {
     let flood = json!({"path": "zeros", "bytes": 1_u64 << 40});
     let busy = try_to(&mut server, "flood", flood).expect_err("it is stopped");
     assert!(busy.contains("used up its 1 s of processor time"), "{busy}");
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
     assert_eq!(try_to(&mut server, "flood", json!({"path": "few", "bytes": 10})), Ok(json!(null)));
 }
 
@@ -54,7 +71,7 @@ fn a_result_stays_whatever_goes_on_after_it_and_nothing_outlives_the_call() {
     for how in ["waits", "sleeps", "prints", "traps", "spins", "nothing"] {
         let begun = Instant::now();
         assert_eq!(try_to(&mut server, "linger", json!({ "how": how })), Ok(json!(how)));
-        assert!(begun.elapsed() < Duration::from_secs(20), "{how}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < PATIENCE, "{how}: {:?}", begun.elapsed());
     }
     let begun = Instant::now();
     server.close_input();

@@ -1,0 +1,97 @@
+//! The command `scorpiox-code call TOOL JSON`: makes a call through the server over an in-memory connection.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use scorpiox_mcp::jsonrpc::{Output, memory};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use serde_json::{Value, json};
+
+use super::environment::Environment;
+use scorpiox_mcp::Revision;
+use scorpiox_server::{Audience, Workspace};
+use scorpiox_transport_stdio::{End, Server};
+
+const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
+
+/// Buffer size in each direction.
+const PIPE_BYTES: usize = 64 * 1024;
+
+pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole: bool) -> Result<ExitCode> {
+    let arguments: Value = serde_json::from_str(arguments)
+        .with_context(|| format!("the arguments are not JSON: {arguments}; write them like {EXAMPLE}"))?;
+    let result = result(environment, tool, &arguments)?;
+    if whole {
+        terminal::print(&Shown::json(&format!("{result:#}")));
+    } else {
+        for content in result["content"].as_array().into_iter().flatten() {
+            let text = content["text"].as_str().map_or_else(|| described(content), str::to_owned);
+            terminal::print(&Shown::said(&text));
+        }
+    }
+    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Describes content that is not text, for the terminal.
+pub(super) fn described(content: &Value) -> String {
+    match (content["mimeType"].as_str(), content["data"].as_str()) {
+        (Some(mime_type), Some(data)) => {
+            format!("({mime_type}, {} bytes; --json shows them)", data.len() / 4 * 3)
+        }
+        _ => format!("{content:#}"),
+    }
+}
+
+/// Returns the result of a call.
+pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -> Result<Value> {
+    let workspace = environment.open();
+    let result = result_in(&workspace, json!({ "name": tool, "arguments": arguments }), &|_| {});
+    workspace.close();
+    result
+}
+
+/// Returns the result of a call with these parameters. `on_progress` receives its progress messages.
+pub(super) fn result_in(
+    workspace: &Arc<Workspace>,
+    call: Value,
+    on_progress: &dyn Fn(&str),
+) -> Result<Value> {
+    let (mut requests, input) = memory::pipe(PIPE_BYTES);
+    let (output, answers) = memory::pipe(PIPE_BYTES);
+    let server = Server::start(workspace, Audience::Person, input, Output::new(output));
+    let mut answers = BufReader::new(answers).lines();
+    let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(requests, "{request}")?;
+        // Notifications may precede the response.
+        loop {
+            let line = answers.next().context("the server gave no answer")??;
+            let message: Value = serde_json::from_str(&line)?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+            if message["method"] == "notifications/progress"
+                && let Some(text) = message["params"]["message"].as_str()
+            {
+                on_progress(text);
+            }
+        }
+    };
+    let client = json!({ "name": "scorpiox-code call", "version": env!("CARGO_PKG_VERSION") });
+    ask(
+        1,
+        "initialize",
+        json!({
+            "protocolVersion": Revision::NEWEST_HANDSHAKE.name(), "capabilities": {}, "clientInfo": client,
+        }),
+    )?;
+    let answer = ask(2, "tools/call", call)?;
+    server.shut_down(End::Signal);
+    if let Some(message) = answer["error"]["message"].as_str() {
+        bail!("{message}");
+    }
+    Ok(answer["result"].clone())
+}

@@ -1,0 +1,284 @@
+//! Arguments, environment variables and directories of the process, read only once.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::state::{ChosenStore, Databases, Kept, PasswordFrom};
+use anyhow::{Context as _, Result, bail};
+use scorpiox_fs::{Trail, account_home, others_can_change_at};
+use scorpiox_policy::MANAGED_FILE;
+use scorpiox_policy::access::DEFAULT_WORKSPACE;
+use scorpiox_store::{Durability, Store};
+use scorpiox_workspace_config::settings::{Locations, Settings};
+use scorpiox_workspace_config::worked_on::others;
+use scorpiox_workspace_config::{Operator, Site, SkillFolders, Sources, WorkspaceFolder};
+
+use scorpiox_client_config::unfilled;
+use scorpiox_server::{App, Workspace, WorkspaceOptions};
+use scorpiox_tools::{self, Registry};
+
+/// Directories and settings of this process.
+pub(super) struct Environment {
+    pub(super) binary: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    pub(super) own_home: PathBuf,
+    pub(super) workspace: WorkspaceFolder,
+    pub(super) durability: Durability,
+    /// Databases of the policies of all workspaces that this process serves.
+    pub(super) databases: Arc<Databases>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) registry: Arc<Registry>,
+    /// `true` if nothing is allowed without a machine-wide policy.
+    pub(super) is_managed_required: bool,
+    is_home_named: bool,
+    is_workspace_named: bool,
+    /// Directories that other servers have used as workspaces.
+    pub(super) worked_on: Vec<PathBuf>,
+}
+
+/// Directories and options named in the arguments.
+#[derive(Default)]
+pub(super) struct Named {
+    /// The program's directory.
+    pub(super) home: Option<PathBuf>,
+    /// The project's directory.
+    pub(super) workspace: Option<PathBuf>,
+    /// `true` if nothing is allowed without a machine-wide policy.
+    pub(super) is_managed_required: bool,
+    /// Databases that are already open.
+    pub(super) databases: Option<Arc<Databases>>,
+}
+
+impl Environment {
+    pub(super) fn read(named: Named) -> Result<Self> {
+        let Named { home: named_home, workspace, is_managed_required, databases } = named;
+        // Other paths are compared with it after their links are resolved.
+        let home = home()?.filter(|home| !home.as_os_str().is_empty()).map(resolved);
+        let (own_home, links) = own_home(home.as_ref(), named_home.as_deref())?;
+        let is_home_named = named_home.is_some() || path("SCORPIOX_HOME").is_some();
+        let is_workspace_named = workspace.is_some() || path("SCORPIOX_WORKSPACE").is_some();
+        let sources = Sources {
+            argument: workspace,
+            scorpiox: path("SCORPIOX_WORKSPACE"),
+            claude: path("CLAUDE_PROJECT_DIR"),
+            working: env::current_dir().ok(),
+        };
+        let workspace = WorkspaceFolder::find(sources, home.as_deref(), &own_home)?;
+        refuse_links(&links, &own_home, &workspace.path)?;
+        workspace.check_apart(&own_home, is_home_named)?;
+        refuse_others(&own_home)?;
+        let binary = env::current_exe().context("this program's own path is unknown")?;
+        let worked_on = others(&own_home, &workspace.path)
+            .with_context(|| format!("the list of workspaces in {} cannot be read", own_home.display()))?;
+        let locations = Locations {
+            binary_dir: binary.parent().map(Into::into),
+            home: home.clone(),
+            workspace: workspace.path.clone(),
+            worked_on: worked_on.clone(),
+        };
+        let registry = Arc::new(Registry::new(scorpiox_tools::builtin()));
+        let settings = Arc::new(Settings::load(&locations, unfilled::variables(), &registry.names()));
+        Ok(Self {
+            binary,
+            home,
+            own_home,
+            workspace,
+            durability: durability()?,
+            databases: databases.unwrap_or_else(|| Databases::new(password())),
+            settings,
+            registry,
+            is_managed_required,
+            is_home_named,
+            is_workspace_named,
+            worked_on,
+        })
+    }
+
+    /// Returns the arguments with which a client must start the program to get the same environment.
+    pub(super) fn chosen(&self) -> Result<Vec<String>> {
+        let folders = [
+            (self.is_home_named, "--home", &self.own_home),
+            (self.is_workspace_named, "--workspace", &self.workspace.path),
+        ];
+        let mut arguments = Vec::new();
+        for (is_named, option, folder) in folders {
+            if is_named {
+                let folder =
+                    folder.to_str().with_context(|| format!("{} is not valid Unicode", folder.display()))?;
+                arguments.extend([option.to_owned(), folder.to_owned()]);
+            }
+        }
+        if self.is_managed_required {
+            arguments.extend(["--managed", "required"].map(str::to_owned));
+        }
+        Ok(arguments)
+    }
+
+    /// Explains why a server started in the resolved `folder` would use another workspace or none.
+    pub(super) fn why_not_workspace(&self, folder: &Path) -> Option<String> {
+        let found = WorkspaceFolder::at(folder.to_owned(), self.home.as_deref(), &self.own_home);
+        found.why_not(folder, &self.own_home, self.is_home_named)
+    }
+
+    /// Opens the workspace.
+    pub(super) fn open(&self) -> Arc<Workspace> {
+        self.open_in(&App::new(Arc::clone(&self.registry)))
+    }
+
+    /// Opens the workspaces served over HTTP, by name: this workspace, and those in its policy.
+    pub(super) fn served(&self, own: &Arc<Workspace>) -> Result<Vec<(String, Arc<Workspace>)>> {
+        let policy = own.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+        let mut served = vec![(DEFAULT_WORKSPACE.to_owned(), Arc::clone(own))];
+        for (name, wanted) in &policy.served {
+            let Some(path) = &wanted.path else { continue };
+            let opened = self.at(Path::new(path)).with_context(|| {
+                format!("[workspace.{name}] of the policy ({}) cannot be served", wanted.source)
+            })?;
+            served.push((name.clone(), opened.open_in(own.shared_app())));
+        }
+        Ok(served)
+    }
+
+    /// Checks that the policy can be served over HTTP. Returns the number of workspaces.
+    pub(super) fn check_served(&self, own: &Arc<Workspace>) -> Result<usize> {
+        let served = self.served(own)?;
+        scorpiox_transport_http::check_policy(&served)?;
+        Ok(served.len())
+    }
+
+    /// Reads the environment for another workspace.
+    fn at(&self, folder: &Path) -> Result<Self> {
+        anyhow::ensure!(folder.is_dir(), "{} is no folder", folder.display());
+        Self::read(Named {
+            home: Some(self.own_home.clone()),
+            workspace: Some(folder.to_owned()),
+            is_managed_required: self.is_managed_required,
+            databases: Some(Arc::clone(&self.databases)),
+        })
+    }
+
+    fn open_in(&self, app: &Arc<App>) -> Arc<Workspace> {
+        let file = state_folder(&self.own_home).join(self.workspace.state_file_name());
+        let (databases, durability) = (Arc::clone(&self.databases), self.durability);
+        app.open(WorkspaceOptions {
+            folder: self.workspace.clone(),
+            settings: Arc::clone(&self.settings),
+            store: Box::new(move |operator| {
+                let databases = Arc::clone(&databases);
+                Arc::new(ChosenStore::new(Arc::clone(operator), databases, file.clone(), durability))
+            }),
+            site: self.site(),
+        })
+    }
+
+    /// Returns the store for the usage of principals, which is independent of workspaces.
+    pub(super) fn ledger(&self, operator: &Arc<Operator>) -> Arc<dyn Store> {
+        let file = state_folder(&self.own_home).join(LEDGER_FILE);
+        let (operator, databases) = (Arc::clone(operator), Arc::clone(&self.databases));
+        Arc::new(ChosenStore::new(operator, databases, file, self.durability))
+    }
+
+    /// Returns the stored data of all workspaces.
+    pub(super) fn kept(&self) -> Result<Kept> {
+        let operator = Arc::new(Operator::new(self.site()));
+        Ok(Kept::new(&operator, &self.databases, state_folder(&self.own_home), self.durability)?)
+    }
+
+    /// Returns the directories and options that the operator's policy applies to.
+    pub(super) fn site(&self) -> Site {
+        let (workspace, home) = (&self.workspace, self.home.clone());
+        let additional = self.settings.additional_skills();
+        let skills = SkillFolders::new(&workspace.path, home.as_deref(), &self.own_home, additional);
+        // Claude Code sets this variable for the servers that it starts.
+        let skills = skills.in_session(env::var("CLAUDE_CODE_SESSION_ID").ok());
+        Site {
+            workspace: workspace.path.clone(),
+            workspace_name: workspace.name(),
+            home,
+            own_home: self.own_home.clone(),
+            skills: Arc::new(skills),
+            is_managed_required: self.is_managed_required,
+            worked_on: self.worked_on.clone(),
+        }
+    }
+}
+
+/// File name of the usage data. It cannot collide with a workspace, since their file names contain a hash.
+const LEDGER_FILE: &str = "usage.db";
+
+/// Returns the directory of the data that tools store in files.
+fn state_folder(own_home: &Path) -> PathBuf {
+    own_home.join("state")
+}
+
+/// Returns the user's home directory. Under a machine-wide policy, `~/` means the home directory of the
+/// account, regardless of the environment.
+fn home() -> Result<Option<PathBuf>> {
+    if Path::new(MANAGED_FILE).symlink_metadata().is_err() {
+        return Ok(env::home_dir());
+    }
+    account_home().context("the home folder of this account is not known")
+}
+
+fn path(variable: &str) -> Option<PathBuf> {
+    unfilled::variable(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the resolved path of the program's directory, even if it does not exist yet, and the links that
+/// lead to it. Protection of the directory depends on comparing paths.
+fn own_home(home: Option<&PathBuf>, argument: Option<&Path>) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let named = match argument.map(Path::to_owned).or_else(|| path("SCORPIOX_HOME")) {
+        Some(own) => std::path::absolute(&own).with_context(|| format!("the folder {}", own.display()))?,
+        None => home.context("there is no home folder; set HOME or SCORPIOX_HOME")?.join(".scorpiox"),
+    };
+    let trail = Trail::follow(&named).with_context(|| format!("{} cannot be reached", named.display()))?;
+    Ok((trail.end, trail.links))
+}
+
+/// Refuses a path to the program's directory through a link in the workspace, which commands could change.
+fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<()> {
+    match links.iter().find(|link| link.starts_with(workspace)) {
+        None => Ok(()),
+        Some(link) => bail!(
+            "{}, where policy and plugins are kept, is reached through the symbolic link {}, which lies in \
+             the workspace, so that commands can change it; set SCORPIOX_HOME to the folder itself",
+            own_home.display(),
+            link.display()
+        ),
+    }
+}
+
+/// Refuses a directory that other users can write to: they could add decisions, and read stored data.
+fn refuse_others(own_home: &Path) -> Result<()> {
+    match others_can_change_at(own_home).ok().flatten() {
+        None => Ok(()),
+        Some(why) => bail!(
+            "{}, where policy and plugins are kept, cannot be used: {why}; check what is in it, or set \
+             SCORPIOX_HOME to a folder of your own",
+            own_home.display()
+        ),
+    }
+}
+
+/// Resolves a directory, if it exists.
+fn resolved(path: PathBuf) -> PathBuf {
+    dunce::canonicalize(&path).unwrap_or(path)
+}
+
+/// Returns the password of the database, for a policy that names no password file.
+fn password() -> PasswordFrom {
+    PasswordFrom {
+        value: env::var("SCORPIOX_STORE_PASSWORD").ok(),
+        file: path("SCORPIOX_STORE_PASSWORD_FILE"),
+    }
+}
+
+fn durability() -> Result<Durability> {
+    let chosen = unfilled::variable("SCORPIOX_DURABILITY").unwrap_or_default();
+    match &*chosen.to_string_lossy() {
+        "" | "process" => Ok(Durability::Process),
+        "power" => Ok(Durability::Power),
+        other => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
+    }
+}

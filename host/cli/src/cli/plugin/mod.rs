@@ -1,0 +1,187 @@
+//! The command `scorpiox-code plugin`: lists plugins, and manages the decisions about them.
+
+mod add;
+mod address;
+mod decide;
+mod secret;
+mod share;
+mod test;
+mod why;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use scorpiox_plugin::PluginName;
+
+use super::environment::Environment;
+use decide::Said;
+use scorpiox_plugin_manager::author::Language;
+use secret::SecretCommand;
+use share::ShareCommand;
+use why::Subject;
+
+#[derive(Subcommand)]
+pub(super) enum PluginCommand {
+    /// Create a plugin in a new folder, ready to build and run
+    New {
+        /// The language to write it in
+        #[arg(long, value_name = "LANGUAGE")]
+        lang: Language,
+        /// The name of the plugin, and of its folder
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
+    /// Install a plugin, show what it requests, and ask whether it may run
+    Add {
+        /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
+        source: PathBuf,
+        /// Install it under this name, instead of its own
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
+        /// Approve without asking if the plugin has this hash, which its reviewer gave you
+        #[arg(long, value_name = "HASH")]
+        yes: Option<String>,
+        /// Also offer a version that is older than the approved one
+        #[arg(long)]
+        allow_downgrade: bool,
+        /// Serve tools and prompts without the plugin's name as a prefix, and resources under any URI scheme
+        #[arg(long)]
+        plain_names: bool,
+    },
+    #[command(flatten)]
+    Share(ShareCommand),
+    /// Print the hash of a plugin, for `--yes` and for policies
+    Hash {
+        /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
+        source: PathBuf,
+        /// The name to install it under, if not its own
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
+        /// Compute the hash for `plugin add --plain-names`
+        #[arg(long)]
+        plain_names: bool,
+    },
+    /// Show the kind of a WebAssembly file, its imports and exports, and the tools that it would have
+    Inspect {
+        /// The file
+        file: PathBuf,
+    },
+    /// Draft a plugin.toml for a component, from its imports and exports
+    Init {
+        /// A component (.wasm)
+        file: PathBuf,
+        /// The name of the plugin [default: the file's]
+        #[arg(long, value_name = "NAME", value_parser = name)]
+        name: Option<PluginName>,
+        /// Write into this folder, with a copy of the component [default: next to the component]
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
+    /// Approve a pending, denied or changed plugin
+    Approve {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+        /// Approve without asking if the plugin has this hash, which its reviewer gave you
+        #[arg(long, value_name = "HASH")]
+        yes: Option<String>,
+        /// Serve tools and prompts without the plugin's name as a prefix, and resources under any URI scheme
+        #[arg(long)]
+        plain_names: bool,
+    },
+    /// Keep a plugin, and do not let it run
+    Deny {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
+    /// List plugins and their state
+    List,
+    /// Show a plugin, what it requests, and what was approved
+    Show {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+    },
+    /// Show a plugin before it is installed, or call one of its tools with the capabilities that it requests
+    Test {
+        /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
+        source: PathBuf,
+        /// The tool, without the plugin's name
+        tool: Option<String>,
+        /// The arguments as a JSON object
+        #[arg(default_value = "{}")]
+        arguments: String,
+    },
+    /// Show which line allows or denies a capability to a plugin
+    Why {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+        /// The capability
+        capability: Subject,
+        /// The object of the capability: a path for files, a URL or host for web, a variable for env
+        argument: Option<String>,
+    },
+    /// Set, list and delete secrets; their values are never shown
+    #[command(subcommand)]
+    Secret(SecretCommand),
+    /// Delete a plugin, its approval and its secrets; its stored data stays
+    Remove {
+        /// The plugin
+        #[arg(value_parser = name)]
+        name: PluginName,
+        /// Also delete its stored data, in every workspace
+        #[arg(long)]
+        purge: bool,
+    },
+}
+
+impl PluginCommand {
+    /// Returns `true` if the command tries a plugin for its author.
+    pub(super) fn is_trial(&self) -> bool {
+        matches!(self, Self::Test { .. })
+    }
+}
+
+pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<ExitCode> {
+    match command {
+        PluginCommand::New { lang, name } => {
+            scorpiox_plugin_manager::author::new(lang, &name).map(|()| ExitCode::SUCCESS)
+        }
+        PluginCommand::Add { source, name, yes, allow_downgrade, plain_names } => {
+            let said = Said { yes: yes.as_deref(), allow_downgrade, plain_names };
+            add::run(environment, (&source, name.as_ref()), said)
+        }
+        PluginCommand::Share(command) => share::run(environment, command),
+        PluginCommand::Hash { source, name, plain_names } => {
+            add::hash(environment, (&source, name.as_ref()), plain_names)
+        }
+        PluginCommand::Inspect { file } => scorpiox_plugin_manager::author::inspect(&file),
+        PluginCommand::Init { file, name, out } => {
+            scorpiox_plugin_manager::author::init(&file, name.as_ref(), out.as_deref())
+                .map(|()| ExitCode::SUCCESS)
+        }
+        PluginCommand::Approve { name, yes, plain_names } => {
+            let said = Said { yes: yes.as_deref(), plain_names, ..Said::default() };
+            decide::approve(environment, &name, said)
+        }
+        PluginCommand::Deny { name } => decide::deny(environment, &name),
+        PluginCommand::List => scorpiox_plugin_manager::install::list(&environment.site()),
+        PluginCommand::Show { name } => scorpiox_plugin_manager::install::show(&environment.site(), &name),
+        PluginCommand::Test { source, tool, arguments } => {
+            test::run(environment, &source, tool.as_deref(), &arguments)
+        }
+        PluginCommand::Why { name, capability, argument } => {
+            why::run(environment, &name, capability, argument.as_deref())
+        }
+        PluginCommand::Secret(command) => secret::run(environment, command),
+        PluginCommand::Remove { name, purge } => decide::remove(environment, &name, purge),
+    }
+}
+
+fn name(name: &str) -> Result<PluginName, String> {
+    PluginName::try_from(name.to_owned()).map_err(|error| error.to_string())
+}

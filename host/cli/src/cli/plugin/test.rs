@@ -1,0 +1,114 @@
+//! Trial of a plugin that is not installed, for its author.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use scorpiox_plugin::PluginFolder;
+use scorpiox_plugin_manager::install::Look;
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use serde_json::{Map, Value, json};
+
+use super::address::Addresses;
+use super::decide::{policy_for, recorded, refused_by_policy};
+use crate::cli::call::{described, result_in};
+use crate::cli::environment::Environment;
+use scorpiox_runtime::CodeCache;
+use scorpiox_tools::Tool;
+use scorpiox_tools::plugins::{self, held_to, untried};
+use scorpiox_workspace_config::Operator;
+
+/// Name of trials in the audit.
+const TEST: &str = "plugin test";
+
+pub(super) fn run(
+    environment: &Environment,
+    source: &Path,
+    tool: Option<&str>,
+    arguments: &str,
+) -> Result<ExitCode> {
+    let source = Addresses::new(environment).source(source, None)?;
+    let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
+    let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
+    let Some(tool) = tool else {
+        terminal::print(&Shown::text(&look.text()));
+        terminal::print(&Shown::text("\nIt can be added. Name a tool to call it.\n"));
+        return Ok(ExitCode::SUCCESS);
+    };
+    allowed(environment, &look, tool)?;
+    let manifest = &look.installed.manifest;
+    let cache = CodeCache::new(&environment.own_home);
+    let asked = (&manifest.capabilities, &look.folders);
+    let mut component = held_to((&look.installed, None), &look.hashes(), asked, &manifest.limits, &cache)?;
+    component.secrets = untried(&look.installed, &manifest.capabilities)?;
+    // The trial must not see the data of an installed plugin with the same name.
+    let prefix = format!("{}.", manifest.name);
+    let tool = tool.strip_prefix(&prefix).unwrap_or(tool);
+    let known: Vec<_> = look.described.tools.iter().filter_map(|known| known["name"].as_str()).collect();
+    ensure!(known.contains(&tool), "{} has no tool {tool}; its tools: {}", manifest.name, known.join(", "));
+    let parsed: Result<Map<String, Value>, _> = serde_json::from_str(arguments);
+    let arguments = parsed.with_context(|| format!("the arguments are not a JSON object: {arguments}"))?;
+    component.name = format!("plugin-trial/{}", manifest.name).into();
+    let (_, tools) = plugins::tools(&look.installed.name, component, &look.described.text())?;
+    call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments))
+}
+
+/// Checks that the policy lets the unapproved plugin run, and records the trial.
+fn allowed(environment: &Environment, look: &Look, tool: &str) -> Result<()> {
+    let operator = Operator::new(environment.site());
+    let policy = policy_for(environment, &operator, TEST, look)?;
+    let name = look.installed.name.as_str();
+    let hashes = look.hashes();
+    let checked = policy.plugins.check_run(&look.candidate(&hashes));
+    let bare = tool.strip_prefix(&format!("{name}.")).unwrap_or(tool);
+    let checked = checked.and_then(|_| policy.tools.check_tool(&format!("{name}.{bare}")).map(drop));
+    checked.inspect_err(|refusal| refused_by_policy(environment, TEST, look, refusal))?;
+    recorded(environment, TEST, &look.installed.name, Some(look))
+}
+
+/// Calls the tool in the same way as every other call.
+fn call(environment: &Environment, tools: Vec<Arc<Tool>>, name: &str, arguments: &Value) -> Result<ExitCode> {
+    let workspace = environment.open();
+    workspace.plugins().try_out(tools);
+    let call = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": 0 } });
+    let begun = Instant::now();
+    let result = result_in(&workspace, call, &terminal::complain);
+    let duration = begun.elapsed();
+    workspace.close();
+    let result = result?;
+    let account = &result["_meta"]["scorpiox/account"];
+    terminal::print(&Shown::said(&said(&result, account["error"].as_str())));
+    terminal::print(&Shown::text(&summary(account, duration.as_secs_f64() * 1000.0)));
+    Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Formats the result of the tool, or its error.
+fn said(result: &Value, error: Option<&str>) -> String {
+    let mut text = match error {
+        Some("failed" | "fault") => "error: ".to_owned(),
+        Some(kind) => format!("error, {kind}: "),
+        None => String::new(),
+    };
+    for content in result["content"].as_array().into_iter().flatten() {
+        let shown = content["text"].as_str().map_or_else(|| described(content), str::to_owned);
+        let _ = writeln!(text, "{}", shown.trim_end());
+    }
+    if let Some(structured) = result.get("structuredContent") {
+        let _ = writeln!(text, "structured: {structured}");
+    }
+    text
+}
+
+/// Formats the resources that the call used, and what it accessed.
+fn summary(account: &Value, milliseconds: f64) -> String {
+    let memory = account["memory"].as_u64().unwrap_or_default().div_ceil(1024);
+    let mut text = format!("\n{milliseconds:.1} ms with loading, {memory} KiB of memory\n");
+    for line in account["touched"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let _ = writeln!(text, "touched {line}");
+    }
+    text
+}

@@ -1,0 +1,282 @@
+//! The command `policy check`: reports all mistakes in the files, and rules that may be unintended.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use scorpiox_plugin::{Decisions, PluginFolder, PluginName};
+use scorpiox_policy::{
+    Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
+};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use scorpiox_text::nearest;
+
+use super::{NO_DECISION, shell, shell_under};
+use crate::cli::environment::Environment;
+use crate::cli::tools::COMMANDS;
+use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
+use scorpiox_tools::Kind;
+
+/// Prefix of the name of a plugin in `[grant."NAME"]`.
+const PLUGIN: &str = "plugin/";
+
+/// Checks the files in use, or another file.
+pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) -> Result<ExitCode> {
+    let notes = match file {
+        None => in_use(environment)?,
+        Some(file) => one(environment, file)?,
+    };
+    let Some((policy, mut notes)) = notes else { return Ok(ExitCode::from(NO_DECISION)) };
+    if strict {
+        notes.extend(open_commands(&policy));
+    }
+    let of_plugins = super::plugins::unknown_hashes(environment, &policy).into_iter();
+    let mut of_plugins: Vec<_> =
+        of_plugins.map(|(before, rule, after)| Note::at(before, rule, after)).collect();
+    if file.is_none() {
+        notes.append(&mut of_plugins);
+    }
+    // A checked file may be for other machines, and name plugins that are missing here: not a failure.
+    for note in notes.iter().chain(&of_plugins) {
+        terminal::print(&Shown::line(&format!("  note: {}", note.shown(file))));
+    }
+    Ok(if strict && !notes.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns the notes on the files in use. If they have mistakes, prints them and returns `None`.
+fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
+    let shell = shell(environment);
+    let operator = shell.operator();
+    let mistakes = operator.mistakes();
+    if mistakes.len() > 1 {
+        tell(&mistakes, None);
+        return Ok(None);
+    }
+    let loaded = operator.loaded()?;
+    if loaded.files.is_empty() {
+        let text =
+            format!("{} does not exist; the built-in defaults hold.", operator.site().own_policy().display());
+        terminal::print(&Shown::line(&text));
+    }
+    for file in &loaded.files {
+        terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
+    }
+    let mut notes = notes(environment, &shell, &loaded.policy);
+    if loaded.policy.http.is_set() || !loaded.policy.served.is_empty() {
+        let refused = environment.check_served(&environment.open()).err().into_iter();
+        notes.extend(refused.map(|error| {
+            let before = format!("serve --http would refuse to start: {error:#}");
+            Note { before, rule: None, after: String::new() }
+        }));
+    }
+    if let Err(error) = environment.kept() {
+        let before = format!("tools would refuse what they store: {error}");
+        notes.push(Note { before, rule: None, after: String::new() });
+    }
+    if loaded.is_managed {
+        let kept = kept_from_others(Path::new(MANAGED_FILE)).into_iter();
+        notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
+    }
+    notes.extend(operator.idle().into_iter().map(|idle| {
+        let after = ": the policy for all users says no more without it".to_owned();
+        Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
+    }));
+    Ok(Some((loaded.policy.clone(), notes)))
+}
+
+fn one(environment: &Environment, file: &Path) -> Result<Option<(Policy, Vec<Note>)>> {
+    ensure!(file.exists(), "{} does not exist", file.display());
+    let text = Policy::text(file)?.unwrap_or_default();
+    let mistakes = Policy::mistakes(&text, file);
+    if !mistakes.is_empty() {
+        tell(&mistakes, Some(file));
+        return Ok(None);
+    }
+    let policy = Policy::parse(&text, file)?;
+    terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
+    let shell = shell_under(environment, Loaded::of(policy.clone()));
+    let notes = notes(environment, &shell, &policy);
+    Ok(Some((policy, notes)))
+}
+
+/// Prints each mistake on a line.
+fn tell(mistakes: &[Problem], file: Option<&Path>) {
+    for mistake in mistakes {
+        let told = file.map_or_else(|| mistake.to_string(), |file| mistake.told_of(file));
+        terminal::complain(&format!("scorpiox-code: {told}"));
+    }
+    if let [_, _, ..] = mistakes {
+        let count = mistakes.len();
+        terminal::complain(&format!(
+            "scorpiox-code: {count} mistakes; every tool is refused under such a policy"
+        ));
+    }
+}
+
+/// A note on a valid rule that may be unintended: the rule's position with the text around it.
+struct Note {
+    before: String,
+    rule: Option<Source>,
+    after: String,
+}
+
+impl Note {
+    fn at(before: String, rule: Source, after: String) -> Self {
+        Self { before, rule: Some(rule), after }
+    }
+
+    /// Formats the note. `file` is the name of the file, if it is not one of those in use.
+    fn shown(&self, file: Option<&Path>) -> String {
+        let Self { before, rule, after } = self;
+        let rule = rule.map_or_else(String::new, |rule| match (rule, file) {
+            (Source::Line(line), Some(file)) => format!(" ({} line {line})", file.display()),
+            (rule, _) => format!(" ({rule})"),
+        });
+        format!("{before}{rule}{after}")
+    }
+}
+
+/// Returns notes if every valid token may run commands.
+fn open_commands(policy: &Policy) -> Vec<Note> {
+    let open: Vec<_> = COMMANDS.into_iter().filter(|tool| policy.tools.check_tool(tool).is_ok()).collect();
+    let notes = scorpiox_policy::access::open_to_all(&policy.http, &policy.access, &open);
+    notes.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)).collect()
+}
+
+fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
+    let mut notes = unknown_tools(environment, policy);
+    notes.extend(unused_profiles(environment, policy));
+    notes.extend(unknown_components(environment, policy));
+    let kept = crate::cli::history::note(shell);
+    notes.extend(kept.map(|before| Note { before, rule: None, after: String::new() }));
+    let of_access =
+        scorpiox_policy::access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
+    notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
+    let checked = shell.check_profile(DEFAULT_PROFILE);
+    notes.extend(checked.err().map(|error| match &*error {
+        ShellError::Rule { before, rule, after } => Note::at(before.clone(), *rule, after.clone()),
+        other => Note { before: other.to_string(), rule: None, after: String::new() },
+    }));
+    notes
+}
+
+/// Finds names and globs in `[tools]`, `[access]` and `[limits]` that match no tool.
+fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let tools = environment.registry.names();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
+    let plugins: Vec<_> = installed.map(|plugin| plugin.name.to_string()).collect();
+    // Tools of plugins, which have a dot in their names, depend on the installed plugins.
+    let is_unknown = |pattern: &NamePattern| {
+        let text = pattern.to_string();
+        let start = text.strip_suffix('*');
+        let of_plugin = |plugin: &String| start.is_some_and(|start| format!("{plugin}.").starts_with(start));
+        !text.contains('.')
+            && !tools.iter().any(|tool| pattern.covers(tool))
+            && !plugins.iter().any(of_plugin)
+    };
+    let rules = policy.tools.deny.iter().chain(&policy.tools.allow).map(|rule| ("tools".to_owned(), rule));
+    let of_access = policy.access.rules.iter().flat_map(|(name, rule)| {
+        let listed = rule.deny.iter().chain(rule.allow.iter().flatten());
+        listed.map(move |rule| (format!("access.{name}"), rule))
+    });
+    let of_limits = policy.limits.rules.iter().flat_map(|(name, rule)| {
+        rule.tools.iter().flatten().map(move |rule| (format!("limits.{name}"), rule))
+    });
+    let note = |(table, rule): (String, &Sourced<NamePattern>)| {
+        let name = rule.value.to_string();
+        let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
+        let near = near.or_else(|| of_a_plugin(&name, &plugins));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let after = format!(", and no tool has such a name{near}");
+        Note::at(format!("[{table}] names {name}"), rule.source, after)
+    };
+    rules.chain(of_access).chain(of_limits).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
+}
+
+/// Suggests the pattern for the tools of a plugin: `weather.*` for `weather_*`.
+fn of_a_plugin(name: &str, installed: &[String]) -> Option<String> {
+    let is_glob = name.ends_with('*');
+    let bare = name.trim_end_matches(['*', '_', '-']);
+    let (plugin, tool) = bare.split_once('_').unwrap_or((bare, ""));
+    let is_plugin = installed.iter().any(|known| known == plugin)
+        || (is_glob || !tool.is_empty()) && PluginName::try_from(plugin.to_owned()).is_ok();
+    is_plugin.then(|| format!("{plugin}.{tool}{}", if is_glob || tool.is_empty() { "*" } else { "" }))
+}
+
+/// Finds profiles that no command uses. Most of them are misspelled.
+fn unused_profiles(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let builtin = Policy::builtin().shell.profiles;
+    let builtin: Vec<_> = builtin.keys().map(String::as_str).collect();
+    let mut used: Vec<String> = builtin.iter().map(|&name| name.to_owned()).collect();
+    used.extend(policy.grants.values().flat_map(|grant| &grant.shell).map(|shell| shell.profile.clone()));
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
+    used.extend(installed.filter_map(|plugin| Some(plugin.manifest.capabilities.shell?.profile)));
+    let unused = policy.shell.profiles.iter().filter(|(name, _)| !used.contains(name));
+    let note = |(name, profile): (&String, &scorpiox_policy::Profile)| {
+        let near = did_you_mean(name, &builtin);
+        let after = format!(
+            " is used by nothing: no [grant] and no plugin names it, and the client's commands run under \
+             {DEFAULT_PROFILE}{near}"
+        );
+        Note::at(format!("profile {name}"), profile.origins.profile, after)
+    };
+    unused.map(note).collect()
+}
+
+/// Finds grants for components that do not exist here.
+fn unknown_components(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let built_in = environment.registry.tools().filter_map(|tool| match &tool.kind {
+        Kind::Wasm { component, .. } => Some(component.name.to_string()),
+        Kind::Native(_) | Kind::Plugin { .. } => None,
+    });
+    let mut known: Vec<String> = built_in.collect();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
+    known.extend(installed.map(|plugin| format!("{PLUGIN}{}", plugin.name)));
+    let decisions = Decisions::read(&environment.own_home).unwrap_or_default();
+    known.extend(decisions.iter().map(|(name, _)| format!("{PLUGIN}{name}")));
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    let unknown = policy.grants.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+    let note = |(name, grant): (&String, &scorpiox_policy::Grant)| {
+        let after = if let Some(plugin) = name.strip_prefix(PLUGIN) {
+            format!(", and no plugin {plugin} is installed here{}", did_you_mean(name, &known))
+        } else {
+            let as_plugin = format!("{PLUGIN}{name}");
+            let near = if known.contains(&as_plugin.as_str()) {
+                format!("; did you mean {as_plugin}?")
+            } else {
+                did_you_mean(name, &known)
+            };
+            format!(", and no component is called so: a plugin's name is written \"{PLUGIN}NAME\"{near}")
+        };
+        Note::at(format!("[grant] names \"{name}\""), grant.source, after)
+    };
+    unknown.map(note).collect()
+}
+
+fn did_you_mean(name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known.iter().copied());
+    near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_tool_of_a_plugin_is_written_with_a_dot() {
+        let installed = ["weather".to_owned()];
+        for (name, meant) in [
+            ("demo_*", Some("demo.*")),
+            ("demo*", Some("demo.*")),
+            ("demo-*", Some("demo.*")),
+            ("demo_answer", Some("demo.answer")),
+            ("demo_get_*", Some("demo.get*")),
+            ("weather", Some("weather.*")),
+            ("demo", None),
+            ("Web_*", None),
+        ] {
+            assert_eq!(of_a_plugin(name, &installed).as_deref(), meant, "{name}");
+        }
+    }
+}

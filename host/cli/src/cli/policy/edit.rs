@@ -1,0 +1,323 @@
+//! The commands `policy allow` and `policy deny`: change the user's policy.toml.
+//!
+//! A change is the smallest that the verdict names. It is judged together with the managed file before it is
+//! written, so a change without an effect is never made.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use scorpiox_fs::home::private;
+use scorpiox_policy::document::quote;
+use scorpiox_policy::{File, Policy, Verdict, differences};
+use scorpiox_shell::{DEFAULT_PROFILE, Shell};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use scorpiox_workspace_config::Operator;
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::What;
+use super::judge::{Judge, Names};
+use crate::cli::environment::Environment;
+
+pub(super) const HELP: &str = "\
+Examples:
+  scorpiox-code policy allow host registry.example.com
+  scorpiox-code policy allow write ~/builds
+  scorpiox-code policy deny tool WebSearch";
+
+/// Text of a policy that changes nothing.
+const EMPTY: &str = "version = 1\n";
+/// Maximum number of changes for one access: a path can be in `deny` and outside of `read`.
+const MAX_CHANGES: usize = 4;
+
+/// Kind of access that the commands can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Editable {
+    /// Reaching a host from a command
+    Host,
+    /// Reading a path in a command
+    Read,
+    /// Writing a path in a command
+    Write,
+    /// Calling a tool
+    Tool,
+}
+
+/// Change that the user wants.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Wish {
+    /// The kind of access
+    what: Editable,
+    /// The host (with :port), the path or the tool
+    #[arg(required = true)]
+    subjects: Vec<String>,
+    /// The profile that commands run under
+    #[arg(long, default_value = DEFAULT_PROFILE)]
+    profile: String,
+    /// Show the change without writing it
+    #[arg(long)]
+    print: bool,
+}
+
+impl Wish {
+    fn question(&self) -> What {
+        match self.what {
+            Editable::Host => What::Host,
+            Editable::Read => What::Read,
+            Editable::Write => What::Write,
+            Editable::Tool => What::Tool,
+        }
+    }
+}
+
+pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Result<ExitCode> {
+    let before = Operator::new(environment.site());
+    let own = before.own_text()?;
+    let mut text = own.clone().unwrap_or_else(|| EMPTY.to_owned());
+    for subject in &wish.subjects {
+        text = changed(environment, &before, text, (wish, allows), subject)?;
+    }
+    if text == own.as_deref().unwrap_or(EMPTY) {
+        let word = if allows { "allowed" } else { "denied" };
+        terminal::print(&Shown::line(&format!("Nothing to change: {} is {word}.", wish.subjects.join(", "))));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let after = before.with_own(text.clone())?;
+    let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);
+    if wish.what == Editable::Host {
+        // A sandbox that cannot filter would refuse all commands.
+        let shell = Shell::new(Arc::new(after));
+        let tier = shell.tier();
+        shell.shut_down();
+        tier.context("nothing was written, because no command could run under the change")?;
+    }
+    terminal::print(&Shown::text(&shown));
+    if !wish.print {
+        let path = target(&environment.site().own_policy())?;
+        write(&path, own.as_deref(), &text)?;
+        let done =
+            format!("Wrote {}. Servers that run now follow it from their next call on.", path.display());
+        terminal::print(&Shown::line(&done));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the file to write. A link, such as to a repository of settings, stays.
+fn target(path: &Path) -> Result<PathBuf> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => {
+            path.canonicalize().with_context(|| format!("{} leads nowhere", path.display()))
+        }
+        _ => Ok(path.to_owned()),
+    }
+}
+
+/// Returns the text with the changes for one subject. Fails if they would have no effect.
+fn changed(
+    environment: &Environment,
+    operator: &Operator,
+    mut text: String,
+    (wish, allows): (&Wish, bool),
+    subject: &str,
+) -> Result<String> {
+    for _ in 0..=MAX_CHANGES {
+        let shell = Shell::new(Arc::new(operator.with_own(text.clone())?));
+        let judge = Judge::new(environment, &shell, Names::AsWritten)?;
+        let verdict = judge.verdict(wish.question(), subject, &wish.profile)?;
+        if verdict.allowed == allows {
+            return Ok(text);
+        }
+        let policy = &shell.operator().loaded()?.policy;
+        let mut document: DocumentMut = text.parse().context("policy.toml cannot be read")?;
+        let is_changed = if wish.what == Editable::Tool {
+            change_tool(&mut document, subject, allows)
+        } else if allows && wish.what == Editable::Host && verdict.would_allow.is_none() {
+            list_host(&mut document, &wish.profile, subject)?
+        } else if allows {
+            allow(&mut document, &verdict)?
+        } else {
+            deny(&mut document, policy, wish, subject)?
+        };
+        let next = document.to_string();
+        if !is_changed || next == text {
+            let word = if allows { "allow" } else { "deny" };
+            bail!("a change of your policy.toml cannot {word} it: {}", verdict.because);
+        }
+        text = next;
+    }
+    bail!("{subject} needs more than {MAX_CHANGES} changes; `policy why` names them one by one");
+}
+
+/// Makes the change that the verdict names.
+fn allow(document: &mut DocumentMut, verdict: &Verdict) -> Result<bool> {
+    let Some(line) = &verdict.would_allow else { return Ok(false) };
+    ensure!(
+        verdict.file != File::Managed,
+        "only the administrator can allow it, in /etc/scorpiox/policy.toml: {}",
+        verdict.because
+    );
+    let Some((section, change)) = parse_line(line) else { return Ok(false) };
+    let table = section_of(document, &section)?;
+    for (key, item) in change.iter() {
+        merge(table, key, item);
+    }
+    Ok(true)
+}
+
+/// Adds a host to the list of a profile that has a list.
+fn list_host(document: &mut DocumentMut, profile: &str, host: &str) -> Result<bool> {
+    let table = section_of(document, &["shell", "profile", profile].map(str::to_owned))?;
+    let network = table.get_mut("network").and_then(Item::as_table_like_mut);
+    Ok(network.is_some_and(|network| push(network, "hosts", host)))
+}
+
+/// Splits a line such as `read = ["~/x"] in [shell.profile.workspace]`.
+fn parse_line(line: &str) -> Option<(Vec<String>, DocumentMut)> {
+    line.match_indices(" in [").find_map(|(at, between)| {
+        let change: DocumentMut = line[..at].parse().ok().filter(|change: &DocumentMut| change.len() == 1)?;
+        let (section, _) = line[at + between.len()..].split_once(']')?;
+        Some((section.split('.').map(str::to_owned).collect(), change))
+    })
+}
+
+fn deny(document: &mut DocumentMut, policy: &Policy, wish: &Wish, subject: &str) -> Result<bool> {
+    let Some(profile) = policy.shell.profiles.get(&wish.profile) else { return Ok(false) };
+    let section: Vec<_> = ["shell", "profile", &wish.profile].map(str::to_owned).into();
+    let table = section_of(document, &section)?;
+    if wish.what == Editable::Host {
+        let Some(network) = table.get_mut("network").and_then(Item::as_table_like_mut) else {
+            return Ok(false);
+        };
+        return Ok(network
+            .get_mut("hosts")
+            .and_then(Item::as_array_mut)
+            .is_some_and(|hosts| remove(hosts, subject)));
+    }
+    ensure!(
+        wish.what == Editable::Read,
+        "`policy deny read` closes a path for reading and writing; a narrower `write` is an edit by hand"
+    );
+    let globs = profile.deny.iter().map(|rule| rule.glob().to_owned()).chain([subject.to_owned()]);
+    let list: Array = globs.collect();
+    merge(table, "deny", &Item::Value(Value::Array(list)));
+    Ok(true)
+}
+
+/// Opens or closes a tool by its name.
+fn change_tool(document: &mut DocumentMut, tool: &str, allows: bool) -> bool {
+    let Ok(table) = section_of(document, &["tools".to_owned()]) else { return false };
+    if !allows {
+        return push(table, "deny", tool);
+    }
+    let is_removed =
+        table.get_mut("deny").and_then(Item::as_array_mut).is_some_and(|list| remove(list, tool));
+    is_removed || table.contains_key("allow") && push(table, "allow", tool)
+}
+
+/// Returns a table by the parts of its header, and creates it if it is missing.
+fn section_of<'d>(document: &'d mut DocumentMut, parts: &[String]) -> Result<&'d mut dyn TableLike> {
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for (index, part) in parts.iter().enumerate() {
+        if !table.contains_key(part) {
+            let mut new = Table::new();
+            new.set_implicit(index + 1 < parts.len());
+            table.insert(part, Item::Table(new));
+        }
+        let item = table.get_mut(part).with_context(|| format!("[{part}] cannot be made"))?;
+        table = item.as_table_like_mut().with_context(|| format!("{} is not a table", quote(part)))?;
+    }
+    Ok(table)
+}
+
+/// Sets a value. Entries of lists and keys of tables that stay keep their place and their comments.
+fn merge(table: &mut dyn TableLike, key: &str, new: &Item) {
+    match (table.get_mut(key), new) {
+        (Some(old), new) if old.is_array() && new.is_array() => {
+            let (Some(old), Some(new)) = (old.as_array_mut(), new.as_array()) else { return };
+            let wanted: Vec<_> = new.iter().filter_map(Value::as_str).collect();
+            old.retain(|entry| entry.as_str().is_some_and(|entry| wanted.contains(&entry)));
+            for entry in wanted {
+                if !old.iter().any(|known| known.as_str() == Some(entry)) {
+                    push_entry(old, entry);
+                }
+            }
+        }
+        (Some(old), new) if old.is_table_like() && new.is_table_like() => {
+            let (Some(old), Some(new)) = (old.as_table_like_mut(), new.as_table_like()) else { return };
+            for (key, item) in new.iter() {
+                merge(old, key, item);
+            }
+        }
+        _ => _ = table.insert(key, plain(new)),
+    }
+}
+
+/// Returns a value with the usual spaces.
+fn plain(item: &Item) -> Item {
+    match item.as_inline_table() {
+        Some(inner) => {
+            let pairs = inner.iter().map(|(key, value)| (key.to_owned(), value.clone().decorated(" ", "")));
+            let mut table: InlineTable = pairs.collect();
+            table.fmt();
+            Item::Value(Value::InlineTable(table))
+        }
+        None => item
+            .as_value()
+            .map_or_else(|| item.clone(), |value| Item::Value(value.clone().decorated(" ", ""))),
+    }
+}
+
+/// Adds an entry to a list. Returns `false` if it is there.
+fn push(table: &mut dyn TableLike, key: &str, entry: &str) -> bool {
+    if !table.contains_key(key) {
+        table.insert(key, Item::Value(Value::Array(Array::new())));
+    }
+    let Some(list) = table.get_mut(key).and_then(Item::as_array_mut) else { return false };
+    if list.iter().any(|known| known.as_str() == Some(entry)) {
+        return false;
+    }
+    push_entry(list, entry);
+    true
+}
+
+/// Appends an entry in the style of the last one.
+fn push_entry(list: &mut Array, entry: &str) {
+    let prefix = match list.iter().last() {
+        Some(last) => last.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or(" ").to_owned(),
+        None => String::new(),
+    };
+    let prefix = match prefix.rsplit_once('\n') {
+        // A comment before the last entry is not repeated.
+        Some((_, indent)) => format!("\n{indent}"),
+        None if list.is_empty() => String::new(),
+        None => " ".to_owned(),
+    };
+    list.push_formatted(Value::from(entry).decorated(prefix, ""));
+}
+
+/// Removes an entry from a list. Returns `false` if it is not there.
+fn remove(list: &mut Array, entry: &str) -> bool {
+    let before = list.len();
+    list.retain(|known| known.as_str() != Some(entry));
+    list.len() < before
+}
+
+/// Replaces the file, unless it has changed since it was read.
+fn write(path: &Path, read: Option<&str>, text: &str) -> Result<()> {
+    let now = match fs::read_to_string(path) {
+        Ok(now) => Some(now),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
+    };
+    ensure!(now.as_deref() == read, "{} was changed meanwhile; nothing was written", path.display());
+    let written = private::write(path, |file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.with_context(|| format!("{} cannot be written", path.display()))
+}

@@ -1,0 +1,343 @@
+//! Verdicts of the policy about a path, host, tool or directory, equal to those for a call.
+
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use scorpiox_egress_proxy::{AddressPolicy, Resolve as _, SystemResolver};
+use scorpiox_policy::access::{HttpPolicy, Principal};
+use scorpiox_policy::{
+    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
+};
+use scorpiox_text::nearest;
+use scorpiox_web::Router;
+
+use super::{What, plugins};
+use crate::cli::environment::Environment;
+use scorpiox_fs::without_links;
+use scorpiox_shell::{PRIVATE_KEY, Shell};
+use scorpiox_tools::plugins::Plugins;
+use scorpiox_workspace_config::Operator;
+
+/// Timeout of a name lookup.
+const LOOKUP_TIME: Duration = Duration::from_secs(5);
+
+/// Treatment of host names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Resolve names like a connection, so that their addresses are checked too.
+    LookedUp,
+    /// Decide by the rules only, for machines that cannot reach the hosts.
+    AsWritten,
+}
+
+/// Answers questions under a policy.
+pub(super) struct Judge<'a> {
+    environment: &'a Environment,
+    shell: &'a Shell,
+    policy: &'a Policy,
+    names: Names,
+    /// Reason why nothing runs in this workspace, if the policy closes it.
+    closed: Option<String>,
+    /// The caller over HTTP.
+    pub(super) principal: Option<Principal>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(environment: &'a Environment, shell: &'a Shell, names: Names) -> Result<Self> {
+        let policy = &shell.operator().loaded()?.policy;
+        let closed = shell.operator().policy().err().map(|error| error.to_string());
+        // Nothing can be reached from a closed workspace, so no names are resolved.
+        let names = if closed.is_some() { Names::AsWritten } else { names };
+        Ok(Self { environment, shell, policy, names, closed, principal: None })
+    }
+
+    /// Returns the policy for clients over HTTP, with the owners of its tokens.
+    pub(super) fn http(&self) -> &HttpPolicy {
+        &self.policy.http
+    }
+
+    /// Returns the verdict. `profile` is the profile of commands.
+    pub(super) fn verdict(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
+        let verdict = self.in_an_open_folder(what, subject, profile)?;
+        Ok(self.closed(what).unwrap_or(verdict))
+    }
+
+    /// Returns a denial if the policy closes this workspace. Questions about workspaces have their own check.
+    pub(super) fn closed(&self, what: What) -> Option<Verdict> {
+        self.closed.clone().filter(|_| what != What::Workspace).map(Verdict::denied)
+    }
+
+    fn in_an_open_folder(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
+        // The profile that commands get: `readonly` shows at most what the default profile shows.
+        let profile = || self.shell.operator().profile(profile);
+        match what {
+            What::Read => self.path(&*profile()?, subject, Access::Read),
+            What::Write => self.path(&*profile()?, subject, Access::Write),
+            What::Host => self.host(&*profile()?, subject),
+            What::Url => self.url(subject),
+            What::File => self.file(subject),
+            What::Tool => self.tool(subject),
+            What::Plugin => plugins::verdict(self.environment, &self.policy.plugins, subject),
+            What::Workspace => self.workspace(subject),
+            What::Command => {
+                bail!("commands are not judged by their text; ask what they may read, write and reach")
+            }
+        }
+    }
+
+    fn tool(&self, subject: &str) -> Result<Verdict> {
+        let known = self.environment.registry.names();
+        // Tools of plugins, which have a dot in their names, depend on the installed plugins.
+        if !subject.contains('.') && !known.contains(&subject) {
+            let near = nearest(subject, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            bail!("there is no tool {subject:?}{near}");
+        }
+        let installed = Plugins::new(Arc::new(Operator::new(self.environment.site())));
+        let original = installed.authors_name(subject);
+        let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
+            Err(refusal) => return Ok(Verdict::denied(refusal.to_string())),
+            Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
+        };
+        let access =
+            self.principal.as_ref().map(|who| self.policy.access.check(who, subject, original.as_deref()));
+        let because = match access {
+            Some(Err(denial)) => return Ok(Verdict::denied(denial.why)),
+            Some(Ok(opened)) => format!("{because}; {opened}"),
+            None => because,
+        };
+        let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
+        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
+        Ok(if plugin.allowed { Verdict::allowed(format!("{because}; {}", plugin.because)) } else { plugin })
+    }
+
+    /// Formats the subject in the form that the policy evaluates.
+    pub(super) fn shown(&self, what: What, subject: &str) -> String {
+        match what {
+            What::Read | What::Write | What::File => self.asked(subject).display().to_string(),
+            What::Workspace => self.folder(subject).display().to_string(),
+            What::Host => split_port(subject)
+                .map_or_else(|_| subject.to_owned(), |(name, port)| format!("{name}:{port}")),
+            _ => subject.to_owned(),
+        }
+    }
+
+    fn path(&self, profile: &Profile, subject: &str, access: Access) -> Result<Verdict> {
+        let path = self.asked(subject);
+        let (places, resolved) = (self.shell.operator().places()?, without_links(&path));
+        let verdict = if resolved.symlink_metadata().is_ok() {
+            profile.why_existing(&resolved, access, &places)
+        } else {
+            profile.why_path(&resolved, access, &places)
+        };
+        if !verdict.allowed {
+            return Ok(verdict);
+        }
+        // These built-in rules depend on the content of the directories, so no policy line contains them.
+        Ok(match self.shell.closes(profile, &resolved, access == Access::Write)? {
+            Some(why) => Verdict::denied(format!("{} is closed (built-in): {why}", resolved.display())),
+            None => verdict,
+        })
+    }
+
+    /// Returns the path in question: in the home directory, in the workspace, or absolute.
+    fn asked(&self, subject: &str) -> PathBuf {
+        self.asked_from(&self.shell.operator().site().workspace, subject)
+    }
+
+    /// Returns the directory that a server would be started for. A relative path starts at the working
+    /// directory, even if that is not a project.
+    fn folder(&self, subject: &str) -> PathBuf {
+        let here = self.environment.workspace.instead_of.as_ref();
+        without_links(&self.asked_from(here.unwrap_or(&self.shell.operator().site().workspace), subject))
+    }
+
+    fn asked_from(&self, folder: &Path, subject: &str) -> PathBuf {
+        let in_home = subject.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        match (in_home, &self.environment.home) {
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+            _ => folder.join(subject),
+        }
+    }
+
+    fn host(&self, profile: &Profile, subject: &str) -> Result<Verdict> {
+        let (name, port) = split_port(subject)?;
+        let (at, network) = (&profile.name, &profile.network);
+        let refusing = refusing(profile, name, port);
+        Ok(match &network.value {
+            Network::Off => {
+                let line = HostRules::entry(name, port).map(|entry| {
+                    let listed = format!("mode = \"allowlist\", hosts = [\"{entry}\"]");
+                    format!("network = {{ {listed} }} in [shell.profile.{at}]")
+                });
+                let off = Verdict::denied(format!("the network of profile {at} is off ({})", network.source));
+                off.unless(line, refusing.origins.file)
+            }
+            Network::Open => {
+                Verdict::allowed(format!("the network of profile {at} is open ({})", network.source))
+            }
+            Network::Allowlist { hosts, allow_private } => {
+                match HostRules::from(hosts.clone())
+                    .of(&refusing.name, refusing.origins.file)
+                    .decide(name, port)
+                {
+                    HostDecision::Denied(denial) => {
+                        Verdict::denied(format!("{denial} ({})", refusing.network.source))
+                    }
+                    HostDecision::Allowed(rule) => {
+                        let listed = format!("{rule} is listed ({})", rule.source);
+                        self.at_its_addresses(name, port, allow_private, &listed)
+                    }
+                }
+            }
+        })
+    }
+
+    /// Checks the addresses of a listed host.
+    fn at_its_addresses(&self, name: &str, port: u16, private: &[NetworkRule], listed: &str) -> Verdict {
+        let literal = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let found: Vec<IpAddr> = match (literal, self.names) {
+            (Ok(address), _) => vec![address],
+            (Err(_), Names::AsWritten) => Vec::new(),
+            (Err(_), Names::LookedUp) => match SystemResolver::default().resolve(name, port, LOOKUP_TIME) {
+                Ok(found) => found.iter().map(std::net::SocketAddr::ip).collect(),
+                Err(error) => {
+                    return Verdict::allowed(format!("{listed}; it cannot be looked up at present: {error}"));
+                }
+            },
+        };
+        let networks = private.iter().map(|rule| rule.network).collect();
+        let addresses = AddressPolicy::new(networks, PRIVATE_KEY);
+        for address in &found {
+            if let Err(kind) = addresses.check(*address) {
+                return Verdict::denied(format!(
+                    "{listed}, but its address {address} is {kind}{}",
+                    addresses.remedy(*address)
+                ));
+            }
+        }
+        let rule = private.iter().find(|rule| found.iter().any(|address| rule.contains(*address)));
+        Verdict::allowed(match rule {
+            Some(rule) => format!("{listed}; `allow_private` has {rule} ({})", rule.source),
+            None => format!("{listed}; private addresses are refused even so"),
+        })
+    }
+
+    fn url(&self, subject: &str) -> Result<Verdict> {
+        let web = &self.policy.web;
+        let router = Router::of_system(web.clone());
+        let url = Router::parse(subject)?;
+        match router.check_host(&url, None) {
+            Err(error) => return Ok(Verdict::denied(error.to_string())),
+            // A literal address needs no lookup.
+            Ok(WebVerdict::Allowed(rule)) if self.names == Names::AsWritten && !Router::is_address(&url) => {
+                return Ok(Verdict::allowed(format!("`allow` of [web] has {rule} ({})", rule.source)));
+            }
+            Ok(WebVerdict::ByAddress) if self.names == Names::AsWritten => {
+                return Ok(Verdict::denied(format!(
+                    "`allow` of [web] ({}) has no name that covers {subject}; whether one of its networks does is \
+                     not known without looking the name up",
+                    web.allow_origin
+                )));
+            }
+            Ok(_) => {}
+        }
+        Ok(match router.route(&url, None) {
+            Err(error) => Verdict::denied(error.to_string()),
+            Ok(route) => {
+                let found: Vec<_> = route.addresses.iter().map(|address| address.ip().to_string()).collect();
+                let at = if Router::is_address(&url) {
+                    String::new()
+                } else {
+                    format!(", which is at {}", found.join(", "))
+                };
+                let private = web
+                    .allow_private
+                    .iter()
+                    .find(|rule| route.addresses.iter().any(|address| rule.contains(address.ip())));
+                let private = private.map(|rule| format!("; `allow_private` has {rule} ({})", rule.source));
+                Verdict::allowed(format!(
+                    "`allow` of [web] ({}) covers {}{at}{}",
+                    web.allow_origin,
+                    route.host,
+                    private.unwrap_or_default()
+                ))
+            }
+        })
+    }
+
+    fn file(&self, subject: &str) -> Result<Verdict> {
+        let places = self.shell.operator().places()?;
+        let files = &self.policy.files;
+        let checked = files.check(&without_links(&self.asked(subject)), &places);
+        Ok(said(
+            checked.map_err(|denial| denial.to_string()).map(|folder| {
+                format!("`read` of [files] ({}) covers {}", files.read_origin, folder.display())
+            }),
+        ))
+    }
+
+    fn workspace(&self, subject: &str) -> Result<Verdict> {
+        let (workspaces, path) = (&self.policy.workspaces, self.folder(subject));
+        if let Some(why) = self.environment.why_not_workspace(&path) {
+            return Ok(Verdict::denied(why));
+        }
+        // A served workspace without a path is the server's own workspace.
+        let own = &self.shell.operator().site().workspace;
+        let served = self.policy.served.iter().filter(|(_, served)| {
+            let folder = served.path.as_ref().map_or(own.as_path(), Path::new);
+            without_links(folder) == path
+        });
+        for (name, served) in served {
+            let closed = self.principal.as_ref().filter(|who| !served.who.admits(who));
+            if let Some(who) = closed {
+                let why = format!("[workspace.{name}] ({}) is not for {}", served.source, who.name);
+                return Ok(Verdict::denied(why));
+            }
+            if let Some(who) = &self.principal
+                && workspaces.check(&path, &self.shell.operator().places()?).is_ok()
+            {
+                let why = format!("[workspace.{name}] ({}) is for {}", served.source, who.name);
+                return Ok(Verdict::allowed(why));
+            }
+        }
+        let missing = self.names == Names::LookedUp && !path.is_dir();
+        let missing = if missing { "; there is no such folder on this machine" } else { "" };
+        let checked = workspaces.check(&path, &self.shell.operator().places()?);
+        let rule = match workspaces.allow {
+            None => format!("[workspaces] has no `allow` ({})", workspaces.origin),
+            Some(_) => format!("`allow` of [workspaces] ({}) covers {}", workspaces.origin, path.display()),
+        };
+        Ok(said(checked.map(|()| rule + missing)))
+    }
+}
+
+fn said(decided: Result<String, impl Display>) -> Verdict {
+    decided.map_or_else(|why| Verdict::denied(why.to_string()), Verdict::allowed)
+}
+
+/// Returns the profile whose host list refuses the host: the machine-wide profile, if it does.
+fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
+    let refuses = |profile: &&Profile| match &profile.network.value {
+        Network::Off => true,
+        Network::Open => false,
+        Network::Allowlist { hosts, .. } => {
+            matches!(HostRules::from(hosts.clone()).decide(name, port), HostDecision::Denied(_))
+        }
+    };
+    profile.outer.as_deref().filter(refuses).unwrap_or(profile)
+}
+
+/// Splits a host and its port. The default is the port of HTTPS.
+fn split_port(subject: &str) -> Result<(&str, u16)> {
+    match subject.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
+            Ok((name, port.parse().with_context(|| format!("{port:?} is not a port"))?))
+        }
+        _ => Ok((subject, 443)),
+    }
+}

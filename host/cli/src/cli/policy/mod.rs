@@ -1,0 +1,259 @@
+//! The command `scorpiox-code policy`: shows and explains the effective policy.
+
+mod check;
+mod diff;
+mod edit;
+mod init;
+mod judge;
+mod plugins;
+mod test;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::{Args, Subcommand, ValueEnum};
+use scorpiox_metering::records::rule_texts;
+use scorpiox_policy::access::{HttpPolicy, Principal};
+use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+use scorpiox_workspace_config::Operator;
+
+use super::environment::Environment;
+use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
+
+pub(super) use init::Example;
+use judge::{Judge, Names};
+
+#[derive(Subcommand)]
+pub(super) enum PolicyCommand {
+    /// Show every effective rule, with the file and line that it comes from
+    Show,
+    /// Check the policy: print the file, line and fix of each mistake, and notes on likely unintended rules
+    Check {
+        /// Check this file instead of those in use
+        file: Option<PathBuf>,
+        /// Exit with code 1 if there are notes
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Show which line decides about a path, a host, a tool or a command
+    Why {
+        /// The kind of question
+        what: What,
+        /// The path, the host (with :port), the name or the command
+        subject: String,
+        /// The profile that commands run under
+        #[arg(long, default_value = DEFAULT_PROFILE)]
+        profile: String,
+        #[command(flatten)]
+        caller: Caller,
+    },
+    /// Check that the policy decides as a file of cases expects, with one case per line: `deny read .env`
+    #[command(after_help = test::HELP)]
+    Test {
+        /// The file of cases
+        cases: PathBuf,
+        /// Use this file instead of the policy in use
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
+    },
+    /// Allow an access in your policy.toml, show the change, and keep its comments
+    #[command(after_help = edit::HELP)]
+    Allow(edit::Wish),
+    /// Deny an access in your policy.toml, show the change, and keep its comments
+    #[command(after_help = edit::HELP)]
+    Deny(edit::Wish),
+    /// Show how the policy in use differs from the built-in one, or from another file
+    Diff {
+        /// The file to compare with the policy in use
+        file: Option<PathBuf>,
+    },
+    /// Write a first policy.toml from an example
+    Init {
+        /// Write this example, without asking
+        #[arg(long, value_name = "EXAMPLE")]
+        example: Option<Example>,
+        /// Print it instead of writing it
+        #[arg(long)]
+        print: bool,
+    },
+    /// Accept that a policy.toml that was in use here no longer exists
+    Forget,
+}
+
+/// The caller of a tool over HTTP.
+#[derive(Debug, Default, PartialEq, Eq, Args)]
+pub(super) struct Caller {
+    /// For a tool or a workspace: check whether this principal may use it over HTTP
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    name: Option<String>,
+    /// An additional scope of the principal's token; can be given several times
+    #[arg(long, requires = "name")]
+    scope: Vec<String>,
+    /// An additional group of the principal; can be given several times
+    #[arg(long, requires = "name")]
+    group: Vec<String>,
+}
+
+impl Caller {
+    /// Returns the principal, with the scopes and groups from the policy and from the options.
+    fn principal(&self, http: &HttpPolicy) -> Option<Principal> {
+        let mut principal = http.principal(self.name.as_ref()?);
+        principal.scopes.extend(self.scope.iter().cloned());
+        principal.groups.extend(self.group.iter().cloned());
+        Some(principal)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum What {
+    /// Reading a path in a command
+    Read,
+    /// Writing a path in a command
+    Write,
+    /// Reaching a host from a command
+    Host,
+    /// Running a command
+    Command,
+    /// Fetching a page
+    Url,
+    /// Reading a file with a tool such as `ReadImage`
+    File,
+    /// Calling a tool
+    Tool,
+    /// Running a plugin, by NAME or NAME@sha256:HASH
+    Plugin,
+    /// Working in a folder
+    Workspace,
+}
+
+/// Exit code if there is no decision. A denial is 1.
+const NO_DECISION: u8 = 2;
+
+pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode {
+    carry_out(environment, command).unwrap_or_else(|error| {
+        terminal::complain(&format!("scorpiox-code: {error:#}"));
+        ExitCode::from(NO_DECISION)
+    })
+}
+
+fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
+    match command {
+        PolicyCommand::Show => show(environment),
+        PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
+        PolicyCommand::Why { what, subject, profile, caller } => {
+            let shell = shell(environment);
+            let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
+            judge.principal = caller.principal(&shell.operator().loaded()?.policy.http);
+            if what == What::Command {
+                let profile = shell.operator().profile(&profile)?;
+                return match judge.closed(what) {
+                    Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"), shell.operator())),
+                    None => describe_command(&shell, &shell.operator().loaded()?.policy, &profile, &subject),
+                };
+            }
+            let verdict = judge.verdict(what, &subject, &profile)?;
+            Ok(print(&verdict, &judge.shown(what, &subject), shell.operator()))
+        }
+        PolicyCommand::Test { cases, policy } => test::run(environment, &cases, policy.as_deref()),
+        PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
+        PolicyCommand::Allow(wish) => edit::run(environment, &wish, true),
+        PolicyCommand::Deny(wish) => edit::run(environment, &wish, false),
+        PolicyCommand::Init { example, print } => init::run(environment, example, print),
+        PolicyCommand::Forget => forget(environment),
+    }
+}
+
+fn show(environment: &Environment) -> Result<ExitCode> {
+    let shell = shell(environment);
+    let Loaded { policy, files, hash, .. } = shell.operator().loaded()?;
+    let page = match files.as_slice() {
+        [] => Shown::line("# built-in defaults"),
+        files => files
+            .iter()
+            .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
+    };
+    let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
+    // The profile that commands get: it shows at most what the default profile shows.
+    let mut shown = policy.clone();
+    shown
+        .shell
+        .profiles
+        .insert(READ_ONLY_PROFILE.to_owned(), shell.operator().profile(READ_ONLY_PROFILE)?.into_owned());
+    terminal::print(&page.and(&Shown::text(&render(&shown))));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn forget(environment: &Environment) -> Result<ExitCode> {
+    let own = environment.site().own_policy();
+    ensure!(own.symlink_metadata().is_err(), "{} exists and is in use", own.display());
+    let note = seen_note(&own);
+    match fs::remove_file(&note) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            terminal::print(&Shown::line("There is nothing to forget: no policy.toml was in use here."));
+        }
+        done => {
+            done.with_context(|| format!("{} cannot be removed", note.display()))?;
+            let done = "Servers use no policy.toml from their next call on.";
+            terminal::print(&Shown::line(done));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: &str) -> Result<ExitCode> {
+    let tier = shell.tier()?;
+    shell.shut_down();
+    let Policy { shell: rules, .. } = policy;
+    let first = format!("`{command}` is allowed: commands are not judged by their text. It runs");
+    terminal::print(&Shown::line(&first).and(&Shown::lines(&format!(
+        "\
+         - in a sandbox of tier {tier}; at least {} is required ({})\n\
+         - under profile {} ({}), whose network is {} ({})\n\
+         - for at most {} ms unless the call says otherwise ({}), and never more than {} ms ({})\n\
+         `policy why read|write PATH` and `policy why host NAME` say what it may touch.\n",
+        rules.min_tier.value,
+        rules.min_tier.source,
+        profile.name,
+        profile.origins.profile,
+        profile.network.value,
+        profile.network.source,
+        rules.default_timeout.value.as_millis(),
+        rules.default_timeout.source,
+        rules.max_timeout.value.as_millis(),
+        rules.max_timeout.source,
+    ))));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(verdict: &Verdict, subject: &str, operator: &Operator) -> ExitCode {
+    let word = word(verdict.allowed);
+    let mut shown = Shown::line(&format!("{subject}: {word}: {}", verdict.because));
+    // A line number is useless to a reader without the file, so the rule's text is printed too.
+    for (rule, words) in rule_texts(operator).cited(&verdict.because) {
+        shown = shown.and(&Shown::line(&format!("  {rule}: {words}")));
+    }
+    if let Some(line) = &verdict.would_allow {
+        shown = shown.and(&Shown::line(&format!("  to allow it, write in {}: {line}", verdict.file)));
+    }
+    terminal::print(&shown);
+    if verdict.allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const fn word(allowed: bool) -> &'static str {
+    if allowed { "allowed" } else { "denied" }
+}
+
+/// Returns the shell, which decides about the access of commands.
+fn shell(environment: &Environment) -> Shell {
+    Shell::new(Arc::new(Operator::new(environment.site())))
+}
+
+/// Returns a shell under a policy that is not in use.
+fn shell_under(environment: &Environment, loaded: Loaded) -> Shell {
+    Shell::new(Arc::new(Operator::under(environment.site(), loaded)))
+}

@@ -1,0 +1,196 @@
+//! The command `policy test`: checks cases that a team stores next to its policy.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use clap::ValueEnum as _;
+use scorpiox_policy::{Loaded, Policy, Verdict};
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
+
+use super::judge::{Judge, Names};
+use super::{Caller, What, shell, shell_under, word};
+use crate::cli::environment::Environment;
+use scorpiox_shell::DEFAULT_PROFILE;
+
+pub(super) const HELP: &str = "\
+Each line of the file is a case; `#` begins a comment:
+  deny read .env
+  allow write src/main.rs
+  deny host git.example.com:22 as build
+  allow url https://docs.example.com/
+  deny tool AskUserQuestion
+  deny tool Bash as ci
+  allow workspace /srv/web as ann group web scope run
+`as PROFILE` is for read, write and host; `as PRINCIPAL`, with further groups and scopes, is for tool
+and workspace. Host names are not looked up.";
+
+/// A line of the file.
+#[derive(Debug, PartialEq, Eq)]
+struct Case<'a> {
+    allowed: bool,
+    what: What,
+    subject: &'a str,
+    profile: &'a str,
+    /// Principal, with additional groups and scopes.
+    caller: Option<Caller>,
+}
+
+pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>) -> Result<ExitCode> {
+    let text = fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let shell = match policy {
+        None => shell(environment),
+        Some(other) => {
+            ensure!(other.exists(), "{} does not exist", other.display());
+            shell_under(environment, Loaded::of(Policy::load(other)?))
+        }
+    };
+    let mut judge = Judge::new(environment, &shell, Names::AsWritten)?;
+    if let Some(found) = &environment.workspace.instead_of {
+        terminal::complain(&format!(
+            "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, or \
+             name one with --workspace",
+            found.display(),
+            environment.workspace.path.display()
+        ));
+    }
+    let (mut cases, mut failed) = (0_usize, 0_usize);
+    for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
+        let at = || format!("{} line {number}", file.display());
+        let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
+        judge.principal = case.caller.as_ref().and_then(|caller| caller.principal(judge.http()));
+        let verdict = judge.verdict(case.what, case.subject, case.profile).with_context(at)?;
+        cases += 1;
+        if verdict.allowed != case.allowed {
+            failed += 1;
+            terminal::print(&Shown::line(&told(number, line, &verdict)));
+        }
+    }
+    ensure!(cases > 0, "{} has no cases", file.display());
+    let count = if cases == 1 { "1 case".to_owned() } else { format!("{cases} cases") };
+    terminal::print(&Shown::line(&match failed {
+        0 => format!("{count}, all as expected."),
+        failed => format!("{count}, {failed} not as expected."),
+    }));
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn told(number: usize, line: &str, verdict: &Verdict) -> String {
+    format!("line {number}: {}: is {}: {}", line.trim(), word(verdict.allowed), verdict.because)
+}
+
+impl<'a> Case<'a> {
+    /// Parses a line. Returns `None` for an empty line or a comment.
+    fn parse(line: &'a str) -> Result<Option<Self>, String> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        let (decision, rest) = word_of(line);
+        let allowed = match decision {
+            "allow" => true,
+            "deny" => false,
+            other => return Err(format!("{other:?} is not `allow` or `deny`")),
+        };
+        let (kind, rest) = word_of(rest);
+        let what =
+            What::from_str(kind, false).ok().filter(|what| *what != What::Command).ok_or_else(|| {
+                format!("{kind:?} is none of read, write, host, url, file, tool, plugin, workspace")
+            })?;
+        let is_of_commands = matches!(what, What::Read | What::Write | What::Host);
+        let (subject, profile) = match rest.rsplit_once(" as ") {
+            Some((subject, profile)) if is_of_commands => (subject.trim(), profile.trim()),
+            _ => (rest, DEFAULT_PROFILE),
+        };
+        let (subject, caller) = match rest.rsplit_once(" as ") {
+            Some((subject, who)) if matches!(what, What::Tool | What::Workspace) => {
+                (subject.trim(), Some(caller(who)?))
+            }
+            _ => (subject, None),
+        };
+        if is_of_commands && rest.ends_with(" as") {
+            return Err("names no profile after `as`".to_owned());
+        }
+        if subject.is_empty() {
+            return Err(format!("says nothing to {kind}"));
+        }
+        Ok(Some(Self { allowed, what, subject, profile, caller }))
+    }
+}
+
+/// Parses a principal: its name, followed by pairs of words such as `group ops`.
+fn caller(who: &str) -> Result<Caller, String> {
+    let mut words = who.split_whitespace().map(str::to_owned);
+    let mut caller = Caller { name: words.next(), ..Caller::default() };
+    while let Some(kind) = words.next() {
+        let word = words.next().ok_or_else(|| format!("names no {kind} after `{kind}`"))?;
+        match kind.as_str() {
+            "group" => caller.group.push(word),
+            "scope" => caller.scope.push(word),
+            other => return Err(format!("{other:?} is neither `group` nor `scope`")),
+        }
+    }
+    Ok(caller)
+}
+
+/// Returns the first word, and the rest.
+fn word_of(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_case_or_nothing_or_an_error_that_names_the_word() {
+        assert_eq!(Case::parse("  # note"), Ok(None));
+        assert_eq!(
+            Case::parse("deny  read  a file as build "),
+            Ok(Some(Case {
+                allowed: false,
+                what: What::Read,
+                subject: "a file",
+                profile: "build",
+                caller: None
+            }))
+        );
+        assert_eq!(
+            Case::parse("allow url https://example.com/ as x"),
+            Ok(Some(Case {
+                allowed: true,
+                what: What::Url,
+                subject: "https://example.com/ as x",
+                profile: DEFAULT_PROFILE,
+                caller: None
+            }))
+        );
+        let who = Caller {
+            name: Some("ann".to_owned()),
+            group: vec!["web".to_owned()],
+            scope: vec!["run".to_owned()],
+        };
+        assert_eq!(
+            Case::parse("deny tool Bash as ann group web scope run"),
+            Ok(Some(Case {
+                allowed: false,
+                what: What::Tool,
+                subject: "Bash",
+                profile: DEFAULT_PROFILE,
+                caller: Some(who)
+            }))
+        );
+        for (line, says) in [
+            ("permit read x", "\"permit\""),
+            ("allow command x", "\"command\""),
+            ("allow read", "nothing to read"),
+            ("deny tool Bash as ann role x", "\"role\""),
+            ("deny tool Bash as ann group", "no group"),
+        ] {
+            assert!(Case::parse(line).expect_err("refused").contains(says), "{line}");
+        }
+    }
+}

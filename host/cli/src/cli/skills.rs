@@ -1,0 +1,106 @@
+//! The command `scorpiox-code skills`: shows and checks skills, for users and authors.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use clap::Subcommand;
+use scorpiox_plugin::MANIFEST;
+use scorpiox_plugin_manager::install::{Keys, Source};
+use scorpiox_server::Workspace;
+use scorpiox_server::skills::library::Library;
+use scorpiox_server::skills::report;
+use scorpiox_terminal as terminal;
+use scorpiox_workspace_config::SkillFolders;
+
+use super::environment::Environment;
+
+/// Tool whose component implements skills.
+const SKILL_TOOL: &str = "InvokeSkill";
+
+#[derive(Subcommand)]
+pub(super) enum SkillsCommand {
+    /// Create a skill in a new folder
+    New {
+        /// The name of the skill, and of its folder
+        name: String,
+    },
+    /// Show all skills, with the descriptions by which models choose them
+    List,
+    /// Show a skill as the model receives it, its length, and its problems
+    Show {
+        /// The skill's name
+        name: String,
+        /// Its arguments, as a model or a user would give them
+        arguments: Option<String>,
+    },
+    /// Report the problems of skills, which need not be installed
+    Check {
+        /// Folders: a skill, a repository that contains skills, or a folder of skills
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+    },
+}
+
+pub(super) fn run(environment: &Environment, command: SkillsCommand) -> Result<ExitCode> {
+    match command {
+        SkillsCommand::New { name } => {
+            scorpiox_plugin_manager::author::new_skill(&name, &environment.own_home.join("skills"))?;
+        }
+        SkillsCommand::List => {
+            terminal::print(&report::list(&library(&environment.open(), None)?));
+        }
+        SkillsCommand::Show { name, arguments } => {
+            let arguments = arguments.unwrap_or_default();
+            let shown = report::show(&library(&environment.open(), None)?, &name, &arguments);
+            let shown = shown.ok_or_else(|| {
+                anyhow!("there is no skill {name:?}; `scorpiox-code skills list` shows all")
+            })?;
+            terminal::print(&shown);
+        }
+        SkillsCommand::Check { folders } => {
+            let workspace = environment.open();
+            let mut is_good = true;
+            for folder in &folders {
+                is_good &= check(&workspace, folder)?;
+            }
+            return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(workspace: &Workspace, folder: &Path) -> Result<bool> {
+    ensure!(folder.exists(), "{} does not exist; name a folder with a SKILL.md", folder.display());
+    let found = dunce::canonicalize(folder);
+    let found = found.with_context(|| format!("{} cannot be checked", folder.display()))?;
+    if !found.is_dir() {
+        bail!("{} is no folder; name the folder that the SKILL.md is in", folder.display());
+    }
+    let only = workspace.skills().only(&found);
+    let (shown, is_good) = report::check(&library(workspace, Some(only))?, &found, component);
+    terminal::print(&shown);
+    Ok(is_good)
+}
+
+/// Checks that the component in a skill can be installed, if there is one.
+fn component(folder: &Path) -> Result<(), String> {
+    let is_component = |path: PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
+    let mut files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    if !folder.join(MANIFEST).exists() && !files.any(is_component) {
+        return Ok(());
+    }
+    Source::read(folder, None, &Keys::default()).map(drop).map_err(|error| format!("{error:#}"))
+}
+
+/// Reads the skills of the workspace, or those in `folders`.
+pub(super) fn library(workspace: &Workspace, folders: Option<SkillFolders>) -> Result<Library<'_>> {
+    let component = workspace.component(SKILL_TOOL).context("this program was built without InvokeSkill")?;
+    let (runtime, setup) = (workspace.runtime(), workspace.own_setup());
+    let library = match folders {
+        None => Library::read(runtime, component, setup),
+        Some(folders) => Library::read_in(runtime, component, setup, folders),
+    };
+    library.context("skills cannot be read")
+}

@@ -1,0 +1,143 @@
+//! Detects messages of programs that cannot reach a resource outside their sandbox: the network, or the Git
+//! directory.
+//!
+//! A program only notices that a name does not resolve, or that there is no repository, and reports that.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// Messages of programs that cannot resolve a name or reach an address: the C library and programs that pass
+/// on its messages, curl, wget, Node, Go, Rust, Java, and .NET; also package managers that hide the cause
+/// (pip, yarn, Bun).
+const OFFLINE: [&[u8]; 22] = [
+    b"ould not resolve",
+    b"unable to resolve",
+    b"ailed to resolve",
+    b"emporary failure in name resolution",
+    b"emporary failure resolving",
+    b"ame or service not known",
+    b"o address associated with hostname",
+    b"ailed to lookup address",
+    b"NameResolutionError",
+    b"UnknownHostException",
+    b"getaddrinfo",
+    b"EAI_AGAIN",
+    b"ENOTFOUND",
+    b"no such host",
+    b"etwork is unreachable",
+    b"ENETUNREACH",
+    b"dial tcp: lookup",
+    b"dns error",
+    b"from versions: none",
+    b"No matching distribution found",
+    b"trouble with your network",
+    b"FailedToOpenSocket",
+];
+/// Messages of Git, and of programs that use its library.
+const NO_REPOSITORY: [&[u8]; 3] =
+    [b"ot a git repository", b"could not find repository", b"unable to normalize alternate object path"];
+/// Search automaton for all messages, those of [`OFFLINE`] first. It finds them in a single pass, because a
+/// command can print gigabytes. The library vectorizes searches of this match kind.
+static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = OFFLINE.iter().chain(&NO_REPOSITORY);
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words).ok()
+});
+/// Number of bytes retained from earlier output, for messages that span two chunks.
+const KEPT_BYTES: usize = 64;
+
+/// Complaints found in the output of a command.
+#[derive(Debug, Default)]
+pub struct Complaints {
+    /// Tail of the inspected output.
+    before: Vec<u8>,
+    is_offline: bool,
+    lacks_repository: bool,
+}
+
+impl Complaints {
+    /// Inspects the next chunk of output.
+    pub fn look(&mut self, bytes: &[u8]) {
+        if self.is_offline && self.lacks_repository {
+            return;
+        }
+        let mut joined = std::mem::take(&mut self.before);
+        joined.extend_from_slice(&bytes[..bytes.len().min(KEPT_BYTES)]);
+        self.find(&joined);
+        self.find(bytes);
+        let end = if bytes.len() < KEPT_BYTES { &joined } else { bytes };
+        self.before = end[end.len().saturating_sub(KEPT_BYTES)..].to_vec();
+    }
+
+    fn find(&mut self, text: &[u8]) {
+        for found in WORDS.iter().flat_map(|words| words.find_iter(text)) {
+            let is_of_network = found.pattern().as_usize() < OFFLINE.len();
+            self.is_offline |= is_of_network;
+            self.lacks_repository |= !is_of_network;
+            if self.is_offline && self.lacks_repository {
+                return;
+            }
+        }
+    }
+
+    /// Returns `true` if a program reported that it could not reach the network.
+    pub fn is_offline(&self) -> bool {
+        self.is_offline
+    }
+
+    /// Returns `true` if a program reported a missing or incomplete repository.
+    pub fn lacks_repository(&self) -> bool {
+        self.lacks_repository
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pieces: &[&str]) -> Complaints {
+        let mut complaints = Complaints::default();
+        for piece in pieces {
+            complaints.look(piece.as_bytes());
+        }
+        complaints
+    }
+
+    fn is_met(pieces: &[&str]) -> bool {
+        of(pieces).is_offline()
+    }
+
+    #[test]
+    fn a_repository_that_is_not_found_is_no_network() {
+        let complaints = of(&["fatal: not a git repo", "sitory: /x/.git\n"]);
+        assert!(complaints.lacks_repository() && !complaints.is_offline());
+        let complaints = of(&["Could not resolve host: example.com\n", "fatal: not a git repository\n"]);
+        assert!(complaints.lacks_repository() && complaints.is_offline());
+        assert!(!of(&["a git repository"]).lacks_repository());
+    }
+
+    #[test]
+    fn programs_that_reach_no_host_are_understood() {
+        for said in [
+            "curl: (6) Could not resolve host: example.com",
+            "fatal: unable to access 'https://example.com/': Could not resolve host: example.com",
+            "wget: unable to resolve host address 'example.com'",
+            "npm error request to https://example.com/x failed, reason: getaddrinfo EAI_AGAIN example.com",
+            "[Errno -3] Temporary failure in name resolution",
+            "ssh: Could not resolve hostname example.com: Name or service not known",
+            "dial tcp: lookup example.com: no such host",
+            "failed to lookup address information: Name or service not known",
+            "connect: Network is unreachable",
+            "Get \"https://example.com/x\": dial tcp: lookup example.com on [::1]:53: connection refused",
+            "ERROR: Could not find a version that satisfies the requirement six (from versions: none)",
+            "ERROR: No matching distribution found for six",
+            "error sending request for url (https://example.com/): dns error",
+        ] {
+            assert!(is_met(&[said]), "{said}");
+            let bytes: Vec<String> = said.chars().map(String::from).collect();
+            assert!(is_met(&bytes.iter().map(String::as_str).collect::<Vec<_>>()), "{said}, byte by byte");
+            assert!(is_met(&[&"x".repeat(5000), said, &"x".repeat(5000)]), "{said}, among others");
+        }
+        assert!(!is_met(&["make: *** No rule to make target 'network'.", "exit 1", ""]));
+    }
+}

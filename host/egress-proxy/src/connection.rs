@@ -1,0 +1,208 @@
+//! Serves a single connection of a command.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::thread;
+use std::time::Instant;
+
+use crate::Denied;
+use crate::head::{self, Ask, Refused};
+use crate::shared::Shared;
+use crate::socks::{self, Reply};
+use crate::tunnel;
+
+/// Maximum length of a request head in bytes.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// Maximum number of addresses of a name to try.
+const MAX_TRIES: usize = 4;
+
+/// Rule name of decisions that do not come from a policy line.
+const BUILT_IN: &str = "built-in";
+
+/// Bytes of a request head, and the bytes received after it.
+type Head = (Vec<u8>, Vec<u8>);
+
+/// Reason that no connection was made.
+enum NoWay {
+    Refused(String),
+    Unreachable(String),
+}
+
+/// Serves a connection until it ends.
+pub(crate) fn serve(client: &TcpStream, shared: &Shared) -> io::Result<()> {
+    client.set_read_timeout(Some(shared.limits.setup))?;
+    client.set_write_timeout(Some(shared.limits.idle))?;
+    let mut first = [0];
+    if client.peek(&mut first)? == 0 {
+        return Ok(());
+    }
+    if first == [5] { serve_socks(client, shared) } else { serve_http(client, shared) }
+}
+
+fn serve_socks(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
+    let Some((host, port)) = socks::ask(&mut client)? else { return Ok(()) };
+    let host = match std::str::from_utf8(&host).ok().and_then(head::name) {
+        Some(host) if port != 0 => host,
+        _ => {
+            shared.refuse(
+                &String::from_utf8_lossy(&host),
+                port,
+                Denied {
+                    why: "no plain host name; no line of the policy allows it".to_owned(),
+                    rule: BUILT_IN.to_owned(),
+                },
+            );
+            return socks::reply(&mut client, Reply::NotAllowed);
+        }
+    };
+    match connect(&host, port, shared) {
+        Ok(server) => {
+            socks::reply(&mut client, Reply::Succeeded)?;
+            pass(client, &server, shared)
+        }
+        Err(NoWay::Refused(_)) => socks::reply(&mut client, Reply::NotAllowed),
+        Err(NoWay::Unreachable(_)) => socks::reply(&mut client, Reply::Unreachable),
+    }
+}
+
+fn serve_http(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
+    let (head, rest) = match read_head(client, shared)? {
+        Ok(read) => read,
+        Err(refused) => return answer(client, refused.0, refused.1),
+    };
+    let ask = match head::parse(&head) {
+        Ok(ask) => ask,
+        Err(Refused(status, why)) => return answer(client, status, why),
+    };
+    let (Ask::Tunnel { host, port } | Ask::Forward { host, port, .. }) = &ask;
+    let server = match connect(host, *port, shared) {
+        Ok(server) => server,
+        Err(NoWay::Refused(why)) => return answer(client, 403, &why),
+        Err(NoWay::Unreachable(why)) => return answer(client, 502, &why),
+    };
+    match ask {
+        Ask::Tunnel { .. } => {
+            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+            (&server).write_all(&rest)?;
+            pass(client, &server, shared)
+        }
+        Ask::Forward { head, body_bytes, .. } => forward(client, &server, shared, &head, (&rest, body_bytes)),
+    }
+}
+
+/// Forwards a single request with exactly the declared length of body, and returns the complete response.
+fn forward(
+    client: &TcpStream,
+    mut server: &TcpStream,
+    shared: &Shared,
+    head: &[u8],
+    (rest, body_bytes): (&[u8], u64),
+) -> io::Result<()> {
+    set_idle(client, server, shared)?;
+    server.write_all(head)?;
+    let here = rest.len().min(usize::try_from(body_bytes).unwrap_or(usize::MAX));
+    server.write_all(&rest[..here])?;
+    thread::scope(|scope| {
+        // The response may start before the body ends, as with `Expect: 100-continue`.
+        thread::Builder::new()
+            .name("answer".to_owned())
+            .spawn_scoped(scope, || tunnel::copy(server, client))?;
+        let body = io::copy(&mut client.take(body_bytes - here as u64), &mut &*server);
+        if body.is_err() {
+            let _ = server.shutdown(Shutdown::Both);
+        }
+        Ok(())
+    })
+}
+
+fn pass(client: &TcpStream, server: &TcpStream, shared: &Shared) -> io::Result<()> {
+    set_idle(client, server, shared)?;
+    tunnel::run(client, server)
+}
+
+fn set_idle(client: &TcpStream, server: &TcpStream, shared: &Shared) -> io::Result<()> {
+    for stream in [client, server] {
+        stream.set_read_timeout(Some(shared.limits.idle))?;
+        stream.set_write_timeout(Some(shared.limits.idle))?;
+    }
+    Ok(())
+}
+
+/// Reads the head of a request. Returns it with the bytes that follow.
+fn read_head(mut client: &TcpStream, shared: &Shared) -> io::Result<Result<Head, Refused>> {
+    let until = Instant::now() + shared.limits.setup;
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        if let Some(end) = head::end(&bytes) {
+            let rest = bytes.split_off(end);
+            return Ok(Ok((bytes, rest)));
+        }
+        if bytes.len() > MAX_HEAD_BYTES {
+            return Ok(Err(Refused(431, "the request's head is too long")));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Err(Refused(408, "the request took too long")));
+        }
+        client.set_read_timeout(Some(left))?;
+        match client.read(&mut chunk) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Applies the policy, resolves the name once, checks every address, and connects to one of them.
+fn connect(host: &str, port: u16, shared: &Shared) -> Result<TcpStream, NoWay> {
+    let refuse = |denied: Denied| {
+        let said = format!("{host}:{port} was refused: {denied}");
+        shared.refuse(host, port, denied);
+        NoWay::Refused(said)
+    };
+    let rule = shared.rules.decide(host, port).map_err(refuse)?;
+    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let addresses = match literal {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => shared.resolver.resolve(host, port, shared.limits.setup).map_err(|error| {
+            // The lookup itself reached a name server, so the host counts as reached.
+            shared.let_through(host, port, rule.clone());
+            NoWay::Unreachable(format!("{host} cannot be looked up: {error}"))
+        })?,
+    };
+    // All addresses must pass, because a mix of public and private addresses is an attempt to evade this
+    // check.
+    for address in &addresses {
+        let decided = shared.rules.decide_address(host, port, address.ip());
+        decided.map_err(refuse)?;
+        if let Err(kind) = shared.addresses.check(address.ip()) {
+            let remedy = shared.addresses.remedy(address.ip());
+            let why = format!("its address {} is {kind}{remedy}", address.ip());
+            return Err(refuse(Denied { why, rule: BUILT_IN.to_owned() }));
+        }
+    }
+    shared.let_through(host, port, rule);
+    let mut last = "it has no address".to_owned();
+    for address in addresses.iter().take(MAX_TRIES) {
+        match TcpStream::connect_timeout(address, shared.limits.setup) {
+            Ok(server) => {
+                shared.follow(&server);
+                return Ok(server);
+            }
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(NoWay::Unreachable(format!("{host}:{port} cannot be reached: {last}")))
+}
+
+fn answer(mut client: &TcpStream, status: u16, why: &str) -> io::Result<()> {
+    let body = format!("{why}\n");
+    write!(
+        client,
+        "HTTP/1.1 {status} Refused by the sandbox's proxy\r\nContent-Type: text/plain; charset=utf-8\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}

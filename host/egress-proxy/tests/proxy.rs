@@ -1,0 +1,226 @@
+//! Tests of the proxy over real sockets.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Limits, Proxy, Resolve};
+
+/// Allows names that start with `good`, and records the requested names.
+#[derive(Default)]
+struct Good(Mutex<Vec<String>>);
+
+impl Decide for Good {
+    fn decide(&self, host: &str, _port: u16) -> Result<String, Denied> {
+        self.0.lock().push(host.to_owned());
+        if host.starts_with("good") || host.starts_with("127.") {
+            Ok("line 1".to_owned())
+        } else {
+            Err(Denied { why: "not listed".to_owned(), rule: "line 2".to_owned() })
+        }
+    }
+}
+
+/// Returns one answer after another.
+struct Answers(Vec<Vec<IpAddr>>, AtomicUsize);
+
+impl Resolve for Answers {
+    fn resolve(&self, _host: &str, port: u16, _time: Duration) -> std::io::Result<Vec<SocketAddr>> {
+        let turn = self.1.fetch_add(1, Ordering::SeqCst).min(self.0.len() - 1);
+        Ok(self.0[turn].iter().map(|address| SocketAddr::new(*address, port)).collect())
+    }
+}
+
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const SECOND: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
+
+struct Setting {
+    proxy: Option<Proxy>,
+    at: SocketAddr,
+    rules: Arc<Good>,
+    resolver: Arc<Answers>,
+}
+
+/// Starts a proxy that treats 127.0.0.1, and no other local address, as public.
+fn setting(answers: Vec<Vec<IpAddr>>, limits: Limits) -> Setting {
+    let listener = TcpListener::bind((LOCAL, 0)).expect("a listener");
+    let at = listener.local_addr().expect("an address");
+    let rules = Arc::new(Good::default());
+    let resolver = Arc::new(Answers(answers, AtomicUsize::new(0)));
+    let addresses = AddressPolicy::new(vec![LOCAL.into()], "[web]");
+    let proxy =
+        Proxy::start(listener, Arc::clone(&rules) as _, Arc::clone(&resolver) as _, addresses, limits);
+    Setting { proxy: Some(proxy.expect("it starts")), at, rules, resolver }
+}
+
+impl Setting {
+    fn usual() -> Self {
+        setting(vec![vec![LOCAL]], Limits::default())
+    }
+
+    fn send(&self, bytes: &[u8]) -> TcpStream {
+        let mut client = TcpStream::connect(self.at).expect("it accepts");
+        client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        client.write_all(bytes).expect("it reads");
+        client
+    }
+
+    fn ask(&self, bytes: &[u8]) -> String {
+        let mut answer = Vec::new();
+        self.send(bytes).read_to_end(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Returns the allowed hosts, each with its rule.
+    fn reached(&self) -> Vec<(String, u16, String)> {
+        let past = Instant::now().checked_sub(Duration::from_mins(1)).expect("a past");
+        let reached = self.proxy.as_ref().expect("it runs").reached(past);
+        reached.into_iter().map(|reached| (reached.host, reached.port, reached.rule)).collect()
+    }
+
+    fn refusals(&self) -> usize {
+        let past = Instant::now().checked_sub(Duration::from_mins(1)).expect("a past");
+        self.proxy.as_ref().expect("it runs").refusals(past).len()
+    }
+}
+
+/// Starts a server for one connection. It returns everything it reads until the client closes.
+fn server(answer: &'static [u8]) -> (u16, thread::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind((LOCAL, 0)).expect("a listener");
+    let port = listener.local_addr().expect("an address").port();
+    let serves = thread::spawn(move || {
+        let (mut client, _) = listener.accept().expect("a client");
+        let mut read = Vec::new();
+        client.set_read_timeout(Some(Duration::from_millis(500))).expect("a timeout");
+        let mut chunk = [0; 4096];
+        while let Ok(count @ 1..) = client.read(&mut chunk) {
+            read.extend_from_slice(&chunk[..count]);
+            if read.ends_with(b"\r\n\r\n") || read.ends_with(b"ping") {
+                break;
+            }
+        }
+        client.write_all(answer).expect("it reads");
+        // Drain the rest.
+        while let Ok(count @ 1..) = client.read(&mut chunk) {
+            read.extend_from_slice(&chunk[..count]);
+        }
+        read
+    });
+    (port, serves)
+}
+
+#[test]
+fn a_tunnel_carries_bytes_both_ways() {
+    let setting = Setting::usual();
+    let (port, server) = server(b"pong");
+    let mut client = setting.send(format!("CONNECT good.example:{port} HTTP/1.1\r\n\r\nping").as_bytes());
+    client.shutdown(std::net::Shutdown::Write).expect("half-closed");
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\npong"), "{answer}");
+    assert_eq!(server.join().expect("it ends"), b"ping");
+    assert_eq!(setting.reached(), [("good.example".to_owned(), port, "line 1".to_owned())]);
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_and_remembered() {
+    let setting = Setting::usual();
+    let answer = setting.ask(b"CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("not listed"), "{answer}");
+    assert!(setting.ask(b"GET http://evil.example/ HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 403 "));
+    assert_eq!((setting.refusals(), setting.reached().len()), (2, 0));
+    assert_eq!(setting.resolver.1.load(Ordering::SeqCst), 0, "no name is looked up before it is allowed");
+}
+
+#[test]
+fn a_name_is_looked_up_once_and_every_address_is_checked() {
+    let (port, server) = server(b"pong");
+    // First a public address, then one of this machine, as a DNS rebinding attack answers.
+    let rebinding = setting(vec![vec![LOCAL], vec![SECOND]], Limits::default());
+    let mut client = rebinding.send(format!("CONNECT good.example:{port} HTTP/1.1\r\n\r\nping").as_bytes());
+    let mut answer = [0; 12];
+    client.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    assert_eq!(rebinding.resolver.1.load(Ordering::SeqCst), 1);
+    drop(client);
+    server.join().expect("it ends");
+
+    for answers in [vec![SECOND], vec![PUBLIC, SECOND], vec!["::ffff:10.0.0.1".parse().expect("an address")]]
+    {
+        let mixed = setting(vec![answers.clone()], Limits::default());
+        let answer = mixed.ask(b"CONNECT good.example:443 HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answers:?}: {answer}");
+    }
+    let literal = Setting::usual().ask(b"CONNECT 127.0.0.2:443 HTTP/1.1\r\n\r\n");
+    assert!(literal.starts_with("HTTP/1.1 403 ") && literal.contains("of this machine"), "{literal}");
+}
+
+#[test]
+fn one_request_is_sent_on_and_nothing_that_follows() {
+    let setting = Setting::usual();
+    let (port, server) = server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let request = format!(
+        "GET http://good.example:{port}/a HTTP/1.1\r\nHost: evil.example\r\n\r\nGET http://evil.example/ HTTP/1.1\r\n\r\n"
+    );
+    let answer = setting.ask(request.as_bytes());
+    assert!(answer.ends_with("\r\n\r\nok"), "{answer}");
+    let read = String::from_utf8(server.join().expect("it ends")).expect("text");
+    assert_eq!(read, format!("GET /a HTTP/1.1\r\nHost: good.example:{port}\r\nConnection: close\r\n\r\n"));
+}
+
+#[test]
+fn socks_names_are_checked_byte_by_byte() {
+    let setting = Setting::usual();
+    let (port, server) = server(b"pong");
+    let greeting = [5, 1, 0];
+    let request = |name: &[u8], port: u16| {
+        let length = u8::try_from(name.len()).expect("short");
+        [&greeting[..], &[5, 1, 0, 3, length], name, &port.to_be_bytes()].concat()
+    };
+    for name in [&b"good\0.example"[..], b"good.example\n", b"good..example", "goöd.example".as_bytes(), b""]
+    {
+        let answer = setting.ask(&request(name, 443)).into_bytes();
+        assert_eq!(answer.get(2..4), Some(&[5, 2][..]), "{name:?}");
+    }
+    assert!(setting.rules.0.lock().is_empty(), "odd names are not even asked about");
+    let mut client = setting.send(&[&request(b"GOOD.example.", port)[..], b"ping"].concat());
+    let mut answer = [0; 16];
+    client.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer[..4], &[5, 0, 5, 0]);
+    assert_eq!(&answer[12..], b"pong");
+    assert_eq!(*setting.rules.0.lock(), ["good.example"]);
+    drop(client);
+    server.join().expect("it ends");
+}
+
+#[test]
+fn too_many_connections_and_slow_heads_are_refused() {
+    let limits = Limits { connections: 1, setup: Duration::from_millis(200), ..Limits::default() };
+    let setting = setting(vec![vec![LOCAL]], limits);
+    let mut slow = setting.send(b"GET http://good");
+    assert!(setting.ask(b"").starts_with("HTTP/1.1 503 "));
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[test]
+fn the_end_of_the_proxy_is_the_end_of_its_connections() {
+    let mut setting = Setting::usual();
+    let (port, server) = server(b"pong");
+    let mut client = setting.send(format!("CONNECT good.example:{port} HTTP/1.1\r\n\r\nping").as_bytes());
+    let mut established = [0; 39];
+    client.read_exact(&mut established).expect("a tunnel");
+    let dropped = Instant::now();
+    drop(setting.proxy.take());
+    let mut rest = Vec::new();
+    let _ = client.read_to_end(&mut rest);
+    assert!(dropped.elapsed() < Duration::from_millis(500), "{:?}", dropped.elapsed());
+    server.join().expect("it ends");
+    assert!(TcpStream::connect(setting.at).is_err(), "nobody listens any more");
+}

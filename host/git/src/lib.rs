@@ -1,0 +1,59 @@
+//! Finds the files that can make git start programs, wherever git is led to.
+//!
+//! Git follows more than the name `.git`. `.git` may be a file or a link, a git directory needs no particular
+//! name, and a configuration names further files. [`Signs`] decides from the names in a folder if it is a git
+//! directory, or could become one again. [`obeyed`] follows everything that git follows from such folders.
+//! [`starts_programs`] decides if a single repository contains anything of this kind. A configuration is
+//! parsed byte for byte as git does it. An entry is assumed to start programs unless its key is known to be
+//! harmless.
+//!
+//! Invariant: every answer errs on the safe side. A folder counts even if git does not accept it yet. A file
+//! counts even if git reads it only under some condition, or if it does not exist yet. Paths beyond the
+//! limits are not followed but reported.
+//!
+//! The caller finds the folders and decides how to treat the files.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod config;
+mod harmless;
+mod hidden;
+mod identity;
+#[cfg(unix)]
+mod index;
+mod leads;
+mod names;
+mod obeyed;
+mod outside;
+mod parse;
+mod read;
+mod shared;
+mod signs;
+mod starts;
+mod user;
+mod words;
+
+pub use hidden::{Hidden, hidden};
+pub use identity::identity;
+pub use leads::Leads;
+pub use names::{Obeyed, weight};
+pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
+pub use outside::outside;
+pub use signs::{SIGNS, Signs};
+pub use starts::starts_programs;
+pub use user::User;
+
+/// Returns the keys of a configuration, and `true` if git accepts all of it. For fuzzing.
+#[cfg(feature = "fuzzing")]
+pub fn keys(configuration: &[u8]) -> (Vec<Vec<u8>>, bool) {
+    let parsed = parse::parse(configuration);
+    (parsed.entries.into_iter().map(|entry| entry.name).collect(), !parsed.is_broken)
+}
+
+/// Entries of a git directory that decide which programs run: hooks, and files that name hooks.
+pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+
+/// Locked for writing while a test starts a program. Until the child calls `exec`, it holds copies of files
+/// that other tests have open for writing, and a file that is open for writing never counts as harmless.
+#[cfg(test)]
+static STARTS: std::sync::RwLock<()> = std::sync::RwLock::new(());

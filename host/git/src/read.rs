@@ -1,0 +1,96 @@
+//! Reads small untrusted files.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// The start of a file.
+pub(crate) struct Text {
+    pub bytes: Vec<u8>,
+    /// `true` if the file is longer.
+    pub is_cut: bool,
+}
+
+/// Returns the first bytes of a regular file; `None` if it is not a regular file or cannot be read.
+pub(crate) fn text(path: &Path, most: u64) -> Option<Text> {
+    let file = open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let is_cut = bytes.len() > most;
+    bytes.truncate(most);
+    Some(Text { bytes, is_cut })
+}
+
+/// Converts a path as written by git.
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "elsewhere not every text is a path")]
+pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// Converts a path as written by git: always UTF-8, regardless of the system's encoding.
+#[cfg(not(unix))]
+pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// Returns `true` if a path does not exist or is a file that [`text`] can read.
+pub(crate) fn is_read_if_there(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        // A dangling link may get a target later.
+        Ok(_) => path.metadata().is_ok_and(|found| found.is_file()) && open(path).is_ok(),
+        Err(error) => is_absent(&error),
+    }
+}
+
+/// Returns `true` if something exists at a path that the user currently has no permission to read.
+pub(crate) fn is_closed(path: &Path) -> bool {
+    let is_refused = |error: io::Error| error.kind() == ErrorKind::PermissionDenied;
+    match path.metadata() {
+        Ok(found) => found.is_file() && open(path).is_err_and(is_refused),
+        Err(error) => is_refused(error),
+    }
+}
+
+/// Returns `true` if a path is a link, even a dangling one.
+pub(crate) fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
+/// Returns `true` if anybody may execute a file.
+#[cfg(unix)]
+pub(crate) fn is_executable(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    found.permissions().mode() & 0o111 != 0
+}
+
+/// Returns `true`: on this system, the name decides if a file is executable.
+#[cfg(not(unix))]
+pub(crate) fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Returns `true` if an error means that nothing exists. A file that cannot be accessed does count as
+/// existing, because its owner may restore the access.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Opens a file without blocking if it is a pipe.
+#[cfg(unix)]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Opens a file.
+#[cfg(not(unix))]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}

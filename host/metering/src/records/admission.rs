@@ -1,0 +1,95 @@
+//! Decides whether calls are served. Calls and readiness probes use the same function, so the two cannot
+//! disagree.
+
+use std::fmt;
+use std::sync::Arc;
+
+use scorpiox_audit::{ExportError, LogError};
+use scorpiox_workspace_config::OperatorError;
+
+use super::{Audit, Records};
+
+/// Reason why no calls are served.
+#[derive(Debug)]
+pub enum Unserved {
+    /// The policy is unusable, does not permit this workspace, or has changed since it was read.
+    Policy(Arc<OperatorError>),
+    /// The policy requires an audit line for each call, and lines cannot be written.
+    Audit(Arc<LogError>),
+    /// The policy requires an export to receive each line, and the export fails.
+    Export(ExportError),
+}
+
+impl fmt::Display for Unserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(error) => error.fmt(f),
+            Self::Audit(error) => error.fmt(f),
+            Self::Export(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Unserved {
+    /// All reasons, as labels for metrics.
+    pub const REASONS: [&'static str; 5] =
+        ["policy_unusable", "policy_changed", "workspace", "audit", "export"];
+
+    /// Returns the label of the reason, one of [`Self::REASONS`].
+    pub fn reason(&self) -> &'static str {
+        let [policy, changed, workspace, audit, export] = Self::REASONS;
+        match self {
+            Self::Policy(error) => match &**error {
+                OperatorError::Outdated(_) => changed,
+                OperatorError::NotAWorkspace(_) => workspace,
+                _ => policy,
+            },
+            Self::Audit(_) => audit,
+            Self::Export(_) => export,
+        }
+    }
+}
+
+/// State of the audit log for metrics: failed writes and failed exports.
+#[derive(Debug, Default)]
+pub struct AuditState {
+    /// `true` if the last attempt to write to the audit files failed.
+    pub is_blocked: bool,
+    /// Destination of each export, and `true` if it accepts lines.
+    pub exports: Vec<(String, bool)>,
+}
+
+impl Records {
+    /// Decides whether a call is served under the policy in force. Waits a limited time for required exports.
+    pub fn admission(&self) -> Result<(), Unserved> {
+        let operator = &self.in_force().operator;
+        operator.policy().map_err(Unserved::Policy)?;
+        operator.check_current().map_err(|error| Unserved::Policy(Arc::new(error)))?;
+        self.audit_admission()
+    }
+
+    /// Decides whether the audit log permits an action.
+    pub(super) fn audit_admission(&self) -> Result<(), Unserved> {
+        match self.audit() {
+            Some(audit) if audit.required => audit.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the state of the audit log as of the last lines. Opens nothing and does not wait.
+    pub fn audit_state(&self) -> AuditState {
+        let Some(Some(audit)) = self.audit.get() else { return AuditState::default() };
+        AuditState {
+            is_blocked: audit.is_blocked(),
+            exports: audit.exports.iter().map(|export| (export.place().to_owned(), export.takes())).collect(),
+        }
+    }
+}
+
+impl Audit {
+    /// Fails unless a line can be written and all exports have the previous lines.
+    fn check(&self) -> Result<(), Unserved> {
+        self.wrote(self.spool.check()).map_err(Unserved::Audit)?;
+        self.ensure_exports().map_err(Unserved::Export)
+    }
+}

@@ -1,0 +1,377 @@
+//! Recording of one call, from its start to its audit line.
+
+use std::fmt::Display;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use scorpiox_audit::{
+    BUILT_IN, Called, ClientName, Component, Cost, Entry, NOT_RECORDED, Outcome, PluginLabel,
+    UnderPolicy as _, Uses, time,
+};
+use scorpiox_exchange::{Admission, Reply};
+use scorpiox_executor::threads;
+
+use super::{Audit, Records};
+use crate::records::admission::Unserved;
+use crate::records::call_error::CallError;
+use crate::records::watcher::{self, Ended};
+use scorpiox_runtime::PluginIdentity;
+use scorpiox_tools::{Kind, Tool};
+use scorpiox_workspace_config::OperatorError;
+
+/// Subject of a line.
+pub(super) enum Subject<'a> {
+    /// Call of a tool with these arguments.
+    Tool { tool: &'a Tool, arguments: &'a str },
+    /// Call of a nonexistent tool, with the name used in the line. The arguments are present if they are an
+    /// object.
+    Unknown { name: String, arguments: Option<&'a str> },
+    /// Request with this method.
+    Method(&'static str),
+}
+
+impl<'a> Subject<'a> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Tool { tool, .. } => &tool.name,
+            Self::Unknown { name, .. } => name,
+            Self::Method(method) => method,
+        }
+    }
+
+    fn kind(&self) -> watcher::Kind {
+        match self {
+            Self::Tool { .. } => watcher::Kind::Call,
+            Self::Unknown { .. } => watcher::Kind::Unknown,
+            Self::Method(_) => watcher::Kind::Method,
+        }
+    }
+
+    fn arguments(&self) -> Option<&'a str> {
+        match self {
+            Self::Tool { arguments, .. } => Some(arguments),
+            Self::Unknown { arguments, .. } => *arguments,
+            Self::Method(_) => None,
+        }
+    }
+}
+
+/// Call that is recorded when it finishes, or when it is dropped due to a panic.
+pub struct Recording<'a> {
+    records: &'a Records,
+    client: Option<Arc<ClientName>>,
+    subject: Subject<'a>,
+    time: u64,
+    begun: Instant,
+    /// CPU time of this thread at the start; `None` if the call is not metered.
+    worked: Option<Duration>,
+    /// Collects the resources that the call accesses.
+    pub uses: Uses,
+    /// Reason of the refusal, if no calls are served.
+    unserved: OnceLock<&'static str>,
+    is_finished: bool,
+}
+
+impl<'a> Recording<'a> {
+    pub(super) fn new(
+        records: &'a Records,
+        client: Option<Arc<ClientName>>,
+        subject: Subject<'a>,
+        uses: &Uses,
+    ) -> Self {
+        if let Some(client) = &client {
+            uses.called_by(Arc::clone(client));
+        }
+        let is_counted = client.as_ref().is_some_and(|client| client.principal.is_some());
+        Self {
+            records,
+            client,
+            subject,
+            time: time::now(),
+            begun: Instant::now(),
+            worked: is_counted.then(threads::time),
+            uses: uses.clone(),
+            unserved: OnceLock::new(),
+            is_finished: false,
+        }
+    }
+
+    /// Refuses the call if no calls are served, and reports the decision to the transport.
+    pub fn permit(&self, reply: &Reply) -> Result<(), CallError> {
+        reply.admission(Admission::Pending);
+        let admission = self.records.admission();
+        reply.admission(if admission.is_ok() { Admission::Granted } else { Admission::Refused });
+        admission.map_err(|unserved| {
+            let _ = self.unserved.set(unserved.reason());
+            match unserved {
+                Unserved::Policy(error) => self.refused_by_policy(&error),
+                Unserved::Audit(_) | Unserved::Export(_) => refusal("was not run", &unserved),
+            }
+        })
+    }
+
+    /// Ends a call that is refused for the reason `why`; `note` records the deciding rule. If no calls are
+    /// served, returns that error instead, which takes precedence over a refusal that another server might
+    /// decide differently. Without a `reply`, the call is refused in any case.
+    pub fn refuse(
+        self,
+        why: &'static str,
+        reply: Option<&Reply>,
+        note: impl FnOnce(&Uses),
+    ) -> Result<(), CallError> {
+        if let Some(Err(unserved)) = reply.map(|reply| self.permit(reply)) {
+            // The call did not run, so there is no result to withhold.
+            let _ = self.finish(unserved.outcome());
+            return Err(unserved);
+        }
+        note(&self.uses);
+        // The call did nothing, so there is no result to withhold.
+        let _ = self.finish(Outcome::Refused(why));
+        Ok(())
+    }
+
+    /// Records the policy problem, or the rule that refuses all calls, for the line of the call.
+    fn refused_by_policy(&self, error: &OperatorError) -> CallError {
+        let why = error.to_string();
+        match error {
+            OperatorError::NotAWorkspace(refusal) => {
+                self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
+            }
+            OperatorError::Policy(problem) => self.uses.denied("policy", "", &why, problem.place()),
+            _ => self.uses.denied("policy", "", &why, BUILT_IN),
+        }
+        error.into()
+    }
+
+    /// Records the end of the call. Fails if the policy requires a line and it could not be written.
+    pub fn finish(mut self, outcome: Outcome) -> Result<(), CallError> {
+        self.record(outcome)
+    }
+
+    /// Returns the cost of the call: this thread, its commands, and the store.
+    fn cost(&self) -> Cost {
+        let Some(worked) = self.worked else { return Cost::default() };
+        let processor = threads::time().saturating_sub(worked) + self.uses.processor();
+        Cost { processor, stored: self.uses.stored_bytes(), ..Cost::default() }
+    }
+
+    fn record(&mut self, outcome: Outcome) -> Result<(), CallError> {
+        self.is_finished = true;
+        let duration = self.begun.elapsed();
+        let records = self.records;
+        let (tool, memory) = (self.subject.name(), self.uses.memory());
+        let principal = self.client.as_deref().and_then(|client| client.principal.as_ref());
+        let cost = self.cost();
+        let called = Called {
+            tool,
+            principal: principal.map(AsRef::as_ref),
+            outcome,
+            duration,
+            memory,
+            is_denied: self.uses.was_denied(),
+            cost,
+        };
+        if matches!(self.subject, Subject::Unknown { .. }) {
+            records.figures.add_unknown(&called);
+        } else {
+            records.figures.add(&called);
+        }
+        if let Outcome::Refused(why) = outcome {
+            records.figures.add_refusal(self.unserved.get().copied().unwrap_or(why));
+        }
+        records.unposted.is_there.store(true, Ordering::Release);
+        records.tell(&Ended {
+            kind: self.subject.kind(),
+            name: tool,
+            client: self.client.as_deref(),
+            component: component(&self.subject).and_then(Component::id),
+            uses: &self.uses,
+            time: self.time,
+            duration,
+            outcome,
+            cost,
+        });
+        let Some(audit) = records.audit() else { return Ok(()) };
+        let in_force = records.in_force();
+        let entry = Entry {
+            time: self.time,
+            origin: self.uses.origin().unwrap_or_else(|| in_force.origin()),
+            client: self.client.as_deref(),
+            tool,
+            component: component(&self.subject),
+            uses: &self.uses,
+            duration,
+            outcome,
+            arguments: self.subject.arguments().filter(|_| audit.arguments),
+        };
+        if let (Outcome::Refused(why), Some(principal)) = (outcome, principal)
+            && why != NOT_RECORDED
+            && !audit.refusals.has_line(principal, why, Instant::now(), || {
+                let mut line = Vec::new();
+                entry.push(&mut line);
+                line
+            })
+        {
+            return Ok(());
+        }
+        let is_full = audit.spool.push(|out| entry.push(out));
+        if audit.required {
+            // A call refused for this reason has no result to withhold.
+            let is_run = outcome != Outcome::Refused(NOT_RECORDED);
+            // The last attempt was a moment ago, so do not retry immediately.
+            let written = if is_run { audit.spool.drain_now() } else { audit.spool.drain() };
+            let written = audit.wrote(written);
+            if !is_run && written.is_err() {
+                audit.export_apart(|out| entry.push(out));
+            }
+            audit.wake_exports();
+            return written.or_else(|error| {
+                if is_run { Err(refusal("was run, and what it gave is withheld", &error)) } else { Ok(()) }
+            });
+        }
+        if is_full {
+            audit.drain();
+        }
+        Ok(())
+    }
+}
+
+impl Records {
+    /// Counts the resources of a background command for its caller.
+    pub(super) fn count_task(&self, uses: &Uses) {
+        let Some(client) = uses.client().filter(|client| client.principal.is_some()) else { return };
+        let cost = Cost { processor: uses.processor(), ..Cost::default() };
+        if let Some(principal) = &client.principal {
+            self.figures.add_cost(principal, cost);
+        }
+        self.tell(&Ended {
+            kind: watcher::Kind::Task,
+            name: TASK,
+            client: Some(&**client),
+            component: None,
+            uses,
+            time: time::now(),
+            duration: Duration::ZERO,
+            outcome: Outcome::Ok,
+            cost,
+        });
+    }
+
+    /// Records a background command that was denied something after its call.
+    pub(super) fn record_task(&self, uses: &Uses, duration: Duration) {
+        let Some(audit) = self.audit() else { return };
+        let in_force = self.in_force();
+        let began = time::now().saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        let entry = Entry {
+            time: began,
+            origin: uses.origin().unwrap_or_else(|| in_force.origin()),
+            client: uses.client().map(|client| &**client),
+            tool: TASK,
+            component: None,
+            uses,
+            duration,
+            outcome: Outcome::Ok,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        audit.drain();
+    }
+}
+
+impl Records {
+    /// Tests whether a decision of the user can be recorded, if the policy requires it.
+    pub fn check_decision(&self) -> Result<(), CallError> {
+        self.audit_admission().map_err(|unserved| refusal("was not run", &unserved))
+    }
+
+    /// Records a decision made on the command line before it takes effect, or the refusal of one. Fails if
+    /// the policy requires a line and it could not be written.
+    pub fn record_decision(
+        &self,
+        what: &str,
+        component: Option<Component<'_>>,
+        uses: &Uses,
+        outcome: Outcome,
+    ) -> Result<(), CallError> {
+        let Some(audit) = self.audit() else { return Ok(()) };
+        let person = ClientName::new("scorpiox-code", env!("CARGO_PKG_VERSION"));
+        let in_force = self.in_force();
+        let entry = Entry {
+            time: time::now(),
+            origin: in_force.origin(),
+            client: Some(&person),
+            tool: what,
+            component,
+            uses,
+            duration: Duration::ZERO,
+            outcome,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        let written = audit.wrote(audit.spool.drain_now());
+        written.or_else(
+            |error| if audit.required { Err(refusal("was not carried out", &error)) } else { Ok(()) },
+        )
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // Reached only on a panic.
+            let _ = self.record(Outcome::Fault("internal"));
+        }
+    }
+}
+
+impl Audit {
+    /// Writes pending lines. Warns the operator once if that fails.
+    pub(super) fn drain(&self) {
+        if self.wrote(self.spool.drain()).is_ok() {
+            self.wake_exports();
+        }
+    }
+
+    /// Processes the result of a write. Warns the operator once per failure period, and updates the metrics.
+    pub(super) fn wrote<E: Display>(&self, written: Result<(), E>) -> Result<(), E> {
+        match &written {
+            Ok(()) => self.is_blocked.store(false, Ordering::Relaxed),
+            Err(error) if !self.is_blocked.swap(true, Ordering::Relaxed) => {
+                tracing::warn!("calls are not recorded: {error}");
+            }
+            Err(_) => {}
+        }
+        written
+    }
+
+    /// Returns `true` if the last attempt to write lines failed.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::Relaxed)
+    }
+}
+
+/// Name used in lines about background commands, which are not calls.
+const TASK: &str = "background command";
+
+pub(crate) fn refusal(what: &'static str, error: &dyn Display) -> CallError {
+    CallError::Unrecorded { what, error: error.to_string() }
+}
+
+/// Returns the component that serves the call: the plugin, or the ID of a built-in component.
+fn component<'a>(subject: &Subject<'a>) -> Option<Component<'a>> {
+    let tool = match *subject {
+        Subject::Tool { tool, .. } => tool,
+        Subject::Unknown { .. } => return None,
+        Subject::Method(_) => return Some(Component::BuiltIn(BUILT_IN)),
+    };
+    match &tool.kind {
+        Kind::Native(_) => None,
+        Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
+            Some(component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), |plugin| {
+                let PluginIdentity { name, version, hash, component } = plugin;
+                Component::Plugin(PluginLabel { name, version, hash, component })
+            }))
+        }
+    }
+}

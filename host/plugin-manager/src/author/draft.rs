@@ -1,0 +1,259 @@
+//! Drafts a `plugin.toml` from the imports and exports of a component.
+
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow};
+use scorpiox_component_abi::anatomy::Anatomy;
+use scorpiox_plugin::{MANIFEST, Manifest, PluginName, is_tool_name};
+use scorpiox_runtime::is_offer;
+use scorpiox_terminal as terminal;
+use scorpiox_terminal::{Shown, columns, one_line, wrapped};
+use scorpiox_tools::plugins::{Import, import, name, own_comments, requests};
+
+use crate::author::file::{self, name_of};
+
+/// Maximum number of functions in a draft.
+const MAX_FUNCTIONS: usize = 64;
+/// Maximum length of a name in a comment.
+const MAX_NAME: usize = 200;
+
+/// Writes a draft next to a component, or with a copy of the component to another directory. Existing files
+/// are never overwritten.
+pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>) -> Result<()> {
+    let bytes = file::read(path)?;
+    let anatomy = file::anatomy(&bytes).with_context(|| path.display().to_string())?;
+    let own = || {
+        name_of(path).with_context(|| {
+            format!("{} gives the plugin its name; give it another with --name", path.display())
+        })
+    };
+    let name = name.cloned().map_or_else(own, Ok)?;
+    let file = path.file_name().unwrap_or_default().to_str().context("the name of the file is no UTF-8")?;
+    let draft = Draft::of(&anatomy, &name, file);
+    let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = out.unwrap_or(beside);
+    if out.is_some() {
+        fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
+    }
+    let manifest = folder.join(MANIFEST);
+    write_new(&manifest, draft.text.as_bytes())?;
+    if out.is_some()
+        && let Err(error) = write_new(&folder.join(file), &bytes)
+    {
+        // An incomplete draft would block the next attempt.
+        let _ = fs::remove_file(&manifest);
+        return Err(error);
+    }
+    let folder = folder.display();
+    let missing = match draft.asks.as_slice() {
+        [] => String::new(),
+        asks => format!(" Fill in `why` of {}: a person decides by it.", asks.join(", ")),
+    };
+    let said = format!("{} is a draft.{missing} Then: scorpiox-code plugin add {folder}", manifest.display());
+    terminal::print(&Shown::text(&format!("{}\n", wrapped(&said, columns()).join("\n"))));
+    Ok(())
+}
+
+/// Creates a file that must not exist yet.
+fn write_new(path: &PathBuf, bytes: &[u8]) -> Result<()> {
+    let write = |path| -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        file.write_all(bytes)
+    };
+    write(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            anyhow!(
+                "{} exists, and is not overwritten; move it away, or name another folder with --out",
+                path.display()
+            )
+        }
+        _ => anyhow!("{} cannot be written: {error}", path.display()),
+    })
+}
+
+/// A manifest for the author to complete.
+struct Draft {
+    text: String,
+    /// Capabilities that still need a reason.
+    asks: Vec<&'static str>,
+}
+
+impl Draft {
+    fn of(anatomy: &Anatomy, plugin: &PluginName, file: &str) -> Self {
+        let mut text = format!(
+            "name = \"{plugin}\"\nversion = \"0.1.0\"\ndescription = \"\"\ncomponent = {}\n",
+            toml::Value::from(file)
+        );
+        let functions: Vec<String> = anatomy
+            .functions()
+            .filter(|(interface, _)| !interface.is_some_and(is_offer))
+            .map(|(interface, function)| name(interface, &function.name))
+            .collect();
+        if functions.len() > MAX_FUNCTIONS {
+            let _ = write!(
+                text,
+                "\n# It has {} functions, and {MAX_FUNCTIONS} of them become tools: choose them.\n# select = []\n",
+                functions.len()
+            );
+        }
+        let asks = capabilities(&mut text, anatomy);
+        tools(&mut text, &functions);
+        let text = Manifest::with_comments(&filled(&text), &own_comments(anatomy))
+            .ok()
+            .and_then(|commented| {
+                commented.strip_prefix(&filled(&text)).map(|comments| text.clone() + comments)
+            })
+            .unwrap_or(text);
+        Self { text, asks }
+    }
+}
+
+/// Fills in placeholder reasons, so that the draft can be parsed.
+fn filled(text: &str) -> String {
+    text.replace("\nwhy = \"\"\n", "\nwhy = \"x\"\n")
+}
+
+/// Appends the capabilities that the imports suggest and returns the required ones. A capability that the
+/// component cannot run without becomes an entry. A capability becomes a comment if its import works without
+/// it, but reaches nothing.
+fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
+    let mut found: Vec<(&'static str, bool, &str)> = Vec::new();
+    for name in &anatomy.imports {
+        let requested = requests(name).iter().filter(|ask| !found.iter().any(|(known, ..)| known == *ask));
+        let requested: Vec<_> = requested.map(|ask| (*ask, false, name.as_str())).collect();
+        found.extend(requested);
+        let (ask, is_needed) = match import(name) {
+            Import::Needs(ask) => (ask, true),
+            Import::By(ask) => (ask, false),
+            Import::Free | Import::DraftWasi | Import::NewerWasi | Import::Unknown | Import::Other => {
+                continue;
+            }
+        };
+        match found.iter_mut().find(|(known, ..)| *known == ask) {
+            Some(known) if is_needed && !known.1 => *known = (ask, true, name),
+            Some(_) => {}
+            None => found.push((ask, is_needed, name)),
+        }
+    }
+    for (ask, is_needed, name) in &found {
+        let name = one_line(name, MAX_NAME);
+        let entry = format!("[capabilities.{ask}]\n{}why = \"\"\n", details(ask));
+        if *is_needed {
+            let _ = write!(text, "\n# It imports {name}, and cannot run without:\n{entry}");
+        } else {
+            let _ = write!(text, "\n# It imports {name}, which reaches nothing without:\n");
+            text.extend(entry.lines().map(|line| format!("# {line}\n")));
+        }
+    }
+    found.into_iter().filter(|(_, is_needed, _)| *is_needed).map(|(ask, ..)| ask).collect()
+}
+
+/// Returns the keys of a capability, with initial values.
+fn details(ask: &str) -> &'static str {
+    match ask {
+        "files" => "read = [\"workspace\"]\n",
+        "env" => "names = []\n",
+        "web" => "hosts = []\n",
+        "shell" => "profile = \"build\"\n",
+        "sampling" => "calls = 1\ntokens = 1000\n",
+        _ => "",
+    }
+}
+
+/// Appends an example entry for each function.
+fn tools(text: &mut String, functions: &[String]) {
+    if functions.is_empty() {
+        return;
+    }
+    text.push_str("\n# What the types cannot say of a function; `rename`, `skip` and `description` are there as well.\n");
+    for name in functions.iter().take(MAX_FUNCTIONS) {
+        let rename =
+            if is_tool_name(name) { "" } else { "# rename = \"\"  # its own name cannot be a tool's\n" };
+        let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let key = if is_bare { name.clone() } else { toml::Value::from(name.as_str()).to_string() };
+        let _ = write!(text, "# [tools.{key}]\n{rename}# read_only = true\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scorpiox_component_abi::anatomy::{Comment, Export, Function};
+
+    use super::*;
+
+    fn anatomy(imports: &[&str], functions: usize) -> Anatomy {
+        let function = |n: usize| {
+            let name = format!("f{n}");
+            let function = Function { name: name.clone(), wit: "func()".to_owned(), unfit: None };
+            Export { name, kind: "func".to_owned(), functions: vec![function] }
+        };
+        Anatomy {
+            imports: imports.iter().map(|name| (*name).to_owned()).collect(),
+            exports: (0..functions).map(function).collect(),
+            comments: vec![Comment {
+                interface: None,
+                function: "f0".to_owned(),
+                text: "Says \"hello\".".to_owned(),
+            }],
+            ..Anatomy::default()
+        }
+    }
+
+    fn draft(imports: &[&str], functions: usize) -> Draft {
+        let name = PluginName::try_from("demo".to_owned()).expect("a name");
+        Draft::of(&anatomy(imports, functions), &name, "demo.wasm")
+    }
+
+    const ALL: [&str; 8] = [
+        "scorpiox:tool/store@0.1.0",
+        "scorpiox:tool/files@0.1.0",
+        "scorpiox:tool/web@0.1.0",
+        "scorpiox:tool/shell@0.1.0",
+        "scorpiox:tool/sampling@0.1.0",
+        "scorpiox:tool/ask@0.1.0",
+        "wasi:cli/environment@0.2.3",
+        "wasi:clocks/wall-clock@0.2.3",
+    ];
+
+    #[test]
+    fn a_draft_is_a_manifest_but_for_the_reasons() {
+        let Draft { text, asks } = draft(&ALL, 2);
+        assert_eq!(asks, ["store", "files", "web", "shell", "sampling", "ask"]);
+        let error = Manifest::parse(&text).expect_err("an error").to_string();
+        assert!(error.contains(".why is empty; say what for"), "{error}");
+        let manifest = Manifest::parse(&filled(&text)).expect("a manifest");
+        assert!(manifest.capabilities.store.is_some() && manifest.capabilities.clock.is_none(), "{text}");
+        assert_eq!(manifest.comments["f0"], "Says \"hello\".");
+        // The commented entries must be valid too.
+        let uncommented =
+            text.replace("# [", "[").replace("# read_only", "read_only").replace("# names", "names");
+        let uncommented = filled(&uncommented.replace("# why", "why"));
+        let manifest = Manifest::parse(&uncommented).expect("a manifest");
+        assert!(
+            manifest.capabilities.env.is_some() && manifest.capabilities.clock.is_some(),
+            "{uncommented}"
+        );
+        assert!(manifest.tools["f1"].read_only, "{uncommented}");
+    }
+
+    #[test]
+    fn without_such_imports_a_draft_can_be_used_at_once() {
+        let Draft { text, asks } = draft(&["wasi:io/streams@0.2.3"], 70);
+        assert!(asks.is_empty());
+        assert!(text.contains("# It has 70 functions, and 64 of them become tools"), "{text}");
+        Manifest::parse(&text).expect("a manifest");
+    }
+
+    #[test]
+    fn what_is_there_is_not_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(MANIFEST);
+        fs::write(&path, "mine").expect("writes");
+        let error = write_new(&path, b"other").expect_err("an error").to_string();
+        assert!(error.contains("exists, and is not overwritten"), "{error}");
+        assert_eq!(fs::read(&path).expect("reads"), b"mine");
+    }
+}

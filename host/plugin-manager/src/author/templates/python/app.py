@@ -1,0 +1,16 @@
+"""Functions of the world in wit/world.wit. Each becomes a tool."""
+
+import wit_world
+from componentize_py_types import Err
+from wit_world import Tally, Unit
+
+
+class WitWorld(wit_world.WitWorld):
+    def count(self, text: str, unit: Unit | None) -> Tally:
+        if not text:
+            raise Err("There is no text.")
+        if unit == Unit.CHARACTERS:
+            return Tally(len(text), None)
+        parts = text.splitlines() if unit == Unit.LINES else text.split()
+        # The first of the longest parts.
+        return Tally(len(parts), max(parts, key=len, default=None))

@@ -1,0 +1,56 @@
+//! Validation errors of single values, worded for the author of the file.
+
+/// Maximum length of quoted input in a message, in characters.
+const MAX_SHOWN_CHARS: usize = 60;
+
+/// An invalid value, without the line that contains it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {fix}")]
+pub struct Invalid {
+    /// Mistake, with the value.
+    pub what: String,
+    /// Suggested replacement.
+    pub fix: String,
+}
+
+impl Invalid {
+    /// Creates an error from the mistake and the suggested replacement.
+    pub fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into() }
+    }
+}
+
+/// Returns the start of `text`, with control characters escaped for the terminal.
+pub fn shorten(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut shown: String = chars.by_ref().take(MAX_SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Returns "did you mean `x`? " if a known name is similar, followed by the list of known names.
+pub fn suggest(written: &str, kind: &str, known: &[&str]) -> String {
+    let hint = scorpiox_text::nearest(written, known.iter().copied())
+        .map(|name| format!("did you mean `{name}`? "))
+        .unwrap_or_default();
+    let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+    format!("{hint}known {kind} are {}", list.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_far_from_all_gets_the_list_without_a_guess() {
+        assert_eq!(suggest("zzz", "keys", &["read", "write"]), "known keys are `read`, `write`");
+    }
+
+    #[test]
+    fn text_in_a_message_is_cut_and_escaped() {
+        assert_eq!(shorten("a\u{1b}[0m\n"), "a\\u{1b}[0m\\n");
+        assert_eq!(shorten(&"x".repeat(100)).chars().count(), MAX_SHOWN_CHARS + 1);
+    }
+}

@@ -1,0 +1,104 @@
+//! Sources of values.
+
+use std::fmt;
+
+/// Path of the managed policy file.
+#[cfg(target_os = "macos")]
+pub const MANAGED_FILE: &str = "/Library/Application Support/scorpiox/policy.toml";
+/// Path of the managed policy file. Not in `C:\ProgramData`, where every user may create files.
+#[cfg(windows)]
+pub const MANAGED_FILE: &str = r"C:\Program Files\scorpiox\policy.toml";
+/// Path of the managed policy file.
+#[cfg(not(any(target_os = "macos", windows)))]
+pub const MANAGED_FILE: &str = "/etc/scorpiox/policy.toml";
+
+/// Source of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// Default of this program.
+    Builtin,
+    /// A line of the managed file, counted from 1.
+    Managed(usize),
+    /// A line of the user's file, counted from 1.
+    Line(usize),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builtin => f.write_str("built-in"),
+            Self::Managed(line) => write!(f, "{MANAGED_FILE} line {line}"),
+            Self::Line(line) => write!(f, "policy.toml line {line}"),
+        }
+    }
+}
+
+/// Policy file to edit to allow more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum File {
+    /// The user's file.
+    #[default]
+    Own,
+    /// The managed file; the user's file cannot override its denials.
+    Managed,
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("the user's own policy.toml"),
+            Self::Managed => write!(f, "{MANAGED_FILE}, which only the administrator of this machine can"),
+        }
+    }
+}
+
+/// Origin of a policy text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// The managed file.
+    Managed,
+    /// The user's file.
+    Own,
+    /// Unspecified; for comparisons that ignore the origin.
+    Any,
+}
+
+impl Layer {
+    /// Returns the name of the file in messages.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Self::Managed => MANAGED_FILE,
+            Self::Own | Self::Any => "policy.toml",
+        }
+    }
+
+    /// Returns the source for a line of the text, counted from 1.
+    pub const fn line(self, line: usize) -> Source {
+        match self {
+            Self::Managed => Source::Managed(line),
+            Self::Own => Source::Line(line),
+            Self::Any => Source::Builtin,
+        }
+    }
+}
+
+/// A value with its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Source of the value.
+    pub source: Source,
+}
+
+impl<T> Sourced<T> {
+    /// Creates a value with its source.
+    pub const fn new(value: T, source: Source) -> Self {
+        Self { value, source }
+    }
+
+    /// Creates a built-in value.
+    pub const fn builtin(value: T) -> Self {
+        Self::new(value, Source::Builtin)
+    }
+}

@@ -1,0 +1,374 @@
+//! The thread that makes a system call, and the resolution of its arguments from its point of view.
+//!
+//! The supervisor shares the caller's root and mounts, and a command can change neither. The caller's memory
+//! is read exactly once; later changes to it have no effect.
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat, stat, statat,
+};
+use rustix::io::Errno;
+use scorpiox_sys::linux::reach;
+
+use super::call::At;
+use super::identity_of;
+
+/// Maximum length of a path that the kernel accepts, including the NUL.
+const MAX_PATH: usize = 4096;
+/// Length of the first read: most paths are shorter.
+const USUAL_PATH: usize = 256;
+/// Flags to open a directory.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Thread that made a forwarded system call.
+pub(super) struct Caller<'a> {
+    thread: u32,
+    /// Returns `true` while the thread still waits for the answer.
+    waits: &'a dyn Fn() -> bool,
+    /// Number of symbolic links followed so far, in all paths of the notification.
+    links: Cell<usize>,
+}
+
+/// Directory and a name in it.
+pub(super) struct Spot {
+    pub folder: OwnedFd,
+    /// Name, including trailing slashes: they have a meaning to the kernel.
+    name: Vec<u8>,
+    /// Length of the name without the trailing slashes.
+    bare: usize,
+}
+
+impl Spot {
+    #[cfg(test)]
+    pub(super) fn of(path: &Path) -> Self {
+        let (folder, name) = reach::parent(path).expect("a folder");
+        Self { folder, name: name.as_bytes().to_owned(), bare: name.len() }
+    }
+
+    /// Returns the name for a system call.
+    pub(super) fn name(&self) -> &OsStr {
+        OsStr::from_bytes(&self.name)
+    }
+
+    /// Returns the name without trailing slashes.
+    pub(super) fn bare(&self) -> &OsStr {
+        OsStr::from_bytes(self.name.get(..self.bare).unwrap_or(&self.name))
+    }
+
+    pub(super) fn has_slash(&self) -> bool {
+        self.bare < self.name.len()
+    }
+}
+
+/// Directory that a path is relative to.
+enum Base<'a> {
+    Caller(i32),
+    Folder(&'a OwnedFd),
+}
+
+impl<'a> Caller<'a> {
+    pub(super) fn new(thread: u32, waits: &'a dyn Fn() -> bool) -> Self {
+        Self { thread, waits, links: Cell::default() }
+    }
+
+    /// Returns `found` if the caller still waits. Thread IDs are reused, so a lookup by ID is only valid if
+    /// the thread exists afterwards.
+    fn checked<T>(&self, found: T) -> io::Result<T> {
+        if (self.waits)() { Ok(found) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    /// Counts a followed symbolic link. All paths of a notification share the limit, and resolution stops if
+    /// the caller has ended: paths can be constructed that take long to resolve.
+    fn count_link(&self) -> io::Result<()> {
+        self.links.set(self.links.get() + 1);
+        if self.links.get() > MAX_LINKS { Err(Errno::LOOP.into()) } else { self.checked(()) }
+    }
+
+    /// Reads a string from the caller's memory, up to the first NUL.
+    pub(super) fn text(&self, address: u64) -> io::Result<Vec<u8>> {
+        let memory = self.memory()?;
+        let mut text = vec![0; USUAL_PATH];
+        let mut known = 0;
+        loop {
+            // The read is short at the end of the mapping.
+            let got = memory.read_at(&mut text[known..], address.saturating_add(known as u64))?;
+            if let Some(end) = text[known..known + got].iter().position(|byte| *byte == 0) {
+                text.truncate(known + end);
+                return Ok(text);
+            }
+            known += got;
+            if got == 0 || known >= MAX_PATH {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            text.resize(MAX_PATH, 0);
+        }
+    }
+
+    /// Reads `length` bytes from the caller's memory.
+    pub(super) fn bytes(&self, address: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.memory()?.read_exact_at(&mut bytes, address)?;
+        Ok(bytes)
+    }
+
+    fn memory(&self) -> io::Result<File> {
+        // The descriptor stays bound to this process, even if its ID is reused.
+        self.checked(File::open(format!("/proc/{}/mem", self.thread))?)
+    }
+
+    /// Returns the caller's umask.
+    pub(super) fn umask(&self) -> io::Result<u32> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.thread))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+        let umask = line.and_then(|line| u32::from_str_radix(line.trim(), 8).ok());
+        self.checked(umask.ok_or(io::ErrorKind::InvalidData)?)
+    }
+
+    /// Opens one of the caller's descriptors.
+    pub(super) fn descriptor(&self, number: i32) -> io::Result<OwnedFd> {
+        let path = format!("/proc/{}/fd/{number}", self.thread);
+        match openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::NOENT) => self.checked(Err(Errno::BADF.into()))?,
+            opened => self.checked(opened?),
+        }
+    }
+
+    /// Opens the file at a path argument, whatever its kind, as `flags` require.
+    pub(super) fn file(&self, at: At, flags: AtFlags) -> io::Result<OwnedFd> {
+        let (mut folder, mut path) = (None, self.text(at.path)?);
+        if path.is_empty() {
+            return match at.folder {
+                _ if !flags.contains(AtFlags::EMPTY_PATH) => Err(Errno::NOENT.into()),
+                libc::AT_FDCWD => self.checked(self.walk(&Base::Caller(at.folder), b".")?),
+                number => self.descriptor(number),
+            };
+        }
+        loop {
+            let begin = folder.as_ref().map_or(Base::Caller(at.folder), Base::Folder);
+            if is_nameless(&path) {
+                return self.checked(self.walk(&begin, &path)?);
+            }
+            let spot = self.locate(&begin, &path)?;
+            let asked = OFlags::PATH | OFlags::CLOEXEC;
+            let file = openat(&spot.folder, spot.name(), asked | OFlags::NOFOLLOW, Mode::empty())?;
+            let is_link = FileType::from_raw_mode(fstat(&file)?.st_mode).is_symlink();
+            if !is_link || flags.contains(AtFlags::SYMLINK_NOFOLLOW) {
+                return self.checked(file);
+            }
+            match self.link_at(spot.folder.as_fd(), spot.name())? {
+                Link::Text(text) => (folder, path) = (Some(spot.folder), text),
+                Link::Open => {
+                    return self.checked(openat(&spot.folder, spot.name(), asked, Mode::empty())?);
+                }
+            }
+        }
+    }
+
+    /// Resolves a path argument to a directory and a name.
+    pub(super) fn spot(&self, at: At) -> io::Result<Spot> {
+        self.locate(&Base::Caller(at.folder), &self.text(at.path)?)
+    }
+
+    /// Opens the directory at a path argument.
+    pub(super) fn folder(&self, at: At) -> io::Result<OwnedFd> {
+        self.checked(self.walk(&Base::Caller(at.folder), &self.text(at.path)?)?)
+    }
+
+    /// Resolves a path that is not in the caller's memory.
+    pub(super) fn spot_of(&self, path: &[u8]) -> io::Result<Spot> {
+        self.locate(&Base::Caller(libc::AT_FDCWD), path)
+    }
+
+    /// Inspects the entry at a path, and resolves it by one step if it is a link.
+    pub(super) fn beyond(&self, spot: &Spot) -> io::Result<Beyond> {
+        match readlinkat(&spot.folder, spot.bare(), Vec::new()) {
+            Err(Errno::INVAL) => Ok(Beyond::Itself),
+            Err(Errno::NOENT) => Ok(Beyond::Nothing),
+            Err(error) => Err(error.into()),
+            Ok(text) => match self.counted_link(spot.folder.as_fd(), spot.bare(), text.into_bytes())? {
+                Link::Text(text) => Ok(Beyond::Link(self.locate(&Base::Folder(&spot.folder), &text)?)),
+                Link::Open => {
+                    let flags = OFlags::PATH | OFlags::CLOEXEC;
+                    let opened = openat(&spot.folder, spot.bare(), flags, Mode::empty())?;
+                    Ok(Beyond::Open(self.checked(opened)?))
+                }
+            },
+        }
+    }
+
+    /// Returns the location of an open file, if it is still found at its path.
+    pub(super) fn place_of(&self, file: &OwnedFd) -> io::Result<Option<Spot>> {
+        let path = path_of(file)?;
+        if !path.is_absolute() {
+            return Ok(None);
+        }
+        let spot = self.spot_of(path.as_os_str().as_bytes())?;
+        match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok((reach::identity(&found) == identity_of(file)?).then_some(spot)),
+            // The kernel appends "(deleted)" to the path of such a file.
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the former location of an open file that has been deleted.
+    pub(super) fn former_place_of(&self, file: &OwnedFd) -> io::Result<Option<Spot>> {
+        let path = path_of(file)?;
+        let path = path.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+        path.filter(|path| path.first() == Some(&b'/')).map(|path| self.spot_of(path)).transpose()
+    }
+
+    /// Returns `true` if the path is one of the caller's own descriptors in `/proc`.
+    pub(super) fn is_own_descriptor(&self, spot: &Spot) -> io::Result<bool> {
+        Ok(is_procfs(spot.folder.as_fd())?
+            && path_of(&spot.folder)? == Path::new(&format!("/proc/{}/fd", self.thread)))
+    }
+
+    fn locate(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<Spot> {
+        let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+        let cut = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let (above, name) = path.split_at(cut);
+        let bare = end.saturating_sub(cut);
+        if matches!(&name[..bare], b"" | b"." | b"..") {
+            // No such name can be created.
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let folder = self.walk(begin, above)?;
+        self.checked(())?;
+        Ok(Spot { folder, name: name.to_vec(), bare })
+    }
+
+    /// Opens the directory at a path, component by component: links in `/proc` that refer to the caller must
+    /// not resolve to this process.
+    fn walk(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+        let mut here = match begin {
+            _ if path.first() == Some(&b'/') => root()?,
+            Base::Folder(folder) => folder.try_clone()?,
+            Base::Caller(libc::AT_FDCWD) => {
+                open_folder(CWD, format!("/proc/{}/cwd", self.thread).as_bytes())?
+            }
+            Base::Caller(number) => {
+                open_folder(CWD, format!("/proc/{}/fd/{number}", self.thread).as_bytes())?
+            }
+        };
+        // Remaining components in reverse order.
+        let mut ahead: Vec<Vec<u8>> = parts(path).rev().map(<[u8]>::to_vec).collect();
+        while let Some(part) = ahead.pop() {
+            here = match openat(&here, OsStr::from_bytes(&part), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(folder) => folder,
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    match self.link_at(here.as_fd(), OsStr::from_bytes(&part))? {
+                        Link::Open => open_folder(here.as_fd(), &part)?,
+                        Link::Text(text) => {
+                            ahead.extend(parts(&text).rev().map(<[u8]>::to_vec));
+                            if text.first() == Some(&b'/') { root()? } else { here }
+                        }
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(here)
+    }
+
+    /// Resolves the link at a name that is not a directory.
+    fn link_at(&self, folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Link> {
+        let text = match readlinkat(folder, name, Vec::new()) {
+            Err(Errno::INVAL) => return Err(Errno::NOTDIR.into()),
+            other => other?,
+        };
+        self.counted_link(folder, name, text.into_bytes())
+    }
+
+    fn counted_link(&self, folder: BorrowedFd<'_>, name: &OsStr, text: Vec<u8>) -> io::Result<Link> {
+        self.count_link()?;
+        self.link(folder, name, text)
+    }
+
+    /// Resolves a link from the caller's point of view. Some links in `/proc` depend on the reading process.
+    /// The text of others is not a path, because they lead to an open file of a process.
+    fn link(&self, folder: BorrowedFd<'_>, name: &OsStr, text: Vec<u8>) -> io::Result<Link> {
+        if !is_procfs(folder)? {
+            return Ok(Link::Text(text));
+        }
+        let (here, own) = (fstat(folder)?, stat("/proc")?);
+        if here.st_dev != own.st_dev {
+            // This `/proc` belongs to another PID namespace.
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if here.st_ino == own.st_ino {
+            return Ok(Link::Text(match name.as_bytes() {
+                b"self" | b"thread-self" => self.thread.to_string().into_bytes(),
+                _ => text,
+            }));
+        }
+        // Commands have no access to the open files of this process.
+        let supervisor = format!("/proc/{}", rustix::process::getpid());
+        if path_of(&folder.try_clone_to_owned()?)?.starts_with(supervisor) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(Link::Open)
+    }
+}
+
+/// Target of a link.
+enum Link {
+    /// Path to resolve further.
+    Text(Vec<u8>),
+    /// Open file of a process, which only the kernel can follow.
+    Open,
+}
+
+/// Entry at a path.
+pub(super) enum Beyond {
+    /// No entry.
+    Nothing,
+    /// Entry that is not a link.
+    Itself,
+    /// Link that leads to this path.
+    Link(Spot),
+    /// Link to an open file of a process.
+    Open(OwnedFd),
+}
+
+/// Maximum number of links followed for one call, equal to the kernel's limit.
+const MAX_LINKS: usize = 40;
+
+/// Returns `true` if a path does not end in a name, so that it must lead to a directory.
+fn is_nameless(path: &[u8]) -> bool {
+    matches!(path.rsplit(|byte| *byte == b'/').next(), None | Some(b"" | b"." | b".."))
+}
+
+/// Returns the components of a path.
+fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."))
+}
+
+fn is_procfs(folder: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
+}
+
+fn root() -> io::Result<OwnedFd> {
+    open_folder(CWD, b"/")
+}
+
+/// Opens a directory; the kernel follows links.
+fn open_folder(base: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+    Ok(openat(base, OsStr::from_bytes(path), FOLDER, Mode::empty())?)
+}
+
+/// Returns the path of an open file, as the kernel reports it.
+pub(super) fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    let path = rustix::fs::readlinkat(CWD, link, Vec::with_capacity(USUAL_PATH))?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
+}

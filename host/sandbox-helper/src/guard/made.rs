@@ -1,0 +1,334 @@
+//! Performs permitted operations on the caller's behalf: with the directory and the name that were judged,
+//! whatever the caller's memory contains meanwhile.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fstat, linkat, mkdirat, mknodat, openat,
+    renameat_with, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use scorpiox_git::SIGNS;
+use scorpiox_sys::linux::reach;
+use scorpiox_sys::linux::sys::Answer;
+
+use super::absent::{Made, folded};
+use super::call::{At, What};
+use super::caller::{Beyond, Caller, Spot, path_of};
+use super::places::Ruling;
+use super::unpacked::Kind;
+use super::{Guard, failed, identity_of};
+
+/// Umask of the shell, which holds until a process of the command sets another one.
+const USUAL_UMASK: u32 = 0o022;
+const RENAME_FLAGS: RenameFlags = RenameFlags::NOREPLACE.union(RenameFlags::EXCHANGE);
+const LINK_FLAGS: AtFlags = AtFlags::SYMLINK_FOLLOW.union(AtFlags::EMPTY_PATH);
+/// Maximum length of the address of a socket with a path.
+const MAX_ADDRESS: u64 = 110;
+
+/// Umasks of the callers.
+#[derive(Debug, Default)]
+pub(super) struct Umask {
+    differs: bool,
+    set: Option<u32>,
+}
+
+impl Umask {
+    /// Records that a process of the command sets a umask: from then on each caller's umask is read.
+    pub(super) fn may_differ(&mut self) {
+        self.differs = true;
+    }
+
+    /// Sets the umask of this process to the caller's.
+    pub(super) fn take(&mut self, caller: &Caller<'_>) -> io::Result<()> {
+        let wanted = if self.differs { caller.umask()? } else { USUAL_UMASK };
+        if self.set != Some(wanted) {
+            rustix::process::umask(Mode::from_raw_mode(wanted));
+            self.set = Some(wanted);
+        }
+        Ok(())
+    }
+}
+
+impl Guard {
+    pub(super) fn make(&mut self, caller: &Caller<'_>, at: At, what: What) -> io::Result<Answer> {
+        let spot = caller.spot(at)?;
+        let made = match what {
+            What::Node { mode } => Made::of(kind(mode)),
+            What::Folder { .. } => Made::Folder,
+            What::Symlink { .. } => Made::Other,
+        };
+        let ruling = self.places.judge(&spot, made)?;
+        if what.is_socket() && matches!(ruling, Ruling::Elsewhere | Ruling::Kept) {
+            return Ok(failed(Errno::ACCESS));
+        }
+        if let Some(answer) = self.ruled_out(ruling) {
+            return Ok(answer);
+        }
+        if matches!(what, What::Symlink { .. }) && !self.places.may_take_links(&spot.folder)? {
+            return self.refuse_at(&spot);
+        }
+        let done = match what {
+            What::Folder { mode } => {
+                self.umask.take(caller)?;
+                mkdirat(&spot.folder, spot.name(), Mode::from_raw_mode(mode))
+            }
+            What::Node { mode }
+                if matches!(kind(mode), FileType::RegularFile | FileType::Fifo | FileType::Socket) =>
+            {
+                self.umask.take(caller)?;
+                mknodat(&spot.folder, spot.name(), kind(mode), Mode::from_raw_mode(mode & 0o7777), 0)
+            }
+            // Commands lack the permission to create devices.
+            What::Node { .. } => return Ok(Answer::Go),
+            What::Symlink { text } => {
+                symlinkat(OsStr::from_bytes(&caller.text(text)?), &spot.folder, spot.name())
+            }
+        };
+        if done.is_ok() {
+            let kind = match what {
+                What::Folder { .. } => Kind::Folder,
+                What::Symlink { .. } => Kind::Link,
+                What::Node { .. } => Kind::Other,
+            };
+            self.places.made(&spot, kind);
+        }
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    pub(super) fn link(&mut self, caller: &Caller<'_>, link: &Link) -> io::Result<Answer> {
+        let Link { source, file, spot } = link;
+        let kind = FileType::from_raw_mode(fstat(file)?.st_mode);
+        let made = Made::of(kind);
+        let ruling = self.places.judge(spot, made)?;
+        if let Some(answer) = self.ruled_out(ruling) {
+            return Ok(answer);
+        }
+        if !self.may_link(caller, source, file)? {
+            return Ok(Answer::Go);
+        }
+        if kind.is_symlink() && !self.places.may_take_links(&spot.folder)? {
+            return self.refuse_at(spot);
+        }
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
+        if done.is_ok() {
+            self.places.made(spot, Kind::of(kind));
+        }
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// Like [`Guard::refuse`], for a directory and a name.
+    fn refuse_at(&mut self, spot: &Spot) -> io::Result<Answer> {
+        Ok(self.refuse(&path_of(&spot.folder)?.join(spot.bare())))
+    }
+
+    /// Returns `true` if a file may get a second name, through which it could be changed. The file must not
+    /// be protected. On a shared tree it must also lie where commands may write, or have no name yet.
+    fn may_link(&self, caller: &Caller<'_>, source: &Source, file: &OwnedFd) -> io::Result<bool> {
+        if !self.places.may_change(identity_of(file)?) {
+            return Ok(false);
+        }
+        let is_shared = self.places.is_shared_tree();
+        let may_change = |spot: &Spot| match self.places.judge_change(spot)? {
+            Ruling::Free => Ok::<_, io::Error>(true),
+            ruling => Ok(!is_shared && matches!(ruling, Ruling::Elsewhere)),
+        };
+        match source {
+            Source::Place(spot) => Ok(may_change(spot)? && (!is_shared || is_at(spot, file)?)),
+            Source::OwnDescriptor if fstat(file)?.st_nlink == 0 => Ok(true),
+            Source::OwnDescriptor | Source::Open if is_shared => Ok(false),
+            Source::OwnDescriptor | Source::Open => {
+                caller.place_of(file)?.map_or(Ok(false), |spot| may_change(&spot))
+            }
+        }
+    }
+
+    pub(super) fn rename(&mut self, from: &Spot, to: &Spot, flags: u32) -> io::Result<Answer> {
+        let flags = RenameFlags::from_bits_retain(flags);
+        if !RENAME_FLAGS.contains(flags) {
+            return Ok(failed(Errno::INVAL));
+        }
+        let mut elsewhere = 0;
+        let exchanges = flags.contains(RenameFlags::EXCHANGE);
+        for (spot, gets_another, what) in [(to, true, from), (from, exchanges, to)] {
+            match self.places.judge(spot, made_of(what)?)? {
+                Ruling::Elsewhere => elsewhere += 1,
+                Ruling::Kept => return Ok(failed(Errno::ACCESS)),
+                Ruling::Protected(_) if !gets_another => {}
+                ruling => {
+                    if let Some(answer) = self.ruled_out(ruling) {
+                        return Ok(answer);
+                    }
+                }
+            }
+        }
+        if elsewhere == 2 || elsewhere > 0 && self.places.is_shared_tree() {
+            return Ok(Answer::Go);
+        }
+        let may_come = if exchanges { self.places.may_leave(to) } else { self.places.may_take(to) };
+        if !self.places.may_leave(from)? || !may_come? {
+            return Ok(failed(Errno::ACCESS));
+        }
+        if !self.places.may_take_moved(from, to)? {
+            return self.refuse_at(to);
+        }
+        if exchanges && !self.places.may_take_moved(to, from)? {
+            return self.refuse_at(from);
+        }
+        // Another command may move a part of the folder as soon as it is there.
+        if self.places.leaves_packages(from, to)? || exchanges && self.places.leaves_packages(to, from)? {
+            self.leave_packages()?;
+        }
+        if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
+            return Ok(failed(error));
+        }
+        let both = [(from, to), (to, from)];
+        for (from, to) in both.into_iter().take(if exchanges { 2 } else { 1 }) {
+            // If it is unknown whether another command moved something, it did.
+            let others_left =
+                || self.moves.as_ref().is_some_and(|moves| moves.have_others_left().unwrap_or(true));
+            if self.places.moved(from, to, others_left) {
+                // The move is done, and the folder is searched in any case.
+                let _ = self.leave_packages();
+            }
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Tells other commands that a folder leaves the packages.
+    fn leave_packages(&mut self) -> io::Result<()> {
+        if let (false, Some(moves)) = (self.has_left, &self.moves) {
+            moves.leave_packages()?;
+            self.has_left = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, caller: &Caller<'_>, at: At, flags: u32) -> io::Result<Answer> {
+        let spot = caller.spot(at)?;
+        if self.places.may_remove(&spot.folder)? {
+            return Ok(Answer::Go);
+        }
+        match self.places.judge(&spot, Made::Other)? {
+            // A name that must stay absent may be removed.
+            Ruling::Free | Ruling::Protected(_) if self.places.may_take(&spot)? => {}
+            Ruling::Elsewhere => return Ok(Answer::Go),
+            _ => return Ok(failed(Errno::ACCESS)),
+        }
+        let done = unlinkat(&spot.folder, spot.name(), AtFlags::from_bits_retain(flags));
+        Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// The owner has to bind a socket itself, since the supervisor cannot do it on another process's behalf.
+    /// A protected name that a race gives to a socket is removed when the command has ended.
+    pub(super) fn bind(&mut self, caller: &Caller<'_>, address: u64, length: u64) -> io::Result<Answer> {
+        self.sockets = true;
+        let length = usize::try_from(length.min(MAX_ADDRESS)).unwrap_or_default();
+        let address = caller.bytes(address, length)?;
+        let Some((family, path)) = address.split_first_chunk() else { return Ok(Answer::Go) };
+        if i32::from(u16::from_ne_bytes(*family)) != libc::AF_UNIX || matches!(path.first(), None | Some(0)) {
+            return Ok(Answer::Go);
+        }
+        let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+        let spot = caller.spot_of(&path[..end])?;
+        match self.places.judge(&spot, Made::Other)? {
+            // The guard does not see the socket appear, and it could be the last file that makes the
+            // directory a repository.
+            Ruling::Free if SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(&folded(spot.bare()))) => {
+                self.refuse_at(&spot)
+            }
+            Ruling::Free => Ok(Answer::Go),
+            Ruling::Kept => Ok(failed(Errno::ADDRINUSE)),
+            ruling => Ok(self.ruled_out(ruling).unwrap_or(Answer::Go)),
+        }
+    }
+}
+
+/// Hard link to create.
+pub(super) struct Link {
+    source: Source,
+    file: OwnedFd,
+    spot: Spot,
+}
+
+impl Link {
+    /// Resolves the file and the path of the new name; returns the answer if that is not possible.
+    pub(super) fn find(
+        caller: &Caller<'_>,
+        from: At,
+        to: At,
+        flags: u32,
+    ) -> io::Result<std::result::Result<Self, Answer>> {
+        let flags = AtFlags::from_bits_retain(flags);
+        if !LINK_FLAGS.contains(flags) {
+            return Ok(Err(failed(Errno::INVAL)));
+        }
+        let spot = caller.spot(to)?;
+        let found = find_source(caller, from, flags)?;
+        Ok(found.map(|(source, file)| Self { source, file, spot }).map_err(failed))
+    }
+}
+
+/// Kind of reference to the linked file.
+enum Source {
+    Place(Spot),
+    OwnDescriptor,
+    /// Open file of another process.
+    Open,
+}
+
+/// Opens the file that gets the second name.
+fn find_source(
+    caller: &Caller<'_>,
+    from: At,
+    flags: AtFlags,
+) -> io::Result<rustix::io::Result<(Source, OwnedFd)>> {
+    if flags.contains(AtFlags::EMPTY_PATH) && caller.text(from.path)?.is_empty() {
+        return Ok(Ok((Source::OwnDescriptor, caller.descriptor(from.folder)?)));
+    }
+    let mut spot = caller.spot(from)?;
+    // With a trailing slash the path can only be a directory.
+    while flags.contains(AtFlags::SYMLINK_FOLLOW) && !spot.has_slash() {
+        spot = match caller.beyond(&spot)? {
+            Beyond::Nothing => return Ok(Err(Errno::NOENT)),
+            Beyond::Itself => break,
+            Beyond::Link(next) => next,
+            Beyond::Open(file) if caller.is_own_descriptor(&spot)? => {
+                return Ok(Ok((Source::OwnDescriptor, file)));
+            }
+            Beyond::Open(file) => return Ok(Ok((Source::Open, file))),
+        };
+    }
+    let asked = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = openat(&spot.folder, spot.name(), asked, Mode::empty());
+    Ok(file.map(|file| (Source::Place(spot), file)))
+}
+
+/// Returns `true` if `file` itself lies at this path, not the target of a link there.
+fn is_at(spot: &Spot, file: &OwnedFd) -> io::Result<bool> {
+    let found = statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(reach::identity(&found) == identity_of(file)?)
+}
+
+/// Returns the kind of what is moved to a path. Only the guard creates names, so the kind does not change
+/// meanwhile.
+fn made_of(spot: &Spot) -> io::Result<Made> {
+    match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Made::of(FileType::from_raw_mode(found.st_mode))),
+        // In this case nothing is moved.
+        Err(Errno::NOENT) => Ok(Made::Other),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the file type of a mode; the default is a regular file.
+fn kind(mode: u32) -> FileType {
+    match mode & libc::S_IFMT {
+        0 => FileType::RegularFile,
+        _ => FileType::from_raw_mode(mode),
+    }
+}

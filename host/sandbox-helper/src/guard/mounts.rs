@@ -1,0 +1,108 @@
+//! The mounts in this process's namespace, to which the command's rules apply.
+//!
+//! A directory can be reachable although it lies in none of them: if it was open before the sandbox was
+//! built, or belongs to a process in another mount namespace. Its path looks like one in this namespace, but
+//! no cover applies to it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, makedev, statx};
+use scorpiox_sys::linux::reach::Identity;
+
+/// Known mounts, by the kernel's mount IDs, which are unique among existing mounts.
+#[derive(Debug, Default)]
+pub(super) struct Mounts(RefCell<BTreeSet<u64>>);
+
+impl Mounts {
+    /// Returns `true` if a directory lies in one of them.
+    pub(super) fn hold(&self, folder: &About) -> io::Result<bool> {
+        let Some(mount) = folder.mount else { return Ok(false) };
+        if self.0.borrow().contains(&mount) {
+            return Ok(true);
+        }
+        // This is the first check, or a process with the same tree has mounted something since.
+        let now = mounts()?;
+        let is_held = now.contains(&mount);
+        self.0.replace(now);
+        Ok(is_held)
+    }
+}
+
+fn mounts() -> io::Result<BTreeSet<u64>> {
+    let text = std::fs::read("/proc/self/mountinfo")?;
+    let number = |line: &[u8]| {
+        let word = line.split(|byte| *byte == b' ').next()?;
+        std::str::from_utf8(word).ok()?.parse().ok()
+    };
+    Ok(text.split(|byte| *byte == b'\n').filter_map(number).collect())
+}
+
+/// Attributes of a file or directory, as far as the kernel reports them.
+pub(super) struct About {
+    mount: Option<u64>,
+    /// Device and inode number.
+    pub identity: Identity,
+    /// Creation time.
+    pub born: Option<Duration>,
+    pub is_folder: bool,
+}
+
+impl About {
+    pub(super) fn folder(folder: &OwnedFd) -> io::Result<Self> {
+        Self::find(folder, OsStr::new(""), AtFlags::EMPTY_PATH)
+    }
+
+    /// Inspects the entry with this name in a directory; follows no link.
+    pub(super) fn entry(folder: &OwnedFd, name: &OsStr) -> io::Result<Self> {
+        Self::find(folder, name, AtFlags::empty())
+    }
+
+    fn find(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> io::Result<Self> {
+        let asked = StatxFlags::BTIME | StatxFlags::MNT_ID | StatxFlags::INO | StatxFlags::TYPE;
+        let found = statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, asked)?;
+        let is_told = |what| StatxFlags::from_bits_retain(found.stx_mask).contains(what);
+        Ok(Self {
+            mount: is_told(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
+            identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
+            born: is_told(StatxFlags::BTIME).then(|| born(&found)),
+            is_folder: FileType::from_raw_mode(found.stx_mode.into()).is_dir(),
+        })
+    }
+}
+
+fn born(found: &Statx) -> Duration {
+    Duration::new(found.stx_btime.tv_sec.try_into().unwrap_or(0), found.stx_btime.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_lies_in_a_mount_of_here() {
+        let here = About::folder(&std::fs::File::open("/").expect("a folder").into()).expect("known");
+        let mounts = Mounts::default();
+        assert!(mounts.hold(&here).expect("known"));
+        assert!(mounts.hold(&here).expect("known"), "also the second time");
+        let nowhere = About { mount: Some(u64::MAX), ..here };
+        assert!(!mounts.hold(&nowhere).expect("known"));
+        assert!(!mounts.hold(&About { mount: None, ..nowhere }).expect("known"));
+    }
+
+    #[test]
+    fn a_folder_is_told_by_the_same_from_itself_and_from_above() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let above = std::fs::File::open(folder.path().parent().expect("one above")).expect("a folder").into();
+        let entry = About::entry(&above, folder.path().file_name().expect("a name")).expect("known");
+        let opened = std::fs::File::open(folder.path()).expect("a folder").into();
+        let itself = About::folder(&opened).expect("known");
+        assert_eq!((entry.identity, entry.born), (itself.identity, itself.born));
+        assert!(entry.is_folder);
+        assert_eq!(itself.identity, super::super::identity_of(&opened).expect("known"));
+    }
+}

@@ -1,0 +1,512 @@
+//! Decides which names may be created where.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
+use scorpiox_sandbox::{Access, CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
+use scorpiox_sys::linux::reach::{self, Identity, Walk};
+
+use super::absent::{Absent, Made, folded};
+use super::caller::{Spot, path_of};
+use super::frozen::Frozen;
+use super::identity_of;
+use super::mounts::{About, Mounts};
+use super::repositories::Repositories;
+use super::sockets;
+use super::unpacked::{Kind, Unpacked};
+
+/// In-memory directories, in addition to the home directory, that are writable for commands in a cell with
+/// its own root.
+const IN_MEMORY: [&str; 2] = ["/tmp", "/dev/shm"];
+
+/// Directory with the ruling that applies to its contents.
+struct Folder {
+    path: PathBuf,
+    about: About,
+    /// Ruling on everything inside.
+    ruling: Ruling,
+}
+
+/// Ruling on a name.
+#[derive(Debug, Clone)]
+pub(super) enum Ruling {
+    /// Outside of this guard: Landlock alone decides.
+    Elsewhere,
+    /// The name may be created.
+    Free,
+    /// The name, or a directory above it, must stay absent. Holds the protected path.
+    Protected(PathBuf),
+    /// The name, or a directory above it, exists or existed and must not change.
+    Kept,
+    /// The path lies in something protected that exists.
+    Closed,
+}
+
+/// All paths that have rules for a command.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// Directories that commands may write to.
+    writable: Vec<PathBuf>,
+    /// Writable directories that this guard covers.
+    roots: Vec<PathBuf>,
+    /// Writable directories of the machine that other processes use, too.
+    areas: Vec<PathBuf>,
+    mounts: Mounts,
+    absent: Absent,
+    frozen: Frozen,
+    unpacked: Unpacked,
+    repositories: Repositories,
+    /// Symbolic links that must not be moved.
+    kept: BTreeSet<Identity>,
+    shared: Option<SharedTree>,
+}
+
+/// Rules that mounts enforce in other tiers, for T2, which has no mounts.
+#[derive(Debug, Default)]
+struct SharedTree {
+    /// Directories that commands may write to.
+    roots: BTreeSet<Identity>,
+    /// Files and directories that must not change, including everything below them.
+    special: BTreeSet<Identity>,
+    /// Directories above `special`, which must not be moved.
+    held: BTreeSet<Identity>,
+    /// Directories that Landlock grants completely: removal needs no mediation there.
+    granted: Vec<PathBuf>,
+}
+
+/// Returns the directories that commands may write to.
+pub fn writable_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
+    let written = |list: &[Exposed]| {
+        let writes = list.iter().filter(|exposed| exposed.write);
+        writes.map(|exposed| exposed.path.as_path().to_owned()).collect::<Vec<_>>()
+    };
+    match cell.tier {
+        Tier::T1 | Tier::T1b => {
+            let mut roots = written(&cell.exposed);
+            roots.extend(IN_MEMORY.iter().map(PathBuf::from));
+            roots.push(cell.home.as_path().to_owned());
+            roots
+        }
+        Tier::T2 => {
+            let mut roots = written(&order.areas);
+            roots.extend(written(&cell.exposed));
+            roots.push(cell.scratch.as_path().to_owned());
+            roots
+        }
+        Tier::None | Tier::Seatbelt => Vec::new(),
+    }
+}
+
+/// Returns the writable directories that contain something guarded: commands create nothing there themselves.
+/// Every writable directory above a guarded one is guarded as well, since a Landlock grant covers everything
+/// below it.
+pub fn guarded_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
+    let needs = |cover: &&Cover| cell.tier == Tier::T2 || !matches!(cover, Cover::Pin(_));
+    let mut inside: Vec<_> = order.covers.iter().filter(needs).map(Cover::path).collect();
+    if !order.absent_names.is_empty() {
+        inside.extend(order.areas.iter().filter(|area| area.write).map(|area| area.path.as_path()));
+    }
+    let mut roots = writable_roots(cell, order);
+    roots.retain(|root| inside.iter().any(|path| path.starts_with(root)));
+    roots
+}
+
+impl Places {
+    /// Collects the rules of a command; returns `None` if nothing is guarded. On a shared tree, modes, times
+    /// and owners are always guarded.
+    pub(super) fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Option<Self>, Fault> {
+        let roots = guarded_roots(cell, order);
+        if roots.is_empty() && cell.tier != Tier::T2 {
+            return Ok(None);
+        }
+        let absent = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
+        let absent = Absent::new(absent.map(Cover::path))?;
+        let frozen = order.covers.iter().filter(|cover| !matches!(cover, Cover::Absent(_) | Cover::Pin(_)));
+        let absences = order.covers.iter().filter(|cover| matches!(cover, Cover::Absent(_)));
+        let writable = writable_roots(cell, order);
+        let frozen = Frozen::new(&writable, frozen.map(Cover::path), absences.map(Cover::path));
+        let links = order.covers.iter().filter(|cover| matches!(cover, Cover::Keep(_))).map(Cover::path);
+        let mut kept = BTreeSet::new();
+        for path in links {
+            kept.insert(reach::identity_at(path).map_err(|error| Fault::of_path("guarding", path, error))?);
+        }
+        let shared = (cell.tier == Tier::T2).then(|| SharedTree::new(cell, order)).transpose()?;
+        let unpacked = Unpacked::new(&order.absent_names, &order.packages);
+        let areas = order.areas.iter().filter(|area| area.write);
+        Ok(Some(Self {
+            writable,
+            roots,
+            areas: areas.map(|area| area.path.as_path().to_owned()).collect(),
+            mounts: Mounts::default(),
+            absent,
+            frozen,
+            unpacked,
+            repositories: Repositories::new(order.covers.iter().map(Cover::path)),
+            kept,
+            shared,
+        }))
+    }
+
+    /// Returns `true` if something must not be removed that no mount protects.
+    pub(super) fn keeps(&self) -> bool {
+        self.is_shared_tree() || !self.kept.is_empty()
+    }
+
+    pub(super) fn is_shared_tree(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Returns `true` if there are directories in which a command creates nothing itself.
+    pub(super) fn hold_names(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
+    /// Rules on creating a name or replacing what has it.
+    pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
+        let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
+        let ruling = self.judge_name(&folder, spot, &name, made)?;
+        let is_file = made == Made::File;
+        if !matches!(ruling, Ruling::Free) || !self.unpacked.names_made(&folder.path, &name, is_file) {
+            return Ok(ruling);
+        }
+        let Folder { path, about, .. } = &folder;
+        Ok(if self.is_own(about) {
+            Ruling::Free
+        } else if !is_free(spot)? {
+            // Existing files among packages also stay: any directory can be moved there.
+            Ruling::Kept
+        } else if self.unpacked.may_come(self.inside(path)) {
+            Ruling::Free
+        } else {
+            Ruling::Protected(path.join(spot.bare()))
+        })
+    }
+
+    /// Rules on changing an existing file.
+    pub(super) fn judge_change(&self, spot: &Spot) -> io::Result<Ruling> {
+        self.judge_there(spot, Made::File)
+    }
+
+    /// Rules on changing the mode, times or owner of a file. `Made::Folder` stands for any directory, since
+    /// its contents are not affected.
+    pub(super) fn judge_attributes(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
+        let path = path_of(&spot.folder)?;
+        if self.roots.iter().any(|root| path.starts_with(root)) {
+            return self.judge_there(spot, what);
+        }
+        // In directories where commands create all names themselves, names have no rules.
+        self.judge_area(&spot.folder, &path, &About::folder(&spot.folder)?)
+    }
+
+    /// Returns `true` if this is the top of a writable directory of a shared tree.
+    pub(super) fn is_root(&self, folder: Identity) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.roots.contains(&folder))
+    }
+
+    fn judge_there(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
+        let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
+        let ruling = self.judge_name(&folder, spot, &name, what)?;
+        let Folder { about, .. } = &folder;
+        let counts = || self.unpacked.names_made(&folder.path, &name, what == Made::File);
+        let stays = || counts() && !self.is_own(about);
+        Ok(if matches!(ruling, Ruling::Free) && stays() { Ruling::Kept } else { ruling })
+    }
+
+    /// Rules on a directory, and therefore on unnamed files in it.
+    pub(super) fn judge_folder(&self, folder: &OwnedFd) -> io::Result<Ruling> {
+        Ok(self.folder(folder)?.ruling)
+    }
+
+    fn folder(&self, folder: &OwnedFd) -> io::Result<Folder> {
+        let (about, path) = (About::folder(folder)?, path_of(folder)?);
+        let ruling = match self.judge_area(folder, &path, &about)? {
+            Ruling::Free => self.judge_path(&path)?,
+            other => other,
+        };
+        Ok(Folder { path, about, ruling })
+    }
+
+    /// Rules on a directory by the writable directory that contains it.
+    fn judge_area(&self, folder: &OwnedFd, path: &Path, about: &About) -> io::Result<Ruling> {
+        Ok(if !self.mounts.hold(about)? {
+            Ruling::Closed
+        } else if let Some(shared) = &self.shared {
+            shared.judge_folder(folder)?
+        } else if self.roots.iter().any(|root| path.starts_with(root)) {
+            Ruling::Free
+        } else {
+            Ruling::Elsewhere
+        })
+    }
+
+    /// Rules on a writable directory by its own path and the directories above it.
+    fn judge_path(&self, path: &Path) -> io::Result<Ruling> {
+        if let Some(above) = self.absent.around(path) {
+            return Ok(Ruling::Protected(above.to_owned()));
+        }
+        let inside = self.inside(path);
+        let root = path.ancestors().nth(inside.iter().count()).unwrap_or(path);
+        let is_own = |path: &Path| Ok(self.is_own(&About::folder(&reach::open(path)?)?));
+        let is_new = |born| self.unpacked.is_new(born);
+        let is_closed = self.unpacked.is_around(root, inside, is_own)?
+            || self.is_in_area(path) && self.repositories.is_anothers(root, inside, is_new)?;
+        Ok(if is_closed { Ruling::Kept } else { Ruling::Free })
+    }
+
+    fn judge_name(&self, folder: &Folder, spot: &Spot, name: &str, made: Made) -> io::Result<Ruling> {
+        if !matches!(folder.ruling, Ruling::Free) {
+            return Ok(folder.ruling.clone());
+        }
+        if let Some(place) = self.absent.at(spot, &folder.path, name)? {
+            let ruling =
+                if place.refuses(made) { Ruling::Protected(place.path.to_path_buf()) } else { Ruling::Free };
+            return Ok(ruling);
+        }
+        let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)
+            || self.absent.is_lock(&folder.path, name)
+            || self.is_in_area(&folder.path) && self.repositories.holds_anothers(spot, name)?
+            || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
+        Ok(if stays { Ruling::Kept } else { Ruling::Free })
+    }
+
+    /// Returns `true` if the command created this directory. Directories that other processes create
+    /// meanwhile belong to them.
+    fn is_own(&self, folder: &About) -> bool {
+        self.unpacked.is_new(folder.born) && self.repositories.owns(folder)
+    }
+
+    /// Returns `true` if other processes also use this directory. Other writable directories may hold
+    /// repositories of earlier commands, which have no rules.
+    fn is_in_area(&self, folder: &Path) -> bool {
+        self.areas.iter().any(|area| folder.starts_with(area))
+    }
+
+    /// Returns `true` if an open file lies in a mount of the command.
+    pub(super) fn hold(&self, file: &OwnedFd) -> io::Result<bool> {
+        self.mounts.hold(&About::folder(file)?)
+    }
+
+    /// Returns a path relative to the innermost writable directory that contains it. Names above that
+    /// directory do not count.
+    fn inside<'a>(&self, path: &'a Path) -> &'a Path {
+        let inside = self.writable.iter().filter_map(|root| path.strip_prefix(root).ok());
+        inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
+    }
+
+    /// Returns `true` if a symbolic link may be created in this directory. The user's git writes through
+    /// links among its own files, wherever they lead. Git itself creates no links there.
+    pub(super) fn may_take_links(&self, folder: &OwnedFd) -> io::Result<bool> {
+        let path = path_of(folder)?;
+        let inside = self.inside(&path);
+        let root = path.ancestors().nth(inside.iter().count()).unwrap_or(&path);
+        Ok(!self.is_in_area(&path) || !self.repositories.is_in_used(root, inside)?)
+    }
+
+    /// Returns `true` if something may be moved between two directories. Entries may move to a directory of
+    /// git only from another one: they may be links, or contain some.
+    pub(super) fn may_take_moved(&self, from: &Spot, to: &Spot) -> io::Result<bool> {
+        Ok(identity_of(&from.folder)? == identity_of(&to.folder)?
+            || self.may_take_links(&to.folder)?
+            || !self.may_take_links(&from.folder)?)
+    }
+
+    /// Records that a name was created for something of this kind.
+    pub(super) fn made(&self, spot: &Spot, kind: Kind) {
+        self.repositories.made(spot, kind != Kind::Folder, |born| self.unpacked.is_new(born));
+        self.came(spot, kind);
+    }
+
+    fn came(&self, spot: &Spot, kind: Kind) {
+        if !self.unpacked.concerns(&folded(spot.bare()), kind) {
+            return;
+        }
+        // The directory may have been moved after it was judged.
+        let folder = path_of(&spot.folder).unwrap_or_default();
+        self.unpacked.came((spot, kind), &folder, |path| self.inside(path));
+    }
+
+    /// Returns `true` if something may be moved away from this path.
+    pub(super) fn may_leave(&self, spot: &Spot) -> io::Result<bool> {
+        Ok(self.may_take(spot)? && !self.repositories.keeps_place(spot)?)
+    }
+
+    /// Returns `true` if a move takes a folder out of the packages.
+    pub(super) fn leaves_packages(&self, from: &Spot, to: &Spot) -> io::Result<bool> {
+        if self.unpacked.is_empty() || kind_at(from) != Kind::Folder {
+            return Ok(false);
+        }
+        let (from, to) = (path_at(from)?, path_at(to)?);
+        Ok(self.unpacked.leaves(self.inside(&from), self.inside(&to)))
+    }
+
+    /// Records a move, which may have brought further names along. Returns `true` if the moved folder has
+    /// to be searched at the end. `others_left` returns `true` if another command moved a folder out of
+    /// the packages.
+    pub(super) fn moved(&self, from: &Spot, to: &Spot, others_left: impl FnOnce() -> bool) -> bool {
+        let (from, place) = (path_at(from).unwrap_or_default(), path_at(to).unwrap_or_default());
+        let kind = kind_at(to);
+        self.repositories.moved((&from, &place), to, |born| self.unpacked.is_new(born));
+        let is_searched =
+            self.unpacked.moved((&from, &place), (to, kind), others_left, |path| self.inside(path));
+        self.came(to, kind);
+        is_searched
+    }
+
+    /// Returns `true` if the command left nothing behind that [`unpacked`](Self::unpacked) reports.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.unpacked.is_untouched()
+    }
+
+    /// Returns the protected names that exist because they came with unpacked files: the first few, and the
+    /// number of the others. The caller keeps everything in place `until` then.
+    pub(super) fn unpacked(&self, until: Instant) -> (Vec<PathBuf>, u32) {
+        self.unpacked.found(until, |path| self.inside(path))
+    }
+
+    /// Returns the repositories, and links to them, that appeared and still exist.
+    pub(super) fn repositories(&self) -> (Vec<(PathBuf, Identity)>, u32) {
+        self.repositories.found()
+    }
+
+    /// Returns `true` if the entry at this path, if there is one, may be moved, removed or replaced.
+    pub(super) fn may_take(&self, spot: &Spot) -> io::Result<bool> {
+        if !self.keeps() {
+            return Ok(true);
+        }
+        match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let found = reach::identity(&found);
+                let is_held =
+                    |shared: &SharedTree| shared.special.contains(&found) || shared.held.contains(&found);
+                Ok(!self.kept.contains(&found) && !self.shared.as_ref().is_some_and(is_held))
+            }
+            Err(rustix::io::Errno::NOENT) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns `true` if an open file may be changed or get another name.
+    pub(super) fn may_change(&self, file: Identity) -> bool {
+        let is_special = |shared: &SharedTree| shared.special.contains(&file);
+        !self.kept.contains(&file) && !self.shared.as_ref().is_some_and(is_special)
+    }
+
+    /// Returns `true` if the caller may remove entries of this directory itself.
+    pub(super) fn may_remove(&self, folder: &OwnedFd) -> io::Result<bool> {
+        let Some(shared) = &self.shared else { return Ok(self.kept.is_empty()) };
+        let path = path_of(folder)?;
+        Ok(shared.granted.iter().any(|granted| path.starts_with(granted)))
+    }
+
+    /// Removes sockets that have a name that must stay absent.
+    pub(super) fn remove_sockets(&self) {
+        let must_go = |folder: &OwnedFd, name: &[u8]| {
+            let name = folded(OsStr::from_bytes(name));
+            let is_absent = || identity_of(folder).is_ok_and(|folder| self.absent.holds(folder, &name));
+            let is_named = || path_of(folder).is_ok_and(|path| self.unpacked.names(&path, &name));
+            is_named() || is_absent()
+        };
+        self.roots.iter().for_each(|root| sockets::remove_below(root, must_go));
+    }
+}
+
+impl SharedTree {
+    fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Self, Fault> {
+        let mut tree = Self::default();
+        let mut walk = Walk::default();
+        let mut identity = |path: &Path| {
+            let found = walk.open(path).and_then(|fd| identity_of(&fd));
+            found.map_err(|error| Fault::of_path("guarding", path, error))
+        };
+        let roots = writable_roots(cell, order);
+        for root in &roots {
+            let found = identity(root)?;
+            tree.roots.insert(found);
+            tree.held.insert(found);
+        }
+        let read_only = order.areas.iter().chain(&cell.exposed).filter(|area| !area.write);
+        let read_only = read_only.map(|area| area.path.as_path());
+        let inside = |path: &&Path| roots.iter().any(|root| *path != root && path.starts_with(root));
+        let mut special: Vec<_> = read_only.filter(inside).collect();
+        let covers = order.covers.iter();
+        special.extend(
+            covers
+                .clone()
+                .filter(|cover| !matches!(cover, Cover::Absent(_) | Cover::Pin(_)))
+                .map(Cover::path),
+        );
+        for path in &special {
+            tree.special.insert(identity(path)?);
+        }
+        let above =
+            covers.map(Cover::path).chain(special.iter().copied()).flat_map(|path| path.ancestors().skip(1));
+        let above: BTreeSet<_> = above.filter(|path| inside(path)).collect();
+        // A file above an absent name may be replaced by another file.
+        let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
+        for folder in above.into_iter().filter(|path| !is_file(path)) {
+            match identity(folder) {
+                Ok(found) => drop(tree.held.insert(found)),
+                // Directories above an absent name may be absent, too.
+                Err(_) if folder.symlink_metadata().is_err() => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        for cover in &order.covers {
+            if let Cover::Pin(path) = cover {
+                tree.held.insert(identity(path.as_path())?);
+            }
+        }
+        let granted = order.granted.iter().filter(|granted| granted.access == Access::Write);
+        tree.granted = granted.map(|granted| granted.path.as_path().to_owned()).collect();
+        tree.granted.push(cell.scratch.as_path().to_owned());
+        Ok(tree)
+    }
+
+    /// Walks up from a directory to the writable directory that contains it.
+    fn judge_folder(&self, folder: &OwnedFd) -> io::Result<Ruling> {
+        let mut above: Option<OwnedFd> = None;
+        let mut last = None;
+        loop {
+            let folder = above.as_ref().unwrap_or(folder);
+            let found = identity_of(folder)?;
+            if self.special.contains(&found) {
+                return Ok(Ruling::Closed);
+            }
+            if self.roots.contains(&found) {
+                return Ok(Ruling::Free);
+            }
+            // The root is its own parent.
+            if last.replace(found) == Some(found) {
+                return Ok(Ruling::Elsewhere);
+            }
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            above = Some(openat(folder, "..", flags, Mode::empty())?);
+        }
+    }
+}
+
+/// Returns the current path of an entry.
+fn path_at(spot: &Spot) -> io::Result<PathBuf> {
+    Ok(path_of(&spot.folder)?.join(spot.bare()))
+}
+
+/// Returns the kind of an entry. If it is unknown, the entry may be a directory.
+fn kind_at(spot: &Spot) -> Kind {
+    statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW)
+        .map_or(Kind::Folder, |found| Kind::of(FileType::from_raw_mode(found.st_mode)))
+}
+
+/// Returns `true` if this name is free.
+fn is_free(spot: &Spot) -> io::Result<bool> {
+    match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Ok(false),
+        Err(rustix::io::Errno::NOENT) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,200 @@
+//! Answers seccomp notifications: seccomp blocks certain system calls of a command's processes until the
+//! supervisor has decided about them. The kernel permits only one such listener for a process tree, so this
+//! module dispatches all notifications.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use crate::guard::{Decision, Guard, Pipe, asks_about_modes, change_mode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use scorpiox_sandbox::wire::Names;
+use scorpiox_sys::linux::sys::{self, Answer, Ask, Question};
+
+use crate::bound::{self, Bounds};
+use crate::reserved;
+use crate::tree::Tree;
+
+/// Maximum number of notifications to answer before the supervisor attends to other events.
+const MAX_AT_ONCE: usize = 256;
+/// Maximum time for these answers.
+const TIME_AT_ONCE: Duration = Duration::from_millis(10);
+/// Maximum number of threads that wait for the reader of a pipe.
+const MAX_WAITING: usize = 512;
+/// Interval between attempts to open a waiting pipe.
+const RETRY_TIME: Duration = Duration::from_millis(5);
+
+/// Interval between attempts to move while another command starts, which takes a few milliseconds.
+const START_RETRY_TIME: Duration = Duration::from_millis(1);
+/// Time that a move gives way to starts of other commands, until further starts have to wait for it.
+const GIVE_WAY_TIME: Duration = Duration::from_millis(100);
+
+/// `ERESTARTSYS`: the kernel restarts the call after the signal, or fails it with `EINTR`, depending on the
+/// program's signal handler.
+const INTERRUPTED: Answer = Answer::Fail(512);
+
+/// Notifications of a command and their decision makers.
+#[derive(Debug)]
+pub(super) struct Questions {
+    listener: OwnedFd,
+    bounds: Bounds,
+    guard: Option<Guard>,
+    /// Calls that wait for the reader of a pipe.
+    waiting: Vec<(Question, Pipe)>,
+    /// Moves that wait for the start of another command, oldest first: at most one for each thread.
+    giving_way: VecDeque<Question>,
+    /// Time since which there are waiting moves.
+    since: Option<Instant>,
+}
+
+/// Returns the calls that seccomp has to forward.
+pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
+    let mut asks = bound::asks(bounds);
+    asks.push(reserved::ASK);
+    match guard {
+        Some(guard) => asks.extend(guard.asks()),
+        None => asks.extend(asks_about_modes()),
+    }
+    asks
+}
+
+impl Questions {
+    pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>) -> Self {
+        Self { listener, bounds, guard, waiting: Vec::new(), giving_way: VecDeque::new(), since: None }
+    }
+
+    /// Returns the descriptor that becomes readable with the next notification.
+    pub(super) fn listener(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// Answers the pending notifications.
+    pub(super) fn answer(&mut self, tree: Tree) {
+        let until = Instant::now() + TIME_AT_ONCE;
+        for _ in 0..MAX_AT_ONCE {
+            self.answer_one(tree);
+            if Instant::now() >= until {
+                return;
+            }
+            let mut polled = [PollFd::new(&self.listener, PollFlags::IN)];
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            if poll(&mut polled, Some(&now)) != Ok(1) || !polled[0].revents().contains(PollFlags::IN) {
+                return;
+            }
+        }
+    }
+
+    fn answer_one(&mut self, tree: Tree) {
+        // The calling thread may have ended in the meantime.
+        let Ok(question) = sys::question(self.listener.as_fd()) else { return };
+        let counted = || self.bounds.decide(question.call, tree);
+        let by_number = reserved::decide(&question).or_else(counted).map(Decision::Now);
+        let decision = by_number.or_else(|| self.guarded(&question));
+        let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
+            Decision::Now(answer) => answer,
+            Decision::Later(_) if self.is_full() => Answer::Fail(libc::EMFILE),
+            Decision::Later(pipe) => {
+                self.waiting.push((question, pipe));
+                return;
+            }
+            Decision::Again => {
+                self.since.get_or_insert_with(Instant::now);
+                self.giving_way.push_back(question);
+                return;
+            }
+        };
+        // Fails if the calling thread has ended.
+        let _ = sys::answer(self.listener.as_fd(), &question, answer);
+    }
+
+    fn guarded(&mut self, question: &Question) -> Option<Decision> {
+        let listener = self.listener.as_fd();
+        let Some(guard) = &mut self.guard else {
+            return change_mode(question, &|| sys::still_waits(listener, question)).map(Decision::Now);
+        };
+        guard.decide(question, &|| sys::still_waits(listener, question))
+    }
+
+    /// Returns `true` if no further call can wait.
+    fn is_full(&mut self) -> bool {
+        if self.waiting.len() >= MAX_WAITING {
+            self.retry_pipes();
+        }
+        self.waiting.len() >= MAX_WAITING
+    }
+
+    /// Answers waiting calls that can proceed. Returns the time until the next attempt, if some still wait.
+    pub(super) fn retry(&mut self) -> Option<Duration> {
+        let (pipes, moves) = (self.retry_pipes(), self.retry_moves());
+        pipes.into_iter().chain(moves).min()
+    }
+
+    /// Decides again about moves that gave way to the start of another command.
+    fn retry_moves(&mut self) -> Option<Duration> {
+        let since = self.since?;
+        let until = Instant::now() + TIME_AT_ONCE;
+        while let Some(question) = self.giving_way.front().copied() {
+            if sys::still_waits(self.listener.as_fd(), &question) {
+                match self.guarded(&question) {
+                    Some(Decision::Again) => {
+                        if since.elapsed() >= GIVE_WAY_TIME {
+                            self.insist(true);
+                        }
+                        return Some(START_RETRY_TIME);
+                    }
+                    Some(Decision::Now(answer)) => {
+                        let _ = sys::answer(self.listener.as_fd(), &question, answer);
+                    }
+                    // A move never waits for a pipe, and the guard decides about every move.
+                    Some(Decision::Later(_)) | None => {
+                        let _ = sys::answer(self.listener.as_fd(), &question, Answer::Fail(libc::EIO));
+                    }
+                }
+            }
+            self.giving_way.pop_front();
+            if Instant::now() >= until {
+                return Some(Duration::ZERO);
+            }
+        }
+        self.insist(false);
+        self.since = None;
+        None
+    }
+
+    fn insist(&self, insists: bool) {
+        if let Some(guard) = &self.guard {
+            guard.insist_on_moves(insists);
+        }
+    }
+
+    fn retry_pipes(&mut self) -> Option<Duration> {
+        let listener = self.listener.as_fd();
+        self.waiting.retain(|(question, pipe)| {
+            if !sys::still_waits(listener, question) {
+                return false;
+            }
+            let answer = pipe.open().or_else(|| is_interrupted(question.thread).then_some(INTERRUPTED));
+            let Some(answer) = answer else { return true };
+            let _ = sys::answer(listener, question, answer);
+            false
+        });
+        (!self.waiting.is_empty()).then_some(RETRY_TIME)
+    }
+
+    /// Returns the result concerning protected names. Must be called after the last process of the command
+    /// has ended.
+    pub(super) fn end(self) -> Names {
+        self.guard.map(Guard::end).unwrap_or_default()
+    }
+}
+
+/// Returns `true` if a thread has a pending signal that it handles. Otherwise only a fatal signal interrupts
+/// a forwarded call.
+fn is_interrupted(thread: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{thread}/status")) else { return false };
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
+    };
+    (mask("SigPnd") | mask("ShdPnd")) & mask("SigCgt") & !mask("SigBlk") != 0
+}

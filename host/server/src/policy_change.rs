@@ -1,0 +1,201 @@
+//! Puts a changed policy into force while the server runs.
+//!
+//! Each request runs in the [`Workspace`] that was in force when it began, so it is decided under exactly one
+//! policy. A workspace under an older policy leads to the newer one.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Mutex, RwLock};
+use scorpiox_capabilities::notices::List;
+use scorpiox_executor::{Cancel, Reason};
+use scorpiox_policy::{Policy, changed_sections};
+use scorpiox_workspace_config::{Operator, Outdated};
+
+use crate::Workspace;
+
+/// Sections that are read when a server starts.
+const READ_AT_START: [&str; 2] = ["audit", "store"];
+/// Beginnings of the headers of sections that decide about commands.
+const COMMANDS: [&str; 3] = ["[shell", "[grant", "[workspaces"];
+
+/// State of a workspace for changes of its policy.
+#[derive(Default)]
+pub(crate) struct PolicyChange {
+    /// Workspace under a later policy.
+    newer: RwLock<Option<Arc<Workspace>>>,
+    /// Held while a changed policy is read. Shared by the workspaces under all policies.
+    reading: Arc<Mutex<()>>,
+    /// Sections that the transport reads when it starts.
+    read_by_transport: Arc<OnceLock<&'static [&'static str]>>,
+    running: Mutex<BTreeMap<u64, Cancel>>,
+    next: AtomicU64,
+}
+
+impl PolicyChange {
+    /// Creates the state of the workspace under the next policy.
+    pub(crate) fn renewed(&self) -> Self {
+        let read_by_transport = Arc::clone(&self.read_by_transport);
+        Self { reading: Arc::clone(&self.reading), read_by_transport, ..Self::default() }
+    }
+
+    /// Returns the workspace under a later policy, if there is one.
+    pub(crate) fn newer(&self) -> Option<Arc<Workspace>> {
+        self.newer.read().clone()
+    }
+
+    fn cancel_all(&self) {
+        let running: Vec<_> = self.running.lock().values().cloned().collect();
+        running.iter().for_each(|cancel| cancel.set(Reason::PolicyChanged));
+    }
+}
+
+/// A request that runs under the policy that was in force when it began.
+pub(crate) struct Running {
+    pub(crate) workspace: Arc<Workspace>,
+    number: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.workspace.policy_change.running.lock().remove(&self.number);
+    }
+}
+
+impl Workspace {
+    /// Begins a request under the policy as its files are now. The request is cancelled if a later policy takes
+    /// something away.
+    pub(crate) fn begin_request(self: &Arc<Self>, cancel: &Cancel) -> Running {
+        loop {
+            let workspace = self.in_force();
+            let change = &workspace.policy_change;
+            let number = change.next.fetch_add(1, Ordering::Relaxed);
+            change.running.lock().insert(number, cancel.clone());
+            let is_overtaken = change.newer().is_some();
+            let running = Running { workspace, number };
+            if !is_overtaken {
+                return running;
+            }
+        }
+    }
+
+    /// Returns the workspace under the policy that was read last, without looking for a change.
+    pub fn current(self: &Arc<Self>) -> Arc<Self> {
+        let Some(mut newest) = self.policy_change.newer() else { return Arc::clone(self) };
+        let mut is_next = true;
+        while let Some(newer) = newest.policy_change.newer() {
+            (newest, is_next) = (newer, false);
+        }
+        if !is_next {
+            // Policies in between are dropped as soon as no request runs under them.
+            *self.policy_change.newer.write() = Some(Arc::clone(&newest));
+        }
+        newest
+    }
+
+    /// Returns the workspace under the policy as its files are now. Waits until a changed file is complete. If
+    /// the change cannot take effect, all calls are refused.
+    pub fn in_force(self: &Arc<Self>) -> Arc<Self> {
+        let current = self.current();
+        if current.operator().is_current() {
+            return current;
+        }
+        let reading = Arc::clone(&current.policy_change.reading);
+        let _reading = reading.lock();
+        // Another request may have read it meanwhile.
+        let current = self.current();
+        if current.operator().is_current() { current } else { current.read_policy() }
+    }
+
+    /// Sets the sections that the transport reads when it starts. A change of these takes effect at the next
+    /// start, and all calls are refused until then.
+    pub fn read_at_start(&self, sections: &'static [&'static str]) {
+        let _ = self.policy_change.read_by_transport.set(sections);
+    }
+
+    fn read_policy(self: Arc<Self>) -> Arc<Self> {
+        let before = self.operator();
+        let Some((operator, stamps)) = before.read_again() else {
+            before.refuse_all(Outdated::Unsettled);
+            return self;
+        };
+        let is_same = matches!(
+            (before.loaded(), operator.loaded()),
+            (Ok(old), Ok(new)) if (&old.hash, &old.files) == (&new.hash, &new.files)
+        );
+        if is_same {
+            before.confirm(stamps);
+            return self;
+        }
+        let builtin = Policy::builtin();
+        let old = before.loaded().map_or(&builtin, |loaded| &loaded.policy);
+        let (Ok(new), Ok(places)) = (operator.loaded().map(|loaded| &loaded.policy), operator.places())
+        else {
+            tracing::warn!("the policy was changed and cannot be used; every tool is refused");
+            let newer = self.replace(operator);
+            self.end_calls();
+            self.end_commands();
+            return newer;
+        };
+        let fixed = self.fixed_sections(old, new);
+        if !fixed.is_empty() {
+            let sections = fixed.join(", ");
+            tracing::warn!("the policy was changed in {sections}; every tool is refused until a restart");
+            before.confirm(stamps);
+            before.refuse_all(Outdated::NeedsStart(fixed));
+            self.end_calls();
+            self.end_commands();
+            return self;
+        }
+        let lost = old.lost_sections(new, &places);
+        let newer = self.replace(operator);
+        if lost.is_empty() {
+            tracing::warn!("the policy was changed, and takes nothing away");
+            return newer;
+        }
+        let sections = Vec::from_iter(lost.iter().map(String::as_str)).join(", ");
+        tracing::warn!(
+            "the policy was changed, and takes something away in {sections}: running calls were ended"
+        );
+        self.end_calls();
+        if lost.iter().any(|header| COMMANDS.iter().any(|section| header.starts_with(section))) {
+            self.end_commands();
+        }
+        newer
+    }
+
+    /// Returns the headers of changed sections that cannot take effect while the server runs.
+    fn fixed_sections(&self, old: &Policy, new: &Policy) -> Vec<String> {
+        let is_fixed = |header: &String| {
+            let name = header.trim_matches(['[', ']']).split('.').next().unwrap_or_default();
+            let by_transport = self.policy_change.read_by_transport.get();
+            READ_AT_START.iter().chain(by_transport.copied().unwrap_or_default()).any(|fixed| *fixed == name)
+        };
+        changed_sections(old, new).into_iter().filter(is_fixed).collect()
+    }
+
+    /// Puts another policy into force, and tells the clients to read the lists again.
+    fn replace(&self, operator: Operator) -> Arc<Self> {
+        let newer = Arc::new(self.under(Arc::new(operator)));
+        *self.policy_change.newer.write() = Some(Arc::clone(&newer));
+        self.shell().forget_cells();
+        for session in newer.sessions() {
+            [List::Tools, List::Prompts, List::Resources]
+                .into_iter()
+                .for_each(|list| session.tell_list_changed(list));
+        }
+        newer
+    }
+
+    /// Ends the calls under this policy, and the browser.
+    fn end_calls(&self) {
+        self.policy_change.cancel_all();
+        self.web().shut_down();
+    }
+
+    /// Ends the background commands.
+    fn end_commands(&self) {
+        self.shell().stop_tasks(Reason::PolicyChanged);
+    }
+}

@@ -1,0 +1,103 @@
+//! Second step: decides whether the call may run. Every check that can refuse a call is here, in this order: the
+//! limits of the principal, the existence of the tool, the access rules, the state that a retried request carries,
+//! and finally whether this server serves calls at all.
+
+use std::time::Instant;
+
+use scorpiox_capabilities::setup::Caller;
+use scorpiox_exchange::rounds::Unmarked;
+use scorpiox_metering::records::{CallError, Recording};
+use scorpiox_metering::usage::Admitted;
+use scorpiox_tools::{Kind, Tool};
+
+use super::absence::Absence;
+use super::read::ToolCall;
+use super::refusal::Refusal;
+use super::run::{self, Ran};
+use crate::client::Client;
+use crate::component_call::Invocation;
+use crate::rendering::Manner;
+use crate::scope::Scope;
+
+/// Call that may run.
+pub(super) struct Permit<'a> {
+    pub(super) scope: &'a Scope<'a>,
+    pub(super) tool: &'a Tool,
+    pub(super) arguments: &'a str,
+    pub(super) client: Client,
+    pub(super) recording: Recording<'a>,
+    /// Counts the call as in flight until it is dropped.
+    pub(super) in_flight: Admitted,
+    /// Reason why this server serves no calls. Such a call does not run, and its result says why.
+    unserved: Option<CallError>,
+}
+
+impl<'a> Permit<'a> {
+    /// Checks the call.
+    pub(super) fn obtain(scope: &'a Scope<'a>, call: &'a ToolCall<'a>) -> Result<Self, Refusal<'a>> {
+        // Calls of unknown tools and of tools closed to the principal count against the limits too.
+        let known = call.tool.as_ref().map_or(&*call.name, |tool| &tool.name);
+        let admitted = scope.access().admit(known);
+        let Some(tool) = call.tool.as_deref() else {
+            let arguments = call.arguments.as_deref();
+            let recording =
+                scope.session.begin_unknown(scope.request, &call.name, arguments, &scope.uses).into();
+            return Err(match admitted {
+                Err(exceeded) => Refusal::OverLimit { recording, name: &call.name, exceeded },
+                Ok(_) => Refusal::Absent {
+                    recording,
+                    name: &call.name,
+                    absence: Absence::of(scope.access(), scope.request, &call.name),
+                },
+            });
+        };
+        // Recorded under the tool's registered name, even if the client calls it by another.
+        let begin = || scope.session.begin_call(scope.request, tool, call.arguments(), &scope.uses);
+        let in_flight = admitted.map_err(|exceeded| Refusal::OverLimit {
+            recording: begin().into(),
+            name: &tool.name,
+            exceeded,
+        })?;
+        if let Some(denial) = scope.access().denial(&tool.name) {
+            return Err(Refusal::Denied { recording: begin().into(), tool, denial });
+        }
+        let client = Client::of(scope, &tool.name, call.arguments(), unmarked(tool));
+        let client = client.map_err(|error| Refusal::invalid(&tool.name, Some(call.arguments()), error))?;
+        let recording = begin();
+        set_deadline(scope, tool);
+        let unserved = recording.permit(scope.reply).err();
+        Ok(Self { scope, tool, arguments: call.arguments(), client, recording, in_flight, unserved })
+    }
+
+    /// Third step: runs the tool.
+    pub(super) fn run(&mut self) -> Ran {
+        if let Some(unserved) = self.unserved.take() {
+            return unserved.into();
+        }
+        let &mut Self { scope, tool, arguments, ref client, .. } = self;
+        let room = Manner::room(scope, tool);
+        run::run(scope, &Invocation { tool, arguments, client, room, asked_by: Caller::Model })
+    }
+}
+
+/// Returns the treatment of an answer in a retried request that the tool did not ask for.
+fn unmarked(tool: &Tool) -> Unmarked {
+    match &tool.kind {
+        Kind::Plugin { .. } => Unmarked::Taken,
+        Kind::Native(_) | Kind::Wasm { .. } => Unmarked::Refused,
+    }
+}
+
+/// Returns the time by which a client without progress notifications has to be answered.
+pub(super) fn answer_by(scope: &Scope<'_>) -> Option<Instant> {
+    let within = scope.session.answer_within().filter(|_| !scope.progress.is_wanted())?;
+    Some(scope.ticket.since + within)
+}
+
+/// Sets a deadline for a tool that cannot move to the background: a client that gives up would learn nothing.
+fn set_deadline(scope: &Scope<'_>, tool: &Tool) {
+    let lets_go = matches!(&tool.kind, Kind::Native(native) if native.lets_go());
+    if let Some(until) = answer_by(scope).filter(|_| !lets_go) {
+        scope.session.inflight.bound(scope.ticket, until);
+    }
+}

@@ -1,0 +1,96 @@
+//! Secret keys and signing.
+
+use std::ops::Range;
+
+use minisign::{SecretKey, SecretKeyBox};
+use ring::signature::Ed25519KeyPair;
+
+use crate::signature::{Signature, SignatureError};
+use crate::statement::Statement;
+
+/// Maximum size of a secret key file; minisign's have about 300 bytes.
+pub const MAX_SECRET_KEY_BYTES: u64 = 4096;
+
+/// Maximum length of a password, as in minisign.
+pub const MAX_PASSWORD_BYTES: usize = 1024;
+
+const COMMENT: &str = "signature from minisign secret key";
+
+/// Reason why signing failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignError {
+    /// The text is not a secret key.
+    #[error("it is not a minisign secret key, which `minisign -G` makes")]
+    Key,
+    /// The password is wrong.
+    #[error("the password is wrong")]
+    Password,
+    /// The key is protected with a password, and none was given.
+    #[error("it is protected with a password")]
+    NoPassword,
+    /// The key is damaged.
+    #[error("the key is damaged: its parts do not belong together")]
+    Damaged,
+    /// The library reported an error.
+    #[error("the signature cannot be made: {0}")]
+    Failed(String),
+    /// The created signature is invalid.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+}
+
+/// Size of a secret key, and positions of the two halves of the Ed25519 key pair.
+const KEY_BYTES: usize = 158;
+const SEED: Range<usize> = 62..94;
+const PUBLIC: Range<usize> = 94..126;
+
+/// Returns `true` if the secret key is protected with a password.
+pub fn is_protected(key: &str) -> Result<bool, SignError> {
+    is_protected_key(&decoded(key)?)
+}
+
+fn decoded(key: &str) -> Result<Vec<u8>, SignError> {
+    use base64::Engine as _;
+    let line = key.lines().nth(1).ok_or(SignError::Key)?;
+    base64::engine::general_purpose::STANDARD.decode(line.trim()).map_err(|_| SignError::Key)
+}
+
+/// Decodes the protection from the bytes after "Ed": none, or scrypt.
+fn is_protected_key(bytes: &[u8]) -> Result<bool, SignError> {
+    match (bytes.len(), bytes.get(..4)) {
+        (KEY_BYTES, Some(b"EdSc")) => Ok(true),
+        (KEY_BYTES, Some(b"Ed\0\0")) => Ok(false),
+        _ => Err(SignError::Key),
+    }
+}
+
+/// Signs a file with a secret key created by `minisign -G`. Decrypting a protected key takes a second or two
+/// and a gigabyte of memory, which is minisign's protection against guessing.
+pub fn sign(
+    key: &str,
+    password: Option<String>,
+    bytes: &[u8],
+    statement: &Statement,
+) -> Result<Signature, SignError> {
+    let key = open(key, password)?;
+    let signed = minisign::sign(None, &key, bytes, Some(&statement.to_string()), Some(COMMENT));
+    let text = signed.map_err(|error| SignError::Failed(error.to_string()))?.into_string();
+    Ok(Signature::parse(&text)?)
+}
+
+fn open(key: &str, password: Option<String>) -> Result<SecretKey, SignError> {
+    let bytes = decoded(key)?;
+    if !is_protected_key(&bytes)? {
+        // Unprotected keys have no checksum in minisign, but the two halves must match.
+        Ed25519KeyPair::from_seed_and_public_key(&bytes[SEED], &bytes[PUBLIC])
+            .map_err(|_| SignError::Damaged)?;
+        return SecretKey::from_bytes(&bytes).map_err(|_| SignError::Key);
+    }
+    let boxed = SecretKeyBox::from(key.to_owned());
+    // Without a password the library would prompt for one.
+    let password = password.ok_or(SignError::NoPassword)?;
+    boxed.into_secret_key(Some(password)).map_err(|error| match error.kind() {
+        minisign::ErrorKind::Verify => SignError::Password,
+        _ => SignError::Failed(error.to_string()),
+    })
+}

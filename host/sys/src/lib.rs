@@ -1,0 +1,8 @@
+//! Safe wrappers for the system calls that need `unsafe`, one module per operating system.
+//!
+//! Invariant: the wrappers check and free the results of these calls, and return only Rust values. Callers
+//! interpret them. On other systems a module is empty.
+
+pub mod linux;
+pub mod macos;
+pub mod windows;

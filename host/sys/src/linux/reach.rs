@@ -1,0 +1,93 @@
+//! Opens paths without following a symbolic link in any component. A running command may replace a folder of
+//! the workspace with a link to the outside at any moment.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
+
+const FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+/// Opens an absolute path with `O_PATH`. A link as the last component is opened itself.
+pub fn open(path: &Path) -> io::Result<OwnedFd> {
+    let Some(name) = path.file_name() else {
+        return Ok(openat(CWD, path, FLAGS, Mode::empty())?);
+    };
+    let (folder, _) = parent(path)?;
+    Ok(openat(&folder, name, FLAGS, Mode::empty())?)
+}
+
+/// Opens the parent folder of an absolute path, and returns it with the file name.
+///
+/// Resolves component by component. `openat2` could do it in one call, but the filter for commands rejects
+/// it, because seccomp cannot see the mode with which a file is created.
+pub fn parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not the absolute path of a file");
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(invalid()) };
+    let flags = FLAGS | OFlags::DIRECTORY;
+    let mut reached = openat(CWD, "/", flags, Mode::empty())?;
+    for part in folder.components() {
+        reached = match part {
+            Component::RootDir => continue,
+            Component::Normal(name) => openat(&reached, name, flags, Mode::empty())?,
+            Component::Prefix(_) | Component::CurDir | Component::ParentDir => return Err(invalid()),
+        };
+    }
+    Ok((reached, name))
+}
+
+/// Resolves paths in sequence and reuses the parent folder of the previous path.
+#[derive(Default)]
+pub struct Walk(Option<Reached>);
+
+/// Parent folder of the previous path.
+struct Reached {
+    path: PathBuf,
+    folder: OwnedFd,
+    identity: Option<Identity>,
+}
+
+impl Walk {
+    /// Like [`open`].
+    pub fn open(&mut self, path: &Path) -> io::Result<OwnedFd> {
+        let (folder, name) = self.parent(path)?;
+        Ok(openat(folder, name, FLAGS, Mode::empty())?)
+    }
+
+    /// Like [`parent`].
+    pub fn parent<'a>(&mut self, path: &'a Path) -> io::Result<(&OwnedFd, &'a OsStr)> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let known = self.0.take().filter(|reached| reached.path.as_os_str() == above.as_os_str());
+        let reached = match known {
+            Some(known) => known,
+            None => Reached { path: above.to_owned(), folder: parent(path)?.0, identity: None },
+        };
+        Ok((&self.0.insert(reached).folder, name))
+    }
+
+    /// Returns the identity of the current folder, cached after the first call.
+    pub fn folder(&mut self) -> io::Result<Identity> {
+        let reached = self.0.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        match reached.identity {
+            Some(known) => Ok(known),
+            None => Ok(*reached.identity.insert(identity(&fstat(&reached.folder)?))),
+        }
+    }
+}
+
+/// Device and inode, which identify a file.
+pub type Identity = (u64, u64);
+
+/// Returns the identity of an open file.
+pub fn identity(stat: &Stat) -> Identity {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// Returns the identity of the file at a path.
+pub fn identity_at(path: &Path) -> io::Result<Identity> {
+    Ok(identity(&fstat(open(path)?)?))
+}

@@ -1,0 +1,96 @@
+//! Pages for the operator of a server: running and past calls, plugins waiting for approval, the policy, and
+//! usage by principal. `scorpiox-http` controls access and sends them.
+//!
+//! Reading order: [`Admin`] finds the page of a path. Each module has the content of one page, with its
+//! template in `templates/`. `chart` draws.
+//!
+//! Invariants: pages are read-only, so no request changes or approves anything. The templates escape all
+//! external text. No page contains or needs a script. The amount of content is bounded.
+
+mod audit;
+mod chart;
+mod overview;
+mod plugins;
+mod policy;
+mod usage;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::pages::{Asked, Page, Pages};
+use askama::Template;
+use scorpiox_server::Workspace;
+use scorpiox_store::Store;
+
+/// All pages.
+pub struct Admin {
+    /// Served workspaces with their names.
+    pub workspaces: Vec<(String, Arc<Workspace>)>,
+    /// The program's own directory.
+    pub own_home: PathBuf,
+    /// Usage of principals, if it is recorded.
+    pub ledger: Option<Arc<dyn Store>>,
+}
+
+const STYLE: &str = include_str!("../../templates/style.css");
+
+/// Frame around each page.
+struct Frame<'a> {
+    title: &'a str,
+    /// Name of the reader.
+    reader: &'a str,
+    version: &'static str,
+}
+
+impl<'a> Frame<'a> {
+    fn new(title: &'a str, asked: &'a Asked<'_>) -> Self {
+        Self { title, reader: asked.reader, version: env!("CARGO_PKG_VERSION") }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Login<'a> {
+    why: Option<&'a str>,
+}
+
+#[derive(Template)]
+#[template(path = "failed.html")]
+struct Failed<'a> {
+    frame: Frame<'a>,
+    why: String,
+}
+
+impl Pages for Admin {
+    fn login(&self, why: Option<&str>) -> String {
+        rendered(200, &Login { why }).html
+    }
+
+    fn style(&self) -> &'static str {
+        STYLE
+    }
+
+    fn page(&self, asked: &Asked<'_>) -> Option<Page> {
+        let made = match asked.path {
+            "" => Ok(rendered(200, &overview::Overview::of(self, asked))),
+            "/audit" => audit::Lines::of(self, asked).map(|page| rendered(200, &page)),
+            "/plugins" => plugins::AllPlugins::of(self, asked).map(|page| rendered(200, &page)),
+            "/policy" => policy::Policies::of(self, asked).map(|page| rendered(200, &page)),
+            "/usage" => usage::Usage::of(self, asked).map(|page| rendered(200, &page)),
+            _ => return None,
+        };
+        Some(made.unwrap_or_else(|why| {
+            rendered(500, &Failed { frame: Frame::new("It cannot be shown", asked), why })
+        }))
+    }
+}
+
+fn rendered(status: u16, template: &impl Template) -> Page {
+    match template.render() {
+        Ok(html) => Page { status, html },
+        Err(error) => {
+            tracing::error!("a page cannot be written: {error}");
+            Page { status: 500, html: String::new() }
+        }
+    }
+}

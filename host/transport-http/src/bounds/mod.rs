@@ -1,0 +1,14 @@
+//! Limits for HTTP clients, shared among principals: calls and bodies (`places`), blocking work and its
+//! threads (`blocking`), stalled connections (`patient`), and invalid tokens (`peers`).
+//!
+//! Invariant: nothing here depends on the kind of work that it limits.
+
+mod blocking;
+mod patient;
+mod peers;
+mod places;
+
+pub use blocking::{Blocking, MAX_BLOCKING, MayBlock, RETRY_AFTER, WaitsFor, WeakMap};
+pub use patient::{Patient, Served, Serving};
+pub use peers::Peers;
+pub use places::{Entry, Held, MAX_RUNNING, PART, Place, Places, Room, Turn};

@@ -1,0 +1,191 @@
+//! A connection that is closed if its client stalls: if it reads nothing for a while, or does not complete
+//! the request headers that it started. Closing the connection releases everything held for it.
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// Maximum time for which a client may accept no data.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Maximum time for receiving the request headers, from their first byte.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// `true` while a request is being served. Incoming data is its body then; otherwise it is the next request's
+/// headers.
+#[derive(Default, Clone)]
+pub struct Serving(Arc<AtomicBool>);
+
+/// Marks a request as being served until dropped.
+pub struct Served(Serving);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Release);
+    }
+}
+
+impl Serving {
+    /// Marks the start of a request.
+    pub fn begin(&self) -> Served {
+        self.0.store(true, Ordering::Release);
+        Served(self.clone())
+    }
+
+    fn is_serving(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// A stream with time limits for reading and writing.
+pub struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    serving: Serving,
+    /// Timer that runs while request headers are incomplete.
+    head: Option<Pin<Box<Sleep>>>,
+    /// Timer that runs while data waits to be accepted.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    /// Wraps a stream. `serving` says whether a request is being served.
+    pub fn new(stream: S, serving: Serving) -> Self {
+        Self { stream, patience: PATIENCE, serving, head: None, until: None }
+    }
+
+    /// Returns the result of a write, or an error if it has been pending for too long.
+    fn bounded<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.until = None;
+            return written;
+        }
+        let patience = self.patience;
+        let until = self.until.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(until.as_mut().poll(context));
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the client takes nothing of what it is sent",
+        )))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if self.serving.is_serving() {
+            self.head = None;
+            return read;
+        }
+        if read.is_ready() && buffer.filled().len() > before && self.head.is_none() {
+            self.head = Some(Box::pin(sleep(HEAD_TIME)));
+        }
+        if let (Poll::Pending, Some(head)) = (&read, &mut self.head) {
+            ready!(head.as_mut().poll(context));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the client does not end the head of its request",
+            )));
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.bounded(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.bounded(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.bounded(flushed, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.bounded(shut, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::Read as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// Writes `bytes` bytes to a client that handles its end of the connection with `client`.
+    fn written(bytes: usize, client: impl FnOnce(TcpStream) + Send + 'static) -> io::Result<()> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let other = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let (stream, _) = listener.accept().expect("a connection");
+        stream.set_nonblocking(true).expect("a mode");
+        let client = std::thread::spawn(move || client(other));
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let outcome = runtime.block_on(async {
+            let stream = tokio::net::TcpStream::from_std(stream).expect("a stream");
+            let mut patient =
+                Patient { patience: Duration::from_millis(300), ..Patient::new(stream, Serving::default()) };
+            let piece = vec![0; 64 * 1024];
+            let mut left = bytes;
+            while left > 0 {
+                let most = left.min(piece.len());
+                left -= poll_fn(|context| Pin::new(&mut patient).poll_write(context, &piece[..most])).await?;
+            }
+            Ok(())
+        });
+        client.join().expect("it ends");
+        outcome
+    }
+
+    #[test]
+    fn who_takes_nothing_is_let_go_and_who_takes_something_is_not() {
+        // More than any system buffers for a connection.
+        const MANY: usize = 64 * 1024 * 1024;
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let error = written(MANY, move |other| {
+            let _ = wait.recv_timeout(Duration::from_secs(2));
+            drop(other);
+        });
+        drop(done);
+        assert_eq!(error.expect_err("nobody reads").kind(), io::ErrorKind::TimedOut);
+        let all = written(MANY, |mut other| {
+            let mut buffer = vec![0; 256 * 1024];
+            while other.read(&mut buffer).is_ok_and(|got| got > 0) {}
+        });
+        assert!(all.is_ok(), "{all:?}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Writes a stream as server-sent events in the body of an answer.
+
+use std::any::Any;
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::request::event_id::Source;
+use bytes::Bytes;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::ended::now;
+use crate::stream::{Awaited, Next, Stream};
+
+/// Interval between keep-alive comments, because proxies and clients treat longer silence as a dead
+/// connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const COMMENT: &[u8] = b":\n\n";
+/// Reconnection delay for clients, in milliseconds.
+const RETRY_MS: u32 = 3000;
+
+/// A reader of a stream.
+pub(crate) struct Events {
+    stream: Arc<Stream>,
+    /// Number of the next event.
+    next: u64,
+    reading: u64,
+    /// Data sent before the first event.
+    first: Option<Bytes>,
+    /// Prefix of event IDs; `None` if the client cannot resume the stream.
+    ids: Option<String>,
+    silence: Pin<Box<Sleep>>,
+    /// Time at which the reader must authenticate again.
+    until: Option<Pin<Box<Sleep>>>,
+    /// Values dropped when the reader ends.
+    #[allow(dead_code, reason = "it is there to be dropped")]
+    held: Vec<Box<dyn Any + Send + Sync>>,
+}
+
+impl Events {
+    /// Reads a stream from event `next` on.
+    pub(crate) fn of(stream: Arc<Stream>, next: u64) -> Self {
+        let reading = stream.begin_reading();
+        Self::reading(stream, next, reading)
+    }
+
+    /// Reads a stream from its beginning with a reserved reader. If another reader has started since, that
+    /// one continues.
+    pub(crate) fn awaited(awaited: Awaited) -> Self {
+        Self::reading(Arc::clone(&awaited.stream), 0, awaited.reading).holding(awaited)
+    }
+
+    fn reading(stream: Arc<Stream>, next: u64, reading: u64) -> Self {
+        Self {
+            stream,
+            next,
+            reading,
+            first: None,
+            ids: None,
+            silence: Box::pin(sleep(KEEP_ALIVE)),
+            until: None,
+            held: Vec::new(),
+        }
+    }
+
+    /// Gives events IDs that name the stream. With `is_announced`, an event without data comes first, so that
+    /// the client has an ID to reconnect with.
+    pub(crate) fn resumable(mut self, source: &Source, is_announced: bool) -> Self {
+        let prefix = source.prefix();
+        if is_announced {
+            let id = self.next;
+            self.first = Some(format!("id: {prefix}{id}\nretry: {RETRY_MS}\ndata:\n\n").into());
+        }
+        self.ids = Some(prefix);
+        self
+    }
+
+    /// Ends the reader at a time in seconds since 1970, if any, because its credentials expire.
+    pub(crate) fn until(mut self, until: Option<u64>) -> Self {
+        self.until = until.map(|until| Box::pin(sleep(Duration::from_secs(until.saturating_sub(now())))));
+        self
+    }
+
+    /// Holds a value until the client disconnects or the stream ends.
+    pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
+        self.hold(held);
+        self
+    }
+
+    pub(crate) fn hold(&mut self, held: impl Any + Send + Sync) {
+        self.held.push(Box::new(held));
+    }
+
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        if self.until.as_mut().is_some_and(|until| until.as_mut().poll(context).is_ready()) {
+            return Poll::Ready(None);
+        }
+        match self.stream.poll_next(self.reading, self.next, context) {
+            Next::Event(number, line) => {
+                self.next = number + 1;
+                self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                Poll::Ready(Some(self.event(&line)))
+            }
+            Next::End => Poll::Ready(None),
+            Next::Wait => {
+                if self.silence.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                // The caller polls again after the comment.
+                Poll::Ready(Some(Bytes::from_static(COMMENT)))
+            }
+        }
+    }
+
+    /// Formats an event. A line of JSON contains no line breaks.
+    fn event(&self, line: &[u8]) -> Bytes {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut head = String::with_capacity(48);
+        if let Some(prefix) = &self.ids {
+            let _ = writeln!(head, "id: {prefix}{}", self.next);
+        }
+        head.push_str("event: message\ndata: ");
+        let mut event = Vec::with_capacity(head.len() + line.len() + 2);
+        event.extend_from_slice(head.as_bytes());
+        event.extend_from_slice(line);
+        event.extend_from_slice(b"\n\n");
+        event.into()
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.stream.end_reading(self.reading);
+    }
+}

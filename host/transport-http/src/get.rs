@@ -1,0 +1,85 @@
+//! GET: the notification stream of a session, or the rest of an interrupted stream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::HeaderName;
+use hyper::{HeaderMap, StatusCode};
+use scorpiox_mcp::RpcError;
+
+use crate::answer::{self, Answer};
+use crate::endpoint::{Endpoint, not_allowed};
+use crate::events::Events;
+use crate::lookups::{client_of, unfound};
+use crate::request::admission;
+use crate::request::event_id::{Answers, Source, StreamNumber};
+use crate::request::modern;
+use crate::served::Caller;
+use crate::stream::Stream;
+
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// Delay before the client asks again for a stream that another server may have.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
+    if modern::names_modern(headers) {
+        return not_allowed();
+    }
+    if !admission::accepts(headers, admission::EVENTS) {
+        return answer::refused(StatusCode::NOT_ACCEPTABLE, "a stream is taken as text/event-stream");
+    }
+    let client = match client_of(endpoint, caller, headers).await {
+        Ok(client) => client,
+        Err((status, error)) => return unfound(status, None, &error),
+    };
+    let last = match headers.get(LAST_EVENT) {
+        None => None,
+        Some(id) => match id.to_str().ok().and_then(Source::parse) {
+            Some(last) => Some(last),
+            None => {
+                return answer::refused(StatusCode::BAD_REQUEST, "Last-Event-ID is none of this server's");
+            }
+        },
+    };
+    let unasked = || {
+        let source = Source { number: client.of_notices, answers: None };
+        (Arc::clone(&client.notices), source, client.notices.first_unread())
+    };
+    let (stream, source, next) = match last {
+        None => unasked(),
+        Some((source, next)) => match (client.stream(source.number), source.answers.clone()) {
+            (Some(stream), _) => (stream, source, next),
+            (None, Some(answers)) => return gone(endpoint, source.number, answers),
+            // The messages of another server, or from before a restart, are lost.
+            (None, None) => unasked(),
+        },
+    };
+    answer::events(Events::of(stream, next).resumable(&source, false).until(caller.until).holding(client))
+}
+
+/// Returns the answer for a stream that is not available here. Never 404, which makes clients give up their
+/// session.
+fn gone(endpoint: &Endpoint, number: StreamNumber, answers: Answers) -> Answer {
+    let was_here = number.was_given_here();
+    if !was_here && endpoint.sessions.shared().is_database() {
+        let refused = answer::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "that stream is at another server, or was at one that has ended; ask again to reach the other server",
+        );
+        return answer::later(refused, RETRY_AFTER);
+    }
+    let Answers::Request(id) = answers else {
+        return answer::refused(StatusCode::BAD_REQUEST, "that stream is no longer there");
+    };
+    let why = if was_here {
+        "later answers took its place"
+    } else {
+        "the server was started again, or another server has it"
+    };
+    let error = RpcError::internal(format!(
+        "the answer is no longer here: {why}; see what the request did before you repeat it"
+    ));
+    let stream = Stream::passing();
+    stream.end(Some(error.reply(&id)));
+    answer::events(Events::of(stream, 0))
+}

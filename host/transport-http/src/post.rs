@@ -1,0 +1,366 @@
+//! POST: a message and its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::HeaderName;
+use hyper::{HeaderMap, StatusCode};
+use scorpiox_mcp::error::BUSY;
+use scorpiox_mcp::jsonrpc::frame::MAX_LINE_BYTES;
+use scorpiox_mcp::jsonrpc::{self as rpc, Message, reply};
+use scorpiox_mcp::{Params, RpcError};
+use scorpiox_tools::Kind;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::answer::{self, Answer};
+use crate::bounds::WaitsFor;
+use crate::ended::now;
+use crate::endpoint::Endpoint;
+use crate::events::Events;
+use crate::lookups::{client_of, too_many_sessions, unfound};
+use crate::passed;
+use crate::request::admission;
+use crate::request::claims::{self, Claims};
+use crate::request::event_id::{Answers, Source};
+use crate::request::modern;
+use crate::request::params;
+use crate::request::session_id::{Can, Handshake};
+use crate::running::{self, Body, Matter};
+use crate::served::Caller;
+use crate::sessions::Client;
+use crate::stream::{Beginning, Refusal, Stream};
+use scorpiox_audit::Trace;
+
+/// Timeout for receiving a body.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// Time after which an answer begins as a stream, because some clients give up on a silent connection.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) const CALL: &str = "tools/call";
+pub(crate) const LISTEN: &str = "subscriptions/listen";
+
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+
+pub(crate) async fn answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Answer {
+    if let Err(refusal) = admission::check_types(headers) {
+        return answer::refusal(&refusal);
+    }
+    let body = match read(endpoint, caller, body).await {
+        Ok(body) => Body { trace: trace(headers), ..body },
+        Err(refused) => return refused,
+    };
+    let claims = match rpc::Incoming::parse(&body.bytes) {
+        Err(error) => return answer::json(StatusCode::BAD_REQUEST, error.reply()),
+        Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, caller, headers, body).await,
+        Ok(rpc::Incoming::Single(message)) => match Claims::of(message) {
+            Ok(claims) => claims,
+            Err(unread) => {
+                record_refused(endpoint, caller, [&unread.claims]).await;
+                return answer::error(StatusCode::BAD_REQUEST, unread.claims.id(), &unread.error);
+            }
+        },
+    };
+    if modern::is_meant(headers, &claims) {
+        return modern_answer(endpoint, caller, headers, &claims, body).await;
+    }
+    legacy_answer(endpoint, caller, headers, &claims, body).await
+}
+
+/// Returns the trace that a request belongs to.
+fn trace(headers: &HeaderMap) -> Option<Trace> {
+    Trace::parse(admission::only(headers, &TRACE_PARENT)?)
+}
+
+async fn read(endpoint: &Endpoint, caller: &Caller, body: Incoming) -> Result<Body, Answer> {
+    let too_long = || {
+        let why = format!("a message may have at most {MAX_LINE_BYTES} bytes");
+        answer::refused(StatusCode::PAYLOAD_TOO_LARGE, &why)
+    };
+    let size = body.size_hint();
+    if size.lower() > MAX_LINE_BYTES as u64 {
+        return Err(too_long());
+    }
+    let most =
+        size.upper().and_then(|most| usize::try_from(most).ok()).map_or(MAX_LINE_BYTES, |most| most.max(1));
+    let principal = caller.principal.key();
+    let Ok(Some(room)) = timeout(BODY_TIME, endpoint.room.take(&principal, most)).await else {
+        return Err(answer::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many bytes are being read; repeat it later",
+        ));
+    };
+    match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
+        Ok(Ok(body)) => {
+            let bytes = body.to_bytes();
+            Ok(Body { room: room.shrunk(bytes.len()), bytes, trace: None })
+        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(error)) => {
+            Err(answer::refused(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}")))
+        }
+        Err(_) => Err(answer::refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+    }
+}
+
+/// Answers a request of a stateless protocol revision. Its client ends when the answer is not read any more.
+async fn modern_answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: Body,
+) -> Answer {
+    if let Err(error) = modern::check(headers, claims) {
+        let status = match modern::status(Some(error.code())) {
+            StatusCode::OK => StatusCode::BAD_REQUEST,
+            status => status,
+        };
+        record_refused(endpoint, caller, [claims]).await;
+        return answer::error(status, claims.id(), &error);
+    }
+    let Some(id) = claims.id() else { return answer::empty(StatusCode::ACCEPTED) };
+    if let Err((status, error)) = check_arguments(endpoint, caller, headers, claims, &body.bytes).await {
+        record_refused(endpoint, caller, [claims]).await;
+        return answer::error(status, Some(id), &error);
+    }
+    // Dropped with this future, or with the body of the answer.
+    let once = Once(Client::new(caller, &endpoint.options.secret));
+    let stream = Stream::passing();
+    if claims.method == LISTEN {
+        endpoint.subscribed(&once.0, &stream);
+    }
+    running::run(endpoint, Arc::clone(&once.0), &Matter::Request(claims), body, Arc::clone(&stream));
+    match stream.beginning(PATIENCE).await {
+        Beginning::Answer(line) => match stream.refusal() {
+            Some(refusal) => refuse(endpoint, &once.0, &refusal, line.into()),
+            None => answer::json(modern::status(reply::error_code(&line, id)), line.into()),
+        },
+        Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
+        Beginning::Events => {
+            // A call that began in time may finish.
+            let until = caller.until.filter(|_| claims.method == LISTEN);
+            answer::events(Events::of(stream, 0).until(until).holding(once))
+        }
+    }
+}
+
+/// Returns the answer to a refused call. `line` is the message with the reason.
+fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Vec<u8>) -> Answer {
+    match refusal {
+        Refusal::Denied(denial) => endpoint.challenge.deny(&client.path(), client.issuer(), denial, line),
+        Refusal::Exceeded(retry_after) => {
+            answer::later(answer::json(StatusCode::TOO_MANY_REQUESTS, line), *retry_after)
+        }
+        Refusal::Unserved => answer::json(StatusCode::SERVICE_UNAVAILABLE, line),
+    }
+}
+
+/// Writes an audit line for each call among messages that are refused before they run.
+async fn record_refused<'a>(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    messages: impl IntoIterator<Item = &'a Claims>,
+) {
+    let calls = messages.into_iter().filter(|claims| claims.method == CALL);
+    let names: Vec<_> = calls.map(|claims| claims.subject.clone()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let client = Client::new(caller, &endpoint.options.secret);
+    let who = Arc::clone(&client.principal);
+    // The first line opens files.
+    let record = move |_: &_| {
+        // The audit log writes lines while the ticker runs.
+        let ticker = client.session.ticker();
+        let _awake = ticker.begin();
+        for name in &names {
+            client.session.refuse_unread(name.as_deref());
+        }
+    };
+    if let Err(error) = endpoint.blocking.run(WaitsFor::Disk, &who, record).await {
+        tracing::error!("a refused call is not recorded: {error}");
+    }
+}
+
+/// Checks the arguments that a tool requires in headers too.
+async fn check_arguments(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: &[u8],
+) -> Result<(), (StatusCode, RpcError)> {
+    let name = claims.subject.clone().filter(|_| claims.method == CALL);
+    // Built-in tools require none.
+    let Some(name) = name.filter(|name| caller.served.workspace.registry().get(name).is_none()) else {
+        return Ok(());
+    };
+    let workspace = Arc::clone(&caller.served.workspace);
+    // Plugins are read from disk.
+    let look = move |_: &_| workspace.tool(&name);
+    let looked = endpoint.blocking.run(WaitsFor::Disk, &caller.principal.key(), look).await;
+    let looked = looked.map_err(|error| answer::failed("the tool cannot be looked up", &error))?;
+    let Some(tool) = looked else { return Ok(()) };
+    let Kind::Plugin { definition, .. } = &tool.kind else { return Ok(()) };
+    let schema = definition.input_schema.get();
+    if !schema.contains(params::MARK) {
+        return Ok(());
+    }
+    let (Ok(schema), Ok(message)) = (serde_json::from_str(schema), serde_json::from_slice::<Value>(body))
+    else {
+        return Err((StatusCode::BAD_REQUEST, RpcError::invalid_params("arguments cannot be read")));
+    };
+    let checked = params::check(headers, &schema, &message["params"]["arguments"]);
+    checked.map_err(|error| (StatusCode::BAD_REQUEST, error))
+}
+
+/// The client of a single request, which ends when this is dropped.
+struct Once(Arc<Client>);
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Answers a message of a session.
+async fn legacy_answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    claims: &Claims,
+    body: Body,
+) -> Answer {
+    let is_handshake = claims.method == "initialize" && claims.kind != claims::Kind::Notification;
+    if is_handshake && !headers.contains_key(SESSION) {
+        return initialized(endpoint, caller, claims, body).await;
+    }
+    // This comes before the session lookup, which asks the database and may fail.
+    if claims.kind == claims::Kind::Notification
+        && claims.method == passed::CANCEL
+        && std::str::from_utf8(&body.bytes)
+            .is_ok_and(|message| passed::cancelled_here(endpoint, caller, headers, message))
+    {
+        return answer::empty(StatusCode::ACCEPTED);
+    }
+    let client = match client_of(endpoint, caller, headers).await {
+        Ok(client) => client,
+        Err((status, error)) => {
+            record_refused(endpoint, caller, [claims]).await;
+            return unfound(status, claims.id(), &error);
+        }
+    };
+    if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
+        if let Err((status, error)) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
+            return unfound(status, None, &error);
+        }
+        running::run(endpoint, client, &Matter::Word, body, Stream::passing());
+        return answer::empty(StatusCode::ACCEPTED);
+    }
+    spoken(endpoint, client, Some(claims), body).await
+}
+
+/// Runs messages of a session. Answers at once or with a resumable stream.
+async fn spoken(
+    endpoint: &Arc<Endpoint>,
+    client: Arc<Client>,
+    claims: Option<&Claims>,
+    body: Body,
+) -> Answer {
+    let is_request = claims.is_some_and(|claims| claims.id().is_some());
+    let (number, stream) = client.keep_stream();
+    // Counts as a reader until the client disconnects or starts reading.
+    let awaited = stream.awaited();
+    let matter = claims.map_or(Matter::Batch, Matter::Request);
+    running::run(endpoint, Arc::clone(&client), &matter, body, Arc::clone(&stream));
+    match stream.beginning(PATIENCE).await {
+        Beginning::Answer(line) => {
+            client.forget_stream(number);
+            // Calls in a batch are refused individually.
+            match stream.refusal().filter(|_| is_request) {
+                Some(refusal) => refuse(endpoint, &client, &refusal, line.into()),
+                None => answer::json(StatusCode::OK, line.into()),
+            }
+        }
+        Beginning::Nothing => {
+            client.forget_stream(number);
+            // The client cancelled the request and does not wait for an answer.
+            let status = if is_request { StatusCode::OK } else { StatusCode::ACCEPTED };
+            answer::empty(status)
+        }
+        Beginning::Events => {
+            let revision = client.session.facts().revision;
+            let announces = revision.is_some_and(|revision| revision.features().ends_streams);
+            let request = claims.and_then(Claims::id).cloned();
+            let answers = Some(request.map_or(Answers::Batch, Answers::Request));
+            answer::events(Events::awaited(awaited).resumable(&Source { number, answers }, announces))
+        }
+    }
+}
+
+/// Answers the handshake and starts a session.
+async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims, body: Body) -> Answer {
+    let client = Client::new(caller, &endpoint.options.secret);
+    let stream = Stream::passing();
+    let bytes = body.bytes.clone();
+    running::run(endpoint, Arc::clone(&client), &Matter::Word, body, Arc::clone(&stream));
+    let Beginning::Answer(line) = stream.beginning(BODY_TIME).await else {
+        let error = RpcError::internal("the handshake took too long");
+        return answer::error(StatusCode::INTERNAL_SERVER_ERROR, claims.id(), &error);
+    };
+    let error = claims.id().and_then(|id| reply::error_code(&line, id));
+    if let Some(code) = error {
+        let is_busy = code == BUSY;
+        let status = if is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_REQUEST };
+        return answer::json(status, line.into());
+    }
+    let Some(id) = session_id(endpoint, caller, &client, &bytes).and_then(|id| id.parse().ok()) else {
+        return answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &too_many_sessions());
+    };
+    let mut answer = answer::json(StatusCode::OK, line.into());
+    answer.headers_mut().insert(SESSION, id);
+    answer
+}
+
+fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: &[u8]) -> Option<String> {
+    let Ok(rpc::Incoming::Single(Message::Request { params, .. })) = rpc::Incoming::parse(body) else {
+        return None;
+    };
+    let facts = client.session.facts();
+    let can =
+        Can { elicits: facts.elicits, samples: facts.samples, channel: facts.channel, roots: facts.roots };
+    let handshake = Handshake::of(&Params::new(params).ok()?, facts.revision?.name(), &can, now());
+    endpoint.sessions.keep(caller, client, &handshake)
+}
+
+/// Answers a batch of messages, which only one protocol revision has.
+async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
+    let refused = match client_of(endpoint, caller, headers).await {
+        Ok(client) if client.session.takes_batches() => {
+            match passed::pass_on(endpoint, caller, headers, &body.bytes).await {
+                Ok(()) => return spoken(endpoint, client, None, body).await,
+                Err((status, error)) => unfound(status, None, &error),
+            }
+        }
+        Ok(_) => answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone"),
+        Err((status, error)) => unfound(status, None, &error),
+    };
+    record_refused(endpoint, caller, &members(&body.bytes)).await;
+    refused
+}
+
+/// Returns the claims of the members of a batch, as far as they can be parsed.
+fn members(body: &[u8]) -> Vec<Claims> {
+    let Ok(rpc::Incoming::Batch(batch)) = rpc::Incoming::parse(body) else { return Vec::new() };
+    let read = batch.0.iter().filter_map(|member| Message::parse(member.get()).ok());
+    read.map(|message| Claims::of(message).unwrap_or_else(|unread| unread.claims)).collect()
+}

@@ -1,0 +1,138 @@
+//! Tests of `policy allow` and `policy deny`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use scorpiox_tests::Program;
+use scorpiox_tests::container::Refused;
+use serde_json::json;
+
+use super::told;
+
+const HOST: &str = "packages.example.com";
+
+fn own(program: &Program) -> String {
+    fs::read_to_string(program.home().join(".scorpiox/policy.toml")).unwrap_or_default()
+}
+
+/// Runs `policy` and returns its output. Panics if it fails.
+fn policy(program: &Program, arguments: &[&str]) -> String {
+    let (status, out, errors) = program.run(&[&["policy"], arguments].concat());
+    assert!(status.success(), "{arguments:?}: {out}{errors}");
+    out
+}
+
+/// Runs `policy`, which has to fail, and returns its message.
+fn refused(program: &Program, arguments: &[&str]) -> String {
+    let (status, out, errors) = program.run(&[&["policy"], arguments].concat());
+    assert_eq!(status.code(), Some(2), "{arguments:?}: {out}{errors}");
+    errors
+}
+
+fn put(program: &Program, text: &str) {
+    program.put("home/.scorpiox/policy.toml", text);
+}
+
+#[test]
+fn a_host_is_allowed_in_one_step_while_the_server_runs() {
+    let program = Program::new();
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert!(told(&mut server, "Bash", json!({ "command": "echo yes" })).starts_with("yes"));
+    let shown = policy(&program, &["allow", "host", HOST]);
+    assert!(shown.contains("hosts") && shown.contains(HOST) && shown.contains("policy.toml"), "{shown}");
+    assert!(policy(&program, &["why", "host", HOST, "--profile", "workspace"]).contains("allowed"));
+    let shown = told(&mut server, "Bash", json!({ "command": "env | grep -i https_proxy" }));
+    assert!(shown.contains("exit code 0"), "the running server has a proxy: {shown}");
+    // The same wish again changes nothing.
+    let text = own(&program);
+    assert!(policy(&program, &["allow", "host", HOST]).contains("Nothing to change"));
+    assert_eq!(own(&program), text);
+}
+
+#[test]
+fn comments_and_order_stay() {
+    let program = Program::new();
+    let text = "# mine\nversion = 1\n\n[web]  # pages\nenabled = true\n\n[shell.profile.workspace.network]\n\
+                mode = \"allowlist\" # few\nhosts = [\n    # the registry\n    \"a.example.com\",\n]\n";
+    put(&program, text);
+    policy(&program, &["allow", "host", HOST, "b.example.com:8443"]);
+    let changed = own(&program);
+    for line in text.lines() {
+        assert!(changed.contains(line), "{line:?} in {changed}");
+    }
+    assert!(changed.contains(HOST) && changed.contains("b.example.com:8443"), "{changed}");
+    policy(&program, &["deny", "host", HOST]);
+    assert!(!own(&program).contains(HOST) && own(&program).contains("a.example.com"), "{}", own(&program));
+}
+
+#[test]
+fn paths_are_allowed_and_denied() {
+    let program = Program::new();
+    policy(&program, &["allow", "write", "~/builds"]);
+    assert!(policy(&program, &["why", "write", "~/builds/x"]).contains("allowed"));
+    assert!(policy(&program, &["why", "write", "x"]).contains("allowed"), "the workspace stays");
+    policy(&program, &["deny", "read", "**/*.pem"]);
+    let (status, said, _) = program.run(&["policy", "why", "read", "a.pem"]);
+    assert!(!status.success() && said.contains("denied"), "{said}");
+    let (status, ..) = program.run(&["policy", "why", "read", ".env"]);
+    assert!(!status.success(), "the built-in globs stay");
+    policy(&program, &["allow", "read", "a.pem"]);
+    assert!(policy(&program, &["why", "read", "a.pem"]).contains("allowed"));
+}
+
+#[test]
+fn tools_are_denied_and_allowed() {
+    let program = Program::new();
+    policy(&program, &["deny", "tool", "WebSearch"]);
+    let (status, ..) = program.run(&["policy", "why", "tool", "WebSearch"]);
+    assert!(!status.success());
+    policy(&program, &["allow", "tool", "WebSearch"]);
+    policy(&program, &["why", "tool", "WebSearch"]);
+    assert!(refused(&program, &["deny", "tool", "WebSerch"]).contains("did you mean WebSearch?"));
+}
+
+#[test]
+fn a_change_that_cannot_help_writes_nothing() {
+    let program = Program::new();
+    put(&program, "version = 1\n");
+    let error = refused(&program, &["allow", "write", ".git/hooks/pre-commit"]);
+    assert!(error.contains("cannot allow it") && error.contains("protected"), "{error}");
+    assert!(
+        refused(&program, &["allow", "host", "a b"]).contains("cannot allow it"),
+        "no host has this name"
+    );
+    assert_eq!(own(&program), "version = 1\n");
+    put(&program, "version = 1\n[tools\n");
+    assert!(refused(&program, &["allow", "host", HOST]).contains("policy.toml line 2"));
+    assert_eq!(own(&program), "version = 1\n[tools\n");
+}
+
+#[test]
+fn a_link_to_the_policy_stays() {
+    let program = Program::new();
+    let kept = program.put("home/settings/policy.toml", "version = 1\n");
+    fs::set_permissions(kept.parent().expect("a folder"), fs::Permissions::from_mode(0o700)).expect("set");
+    fs::create_dir_all(program.home().join(".scorpiox")).expect("made");
+    let link = program.home().join(".scorpiox/policy.toml");
+    std::os::unix::fs::symlink(&kept, &link).expect("a link");
+    policy(&program, &["allow", "host", HOST]);
+    assert!(link.is_symlink());
+    assert!(fs::read_to_string(&kept).expect("the file").contains(HOST));
+}
+
+#[test]
+fn a_list_of_hosts_is_not_written_where_no_sandbox_can_enforce_it() {
+    let program = Program::new().refusing(Refused::AllNamespaces);
+    let error = refused(&program, &["allow", "host", HOST]);
+    assert!(error.contains("nothing was written"), "{error}");
+    assert_eq!(own(&program), "");
+}
+
+#[test]
+fn print_shows_the_change_and_writes_nothing() {
+    let program = Program::new();
+    let shown = policy(&program, &["allow", "host", HOST, "--print"]);
+    assert!(shown.contains(HOST) && !shown.contains("Wrote"), "{shown}");
+    assert_eq!(own(&program), "");
+}
