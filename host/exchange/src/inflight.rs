@@ -99,6 +99,13 @@ impl InFlight {
         }
     }
 
+    /// Removes the deadline of a request.
+    pub fn unbound(&self, ticket: &Ticket) {
+        if let Some(call) = self.lock().by_id.get_mut(&ticket.key) {
+            call.until = None;
+        }
+    }
+
     /// Cancels requests past their deadline. They are still answered.
     pub fn end_overdue(&self) {
         let calls = self.lock();

@@ -21,12 +21,13 @@ struct Builtin {
 enum Mode {
     Off,
     /// Only hosts that the operator lists: any host that accepts packages could be used to exfiltrate data.
+    /// Unlike without a network, a refused host is known by its name.
     Listed,
     Open,
 }
 
 const PROFILES: [Builtin; 4] = [
-    Builtin { name: DEFAULT_PROFILE, read: PROGRAMS, write: PROJECT, network: Mode::Off },
+    Builtin { name: DEFAULT_PROFILE, read: PROGRAMS, write: PROJECT, network: Mode::Listed },
     Builtin { name: READONLY, read: PROGRAMS_AND_PROJECT, write: &[Place::Tmp], network: Mode::Off },
     Builtin { name: "build", read: PROGRAMS, write: PROJECT, network: Mode::Listed },
     Builtin { name: "open", read: PROGRAMS, write: PROJECT, network: Mode::Open },
@@ -101,9 +102,10 @@ mod tests {
         let profiles = profiles();
         assert_eq!(profiles.keys().collect::<Vec<_>>(), ["build", "open", "readonly", "workspace"]);
         assert!(profiles.values().all(|profile| profile.deny.len() == DENIED.len()));
-        assert_eq!(
-            profiles["build"].network.value,
-            Network::Allowlist { hosts: Vec::new(), allow_private: Vec::new() }
-        );
+        for name in ["workspace", "build"] {
+            let empty = Network::Allowlist { hosts: Vec::new(), allow_private: Vec::new() };
+            assert_eq!(profiles[name].network.value, empty, "{name}");
+        }
+        assert_eq!(profiles["readonly"].network.value, Network::Off);
     }
 }

@@ -12,6 +12,9 @@ enum Value {
     List(BTreeSet<String>),
 }
 
+/// Header of a rule.
+const RULE: &str = "[[rules]]";
+
 /// Returns the values of a rendered policy by section header and key.
 fn keys(page: &str) -> BTreeMap<(String, String), Value> {
     let mut header = String::new();
@@ -20,7 +23,14 @@ fn keys(page: &str) -> BTreeMap<(String, String), Value> {
     let mut lines =
         page.lines().map(|line| line.rsplit_once(" # ").map_or(line, |(line, _)| line).trim_end());
     while let Some(line) = lines.next() {
-        if line.starts_with('[') {
+        if line == RULE {
+            // Rules are told apart by their names, and equal names of both files by their order.
+            let name = lines.next().and_then(|line| line.strip_prefix("name = ")).unwrap_or_default();
+            header = format!("{RULE} {name}");
+            while keys.contains_key(&(header.clone(), "then".to_owned())) {
+                header.push('\'');
+            }
+        } else if line.starts_with('[') {
             line.clone_into(&mut header);
         } else if let Some((key, value)) = line.split_once(" = ") {
             let entries = if value == "[" {

@@ -22,6 +22,7 @@
 pub mod access;
 mod audit;
 mod builtin;
+mod call_rules;
 mod diff;
 pub mod document;
 mod files;
@@ -59,6 +60,7 @@ pub use crate::rule::{
     is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
 pub use audit::AuditPolicy;
+pub use call_rules::{Argument, CallDecision, CallFacts, CallRule, CallRules, TextPattern, Then};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};
@@ -98,6 +100,8 @@ pub struct Policy {
     pub search: SearchPolicy,
     /// `[tools]`: tools that may be called.
     pub tools: ToolsPolicy,
+    /// `[[rules]]`: calls that need an approval or are refused.
+    pub calls: CallRules,
     /// `[plugins]`: plugins that may be installed and run.
     pub plugins: PluginsPolicy,
     /// `[workspaces]`: folders that may be opened as a workspace.
@@ -127,6 +131,7 @@ impl Policy {
             files: FilesPolicy::builtin(builtin::denied()),
             search: SearchPolicy::default(),
             tools: ToolsPolicy::builtin(),
+            calls: CallRules::default(),
             plugins: PluginsPolicy::builtin(),
             workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),

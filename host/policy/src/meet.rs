@@ -30,6 +30,7 @@ impl Policy {
             audit: audit(&self.audit, &by.audit),
             grants: grants(&self.grants, &by.grants),
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
+            calls: self.calls.and(&by.calls),
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
             // The user cannot override the managed storage location.

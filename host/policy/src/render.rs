@@ -6,6 +6,7 @@ use crate::rule::Sourced;
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
+use crate::call_rules::CallRule;
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
 use crate::profile::{Network, Profile};
@@ -30,6 +31,7 @@ pub fn render(policy: &Policy) -> String {
     }
     page.text.push_str("\n[tools]\n");
     rules(&mut page, &policy.tools);
+    policy.calls.0.iter().for_each(|rule| call_rule(&mut page, rule));
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);
     page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
@@ -71,6 +73,34 @@ pub fn render(policy: &Policy) -> String {
         }
     }
     page.text
+}
+
+fn call_rule(page: &mut Page, rule: &CallRule) {
+    let source = rule.source;
+    page.header("[rules]", source);
+    page.line(&format!("name = {}", quote(&rule.name)), source);
+    let mut list = |key: &str, entries: Vec<String>| {
+        let entries: Vec<_> = entries.into_iter().map(|entry| (entry, source)).collect();
+        if !entries.is_empty() {
+            page.list(key, &entries, source);
+        }
+    };
+    list("tools", rule.tools.iter().map(ToString::to_string).collect());
+    for argument in &rule.arguments {
+        let key = format!("arguments.{}", quote(&argument.pointer));
+        list(&key, argument.patterns.iter().map(ToString::to_string).collect());
+    }
+    list("workspaces", rule.workspaces.iter().map(ToString::to_string).collect());
+    page.line(&format!("then = \"{}\"", rule.then), source);
+    if rule.own {
+        page.line("self = true", source);
+    }
+    if rule.weak {
+        page.line("channel = \"weak\"", source);
+    }
+    if let Some(reason) = &rule.reason {
+        page.line(&format!("reason = {}", quote(reason)), source);
+    }
 }
 
 fn secrets(page: &mut Page, plugins: &PluginsPolicy) {

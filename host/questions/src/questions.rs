@@ -36,6 +36,8 @@ pub enum Asker {
     Model,
     /// A plugin, by name.
     Plugin(String),
+    /// This program, because a rule of the policy asks.
+    Policy,
 }
 
 impl fmt::Display for Asker {
@@ -43,6 +45,7 @@ impl fmt::Display for Asker {
         match self {
             Self::Model => write!(f, "Your AI model asks:"),
             Self::Plugin(name) => write!(f, "The plugin {name} asks:"),
+            Self::Policy => write!(f, "scorpiox-code asks, as your policy says:"),
         }
     }
 }

@@ -14,9 +14,11 @@ use scorpiox_audit::Uses;
 use scorpiox_executor::Cancel;
 use scorpiox_mcp::jsonrpc::reply;
 use scorpiox_questions::{Answers, FormKind, Questions, form};
+use scorpiox_text::hex;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use super::outgoing::{Outgoing, Unanswered as NoAnswer};
 use super::progress::Progress;
@@ -38,6 +40,13 @@ const READING_TIME: Duration = Duration::from_secs(1);
 
 /// Key of the question form. Components use other keys.
 const FORM: &str = "form";
+
+/// Beginning of the keys of approvals. Components use other keys.
+const APPROVAL: &str = "approval-";
+
+/// Maximum time from a question to an approval, in revisions in which the client repeats the call. A later one
+/// is asked for again.
+const APPROVAL_TIME: Duration = Duration::from_mins(10);
 
 const ELICIT: &str = "elicitation/create";
 
@@ -186,11 +195,22 @@ impl Client {
     /// Asks the user through the client's form, otherwise at a terminal or in a dialog. Records the request
     /// in `uses` with the `rule` that allows it.
     pub fn ask(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
-        let shows_forms = self.shows_another_form();
+        self.ask_under(FORM, questions, uses, rule)
+    }
+
+    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, and
+    /// for [`APPROVAL_TIME`].
+    pub(crate) fn approve(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
+        let hash = Sha256::digest(questions.to_text());
+        self.ask_under(&format!("{APPROVAL}{}", hex(&hash)), questions, uses, rule)
+    }
+
+    fn ask_under(&self, key: &str, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
+        let shows_forms = self.shows_another_form(key);
         if shows_forms {
             uses.allowed("ask", "the client's form", rule);
         }
-        let failed = match shows_forms.then(|| self.by_form(questions)) {
+        let failed = match shows_forms.then(|| self.by_form(key, questions)) {
             Some(Ok(answers)) => return Asked::Answered(answers),
             Some(Err(Unanswered::Later)) => return Asked::Later,
             Some(Err(Unanswered::Cancelled)) => return Asked::Cancelled,
@@ -207,21 +227,21 @@ impl Client {
         }
     }
 
-    fn shows_another_form(&self) -> bool {
+    fn shows_another_form(&self, key: &str) -> bool {
         let mut asking = self.asking();
         let Asking { way, was_asked, runs_once } = &mut *asking;
         let is_possible = match way {
             Way::Requests => true,
-            Way::Rounds(rounds) => !*was_asked && (!*runs_once || has_form(rounds)),
+            Way::Rounds(rounds) => !*was_asked && (!*runs_once || has_form(rounds, key)),
         };
         self.0.able.forms && is_possible
     }
 
     /// Asks through the client's form.
-    fn by_form(&self, questions: &Questions) -> Result<Answers, Unanswered> {
+    fn by_form(&self, key: &str, questions: &Questions) -> Result<Answers, Unanswered> {
         let kind = FormKind::with_choices(self.0.revision.features().form_choices);
         let schema = form::schema(questions, kind).to_string();
-        let Shown { answer, after } = self.show(form::message(questions), schema)?;
+        let Shown { answer, after } = self.show(key, form::message(questions), schema)?;
         let answers = form::read(questions, kind, &answer);
         match answers.map_err(|error| Unanswered::Failed(error.to_string()))? {
             Answers::Declined if after < READING_TIME => Err(Unanswered::NoPerson(after)),
@@ -229,18 +249,19 @@ impl Client {
         }
     }
 
-    fn show(&self, message: String, schema: String) -> Result<Shown, Unanswered> {
+    fn show(&self, key: &str, message: String, schema: String) -> Result<Shown, Unanswered> {
         let form = Form::new(self.0.revision, message, schema);
         let mut asking = self.asking();
         let Asking { way, was_asked, .. } = &mut *asking;
         match way {
             Way::Rounds(rounds) => {
                 // An answer without a duration was not requested here, so the form may not have been read.
-                if let Some((answer, Some(after))) = rounds.answer(FORM, any_object) {
-                    *was_asked = true;
+                let answered = rounds.answer(key, any_object).and_then(|(answer, after)| Some((answer, after?)));
+                if let Some((answer, after)) = answered.filter(|(_, after)| key == FORM || *after <= APPROVAL_TIME) {
+                    *was_asked |= key == FORM;
                     return Ok(Shown { answer, after });
                 }
-                rounds.ask(FORM, embedded(ELICIT, &form));
+                rounds.ask(key, embedded(ELICIT, &form));
                 Err(Unanswered::Later)
             }
             Way::Requests => {
@@ -275,9 +296,9 @@ impl Client {
     }
 }
 
-/// Returns `true` if the request carries an answer to the question form.
-fn has_form(rounds: &mut Rounds) -> bool {
-    matches!(rounds.answer(FORM, any_object), Some((_, Some(_))))
+/// Returns `true` if the request carries an answer to the form with this key.
+fn has_form(rounds: &mut Rounds, key: &str) -> bool {
+    matches!(rounds.answer(key, any_object), Some((_, Some(_))))
 }
 
 fn any_object(answer: &Value) -> Result<Value, String> {

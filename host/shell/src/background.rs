@@ -522,11 +522,13 @@ impl Task {
                 }
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
-            self.state().refusals.add(started.refusals(self.started));
+            let refusals = started.refusals(self.started);
+            let has_refusals = !refusals.is_empty();
+            self.state().refusals.add(refusals);
             let complained = (complaints.is_offline(), complaints.lacks_repository());
             if complained != told {
                 told = complained;
-                self.state().advice = started.advice(&complaints);
+                self.state().advice = started.advice(&complaints, has_refusals);
             }
             if let Some(end) = end {
                 self.state().advice.append(&mut moved);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 
-use scorpiox_policy::Profile;
+use scorpiox_policy::{Network as NetworkRule, Profile};
 use scorpiox_sandbox::{Network, PROXY_PORT, Tier};
 use scorpiox_workspace_config::Site;
 
@@ -41,9 +41,16 @@ const FIXED: [(&str, &str); 17] = [
     ("LSAN_OPTIONS", "detect_leaks=0"),
 ];
 
-/// Settings that make package managers fail at once, not after minutes of retries, if there is no network.
-const WITHOUT_NETWORK: [(&str, &str); 3] =
+/// Settings that make package managers fail at once, not after minutes of retries, if no host is allowed.
+const WITHOUT_HOSTS: [(&str, &str); 3] =
     [("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "0"), ("CARGO_NET_RETRY", "0")];
+/// The same if some hosts are allowed. Package managers also retry after a refusal, npm after 10 s.
+const WITH_SOME_HOSTS: [(&str, &str); 4] = [
+    ("npm_config_fetch_retries", "1"),
+    ("npm_config_fetch_retry_mintimeout", "1000"),
+    ("PIP_RETRIES", "1"),
+    ("CARGO_NET_RETRY", "1"),
+];
 
 /// Returns the environment for commands of `profile` in a cell built from `plan`. The proxy listens on
 /// `proxy_port`, or on [`PROXY_PORT`] if that is `None`.
@@ -80,10 +87,14 @@ pub(super) fn build(
     set("LANG", "C.UTF-8".to_owned());
     set("PATH", path(&plan.toolchains));
     toolchains(site, &plan.toolchains, &mut set);
-    if plan.spec.network == Network::Off {
-        for (name, value) in WITHOUT_NETWORK {
-            set(name, value.to_owned());
-        }
+    let retries: &[_] = match &profile.network.value {
+        NetworkRule::Off => &WITHOUT_HOSTS,
+        NetworkRule::Allowlist { hosts, .. } if hosts.is_empty() => &WITHOUT_HOSTS,
+        NetworkRule::Allowlist { .. } => &WITH_SOME_HOSTS,
+        NetworkRule::Open => &[],
+    };
+    for (name, value) in retries {
+        set(name, (*value).to_owned());
     }
     if plan.spec.network == Network::Proxy {
         proxy(proxy_port.unwrap_or(PROXY_PORT), &mut set);

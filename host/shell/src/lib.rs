@@ -138,27 +138,35 @@ impl Started {
     }
 
     /// Returns advice for the user if the output complains about something that the command cannot see.
-    fn advice(&self, complaints: &Complaints) -> Vec<String> {
+    /// `has_refusals` is `true` if the proxy refused a host.
+    fn advice(&self, complaints: &Complaints, has_refusals: bool) -> Vec<String> {
         let git = complaints.lacks_repository().then(|| self.repository_elsewhere());
-        self.why_offline(complaints).into_iter().chain(git.flatten()).collect()
+        let offline = complaints.is_offline().then(|| self.why_offline(has_refusals));
+        offline.flatten().into_iter().chain(git.flatten()).collect()
     }
 
-    /// Explains that the network is off, if the command failed to reach a host for that reason.
-    fn why_offline(&self, complaints: &Complaints) -> Option<String> {
-        let is_off = self.tier != Tier::None && self.cell.plan.spec.network == Network::Off;
-        (is_off && complaints.is_offline()).then(|| {
-            let Self { profile, network_rule, tier, .. } = self;
-            let off =
-                format!("network: off in profile {profile} ({network_rule}), so no host can be reached");
-            if profile == READONLY {
-                return format!("{off}; that profile, under which plans are made, never has one");
-            }
-            let table = format!("[shell.profile.{profile}] of policy.toml");
-            if *tier == Tier::T2 {
-                return format!("{off}; the person can open it with `network = \"open\"` in {table}");
-            }
-            let under = if profile == DEFAULT_PROFILE { "" } else { &format!(" --profile {profile}") };
-            format!("{off}; the person can allow a host: `scorpiox-code policy allow host NAME{under}`")
+    /// Explains why a command reaches no host, unless a refusal of the proxy does.
+    fn why_offline(&self, has_refusals: bool) -> Option<String> {
+        let Self { profile, network_rule, tier, .. } = self;
+        let network = self.cell.plan.spec.network;
+        if *tier == Tier::None || network == Network::Host || has_refusals {
+            return None;
+        }
+        let under = if profile == DEFAULT_PROFILE { "" } else { &format!(" --profile {profile}") };
+        let remedy = format!("the person can allow a host: `scorpiox-code policy allow host NAME{under}`");
+        if network == Network::Proxy {
+            return Some(format!(
+                "network: only the hosts that profile {profile} lists ({network_rule}) are reached, and only by \
+                 programs that use the proxy in `https_proxy` or `ALL_PROXY`; {remedy}"
+            ));
+        }
+        let off = format!("network: off in profile {profile} ({network_rule}), so no host can be reached");
+        Some(match (profile.as_str(), tier) {
+            (READONLY, _) => format!("{off}; that profile, under which plans are made, never has one"),
+            (_, Tier::T2) => format!(
+                "{off}; the person can open it with `network = \"open\"` in [shell.profile.{profile}] of policy.toml"
+            ),
+            _ => format!("{off}; {remedy}"),
         })
     }
 

@@ -188,7 +188,9 @@ impl Waited {
         note_names(&request.uses, &outcome);
         request.uses.took_processor(Duration::from_micros(outcome.processor_us));
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
-        let advice = if failed { self.started.advice(&self.complaints) } else { Vec::new() };
+        let has_refusals = !refusals.is_empty();
+        let advice =
+            if failed { self.started.advice(&self.complaints, has_refusals) } else { Vec::new() };
         let Started { tier, profile, mut notes, .. } = self.started;
         notes.extend(advice.into_iter().chain(moved));
         if cancel.reason() == Some(Reason::PolicyChanged) {
@@ -200,7 +202,7 @@ impl Waited {
     fn go_on(mut self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
         let refusals = self.refusals(request);
         let mut notes = std::mem::take(&mut self.started.notes);
-        notes.extend(self.started.advice(&self.complaints));
+        notes.extend(self.started.advice(&self.complaints, !refusals.is_empty()));
         let (output, open) = self.transcript.hand_over();
         let before = Before { since: self.since, printed: &open, refusals: refusals.clone() };
         let task = place.fill(request, self.started, before)?;

@@ -2,6 +2,7 @@
 //! names its line.
 
 mod audit;
+mod call_rules;
 mod idle;
 mod mistakes;
 mod plugins;
@@ -45,6 +46,7 @@ const KEYS: &[&str] = &[
     "files",
     "search",
     "tools",
+    "rules",
     "plugins",
     "workspaces",
     "audit",
@@ -89,6 +91,9 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     if let Some(entry) = top.get("tools") {
         tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
+    }
+    if let Some(entry) = top.get("rules") {
+        call_rules::read(&entry, &mut policy.calls)?;
     }
     if let Some(entry) = top.get("plugins") {
         plugins::read(&entry.section("[plugins]")?, &mut policy.plugins)?;

@@ -7,7 +7,7 @@ use scorpiox_questions::Questions;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Asking, Client, ELICIT, FORM, Form, Inner, NoAnswer, Way, embedded};
+use super::{APPROVAL as APPROVALS, Asking, Client, ELICIT, FORM, Form, Inner, NoAnswer, Way, embedded};
 use scorpiox_capabilities::ask::{Asked, Counterpart, Unsampled};
 use scorpiox_capabilities::notices::{List, Severity};
 use scorpiox_capabilities::requests::{Abilities, Answer, ClientRequest, Unmet};
@@ -119,8 +119,8 @@ impl OfComponent {
     /// Checks that a client of this revision supports the request.
     fn check(&self, key: &str, request: &ClientRequest) -> Result<(), Unmet> {
         let Inner { able, revision, .. } = &*self.client.0;
-        if key == FORM {
-            return Err(Unmet::Unavailable(format!("{FORM:?} is a key of this program's; take another one")));
+        if key == FORM || key.starts_with(APPROVALS) {
+            return Err(Unmet::Unavailable(format!("{key:?} is a key of this program's; take another one")));
         }
         let lacking: Vec<_> = request.needs().without(*able).names().collect();
         if !lacking.is_empty() {

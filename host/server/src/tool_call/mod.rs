@@ -4,6 +4,7 @@
 //! [`Refusal::record`], and a permitted call through [`Permit::record`].
 
 mod absence;
+mod approval;
 mod permit;
 mod read;
 mod record;

@@ -1,6 +1,7 @@
 //! Second step: decides whether the call may run. Every check that can refuse a call is here, in this order: the
 //! limits of the principal, the existence of the tool, the access rules, the state that a retried request carries,
-//! and finally whether this server serves calls at all.
+//! whether this server serves calls at all, and the rules about single calls. Approvals are asked for before the
+//! third step.
 
 use std::time::Instant;
 
@@ -8,9 +9,11 @@ use scorpiox_capabilities::setup::Caller;
 use scorpiox_exchange::rounds::Unmarked;
 use scorpiox_metering::records::{CallError, Recording};
 use scorpiox_metering::usage::Admitted;
+use scorpiox_policy::CallRule;
 use scorpiox_tools::{Kind, Tool};
 
 use super::absence::Absence;
+use super::approval;
 use super::read::ToolCall;
 use super::refusal::Refusal;
 use super::run::{self, Ran};
@@ -28,8 +31,10 @@ pub(super) struct Permit<'a> {
     pub(super) recording: Recording<'a>,
     /// Counts the call as in flight until it is dropped.
     pub(super) in_flight: Admitted,
-    /// Reason why this server serves no calls. Such a call does not run, and its result says why.
+    /// Reason why the call does not run, although its answer is a result.
     unserved: Option<CallError>,
+    /// Rules that require an approval.
+    asking: Vec<&'a CallRule>,
 }
 
 impl<'a> Permit<'a> {
@@ -65,8 +70,12 @@ impl<'a> Permit<'a> {
         let client = client.map_err(|error| Refusal::invalid(&tool.name, Some(call.arguments()), error))?;
         let recording = begin();
         set_deadline(scope, tool);
-        let unserved = recording.permit(scope.reply).err();
-        Ok(Self { scope, tool, arguments: call.arguments(), client, recording, in_flight, unserved })
+        let served = recording.permit(scope.reply);
+        let (asking, unserved) = match served.and_then(|()| approval::required(scope, tool, call.arguments())) {
+            Ok(asking) => (asking, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        Ok(Self { scope, tool, arguments: call.arguments(), client, recording, in_flight, unserved, asking })
     }
 
     /// Third step: runs the tool.
@@ -74,7 +83,12 @@ impl<'a> Permit<'a> {
         if let Some(unserved) = self.unserved.take() {
             return unserved.into();
         }
-        let &mut Self { scope, tool, arguments, ref client, .. } = self;
+        let &mut Self { scope, tool, arguments, ref client, ref asking, .. } = self;
+        if !asking.is_empty()
+            && let Err(why) = approve(scope, client, tool, arguments, asking)
+        {
+            return why.into();
+        }
         let room = Manner::room(scope, tool);
         run::run(scope, &Invocation { tool, arguments, client, room, asked_by: Caller::Model })
     }
@@ -92,6 +106,24 @@ fn unmarked(tool: &Tool) -> Unmarked {
 pub(super) fn answer_by(scope: &Scope<'_>) -> Option<Instant> {
     let within = scope.session.answer_within().filter(|_| !scope.progress.is_wanted())?;
     Some(scope.ticket.since + within)
+}
+
+/// Asks a person before a call runs, within the time that its client waits.
+fn approve(
+    scope: &Scope<'_>,
+    client: &Client,
+    tool: &Tool,
+    arguments: &str,
+    asking: &[&CallRule],
+) -> Result<(), CallError> {
+    let inflight = &scope.session.inflight;
+    if let Some(until) = answer_by(scope) {
+        inflight.bound(scope.ticket, until);
+    }
+    let approved = approval::obtain(scope, client, tool, arguments, asking);
+    inflight.unbound(scope.ticket);
+    set_deadline(scope, tool);
+    approved
 }
 
 /// Sets a deadline for a tool that cannot move to the background: a client that gives up would learn nothing.

@@ -6,6 +6,7 @@ mod changed;
 mod checked;
 mod elsewhere;
 mod narrowed;
+mod rules;
 mod weaken;
 
 use scorpiox_tests::{Program, Started};

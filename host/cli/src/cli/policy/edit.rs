@@ -169,9 +169,15 @@ fn allow(document: &mut DocumentMut, verdict: &Verdict) -> Result<bool> {
     Ok(true)
 }
 
-/// Adds a host to the list of a profile that has a list.
+/// Adds a host to the list of a profile. The list may be that of the built-in policy.
 fn list_host(document: &mut DocumentMut, profile: &str, host: &str) -> Result<bool> {
     let table = section_of(document, &["shell", "profile", profile].map(str::to_owned))?;
+    if !table.contains_key("network") {
+        let mut network = InlineTable::new();
+        network.insert("mode", "allowlist".into());
+        network.insert("hosts", Array::new().into());
+        table.insert("network", toml_edit::value(network));
+    }
     let network = table.get_mut("network").and_then(Item::as_table_like_mut);
     Ok(network.is_some_and(|network| push(network, "hosts", host)))
 }

@@ -32,7 +32,7 @@ const EXAMPLES: [(Example, &str, &str); 3] = [
     ),
     (
         Example::Developer,
-        "developer: pages of every host, commands without a network",
+        "developer: pages of every host, commands that reach only listed hosts",
         include_str!("developer.toml"),
     ),
     (

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use scorpiox_egress_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Verdict, WebVerdict,
+    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Then, Verdict, WebVerdict,
 };
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
@@ -110,9 +110,34 @@ impl<'a> Judge<'a> {
             Some(Ok(opened)) => format!("{because}; {opened}"),
             None => because,
         };
+        let because = match self.ruled(subject, original.as_deref(), because)? {
+            Ok(because) => because,
+            Err(denied) => return Ok(denied),
+        };
         let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
         let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
         Ok(if plugin.allowed { Verdict::allowed(format!("{because}; {}", plugin.because)) } else { plugin })
+    }
+
+    /// Adds what rules about single calls decide, or returns the verdict of a rule that refuses every call.
+    fn ruled(
+        &self,
+        tool: &str,
+        original: Option<&str>,
+        mut because: String,
+    ) -> Result<std::result::Result<String, Verdict>> {
+        let operator = self.shell.operator();
+        let (places, workspace) = (operator.places()?, &operator.site().workspace);
+        for rule in self.policy.calls.about(tool, original, workspace, &places) {
+            let effect = match (rule.then, rule.arguments.is_empty()) {
+                (Then::Deny, true) => return Ok(Err(Verdict::denied(format!("{rule} denies it")))),
+                (Then::Deny, false) => "denies calls with its arguments",
+                (Then::Ask, true) => "asks before each call",
+                (Then::Ask, false) => "asks before calls with its arguments",
+            };
+            because.push_str(&format!("; {rule} {effect}"));
+        }
+        Ok(Ok(because))
     }
 
     /// Formats the subject in the form that the policy evaluates.

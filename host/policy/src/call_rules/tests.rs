@@ -1,0 +1,113 @@
+use std::path::Path;
+
+use super::*;
+use crate::Policy;
+use crate::rule::Layer;
+
+fn rules(layer: Layer, text: &str) -> Result<CallRules, String> {
+    let text = format!("version = 1\n{text}");
+    let policy = crate::parse::policy(&text, Path::new("policy.toml"), layer, Policy::builtin());
+    policy.map(|policy| policy.calls).map_err(|problem| problem.to_string())
+}
+
+fn own(text: &str) -> CallRules {
+    rules(Layer::Own, text).expect("rules")
+}
+
+fn decided(rules: &CallRules, tool: &str, arguments: &str) -> String {
+    let places = Places::standard("/home/a/src/x".into(), Some("/home/a".into()), Path::new("/home/a/.own"));
+    let workspace = Path::new("/home/a/src/x");
+    match rules.decide(&CallFacts { tool, original: None, arguments, workspace }, &places) {
+        CallDecision::Unruled => "unruled".to_owned(),
+        CallDecision::Deny(rule) => format!("deny {}", rule.name),
+        CallDecision::Ask(rules) => {
+            rules.iter().fold("ask".to_owned(), |said, rule| format!("{said} {}", rule.name))
+        }
+    }
+}
+
+#[test]
+fn the_strictest_rule_wins_in_any_order_and_all_conditions_have_to_hold() {
+    let push = "[[rules]]\nname = \"push\"\ntools = [\"Bash\"]\narguments = { \"/command\" = \"*git push*\" }\nthen = \"ask\"\n";
+    let force = "[[rules]]\nname = \"force\"\ntools = [\"Ba*\"]\narguments = { \"/command\" = [\"*--force*\", \"* -f *\"] }\nthen = \"deny\"\n";
+    for text in [format!("{push}{force}"), format!("{force}{push}")] {
+        let rules = own(&text);
+        for (tool, arguments, decision) in [
+            ("Bash", r#"{"command":"git push"}"#, "ask push"),
+            ("Bash", r#"{"command":"cd a\ngit push\n"}"#, "ask push"),
+            ("Bash", r#"{"command":"git push --force"}"#, "deny force"),
+            ("Bash", r#"{"command":"rm -f a"}"#, "deny force"),
+            ("Bash", r#"{"command":"ls"}"#, "unruled"),
+            ("Bash", "{}", "unruled"),
+            ("BackgroundBash", r#"{"command":"git push"}"#, "unruled"),
+            ("BackgroundBash", r#"{"command":"git push --force"}"#, "deny force"),
+        ] {
+            assert_eq!(decided(&rules, tool, arguments), decision, "{tool} {arguments}");
+        }
+    }
+}
+
+#[test]
+fn arguments_that_cannot_be_parsed_are_covered_by_every_rule() {
+    let rules = own("[[rules]]\nname = \"a\"\narguments = { \"/x/0\" = \"7\" }\nthen = \"deny\"\n");
+    assert_eq!(decided(&rules, "Bash", "{"), "deny a");
+    assert_eq!(decided(&rules, "Bash", r#"{"x":[7]}"#), "deny a");
+    assert_eq!(decided(&rules, "Bash", r#"{"x":["7"]}"#), "deny a");
+    assert_eq!(decided(&rules, "Bash", r#"{"x":[8]}"#), "unruled");
+}
+
+#[test]
+fn a_rule_holds_in_its_workspaces() {
+    let rule = |folder: &str| {
+        own(&format!("[[rules]]\nname = \"a\"\nworkspaces = [\"{folder}\"]\nthen = \"deny\"\n"))
+    };
+    assert_eq!(decided(&rule("~/src"), "Bash", "{}"), "deny a");
+    assert_eq!(decided(&rule("/home/a/src/x"), "Bash", "{}"), "deny a");
+    assert_eq!(decided(&rule("~/src/y"), "Bash", "{}"), "unruled");
+}
+
+#[test]
+fn a_rule_covers_a_renamed_tool_under_both_names() {
+    let rules = own("[[rules]]\nname = \"a\"\ntools = [\"weather.*\"]\nthen = \"deny\"\n");
+    let places = Places::standard("/w".into(), None, Path::new("/own"));
+    let call = |tool, original| CallFacts { tool, original, arguments: "{}", workspace: Path::new("/w") };
+    let is_denied = |tool, original| {
+        matches!(rules.decide(&call(tool, original), &places), CallDecision::Deny(_))
+    };
+    assert!(is_denied("weather.now", None) && is_denied("sky.now", Some("weather.now")));
+    assert!(is_denied("weather.now", Some("sky.now")) && !is_denied("sky.now", None));
+}
+
+#[test]
+fn rules_that_cannot_have_their_effect_are_refused_with_their_line() {
+    let asked = "name = \"a\"\ntools = [\"Bash\"]\nthen = \"ask\"\n";
+    for (layer, text, said) in [
+        (Layer::Own, "then = \"ask\"\n", "no `name`"),
+        (Layer::Own, "name = \"a\"\ntools = [\"Bash\"]\n", "no `then`"),
+        (Layer::Own, "name = \"a\"\nthen = \"deny\"\n", "has no condition"),
+        (Layer::Own, "name = \"a\"\ntools = [\"Bash\"]\nthen = \"allow\"\n", "is \"allow\""),
+        (Layer::Own, "name = \"a\"\ntools = []\nthen = \"deny\"\n", "covers no call"),
+        (Layer::Own, "name = \"a\"\narguments = { command = \"*\" }\nthen = \"deny\"\n", "write \"/command\""),
+        (Layer::Own, "name = \"a\"\narguments = { \"/a\" = \"[\" }\nthen = \"deny\"\n", "is not valid"),
+        (Layer::Own, "name = \"a\"\ntools = [\"Bash\"]\nthen = \"deny\"\nself = true\n", "has no effect"),
+        (Layer::Own, "name = \"a\"\nprograms = [\"git\"]\nthen = \"deny\"\n", "programs"),
+        (Layer::Managed, asked, "channel = \"weak\""),
+    ] {
+        let problem = rules(layer, &format!("[[rules]]\n{text}")).expect_err(said);
+        assert!(problem.contains(said) && problem.contains("line "), "{said}: {problem}");
+    }
+    let twice = rules(Layer::Own, &format!("[[rules]]\n{asked}[[rules]]\n{asked}")).expect_err("twice");
+    assert!(twice.contains("line 6") && twice.contains("line 2"), "{twice}");
+    assert_eq!(rules(Layer::Managed, &format!("[[rules]]\n{asked}channel = \"weak\"\n")).map(|it| it.0.len()), Ok(1));
+}
+
+#[test]
+fn rules_of_both_files_hold_and_equal_ones_are_one() {
+    let text = "[[rules]]\nname = \"a\"\ntools = [\"Bash\"]\nthen = \"deny\"\n";
+    let (managed, mine) = (rules(Layer::Managed, text).expect("rules"), own(text));
+    let both = managed.and(&mine);
+    assert_eq!(both, managed);
+    let other = own("[[rules]]\nname = \"a\"\ntools = [\"Read*\"]\nthen = \"ask\"\n");
+    let both = managed.and(&other);
+    assert_eq!((decided(&both, "Bash", "{}"), decided(&both, "ReadDocs", "{}")), ("deny a".into(), "ask a".into()));
+}

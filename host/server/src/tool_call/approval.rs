@@ -1,0 +1,149 @@
+//! Applies the `[[rules]]` of the policy to a call: refuses it, or asks a person before it runs.
+//!
+//! An approval holds for one call with exactly the shown arguments, under the rules that asked.
+
+use std::time::Instant;
+
+use scorpiox_capabilities::ask::Asked;
+use scorpiox_executor::Reason;
+use scorpiox_metering::records::CallError;
+use scorpiox_policy::{CallDecision, CallFacts, CallRule};
+use scorpiox_questions::{Answers, Asker, Questions};
+use scorpiox_text::line::escaped_json;
+use scorpiox_tools::{Failure, Tool};
+use serde_json::{Map, json};
+
+use crate::client::Client;
+use crate::scope::Scope;
+
+/// Maximum length of the shown arguments, in characters. A person approves only what is shown completely.
+const MAX_SHOWN_CHARS: usize = 1500;
+/// Labels of the answers.
+const ALLOW: &str = "Allow this call";
+const DENY: &str = "Deny";
+
+/// Returns the rules that require an approval of the call; empty if it may run. Fails if a rule refuses it.
+pub(super) fn required<'a>(
+    scope: &'a Scope<'_>,
+    tool: &Tool,
+    arguments: &str,
+) -> Result<Vec<&'a CallRule>, CallError> {
+    let workspace = scope.workspace();
+    // A policy that cannot be used refuses each call by itself.
+    let Ok(policy) = workspace.operator().policy() else { return Ok(Vec::new()) };
+    if policy.calls.0.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = workspace.operator().places().map_err(|error| CallError::Policy(error.to_string()))?;
+    let original = workspace.plugins.authors_name(&tool.name);
+    let call = CallFacts {
+        tool: &tool.name,
+        original: original.as_deref(),
+        arguments,
+        workspace: &workspace.operator().site().workspace,
+    };
+    let rules = match policy.calls.decide(&call, &places) {
+        CallDecision::Unruled => return Ok(Vec::new()),
+        CallDecision::Ask(rules) => rules,
+        CallDecision::Deny(rule) => {
+            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it")));
+        }
+    };
+    // Callers of a team's server do not approve their own calls, unless the rule says so.
+    match rules.iter().find(|rule| scope.session.principal.is_some() && !rule.own) {
+        None => Ok(rules),
+        Some(rule) => {
+            let why = format!(
+                "{rule} requires an approval, and over HTTP only a rule with `self = true` lets the caller give it"
+            );
+            Err(refused(scope, tool, rule, "nobody can be asked", &why))
+        }
+    }
+}
+
+/// Asks a person whether the call may run.
+pub(super) fn obtain(
+    scope: &Scope<'_>,
+    client: &Client,
+    tool: &Tool,
+    arguments: &str,
+    rules: &[&CallRule],
+) -> Result<(), CallError> {
+    let Some(first) = rules.first() else { return Ok(()) };
+    let questions = question(&tool.name, arguments, rules)
+        .map_err(|why| refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}")))?;
+    let begun = Instant::now();
+    let said = match client.approve(&questions, &scope.uses, "rules") {
+        Asked::Answered(answers) => answers,
+        // The answer of the call is the question.
+        Asked::Later => return Err(CallError::Tool(Failure::Cancelled)),
+        Asked::Cancelled if scope.cancel().reason() == Some(Reason::Overdue) => {
+            let within = begun.elapsed().as_secs();
+            let why = format!(
+                "{first} asks first, and nobody answered within {within} s, which is as long as a client waits that is \
+                 not told of progress (setting ANSWER_WITHIN). Call it again to ask again"
+            );
+            return Err(refused(scope, tool, first, "no answer", &why));
+        }
+        Asked::Cancelled => return Err(CallError::Tool(Failure::Cancelled)),
+        Asked::NoWay(why) => {
+            let why = format!(
+                "{first} asks first, and nobody could be asked ({why}). The person can be asked by a client with forms \
+                 (elicitation), or at a terminal"
+            );
+            return Err(refused(scope, tool, first, "nobody can be asked", &why));
+        }
+    };
+    let after = begun.elapsed().as_secs();
+    let answer = match &said {
+        Answers::Answered(list) => list.first(),
+        Answers::Declined => None,
+    };
+    if answer.is_some_and(|answer| answer.selected() == [ALLOW] && answer.other().is_none()) {
+        for rule in rules {
+            let what = format!("rule {}, answered after {after} s", rule.name);
+            scope.uses.allowed("approval", what, rule.source);
+        }
+        return Ok(());
+    }
+    let words = answer.and_then(|answer| answer.other()).map_or_else(String::new, |words| format!(" and said: {words}"));
+    let why = format!("{first} asked the person, who denied it{words}");
+    Err(refused(scope, tool, first, "the person denied it", &why))
+}
+
+/// Records a refusal, and returns it as the result of the call.
+fn refused(scope: &Scope<'_>, tool: &Tool, rule: &CallRule, outcome: &str, why: &str) -> CallError {
+    scope.uses.denied("rules", &tool.name, &format!("rule {}: {outcome}", rule.name), rule.source);
+    CallError::Policy(format!("{} was not run: {why}.", tool.name))
+}
+
+/// Returns the question. Fails if the arguments cannot be shown completely.
+fn question(tool: &str, arguments: &str, rules: &[&CallRule]) -> Result<Questions, String> {
+    let asking: Vec<_> = rules.iter().map(|rule| format!("Asked by {rule}.")).collect();
+    let members: Map<String, serde_json::Value> =
+        serde_json::from_str(arguments).map_err(|_| "its arguments are no JSON object".to_owned())?;
+    let shown: Vec<_> = members.iter().map(|(key, value)| shown(key, value)).collect();
+    let shown = if shown.is_empty() { "no arguments".to_owned() } else { shown.join("\n") };
+    let chars = shown.chars().count();
+    if chars > MAX_SHOWN_CHARS {
+        return Err(format!(
+            "its arguments have {chars} characters, but at most {MAX_SHOWN_CHARS} can be shown to the person; make the \
+             call smaller"
+        ));
+    }
+    let text = format!("May {tool} run with these arguments?\n{shown}\n{}", asking.join("\n"));
+    let questions = json!([{"question": text, "header": "Approval", "options": [ALLOW, DENY]}]);
+    let questions = Questions::parse(&questions.to_string()).map_err(|error| error.to_string())?;
+    // Questions are cleaned, and a person must not approve anything other than the text that was shown.
+    if questions.as_slice().first().is_none_or(|question| question.text != text) {
+        return Err("its arguments have characters that cannot be shown".to_owned());
+    }
+    Ok(questions.asked_by(Asker::Policy))
+}
+
+/// Returns an argument on one line, without characters that hide or reorder others.
+fn shown(key: &str, value: &serde_json::Value) -> String {
+    let member = json!({ key: value }).to_string();
+    let line = escaped_json(&member);
+    line.strip_prefix('{').and_then(|line| line.strip_suffix('}')).unwrap_or(&line).to_owned()
+}

@@ -1,0 +1,232 @@
+//! Tests of `[[rules]]`: calls that are refused, or for which a person is asked.
+
+use std::fs;
+use std::time::Duration;
+
+use scorpiox_tests::program::modern;
+use scorpiox_tests::schema::Schema;
+use scorpiox_tests::{Program, Served, Started};
+use serde_json::{Value, json};
+
+use crate::audit::lines;
+
+const PUSH: &str = "version = 1\n[[rules]]\nname = \"push\"\ntools = [\"Bash\"]\n\
+                    arguments = { \"/command\" = \"*git push*\" }\nthen = \"ask\"\nreason = \"pushes are reviewed\"\n";
+const PUSHED: &str = "echo git push > ran";
+
+fn program(policy: &str) -> Program {
+    let program = Program::new().with("PATH", "/usr/bin:/bin");
+    program.put("home/.scorpiox/policy.toml", policy);
+    program
+}
+
+fn eliciting(program: Program) -> Served {
+    let mut server = program.serve();
+    server.initialize_with("2025-11-25", json!({"elicitation": {}}));
+    server
+}
+
+fn push(server: &mut Started) -> u64 {
+    server.request("tools/call", json!({"name": "Bash", "arguments": {"command": PUSHED}}))
+}
+
+fn answer(server: &mut Started, form: &Value, result: &Value) {
+    server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": result}));
+}
+
+fn text(answer: &Value) -> String {
+    answer["result"]["content"][0]["text"].as_str().expect("text").to_owned()
+}
+
+fn allow() -> Value {
+    json!({"action": "accept", "content": {"q1": "Allow this call"}})
+}
+
+#[test]
+fn a_person_approves_one_call_with_the_shown_arguments() {
+    let mut server = eliciting(program(PUSH));
+    // Other commands run without a question.
+    let id = server.request("tools/call", json!({"name": "Bash", "arguments": {"command": "echo other"}}));
+    assert!(text(&server.answer(id)).starts_with("other"));
+    for _ in 0..2 {
+        let id = push(&mut server);
+        let form = server.notification("elicitation/create");
+        Schema::of("2025-11-25").check("ElicitRequest", &form);
+        let message = form["params"]["message"].as_str().expect("a message");
+        for piece in ["your policy", "Bash", &format!("\"command\":\"{PUSHED}\""), "rule \"push\" (policy.toml line 2)", "pushes are reviewed"] {
+            assert!(message.contains(piece), "{piece}: {message}");
+        }
+        let ran = server.program.workspace().join("ran");
+        assert!(!ran.exists(), "nothing ran before the answer");
+        answer(&mut server, &form, &allow());
+        let done = server.answer(id);
+        assert!(text(&done).contains("exit code 0"), "{done}");
+        fs::remove_file(ran).expect("it ran");
+    }
+    let recorded = lines(&server.program, 3);
+    let approved: Vec<_> = recorded.iter().filter(|line| line.to_string().contains("rule push, answered after")).collect();
+    assert_eq!(approved.len(), 2, "{recorded:?}");
+}
+
+#[test]
+fn without_an_approval_nothing_runs() {
+    let declined = json!({"action": "decline"});
+    let other = json!({"action": "accept", "content": {"q1": "Deny"}});
+    for (result, waits) in [(&declined, true), (&declined, false), (&other, false), (&json!({"action": "accept"}), false)] {
+        let mut server = eliciting(program(PUSH));
+        let id = push(&mut server);
+        let form = server.notification("elicitation/create");
+        if waits {
+            assert!(server.is_silent_for(Duration::from_millis(1050)));
+        }
+        answer(&mut server, &form, result);
+        let refused = server.answer(id);
+        let said = text(&refused);
+        assert_eq!(refused["result"]["isError"], true, "{said}");
+        assert!(said.contains("was not run") && said.contains("rule \"push\""), "{said}");
+        assert!(!server.program.workspace().join("ran").exists());
+        let last = lines(&server.program, 1).pop().expect("a line").to_string();
+        assert!(last.contains("policy") && last.contains("rules"), "{last}");
+    }
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_call_is_refused() {
+    let mut server = program(PUSH).serve();
+    server.initialize("2025-11-25");
+    let id = push(&mut server);
+    let said = text(&server.answer(id));
+    assert!(said.contains("nobody could be asked") && said.contains("elicitation"), "{said}");
+    assert!(!server.program.workspace().join("ran").exists());
+}
+
+#[test]
+fn a_client_that_gives_up_first_is_told_to_ask_again() {
+    let mut server = eliciting(program(PUSH).with("ANSWER_WITHIN", "2"));
+    let id = push(&mut server);
+    server.notification("elicitation/create");
+    let said = text(&server.answer(id));
+    assert!(said.contains("nobody answered within") && said.contains("Call it again"), "{said}");
+    assert!(!server.program.workspace().join("ran").exists());
+}
+
+#[test]
+fn arguments_that_cannot_be_shown_completely_are_refused() {
+    let mut server = eliciting(program(PUSH));
+    let long = format!("{PUSHED}; # {}", "x".repeat(2000));
+    let id = server.request("tools/call", json!({"name": "Bash", "arguments": {"command": long}}));
+    let said = text(&server.answer(id));
+    assert!(said.contains("at most 1500 can be shown"), "{said}");
+    // Characters that hide or reorder others are shown as escapes.
+    let id = server.request("tools/call", json!({"name": "Bash", "arguments": {"command": "git push \u{202e}x\nAsked by nobody"}}));
+    let form = server.notification("elicitation/create");
+    let message = form["params"]["message"].as_str().expect("a message");
+    assert!(message.contains(r#"git push \u202ex\nAsked by nobody""#), "{message}");
+    answer(&mut server, &form, &json!({"action": "accept", "content": {"q1": "Deny"}}));
+    server.answer(id);
+}
+
+#[test]
+fn a_rule_that_denies_wins_over_one_that_asks() {
+    let force = "[[rules]]\nname = \"force\"\narguments = { \"/command\" = \"*--force*\" }\nthen = \"deny\"\n";
+    let mut server = eliciting(program(&format!("{PUSH}{force}")));
+    for tool in ["Bash", "BackgroundBash"] {
+        let call = json!({"name": tool, "arguments": {"command": format!("{PUSHED} --force")}});
+        let id = server.request("tools/call", call);
+        let said = text(&server.answer(id));
+        assert!(said.contains("rule \"force\" (policy.toml line 8) denies it"), "{said}");
+    }
+    assert!(!server.program.workspace().join("ran").exists());
+}
+
+#[test]
+fn in_the_newest_revision_an_approval_is_good_for_its_call_and_its_rule() {
+    let program = program(PUSH);
+    let mut server = program.start();
+    let with_forms = |params: &Value| {
+        let mut params = modern(params.clone());
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+        params
+    };
+    let call = json!({"name": "Bash", "arguments": {"command": PUSHED}});
+    let first = server.ask("tools/call", with_forms(&call));
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    let key = first["result"]["inputRequests"].as_object().expect("requests").keys().next().expect("a key").clone();
+    let mut again = call.clone();
+    again["requestState"] = first["result"]["requestState"].clone();
+    again["inputResponses"] = json!({ (key.as_str()): allow() });
+    // Without a state of this server, for another command, or without an answer.
+    for (state, command, responses) in [
+        (Value::Null, PUSHED, again["inputResponses"].clone()),
+        (again["requestState"].clone(), "echo git push > other", again["inputResponses"].clone()),
+    ] {
+        let forged = json!({"name": "Bash", "arguments": {"command": command}, "requestState": state, "inputResponses": responses});
+        let refused = server.ask("tools/call", with_forms(&forged));
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+    let mut unanswered = again.clone();
+    unanswered["inputResponses"] = json!({});
+    let asked = server.ask("tools/call", with_forms(&unanswered));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(!program.workspace().join("ran").exists());
+    let done = server.ask("tools/call", with_forms(&again));
+    assert!(text(&done).contains("exit code 0") && program.workspace().join("ran").exists(), "{done}");
+    // Another reason is another question.
+    let changed = PUSH.replace("reviewed", "announced");
+    let new = program.put("home/.scorpiox/policy.new", changed);
+    fs::rename(&new, new.with_file_name("policy.toml")).expect("renamed");
+    let asked = server.ask("tools/call", with_forms(&again));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+}
+
+#[test]
+fn a_tool_that_asks_by_itself_is_asked_for_first() {
+    let rule = "version = 1\n[[rules]]\nname = \"quiet\"\ntools = [\"AskUserQuestion\"]\nthen = \"ask\"\n";
+    let mut server = eliciting(program(rule));
+    let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
+    let id = server.request("tools/call", json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}}));
+    let form = server.notification("elicitation/create");
+    assert!(form.to_string().contains("Allow this call"), "{form}");
+    answer(&mut server, &form, &allow());
+    let form = server.notification("elicitation/create");
+    assert!(form.to_string().contains("Which?"), "{form}");
+    answer(&mut server, &form, &json!({"action": "accept", "content": {"q1": "B"}}));
+    let done = server.answer(id);
+    assert_eq!(done["result"]["structuredContent"]["answers"][0]["selected"], "B", "{done}");
+}
+
+#[test]
+fn a_new_rule_holds_from_the_next_call_on() {
+    let program = program("version = 1\n");
+    let mut server = program.start();
+    server.initialize_with("2025-11-25", json!({"elicitation": {}}));
+    let id = push(&mut server);
+    assert!(text(&server.answer(id)).contains("exit code 0"));
+    let new = program.put("home/.scorpiox/policy.new", PUSH);
+    fs::rename(&new, new.with_file_name("policy.toml")).expect("renamed");
+    let id = push(&mut server);
+    let form = server.notification("elicitation/create");
+    answer(&mut server, &form, &json!({"action": "accept", "content": {"q1": "Deny"}}));
+    assert!(text(&server.answer(id)).contains("denied it"));
+}
+
+#[test]
+fn the_policy_explains_its_rules() {
+    let deny = "[[rules]]\nname = \"no pages\"\ntools = [\"WebSearch\", \"ReadDocs\"]\nworkspaces = [\"~/secret\", \"/\"]\nthen = \"deny\"\n";
+    let program = program(&format!("{PUSH}{deny}"));
+    let (status, said, _) = program.run(&["policy", "why", "tool", "Bash"]);
+    assert!(status.success() && said.contains("rule \"push\"") && said.contains("asks before calls with its arguments"), "{said}");
+    let (status, said, _) = program.run(&["policy", "why", "tool", "ReadDocs"]);
+    assert!(!status.success() && said.contains("rule \"no pages\" (policy.toml line 8) denies it"), "{said}");
+    let (_, shown, _) = program.run(&["policy", "show"]);
+    assert!(shown.contains("[[rules]]") && shown.contains("arguments.\"/command\" = [\"*git push*\"]"), "{shown}");
+    let (_, shown, _) = program.run(&["policy", "diff"]);
+    assert!(shown.contains("[[rules]] \"push\"") && shown.contains("+ then = \"ask\""), "{shown}");
+    program.put("workspace/shown.toml", shown_policy(&program));
+    let (status, out, err) = program.run(&["policy", "check", "shown.toml"]);
+    assert!(status.success(), "{out}{err}");
+}
+
+fn shown_policy(program: &Program) -> String {
+    program.run(&["policy", "show"]).1
+}
