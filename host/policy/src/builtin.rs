@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::rule::{DenyRule, PathRule, Place, Source, Sourced, Tier};
 
-use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
+use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY, UnknownHosts};
 use crate::shell::ShellPolicy;
 
 const GIB: u64 = 1 << 30;
@@ -69,6 +69,7 @@ fn profile(data: &Builtin) -> Profile {
         write: places(data.write),
         deny: denied(),
         network: Sourced::builtin(network(&data.network)),
+        unknown_hosts: Sourced::builtin(UnknownHosts::Deny),
         env: EnvRules {
             pass: PASSED.iter().map(|name| Sourced::builtin((*name).to_owned())).collect(),
             set: set.collect(),

@@ -71,7 +71,9 @@ pub use plugins::{
     Approve, Candidate, CredentialsFrom, PluginPattern, PluginsPolicy, RegistryLogin, Required, SecretFrom,
     Signed, SignedFile, Signer, Updates,
 };
-pub use profile::{Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
+pub use profile::{
+    Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY, UnknownHosts,
+};
 pub use render::render;
 pub use rules::{Refusal, Rules};
 pub use search::{EnginePolicy, SearchPolicy};

@@ -31,6 +31,7 @@ impl Profile {
             write,
             deny: union(self, by),
             network: network(&self.network, &by.network),
+            unknown_hosts: least(&self.unknown_hosts, &by.unknown_hosts),
             env: env(&self.env, &by.env),
             limits,
             origins,
@@ -132,6 +133,10 @@ fn union(own: &Profile, by: &Profile) -> Vec<DenyRule> {
         }
     }
     all
+}
+
+fn least<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
+    if by.value < own.value { by.clone() } else { own.clone() }
 }
 
 fn network(own: &Sourced<Network>, by: &Sourced<Network>) -> Sourced<Network> {

@@ -27,6 +27,8 @@ pub struct Profile {
     pub deny: Vec<DenyRule>,
     /// Network access.
     pub network: Sourced<Network>,
+    /// Handling of hosts that no entry of the list covers.
+    pub unknown_hosts: Sourced<UnknownHosts>,
     /// Environment variables.
     pub env: EnvRules,
     /// Resource limits of each call.
@@ -88,6 +90,15 @@ pub enum Network {
     },
     /// Everything that the machine reaches.
     Open,
+}
+
+/// Handling of hosts that the list of a profile does not cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnknownHosts {
+    /// They are refused.
+    Deny,
+    /// A person is asked while the connection waits.
+    Ask,
 }
 
 impl Network {

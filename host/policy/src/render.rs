@@ -9,7 +9,7 @@ use crate::audit::AuditPolicy;
 use crate::call_rules::CallRule;
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
-use crate::profile::{Network, Profile};
+use crate::profile::{Network, Profile, UnknownHosts};
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
@@ -250,6 +250,9 @@ fn profile_lines(page: &mut Page, profile: &Profile) {
         page.list("network.hosts", &hosts, profile.network.source);
         let near: Vec<_> = allow_private.iter().map(|rule| (rule.to_string(), rule.source)).collect();
         page.list("network.allow_private", &near, profile.network.source);
+    }
+    if profile.unknown_hosts.value == UnknownHosts::Ask {
+        page.line("unknown_hosts = \"ask-weak\"", profile.unknown_hosts.source);
     }
     env(page, profile);
     limits(page, profile);

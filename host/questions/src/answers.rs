@@ -114,6 +114,24 @@ impl Answers {
         Ok(Self::Answered(answers))
     }
 
+    /// Returns `true` if exactly one question was answered, with exactly this option.
+    pub fn is_only(&self, label: &str) -> bool {
+        match self {
+            Self::Answered(list) => {
+                matches!(&list[..], [answer] if answer.selected() == [label] && answer.other().is_none())
+            }
+            Self::Declined => false,
+        }
+    }
+
+    /// Returns the text that the user wrote instead of choosing an option of the first question.
+    pub fn in_own_words(&self) -> Option<&str> {
+        match self {
+            Self::Answered(list) => list.first()?.other(),
+            Self::Declined => None,
+        }
+    }
+
     /// Formats each question with its answer for the model.
     pub fn to_text(&self, questions: &Questions) -> String {
         let Self::Answered(answers) = self else {

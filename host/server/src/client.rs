@@ -198,6 +198,11 @@ impl Client {
         self.ask_under(FORM, questions, uses, rule)
     }
 
+    /// Declares that the call cannot be repeated.
+    pub(crate) fn runs_once(&self) {
+        self.asking().runs_once = true;
+    }
+
     /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, and
     /// for [`APPROVAL_TIME`].
     pub(crate) fn approve(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
@@ -256,8 +261,11 @@ impl Client {
         match way {
             Way::Rounds(rounds) => {
                 // An answer without a duration was not requested here, so the form may not have been read.
-                let answered = rounds.answer(key, any_object).and_then(|(answer, after)| Some((answer, after?)));
-                if let Some((answer, after)) = answered.filter(|(_, after)| key == FORM || *after <= APPROVAL_TIME) {
+                let answered =
+                    rounds.answer(key, any_object).and_then(|(answer, after)| Some((answer, after?)));
+                if let Some((answer, after)) =
+                    answered.filter(|(_, after)| key == FORM || *after <= APPROVAL_TIME)
+                {
                     *was_asked |= key == FORM;
                     return Ok(Shown { answer, after });
                 }

@@ -150,11 +150,13 @@ impl Workspace {
         }
         let lost = old.lost_sections(new, &places);
         let newer = self.replace(operator);
+        let sections = Vec::from_iter(lost.iter().map(String::as_str)).join(", ");
+        let hash = before.loaded().map_or("", |loaded| &loaded.hash);
+        newer.records.record_policy_change(if hash.is_empty() { "built-in" } else { hash }, &sections);
         if lost.is_empty() {
             tracing::warn!("the policy was changed, and takes nothing away");
             return newer;
         }
-        let sections = Vec::from_iter(lost.iter().map(String::as_str)).join(", ");
         tracing::warn!(
             "the policy was changed, and takes something away in {sections}: running calls were ended"
         );

@@ -17,6 +17,7 @@ use super::plan::{self, Plan};
 use super::protect::View;
 use super::survey::Survey;
 use crate::helper::HELPER;
+use crate::unknown_hosts::UnknownHosts;
 
 /// Confining tiers, best first.
 const TIERS: &[Tier] =
@@ -43,6 +44,8 @@ pub(crate) struct Ready {
     repository: Option<PathBuf>,
     /// Unseen folders that were already reported.
     told: Mutex<Vec<PathBuf>>,
+    /// Questions about unknown hosts, if the profile asks them.
+    pub(super) unknown: Option<Arc<UnknownHosts>>,
     /// Proxy, if the profile needs one. The field follows `cell`, so it is dropped later.
     pub(super) proxy: Option<Proxy>,
 }
@@ -207,10 +210,9 @@ fn build(
     let plan = Plan::new(site, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
-    let proxy = match cell.take_listener() {
-        Some(listener) => Some(plan::proxy(profile, listener).map_err(ShellError::io("starting the proxy"))?),
-        None => None,
-    };
+    let unknown = plan::asks(profile).then(Arc::default);
+    let proxy = cell.take_listener().map(|listener| plan::proxy(profile, listener, unknown.as_ref()));
+    let proxy = proxy.transpose().map_err(ShellError::io("starting the proxy"))?;
     let survey = plan::survey(profile, places, &plan.areas);
     let environment = environment::build(site, profile, &plan, cell.proxy_port());
     let (skills, repository) = (places.skills.clone(), places.repository.clone());
@@ -224,6 +226,7 @@ fn build(
         skills,
         repository,
         told: Mutex::default(),
+        unknown,
         proxy,
     })
 }

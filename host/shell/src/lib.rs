@@ -26,6 +26,7 @@ mod run;
 pub mod scratch;
 mod starts;
 mod survey;
+mod unknown_hosts;
 pub mod untold;
 
 use std::borrow::Cow;
@@ -43,7 +44,7 @@ use scorpiox_egress_proxy::{Proxy, Reached, Refusal};
 use scorpiox_executor::Reason;
 use scorpiox_git::{Hidden, Leads, User, hidden, starts_programs};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
-use scorpiox_policy::{DenySet, Places, Policy, Profile, READONLY};
+use scorpiox_policy::{DenySet, Network as NetworkRule, Places, Policy, Profile, READONLY};
 use scorpiox_sandbox::{CommandSpec, Network, Outcome, Repository, Running, Tier};
 use scorpiox_workspace_config::{Apart, Operator, OperatorError, Site};
 
@@ -55,6 +56,7 @@ pub use plan::tier as cell_tier;
 pub use probes::Probed;
 pub use request::{As, Request};
 pub use run::{Completed, GoesOn, Ran, Wait};
+pub use unknown_hosts::{HostAnswer, Target};
 
 pub use area::Area;
 pub use background::Report;
@@ -108,6 +110,8 @@ struct Started {
     operator: Arc<Operator>,
     /// Policy line that decides about the network.
     network_rule: String,
+    /// `true` if the policy lists hosts.
+    lists_hosts: bool,
     /// Stores the names that the command created until a result reports them.
     untold: Arc<Untold>,
     /// Entry in the list of active commands, if the command can change anything.
@@ -155,9 +159,10 @@ impl Started {
         let under = if profile == DEFAULT_PROFILE { "" } else { &format!(" --profile {profile}") };
         let remedy = format!("the person can allow a host: `scorpiox-code policy allow host NAME{under}`");
         if network == Network::Proxy {
+            let listed = if self.lists_hosts { "only the hosts of its list" } else { "no host" };
             return Some(format!(
-                "network: only the hosts that profile {profile} lists ({network_rule}) are reached, and only by \
-                 programs that use the proxy in `https_proxy` or `ALL_PROXY`; {remedy}"
+                "network: profile {profile} allows {listed} ({network_rule}), and only to programs that use the \
+                 proxy in `https_proxy` or `ALL_PROXY`; {remedy}"
             ));
         }
         let off = format!("network: off in profile {profile} ({network_rule}), so no host can be reached");
@@ -388,7 +393,8 @@ impl Shell {
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
         running.wait_until_started()?;
         let listener = running.take_listener();
-        let proxy = listener.map(|listener| plan::proxy(profile, listener)).transpose();
+        let proxy =
+            listener.map(|listener| plan::proxy(profile, listener, cell.unknown.as_ref())).transpose();
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
         // Each note is reported only once, so only to a caller that passes it on and after the command has
         // started.
@@ -399,6 +405,8 @@ impl Shell {
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
         let untold = Arc::clone(&self.untold);
         let network_rule = profile.network.source.to_string();
+        let lists_hosts =
+            matches!(&profile.network.value, NetworkRule::Allowlist { hosts, .. } if !hosts.is_empty());
         let name = profile.name.clone();
         Ok(Started {
             running,
@@ -410,6 +418,7 @@ impl Shell {
             notes,
             operator: Arc::clone(&self.operator),
             network_rule,
+            lists_hosts,
             untold,
             active,
         })

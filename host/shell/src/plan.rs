@@ -13,7 +13,7 @@ use scorpiox_fs::{Trail, Writable, resolve};
 use scorpiox_git::{User, identity};
 use scorpiox_policy::{
     Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
-    Profile, Source, TOOLCHAINS, Tier as MinTier,
+    Profile, Source, TOOLCHAINS, Tier as MinTier, UnknownHosts as Unknown,
 };
 use scorpiox_sandbox::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Network, Tier};
 use scorpiox_workspace_config::{Site, existing, is_own, worked_on};
@@ -22,6 +22,7 @@ use super::area::{self, Area};
 use super::error::ShellError;
 use super::survey::Survey;
 use crate::scratch::Scratch;
+use crate::unknown_hosts::{HostAnswer, UnknownHosts};
 
 /// Policy key in which the operator lists the private networks that commands may reach.
 pub const PRIVATE_KEY: &str = "`network` of the profile";
@@ -208,6 +209,12 @@ pub(super) fn check_system(profile: &Profile, places: &Places) -> Result<(), She
     }
 }
 
+/// Returns `true` if a person is asked about unknown hosts.
+pub(super) fn asks(profile: &Profile) -> bool {
+    let lists = matches!(profile.network.value, NetworkRule::Allowlist { .. });
+    lists && profile.unknown_hosts.value == Unknown::Ask
+}
+
 fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
     match &profile.network.value {
         NetworkRule::Off => Ok(Network::Off),
@@ -216,7 +223,7 @@ fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
             Ok(Network::Proxy)
         }
         // Without a network nothing is reached either.
-        NetworkRule::Allowlist { hosts, .. } if hosts.is_empty() => Ok(Network::Off),
+        NetworkRule::Allowlist { hosts, .. } if hosts.is_empty() && !asks(profile) => Ok(Network::Off),
         NetworkRule::Allowlist { .. } => Err(ShellError::Unenforceable(format!(
             "the network of profile {} is a list of hosts, which tier {tier} cannot enforce; T1 and T1b can",
             profile.name
@@ -360,7 +367,11 @@ pub(super) fn survey(profile: &Profile, places: &Places, areas: &[Area]) -> Surv
 }
 
 /// Starts the proxy of a profile with a host list.
-pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result<Proxy> {
+pub(super) fn proxy(
+    profile: &Profile,
+    listener: TcpListener,
+    unknown: Option<&Arc<UnknownHosts>>,
+) -> std::io::Result<Proxy> {
     let (hosts, near) = match &profile.network.value {
         NetworkRule::Allowlist { hosts, allow_private } => (hosts.clone(), allow_private.as_slice()),
         NetworkRule::Off | NetworkRule::Open => (Vec::new(), [].as_slice()),
@@ -374,7 +385,8 @@ pub(super) fn proxy(profile: &Profile, listener: TcpListener) -> std::io::Result
         NetworkRule::Off | NetworkRule::Open => None,
     });
     let rules = HostRules::from(hosts).of(&profile.name, profile.origins.file);
-    let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer });
+    let unknown = unknown.map(|unknown| (Arc::clone(unknown), profile.unknown_hosts.source.to_string()));
+    let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer, unknown });
     Proxy::start(
         listener,
         rules,
@@ -392,14 +404,34 @@ struct Hosts {
     /// Host rules for all users, if the user's own policy narrows them. They are checked first, so that a
     /// refusal names their line.
     outer: Option<(HostRules, String)>,
+    /// Questions about unlisted hosts, with the rule that asks; `None` if they are refused.
+    unknown: Option<(Arc<UnknownHosts>, String)>,
 }
 
 impl Decide for Hosts {
     fn decide(&self, host: &str, port: u16) -> Result<String, Denied> {
-        if let Some((rules, list)) = &self.outer {
-            decided(rules.decide(host, port), list)?;
+        let outer = self.outer.iter().map(|(rules, list)| (rules, list));
+        let mut allowed = Ok(BUILT_IN.to_owned());
+        for (rules, list) in outer.chain([(&self.rules, &self.list)]) {
+            allowed = match (rules.decide(host, port), &self.unknown) {
+                // Nothing is looked up before the answer: a lookup tells the name to others.
+                (HostDecision::Denied(why @ Denial::NotListed { .. }), Some((unknown, rule))) => {
+                    return match unknown.decide(&(host.to_owned(), port)) {
+                        HostAnswer::Allowed => Ok(rule.clone()),
+                        HostAnswer::Denied => Err(Denied {
+                            why: "the person was asked, and denied it".to_owned(),
+                            rule: rule.clone(),
+                        }),
+                        HostAnswer::NotAsked(reason) => Err(Denied {
+                            why: format!("{why}; nobody was asked: {reason}"),
+                            rule: rule.clone(),
+                        }),
+                    };
+                }
+                (decision, _) => Ok(decided(decision, list)?),
+            };
         }
-        decided(self.rules.decide(host, port), &self.list)
+        allowed
     }
 }
 

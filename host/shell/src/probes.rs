@@ -86,7 +86,7 @@ impl Shell {
         let request = Request { command: script, run_as, timeout: Some(TIME), uses: Uses::default() };
         let mut waited = Waited::of(self.try_to_start(&request)?, SHOWN_CHARS);
         let cancel = Cancel::default();
-        let wait = Wait { cancel: &cancel, news: None, shown_chars: SHOWN_CHARS, until: None };
+        let wait = Wait { cancel: &cancel, news: None, shown_chars: SHOWN_CHARS, until: None, ask: None };
         let outcome = loop {
             if let Some(outcome) = waited.follow(&wait)? {
                 break outcome;

@@ -1,5 +1,6 @@
 //! Runs a command in the foreground.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use super::background::{Before, TaskPlace};
 use super::met::Met;
 use super::plan::outputs;
 use super::request::{Request, note_hosts, note_names, note_reached};
+use super::unknown_hosts::{HostAnswer, Target};
 use super::{Listed, Shell, ShellError, Started};
 
 /// Interval between progress updates with the newest output line.
@@ -23,6 +25,8 @@ const NEWS_TIME: Duration = Duration::from_millis(500);
 pub(crate) const ENDED_BY_POLICY: &str = "the command was ended because the policy was changed while it ran, and may no longer allow it; start it again";
 /// Interval between cancellation checks while the command is idle.
 const LOOK_TIME: Duration = Duration::from_secs(1);
+/// Interval between checks for hosts to ask about.
+const ASK_TIME: Duration = Duration::from_millis(100);
 /// Interval without a new line after which a heartbeat is sent.
 const HEARTBEAT_TIME: Duration = Duration::from_secs(15);
 /// Maximum number and total size of stored outputs.
@@ -39,6 +43,8 @@ pub struct Wait<'a> {
     pub shown_chars: usize,
     /// Deadline after which the command moves to the background.
     pub until: Option<Instant>,
+    /// Asks a person whether commands may reach a host.
+    pub ask: Option<&'a dyn Fn(&Target) -> HostAnswer>,
 }
 
 /// State of a command when the wait is over.
@@ -89,7 +95,7 @@ impl Shell {
         shown_chars: usize,
     ) -> Result<Completed, Arc<ShellError>> {
         let mut command = Waited::start(self, request, shown_chars)?;
-        let wait = Wait { cancel, news: None, shown_chars, until: None };
+        let wait = Wait { cancel, news: None, shown_chars, until: None, ask: None };
         let outcome = loop {
             if let Some(outcome) = command.follow(&wait)? {
                 break outcome;
@@ -140,6 +146,8 @@ impl Waited {
     /// Processes the output until the command ends or the deadline passes. Returns `None` at the deadline.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
         let Self { started, transcript, met, complaints, since, told, stopped } = self;
+        let unknown = started.cell.unknown.clone();
+        let asking = unknown.as_ref().zip(wait.ask).map(|(unknown, ask)| (unknown, ask, unknown.can_ask()));
         let Started { running, untold, active, .. } = started;
         loop {
             if wait.cancel.is_set() && !*stopped {
@@ -150,6 +158,7 @@ impl Waited {
             let left =
                 wait.until.filter(|_| !*stopped).map(|until| until.saturating_duration_since(Instant::now()));
             let time = if wait.news.is_some() { NEWS_TIME } else { LOOK_TIME };
+            let time = if asking.is_some() { time.min(ASK_TIME) } else { time };
             // After the deadline `left` is zero: the command found no free task slot and retries after
             // `time`.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
@@ -170,6 +179,12 @@ impl Waited {
             if let Some(tell) = wait.news {
                 told.get_or_insert_with(|| OutputProgress::since(*since)).look(tell, transcript);
             }
+            if let Some((unknown, ask, _)) = &asking
+                && !*stopped
+                && let Some(target) = unknown.next()
+            {
+                unknown.answer(&target, ask(&target));
+            }
             let is_over = wait.until.is_some_and(|until| until <= Instant::now());
             if is_over && !*stopped {
                 return Ok(None);
@@ -189,8 +204,7 @@ impl Waited {
         request.uses.took_processor(Duration::from_micros(outcome.processor_us));
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
         let has_refusals = !refusals.is_empty();
-        let advice =
-            if failed { self.started.advice(&self.complaints, has_refusals) } else { Vec::new() };
+        let advice = if failed { self.started.advice(&self.complaints, has_refusals) } else { Vec::new() };
         let Started { tier, profile, mut notes, .. } = self.started;
         notes.extend(advice.into_iter().chain(moved));
         if cancel.reason() == Some(Reason::PolicyChanged) {
@@ -209,10 +223,12 @@ impl Waited {
         Ok(GoesOn { output, task, refusals, notes })
     }
 
-    /// Returns the hosts refused so far, and records them in the audit record of the call.
+    /// Returns the hosts refused so far, each once, and records all refusals in the audit record of the call.
     fn refusals(&self, request: &Request) -> Vec<Refusal> {
-        let refusals = self.started.refusals(self.since);
+        let mut refusals = self.started.refusals(self.since);
         note_hosts(&request.uses, &refusals);
+        let mut named = BTreeSet::new();
+        refusals.retain(|refusal| named.insert((refusal.host.clone(), refusal.port)));
         note_reached(&request.uses, &self.started.reached(self.since));
         self.started.note_met(&self.met, &request.uses);
         refusals

@@ -102,6 +102,8 @@ pub trait ToolHost {
     fn active_plan(&self) -> Result<Option<String>, Fault>;
     /// Asks the user. `rule` is the rule that allows it.
     fn ask(&self, questions: &Questions, rule: &'static str) -> Asked;
+    /// Asks the user whether commands may reach a host, while a command runs.
+    fn ask_about_host(&self, questions: &Questions) -> Asked;
     /// Reports progress to the client, if it asked for that.
     fn report(&self, message: &str);
 }

@@ -277,6 +277,29 @@ impl Records {
         audit.spool.push(|out| entry.push(out));
         audit.drain();
     }
+
+    /// Records that a changed policy took effect. `before` is the hash of the policy until then, and `lost` are
+    /// the headers of the sections in which something was taken away.
+    pub fn record_policy_change(&self, before: &str, lost: &str) {
+        let Some(audit) = self.audit() else { return };
+        let uses = Uses::default();
+        let effect = if lost.is_empty() { "takes nothing away" } else { "takes something away in " };
+        uses.allowed("policy", format_args!("{effect}{lost}; before it: {before}"), BUILT_IN);
+        let in_force = self.in_force();
+        let entry = Entry {
+            time: time::now(),
+            origin: in_force.origin(),
+            client: None,
+            tool: POLICY_CHANGE,
+            component: None,
+            uses: &uses,
+            duration: Duration::ZERO,
+            outcome: Outcome::Ok,
+            arguments: None,
+        };
+        audit.spool.push(|out| entry.push(out));
+        audit.drain();
+    }
 }
 
 impl Records {
@@ -353,6 +376,8 @@ impl Audit {
 
 /// Name used in lines about background commands, which are not calls.
 const TASK: &str = "background command";
+/// Name used in lines about changes of the policy.
+const POLICY_CHANGE: &str = "changed policy";
 
 pub(crate) fn refusal(what: &'static str, error: &dyn Display) -> CallError {
     CallError::Unrecorded { what, error: error.to_string() }

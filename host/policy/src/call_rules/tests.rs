@@ -71,9 +71,8 @@ fn a_rule_covers_a_renamed_tool_under_both_names() {
     let rules = own("[[rules]]\nname = \"a\"\ntools = [\"weather.*\"]\nthen = \"deny\"\n");
     let places = Places::standard("/w".into(), None, Path::new("/own"));
     let call = |tool, original| CallFacts { tool, original, arguments: "{}", workspace: Path::new("/w") };
-    let is_denied = |tool, original| {
-        matches!(rules.decide(&call(tool, original), &places), CallDecision::Deny(_))
-    };
+    let is_denied =
+        |tool, original| matches!(rules.decide(&call(tool, original), &places), CallDecision::Deny(_));
     assert!(is_denied("weather.now", None) && is_denied("sky.now", Some("weather.now")));
     assert!(is_denied("weather.now", Some("sky.now")) && !is_denied("sky.now", None));
 }
@@ -87,7 +86,11 @@ fn rules_that_cannot_have_their_effect_are_refused_with_their_line() {
         (Layer::Own, "name = \"a\"\nthen = \"deny\"\n", "has no condition"),
         (Layer::Own, "name = \"a\"\ntools = [\"Bash\"]\nthen = \"allow\"\n", "is \"allow\""),
         (Layer::Own, "name = \"a\"\ntools = []\nthen = \"deny\"\n", "covers no call"),
-        (Layer::Own, "name = \"a\"\narguments = { command = \"*\" }\nthen = \"deny\"\n", "write \"/command\""),
+        (
+            Layer::Own,
+            "name = \"a\"\narguments = { command = \"*\" }\nthen = \"deny\"\n",
+            "write \"/command\"",
+        ),
         (Layer::Own, "name = \"a\"\narguments = { \"/a\" = \"[\" }\nthen = \"deny\"\n", "is not valid"),
         (Layer::Own, "name = \"a\"\ntools = [\"Bash\"]\nthen = \"deny\"\nself = true\n", "has no effect"),
         (Layer::Own, "name = \"a\"\nprograms = [\"git\"]\nthen = \"deny\"\n", "programs"),
@@ -98,7 +101,18 @@ fn rules_that_cannot_have_their_effect_are_refused_with_their_line() {
     }
     let twice = rules(Layer::Own, &format!("[[rules]]\n{asked}[[rules]]\n{asked}")).expect_err("twice");
     assert!(twice.contains("line 6") && twice.contains("line 2"), "{twice}");
-    assert_eq!(rules(Layer::Managed, &format!("[[rules]]\n{asked}channel = \"weak\"\n")).map(|it| it.0.len()), Ok(1));
+    assert_eq!(
+        rules(Layer::Managed, &format!("[[rules]]\n{asked}channel = \"weak\"\n")).map(|it| it.0.len()),
+        Ok(1)
+    );
+}
+
+#[test]
+fn the_administrator_accepts_in_words_that_answers_prove_nothing() {
+    let asking = |word: &str| format!("[shell.profile.workspace]\nunknown_hosts = \"{word}\"\n");
+    let problem = rules(Layer::Managed, &asking("ask")).expect_err("weak");
+    assert!(problem.contains("line 3") && problem.contains("\"ask-weak\""), "{problem}");
+    assert!(rules(Layer::Managed, &asking("ask-weak")).is_ok() && rules(Layer::Own, &asking("ask")).is_ok());
 }
 
 #[test]
@@ -109,5 +123,8 @@ fn rules_of_both_files_hold_and_equal_ones_are_one() {
     assert_eq!(both, managed);
     let other = own("[[rules]]\nname = \"a\"\ntools = [\"Read*\"]\nthen = \"ask\"\n");
     let both = managed.and(&other);
-    assert_eq!((decided(&both, "Bash", "{}"), decided(&both, "ReadDocs", "{}")), ("deny a".into(), "ask a".into()));
+    assert_eq!(
+        (decided(&both, "Bash", "{}"), decided(&both, "ReadDocs", "{}")),
+        ("deny a".into(), "ask a".into())
+    );
 }

@@ -45,15 +45,18 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
             NamePattern::parse(text, "tool")
         })?,
         arguments: arguments(&section)?,
-        workspaces: patterns(&section, "workspaces", "write a list of folders, such as [\"~/src\"]", |text| {
-            match Place::parse(text)? {
+        workspaces: patterns(
+            &section,
+            "workspaces",
+            "write a list of folders, such as [\"~/src\"]",
+            |text| match Place::parse(text)? {
                 place @ Place::Path(_) => Ok(place),
                 place => Err(Invalid::new(
                     format!("{place} is not a folder that holds workspaces"),
                     "write an absolute path, or one that begins with ~/",
                 )),
-            }
-        })?,
+            },
+        )?,
         then,
         own: asks(&section, then, "self")?.map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
         weak: weak(&section, then)?,
@@ -65,7 +68,8 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
     };
     if rule.tools.is_empty() && rule.arguments.is_empty() && rule.workspaces.is_empty() {
         let what = format!("[[rules]] \"{}\" has no condition", rule.name);
-        return Err(entry.problem(what, "write `tools`, `arguments` or `workspaces`; `tools = [\"*\"]` is every tool"));
+        return Err(entry
+            .problem(what, "write `tools`, `arguments` or `workspaces`; `tools = [\"*\"]` is every tool"));
     }
     if rule.then == Then::Ask && matches!(rule.source, Source::Managed(_)) && !rule.weak {
         let what = format!(

@@ -8,9 +8,9 @@ use crate::rule::{
 };
 
 use super::variable;
-use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY};
+use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY, UnknownHosts};
 
-const KEYS: &[&str] = &["read", "write", "deny", "network", "env", "limits"];
+const KEYS: &[&str] = &["read", "write", "deny", "network", "unknown_hosts", "env", "limits"];
 const LIMITS: &[&str] = &["processes", "memory", "open_files", "file_size", "tmp"];
 const MODES: &[&str] = &["off", "allowlist", "open"];
 const MAX_NAME_BYTES: usize = 64;
@@ -72,6 +72,9 @@ fn read(section: &Section<'_>, profile: &mut Profile) -> Result<(), Problem> {
     if let Some(entry) = section.get("network") {
         let table = entry.section(&section.child("network"))?;
         profile.network = network(&entry, &table, &profile.name)?;
+    }
+    if let Some(entry) = section.get("unknown_hosts") {
+        profile.unknown_hosts = unknown_hosts(&entry, &profile.network.value)?;
     }
     if let Some(entry) = section.get("env") {
         env(&entry.section(&section.child("env"))?, &mut profile.env, &mut profile.origins)?;
@@ -135,6 +138,28 @@ fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sour
         }
     };
     Ok(Sourced::new(network, mode.source()))
+}
+
+fn unknown_hosts(entry: &Entry<'_>, network: &Network) -> Result<Sourced<UnknownHosts>, Problem> {
+    const FIX: &str = "write \"deny\" or \"ask\"";
+    let unknown = match entry.text(FIX)? {
+        "deny" => UnknownHosts::Deny,
+        "ask-weak" => UnknownHosts::Ask,
+        "ask" if matches!(entry.source(), Source::Managed(_)) => {
+            let what = format!(
+                "{} is \"ask\", and the client's own programs may be able to answer for the person",
+                entry.label()
+            );
+            return Err(entry.problem(what, "write \"ask-weak\" to accept that, or \"deny\""));
+        }
+        "ask" => UnknownHosts::Ask,
+        other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), FIX)),
+    };
+    if unknown == UnknownHosts::Ask && !matches!(network, Network::Allowlist { .. }) {
+        let what = format!("{} has no effect under the network mode \"{network}\"", entry.label());
+        return Err(entry.problem(what, "remove it, or write `mode = \"allowlist\"`"));
+    }
+    Ok(Sourced::new(unknown, entry.source()))
 }
 
 fn host_list(entry: &Entry<'_>) -> Result<Vec<HostRule>, Problem> {

@@ -28,7 +28,7 @@ impl Counterpart for OfComponent {
     }
 
     fn runs_once(&self) {
-        self.client.asking().runs_once = true;
+        self.client.runs_once();
     }
 
     fn sample(&self, parameters: Value) -> Result<Value, Unsampled> {

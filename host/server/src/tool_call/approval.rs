@@ -8,7 +8,7 @@ use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::Reason;
 use scorpiox_metering::records::CallError;
 use scorpiox_policy::{CallDecision, CallFacts, CallRule};
-use scorpiox_questions::{Answers, Asker, Questions};
+use scorpiox_questions::{Asker, Questions};
 use scorpiox_text::line::escaped_json;
 use scorpiox_tools::{Failure, Tool};
 use serde_json::{Map, json};
@@ -70,8 +70,9 @@ pub(super) fn obtain(
     rules: &[&CallRule],
 ) -> Result<(), CallError> {
     let Some(first) = rules.first() else { return Ok(()) };
-    let questions = question(&tool.name, arguments, rules)
-        .map_err(|why| refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}")))?;
+    let questions = question(&tool.name, arguments, rules).map_err(|why| {
+        refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
+    })?;
     let begun = Instant::now();
     let said = match client.approve(&questions, &scope.uses, "rules") {
         Asked::Answered(answers) => answers,
@@ -95,18 +96,14 @@ pub(super) fn obtain(
         }
     };
     let after = begun.elapsed().as_secs();
-    let answer = match &said {
-        Answers::Answered(list) => list.first(),
-        Answers::Declined => None,
-    };
-    if answer.is_some_and(|answer| answer.selected() == [ALLOW] && answer.other().is_none()) {
+    if said.is_only(ALLOW) {
         for rule in rules {
             let what = format!("rule {}, answered after {after} s", rule.name);
             scope.uses.allowed("approval", what, rule.source);
         }
         return Ok(());
     }
-    let words = answer.and_then(|answer| answer.other()).map_or_else(String::new, |words| format!(" and said: {words}"));
+    let words = said.in_own_words().map_or_else(String::new, |words| format!(" and said: {words}"));
     let why = format!("{first} asked the person, who denied it{words}");
     Err(refused(scope, tool, first, "the person denied it", &why))
 }

@@ -71,7 +71,8 @@ impl<'a> Permit<'a> {
         let recording = begin();
         set_deadline(scope, tool);
         let served = recording.permit(scope.reply);
-        let (asking, unserved) = match served.and_then(|()| approval::required(scope, tool, call.arguments())) {
+        let (asking, unserved) = match served.and_then(|()| approval::required(scope, tool, call.arguments()))
+        {
             Ok(asking) => (asking, None),
             Err(why) => (Vec::new(), Some(why)),
         };

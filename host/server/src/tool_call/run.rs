@@ -79,6 +79,15 @@ impl ToolHost for HostOf<'_> {
         self.client.ask(questions, &self.scope.uses, rule)
     }
 
+    fn ask_about_host(&self, questions: &Questions) -> Asked {
+        if self.scope.session.principal.is_some() {
+            return Asked::NoWay("over HTTP, callers do not decide about hosts".to_owned());
+        }
+        // The command has started, so the call cannot be repeated with an answer.
+        self.client.runs_once();
+        self.client.ask(questions, &self.scope.uses, "unknown_hosts")
+    }
+
     fn report(&self, message: &str) {
         self.scope.progress.report(message);
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use scorpiox_tool_kit::Args;
 
-use super::{choose_profile, failure, render};
+use super::{choose_profile, failure, hosts, render};
 use crate::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
-use scorpiox_shell::{Ran, Request, Wait};
+use scorpiox_shell::{Ran, Request, Target, Wait};
 
 pub(crate) struct Bash;
 
@@ -49,7 +49,8 @@ impl NativeTool for Bash {
         let tell = |line: &str| call.host.report(line);
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
         let shown_chars = call.room.saturating_sub(render::NOTE_CHARS);
-        let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by };
+        let ask = |target: &Target| hosts::ask(call, &request.command, target);
+        let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by, ask: Some(&ask) };
         let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
         Ok(match ran {
             Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),

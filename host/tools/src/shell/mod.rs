@@ -3,6 +3,7 @@
 
 mod background;
 mod bash;
+mod hosts;
 mod plan;
 mod render;
 

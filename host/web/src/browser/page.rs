@@ -1,5 +1,6 @@
 //! Renders one page, from its context to its document.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,13 @@ use crate::browser::{BrowserError, MAX_DOCUMENT_BYTES, Rendered, Visit};
 
 /// Timeout for operations that are fast unless the browser is broken.
 const CALL_TIME: Duration = Duration::from_secs(10);
+
+/// Maximum time after the wait in which a page may finish loading its data.
+const DATA_TIME: Duration = Duration::from_secs(3);
+/// Time in which a page shows the data that it has loaded.
+const SHOW_TIME: Duration = Duration::from_millis(100);
+/// Maximum number of requests of a page that are waited for.
+const MAX_REQUESTS: usize = 1000;
 
 /// Script that returns the current document and its URL. It drops a document above the limit, so that the
 /// excess is detected without a transfer.
@@ -65,6 +73,8 @@ struct Progress {
     frame: String,
     status: u16,
     loaded: bool,
+    /// IDs of the requests for data that are not complete.
+    loading: BTreeSet<String>,
     /// URL of another host to which the page tried to navigate.
     moved: Option<String>,
 }
@@ -92,14 +102,20 @@ impl Page<'_> {
         let frame = tree["frameTree"]["frame"]["id"].as_str().unwrap_or_default().to_owned();
         let mut progress = Progress { frame, ..Progress::default() };
         self.navigate()?;
-        self.watch(events, &mut progress, self.visit.until, true)?;
+        self.watch(events, &mut progress, self.visit.until, |progress| progress.loaded)?;
         let still_loading = !progress.loaded;
         if still_loading {
             // Endless scripts would also block reading the document.
             self.connection.tell(self.session, "Runtime.terminateExecution", &json!({}))?;
         }
         let until = self.visit.until.min(Instant::now() + self.visit.wait);
-        self.watch(events, &mut progress, until, false)?;
+        self.watch(events, &mut progress, until, |_| false)?;
+        if !still_loading && !progress.loading.is_empty() {
+            let until = self.visit.until.min(Instant::now() + DATA_TIME);
+            self.watch(events, &mut progress, until, |progress| progress.loading.is_empty())?;
+            let until = self.visit.until.min(Instant::now() + SHOW_TIME);
+            self.watch(events, &mut progress, until, |_| false)?;
+        }
         self.take(&progress, still_loading)
     }
 
@@ -110,15 +126,15 @@ impl Page<'_> {
         self.connection.tell(self.session, "Page.navigate", &params)
     }
 
-    /// Processes events until the deadline or, with `to_load`, until the page has loaded.
+    /// Processes events until the deadline or until `is_enough`.
     fn watch(
         &self,
         events: &Receiver<Event>,
         progress: &mut Progress,
         until: Instant,
-        to_load: bool,
+        is_enough: impl Fn(&Progress) -> bool,
     ) -> Result<(), BrowserError> {
-        while !(to_load && progress.loaded) {
+        while !is_enough(progress) {
             let Some(event) = wait(events, until, self.stopped)? else { return Ok(()) };
             self.take_note(&event, progress)?;
             if let Some(target) = progress.moved.take() {
@@ -131,8 +147,19 @@ impl Page<'_> {
     fn take_note(&self, event: &Event, progress: &mut Progress) -> Result<(), BrowserError> {
         let params = &event.params;
         let in_main_frame = params["frameId"] == progress.frame.as_str();
+        if event.method == "Network.loadingFailed" {
+            progress.loading.remove(params["requestId"].as_str().unwrap_or_default());
+        }
         match event.method.as_str() {
             "Page.loadEventFired" => progress.loaded = true,
+            "Network.requestWillBeSent" if matches!(params["type"].as_str(), Some("Fetch" | "XHR")) => {
+                if progress.loading.len() < MAX_REQUESTS {
+                    progress.loading.insert(params["requestId"].as_str().unwrap_or_default().to_owned());
+                }
+            }
+            "Network.loadingFinished" => {
+                progress.loading.remove(params["requestId"].as_str().unwrap_or_default());
+            }
             "Fetch.requestPaused" => self.judge(params, in_main_frame, progress)?,
             "Network.responseReceived" if in_main_frame && params["type"] == "Document" => {
                 let status = params["response"]["status"].as_u64().unwrap_or(0);

@@ -7,6 +7,7 @@ mod checked;
 mod elsewhere;
 mod narrowed;
 mod rules;
+mod unknown_hosts;
 mod weaken;
 
 use scorpiox_tests::{Program, Started};

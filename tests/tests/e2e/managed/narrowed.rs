@@ -148,7 +148,7 @@ fn cases_that_a_team_keeps_are_checked_against_a_policy() {
     assert!(!passed.success() && out.ends_with("9 cases, 2 not as expected.\n"), "{out}");
     assert!(
         out.contains(
-            "line 2: allow host git.example.com:22: is denied: the network of profile workspace is off"
+            "line 2: allow host git.example.com:22: is denied: git.example.com is not among the allowed hosts"
         ),
         "{out}"
     );

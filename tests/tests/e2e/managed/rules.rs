@@ -53,7 +53,13 @@ fn a_person_approves_one_call_with_the_shown_arguments() {
         let form = server.notification("elicitation/create");
         Schema::of("2025-11-25").check("ElicitRequest", &form);
         let message = form["params"]["message"].as_str().expect("a message");
-        for piece in ["your policy", "Bash", &format!("\"command\":\"{PUSHED}\""), "rule \"push\" (policy.toml line 2)", "pushes are reviewed"] {
+        for piece in [
+            "your policy",
+            "Bash",
+            &format!("\"command\":\"{PUSHED}\""),
+            "rule \"push\" (policy.toml line 2)",
+            "pushes are reviewed",
+        ] {
             assert!(message.contains(piece), "{piece}: {message}");
         }
         let ran = server.program.workspace().join("ran");
@@ -64,7 +70,8 @@ fn a_person_approves_one_call_with_the_shown_arguments() {
         fs::remove_file(ran).expect("it ran");
     }
     let recorded = lines(&server.program, 3);
-    let approved: Vec<_> = recorded.iter().filter(|line| line.to_string().contains("rule push, answered after")).collect();
+    let approved: Vec<_> =
+        recorded.iter().filter(|line| line.to_string().contains("rule push, answered after")).collect();
     assert_eq!(approved.len(), 2, "{recorded:?}");
 }
 
@@ -72,7 +79,9 @@ fn a_person_approves_one_call_with_the_shown_arguments() {
 fn without_an_approval_nothing_runs() {
     let declined = json!({"action": "decline"});
     let other = json!({"action": "accept", "content": {"q1": "Deny"}});
-    for (result, waits) in [(&declined, true), (&declined, false), (&other, false), (&json!({"action": "accept"}), false)] {
+    for (result, waits) in
+        [(&declined, true), (&declined, false), (&other, false), (&json!({"action": "accept"}), false)]
+    {
         let mut server = eliciting(program(PUSH));
         let id = push(&mut server);
         let form = server.notification("elicitation/create");
@@ -118,7 +127,10 @@ fn arguments_that_cannot_be_shown_completely_are_refused() {
     let said = text(&server.answer(id));
     assert!(said.contains("at most 1500 can be shown"), "{said}");
     // Characters that hide or reorder others are shown as escapes.
-    let id = server.request("tools/call", json!({"name": "Bash", "arguments": {"command": "git push \u{202e}x\nAsked by nobody"}}));
+    let id = server.request(
+        "tools/call",
+        json!({"name": "Bash", "arguments": {"command": "git push \u{202e}x\nAsked by nobody"}}),
+    );
     let form = server.notification("elicitation/create");
     let message = form["params"]["message"].as_str().expect("a message");
     assert!(message.contains(r#"git push \u202ex\nAsked by nobody""#), "{message}");
@@ -128,7 +140,8 @@ fn arguments_that_cannot_be_shown_completely_are_refused() {
 
 #[test]
 fn a_rule_that_denies_wins_over_one_that_asks() {
-    let force = "[[rules]]\nname = \"force\"\narguments = { \"/command\" = \"*--force*\" }\nthen = \"deny\"\n";
+    let force =
+        "[[rules]]\nname = \"force\"\narguments = { \"/command\" = \"*--force*\" }\nthen = \"deny\"\n";
     let mut server = eliciting(program(&format!("{PUSH}{force}")));
     for tool in ["Bash", "BackgroundBash"] {
         let call = json!({"name": tool, "arguments": {"command": format!("{PUSHED} --force")}});
@@ -151,7 +164,8 @@ fn in_the_newest_revision_an_approval_is_good_for_its_call_and_its_rule() {
     let call = json!({"name": "Bash", "arguments": {"command": PUSHED}});
     let first = server.ask("tools/call", with_forms(&call));
     assert_eq!(first["result"]["resultType"], "input_required", "{first}");
-    let key = first["result"]["inputRequests"].as_object().expect("requests").keys().next().expect("a key").clone();
+    let key =
+        first["result"]["inputRequests"].as_object().expect("requests").keys().next().expect("a key").clone();
     let mut again = call.clone();
     again["requestState"] = first["result"]["requestState"].clone();
     again["inputResponses"] = json!({ (key.as_str()): allow() });
@@ -184,7 +198,10 @@ fn a_tool_that_asks_by_itself_is_asked_for_first() {
     let rule = "version = 1\n[[rules]]\nname = \"quiet\"\ntools = [\"AskUserQuestion\"]\nthen = \"ask\"\n";
     let mut server = eliciting(program(rule));
     let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
-    let id = server.request("tools/call", json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}}));
+    let id = server.request(
+        "tools/call",
+        json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}}),
+    );
     let form = server.notification("elicitation/create");
     assert!(form.to_string().contains("Allow this call"), "{form}");
     answer(&mut server, &form, &allow());
@@ -215,18 +232,30 @@ fn the_policy_explains_its_rules() {
     let deny = "[[rules]]\nname = \"no pages\"\ntools = [\"WebSearch\", \"ReadDocs\"]\nworkspaces = [\"~/secret\", \"/\"]\nthen = \"deny\"\n";
     let program = program(&format!("{PUSH}{deny}"));
     let (status, said, _) = program.run(&["policy", "why", "tool", "Bash"]);
-    assert!(status.success() && said.contains("rule \"push\"") && said.contains("asks before calls with its arguments"), "{said}");
+    assert!(
+        status.success()
+            && said.contains("rule \"push\"")
+            && said.contains("asks before calls with its arguments"),
+        "{said}"
+    );
     let (status, said, _) = program.run(&["policy", "why", "tool", "ReadDocs"]);
     assert!(!status.success() && said.contains("rule \"no pages\" (policy.toml line 8) denies it"), "{said}");
     let (_, shown, _) = program.run(&["policy", "show"]);
-    assert!(shown.contains("[[rules]]") && shown.contains("arguments.\"/command\" = [\"*git push*\"]"), "{shown}");
+    assert!(
+        shown.contains("[[rules]]") && shown.contains("arguments.\"/command\" = [\"*git push*\"]"),
+        "{shown}"
+    );
     let (_, shown, _) = program.run(&["policy", "diff"]);
     assert!(shown.contains("[[rules]] \"push\"") && shown.contains("+ then = \"ask\""), "{shown}");
-    program.put("workspace/shown.toml", shown_policy(&program));
+    let (_, shown, _) = program.run(&["policy", "show"]);
+    program.put("workspace/shown.toml", shown);
     let (status, out, err) = program.run(&["policy", "check", "shown.toml"]);
-    assert!(status.success(), "{out}{err}");
-}
-
-fn shown_policy(program: &Program) -> String {
-    program.run(&["policy", "show"]).1
+    assert!(status.success() && !out.contains("note: [rules"), "{out}{err}");
+    let odd = PUSH.replace("\"Bash\"", "\"Bahs\"");
+    program.put("workspace/odd.toml", odd);
+    let (_, out, _) = program.run(&["policy", "check", "odd.toml"]);
+    assert!(
+        out.contains("[rules \"push\"] names Bahs (odd.toml line 2)") && out.contains("did you mean Bash?"),
+        "{out}"
+    );
 }

@@ -199,19 +199,67 @@ fn ports_of_commands_are_not_ports_of_the_machine() {
     assert!(stream.read(&mut [0]).is_err());
 }
 
-/// The program only sees a failed name lookup. The result explains the reason.
+/// Fails to look up a name. A program that uses no proxy sees nothing else.
+const REACH: &str = "python3 -c 'import socket; socket.create_connection((\"example.com\", 443))'";
+
+/// The result explains why no host is reached.
 #[test]
-fn a_command_that_reaches_no_host_is_told_that_the_network_is_off() {
+fn a_command_that_reaches_no_host_is_told_why() {
     in_each_tier(|_, server| {
-        let reach = "python3 -c 'import socket; socket.create_connection((\"example.com\", 443))'";
-        let ran = bash(server, reach);
-        assert!(ran.text.contains("network: off in profile workspace ("), "{}", ran.text);
+        let ran = bash(server, REACH);
+        let why = if ran.data["tier"] == "T2" {
+            "[network: off in profile workspace (built-in)"
+        } else {
+            "[network: profile workspace allows no host (built-in)"
+        };
+        assert!(ran.text.contains(why), "{}", ran.text);
         let names_the_command = ran.text.contains("`scorpiox-code policy allow host NAME`");
         assert_eq!(names_the_command, ran.data["tier"] != "T2", "{}", ran.text);
-        let ran = bash(server, &format!("{reach}; true"));
-        assert!(!ran.text.contains("network: off"), "one that succeeded: {}", ran.text);
-        let task = background(server, reach);
+        let ran = bash(server, &format!("{REACH}; true"));
+        assert!(!ran.text.contains("[network:"), "one that succeeded: {}", ran.text);
+        let task = background(server, REACH);
         let read = read_to_end(server, task);
-        assert!(read.contains("network: off in profile workspace ("), "{read}");
+        assert!(read.contains(why), "{read}");
     });
+}
+
+#[test]
+fn a_network_that_is_off_is_named_and_package_managers_do_not_retry() {
+    let off = "[shell.profile.workspace]\nnetwork = { mode = \"off\" }\n";
+    for tier in ["T1", "T1b", "T2"] {
+        let program = with_policy(in_tier(tier), off);
+        let mut server = start(&program);
+        let ran = bash(&mut server, REACH);
+        assert!(
+            ran.text.contains("[network: off in profile workspace (policy.toml line "),
+            "{tier}: {}",
+            ran.text
+        );
+        assert_eq!(bash(&mut server, "echo $PIP_RETRIES $npm_config_fetch_retries").succeeded(), "0 0\n");
+    }
+}
+
+/// Without a policy, a refused host is named at once, and once, with the command that allows it.
+#[test]
+fn the_first_refused_host_is_named_with_the_command_that_allows_it() {
+    for tier in ["T1", "T1b"] {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let begun = Instant::now();
+        let ran =
+            bash(&mut server, "for i in 1 2 3; do curl -sS https://packages.example.com/; done; exit 7");
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        let remedy = "`scorpiox-code policy allow host packages.example.com`";
+        assert_eq!(
+            ran.text.matches("[network: packages.example.com:443 was refused").count(),
+            1,
+            "{}",
+            ran.text
+        );
+        assert_eq!(ran.text.matches(remedy).count(), 1, "{}", ran.text);
+        let (status, out, err) = program.run(&["policy", "allow", "host", "packages.example.com"]);
+        assert!(status.success(), "{out}{err}");
+        let ran = bash(&mut server, "curl -sS https://packages.example.com/; exit 7");
+        assert!(!ran.text.contains("was refused"), "{}", ran.text);
+    }
 }

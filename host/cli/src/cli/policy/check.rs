@@ -161,7 +161,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes
 }
 
-/// Finds names and globs in `[tools]`, `[access]` and `[limits]` that match no tool.
+/// Finds names and globs in `[tools]`, `[[rules]]`, `[access]` and `[limits]` that match no tool.
 fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let tools = environment.registry.names();
     let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
@@ -183,7 +183,11 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let of_limits = policy.limits.rules.iter().flat_map(|(name, rule)| {
         rule.tools.iter().flatten().map(move |rule| (format!("limits.{name}"), rule))
     });
-    let note = |(table, rule): (String, &Sourced<NamePattern>)| {
+    let of_calls = policy.calls.0.iter().flat_map(|rule| {
+        let table = format!("rules \"{}\"", rule.name);
+        rule.tools.iter().map(move |tool| (table.clone(), Sourced::new(tool.clone(), rule.source)))
+    });
+    let note = |(table, rule): (String, Sourced<NamePattern>)| {
         let name = rule.value.to_string();
         let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
         let near = near.or_else(|| of_a_plugin(&name, &plugins));
@@ -191,7 +195,8 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         let after = format!(", and no tool has such a name{near}");
         Note::at(format!("[{table}] names {name}"), rule.source, after)
     };
-    rules.chain(of_access).chain(of_limits).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
+    let listed = rules.chain(of_access).chain(of_limits).map(|(table, rule)| (table, rule.clone()));
+    listed.chain(of_calls).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
 }
 
 /// Suggests the pattern for the tools of a plugin: `weather.*` for `weather_*`.
