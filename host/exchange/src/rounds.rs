@@ -26,7 +26,9 @@ pub enum Unmarked {
 #[derive(Debug)]
 pub struct Rounds {
     subject: Subject,
-    /// Age of the token that came with the call; `None` without a token.
+    /// Token that came with the call; empty without a token.
+    state: String,
+    /// Age of the token; `None` without a token.
     age: Option<Duration>,
     /// Answers used in earlier rounds and in this one.
     known: Answers,
@@ -63,13 +65,18 @@ impl Rounds {
             if responses.is_some() && unmarked == Unmarked::Refused {
                 return Err(refused());
             }
-            return Ok(Self { subject, age: None, known: Answers::default(), given, asked: BTreeMap::new() });
+            let (known, asked) = Default::default();
+            return Ok(Self { subject, state: String::new(), age: None, known, given, asked });
         };
-        let state: Option<String> = serde_json::from_str(state.get()).ok();
-        let opened =
-            state.and_then(|state| request_state::open(seal, &state, &subject)).ok_or_else(refused)?;
+        let state: String = serde_json::from_str(state.get()).map_err(|_| refused())?;
+        let opened = request_state::open(seal, &state, &subject).ok_or_else(refused)?;
         let (age, known) = (Some(opened.age), opened.answers);
-        Ok(Self { subject, age, known, given, asked: BTreeMap::new() })
+        Ok(Self { subject, state, age, known, given, asked: BTreeMap::new() })
+    }
+
+    /// Returns the token that came with the call; empty without a token.
+    pub fn state(&self) -> &str {
+        &self.state
     }
 
     /// Returns the answer to a request and the time it took, if there is a valid one.

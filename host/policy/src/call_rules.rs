@@ -8,6 +8,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
+use url::Url;
 
 use crate::rule::{Invalid, NamePattern, Place, Places, Source, shorten};
 
@@ -85,6 +86,11 @@ impl fmt::Display for TextPattern {
 }
 
 impl TextPattern {
+    /// Returns `true` if the pattern matches only its own text.
+    pub fn is_literal(&self) -> bool {
+        !self.0.glob().glob().contains(['*', '?', '[', '{'])
+    }
+
     /// Parses a pattern.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let shown = shorten(text);
@@ -181,8 +187,8 @@ impl CallRule {
     fn is_given(&self, arguments: &Value) -> bool {
         self.arguments.iter().all(|condition| {
             let Some(value) = arguments.pointer(&condition.pointer) else { return false };
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            condition.patterns.iter().any(|pattern| pattern.0.is_match(&text))
+            let spellings = spellings(value);
+            condition.patterns.iter().any(|pattern| spellings.iter().any(|text| pattern.0.is_match(text)))
         })
     }
 
@@ -191,10 +197,26 @@ impl CallRule {
     }
 }
 
+/// Returns the texts that tools may take a value for: they trim texts, read integers in several spellings, and
+/// normalize URLs. A rule covers a call if a pattern matches any of them.
+fn spellings(value: &Value) -> Vec<String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let trimmed = text.trim();
+    let integer = trimmed.parse::<i64>().ok().map(|whole| whole.to_string());
+    let integer = integer.or_else(|| {
+        let number = trimmed.parse::<f64>().ok().filter(|number| number.fract() == 0.0)?;
+        Some(format!("{number:.0}"))
+    });
+    let url = Url::parse(trimmed).ok().map(String::from);
+    let others = [Some(trimmed.to_owned()), integer, url].into_iter().flatten();
+    let mut all = vec![text.clone()];
+    all.extend(others.filter(|other| *other != text));
+    all
+}
+
 impl fmt::Display for CallRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rule \"{}\" ({})", self.name, self.source)?;
-        self.reason.as_deref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+        write!(f, "rule \"{}\" ({})", self.name, self.source)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::access::{render_access, render_http, render_limits, render_workspace};
 use crate::document::{Page, quote, show_size};
-use crate::rule::Sourced;
+use crate::rule::{Source, Sourced};
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
@@ -252,7 +252,9 @@ fn profile_lines(page: &mut Page, profile: &Profile) {
         page.list("network.allow_private", &near, profile.network.source);
     }
     if profile.unknown_hosts.value == UnknownHosts::Ask {
-        page.line("unknown_hosts = \"ask-weak\"", profile.unknown_hosts.source);
+        let source = profile.unknown_hosts.source;
+        let word = if matches!(source, Source::Managed(_)) { "ask-weak" } else { "ask" };
+        page.line(&format!("unknown_hosts = \"{word}\""), source);
     }
     env(page, profile);
     limits(page, profile);

@@ -8,6 +8,8 @@ use scorpiox_executor::AsyncRuntime;
 use scorpiox_runtime::{Beat, Runtime, Ticker};
 use scorpiox_tools::Registry;
 
+use crate::approvals::Approvals;
+
 /// Receiver of ticks: a workspace.
 pub(super) trait Ticked: Send + Sync {
     /// Handles a tick. Ticks occur while a call of any session runs.
@@ -23,6 +25,7 @@ pub struct App {
     pub(super) asynchronous: Arc<AsyncRuntime>,
     /// Ticks while a call of any session runs.
     pub ticker: Arc<Ticker>,
+    pub(crate) approvals: Approvals,
     workspaces: Mutex<Vec<Weak<dyn Ticked>>>,
 }
 
@@ -41,6 +44,7 @@ impl App {
                 runtime: Runtime::default(),
                 asynchronous: Arc::default(),
                 ticker: Ticker::new(Box::new(on_tick)),
+                approvals: Approvals::default(),
                 workspaces: Mutex::default(),
             }
         })

@@ -44,9 +44,8 @@ const FORM: &str = "form";
 /// Beginning of the keys of approvals. Components use other keys.
 const APPROVAL: &str = "approval-";
 
-/// Maximum time from a question to an approval, in revisions in which the client repeats the call. A later one
-/// is asked for again.
-const APPROVAL_TIME: Duration = Duration::from_mins(10);
+/// Maximum time from a question to an approval.
+pub(crate) const APPROVAL_TIME: Duration = Duration::from_mins(10);
 
 const ELICIT: &str = "elicitation/create";
 
@@ -198,9 +197,22 @@ impl Client {
         self.ask_under(FORM, questions, uses, rule)
     }
 
-    /// Declares that the call cannot be repeated.
-    pub(crate) fn runs_once(&self) {
-        self.asking().runs_once = true;
+    /// Returns the client for questions while the call runs, which a flag withdraws. In the newest revision it
+    /// shows no forms: it answers only after the end of a call.
+    pub(crate) fn during_the_call(&self, withdrawn: &Cancel) -> Self {
+        let Inner { workspace, revision, able, log_level, outgoing, reply, progress, .. } = &*self.0;
+        let shows_forms = able.forms && matches!(self.asking().way, Way::Requests);
+        Self(Arc::new(Inner {
+            workspace: Arc::clone(workspace),
+            revision: *revision,
+            able: Abilities { forms: shows_forms, ..*able },
+            asking: Mutex::new(Asking { way: Way::Requests, was_asked: false, runs_once: true }),
+            log_level: *log_level,
+            outgoing: Arc::clone(outgoing),
+            reply: Arc::clone(reply),
+            cancel: withdrawn.clone(),
+            progress: progress.clone(),
+        }))
     }
 
     /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, and
@@ -263,9 +275,11 @@ impl Client {
                 // An answer without a duration was not requested here, so the form may not have been read.
                 let answered =
                     rounds.answer(key, any_object).and_then(|(answer, after)| Some((answer, after?)));
-                if let Some((answer, after)) =
-                    answered.filter(|(_, after)| key == FORM || *after <= APPROVAL_TIME)
-                {
+                let approvals = &self.0.workspace.app().approvals;
+                let is_good = |after: Duration| {
+                    key == FORM || after <= APPROVAL_TIME && approvals.spend(rounds.state())
+                };
+                if let Some((answer, after)) = answered.filter(|(_, after)| is_good(*after)) {
                     *was_asked |= key == FORM;
                     return Ok(Shown { answer, after });
                 }

@@ -9,6 +9,7 @@
 //! notifications. [`skills`] finds and reads skills.
 
 pub mod app;
+mod approvals;
 mod batch;
 mod callbacks;
 mod client;

@@ -29,6 +29,8 @@ pub(crate) struct PolicyChange {
     reading: Arc<Mutex<()>>,
     /// Sections that the transport reads when it starts.
     read_by_transport: Arc<OnceLock<&'static [&'static str]>>,
+    /// Policy before the first change. Sections that are read at the start are still as in this one.
+    first: Arc<OnceLock<Policy>>,
     running: Mutex<BTreeMap<u64, Cancel>>,
     next: AtomicU64,
 }
@@ -36,8 +38,12 @@ pub(crate) struct PolicyChange {
 impl PolicyChange {
     /// Creates the state of the workspace under the next policy.
     pub(crate) fn renewed(&self) -> Self {
-        let read_by_transport = Arc::clone(&self.read_by_transport);
-        Self { reading: Arc::clone(&self.reading), read_by_transport, ..Self::default() }
+        Self {
+            reading: Arc::clone(&self.reading),
+            read_by_transport: Arc::clone(&self.read_by_transport),
+            first: Arc::clone(&self.first),
+            ..Self::default()
+        }
     }
 
     /// Returns the workspace under a later policy, if there is one.
@@ -130,6 +136,7 @@ impl Workspace {
         }
         let builtin = Policy::builtin();
         let old = before.loaded().map_or(&builtin, |loaded| &loaded.policy);
+        let first = self.policy_change.first.get_or_init(|| old.clone());
         let (Ok(new), Ok(places)) = (operator.loaded().map(|loaded| &loaded.policy), operator.places())
         else {
             tracing::warn!("the policy was changed and cannot be used; every tool is refused");
@@ -138,15 +145,17 @@ impl Workspace {
             self.end_commands();
             return newer;
         };
-        let fixed = self.fixed_sections(old, new);
+        let fixed = self.fixed_sections(first, new);
         if !fixed.is_empty() {
             let sections = fixed.join(", ");
             tracing::warn!("the policy was changed in {sections}; every tool is refused until a restart");
-            before.confirm(stamps);
-            before.refuse_all(Outdated::NeedsStart(fixed));
+            // After a policy that cannot be used, the refusals have to name this change instead.
+            let current = if before.loaded().is_ok() { Arc::clone(&self) } else { self.replace(operator) };
+            current.operator().confirm(stamps);
+            current.operator().refuse_all(Outdated::NeedsStart(fixed));
             self.end_calls();
             self.end_commands();
-            return self;
+            return current;
         }
         let lost = old.lost_sections(new, &places);
         let newer = self.replace(operator);

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::component_call::{self, Invocation};
 use super::scope::Scope;
+use super::tool_call::required_approvals;
 use scorpiox_capabilities::skills::{Invoked, Opened, Reading};
 use scorpiox_metering::records::CallError;
 use scorpiox_tools::{Failure, Kind, Output, OutputContent, Tool};
@@ -146,6 +147,9 @@ fn call(
         not_run(format!("The skill's component takes arguments of its own: call the tool {}.", tool.name))
     })?;
     let arguments = arguments.to_string();
+    if !required_approvals(scope, tool, &arguments)?.is_empty() {
+        return Err(not_run(format!("A rule asks before {} runs: call it by that name.", tool.name)));
+    }
     let invocation = Invocation { tool, arguments: &arguments, ..*invocation };
     let ran = component_call::run(scope, component, inner, &invocation).and_then(component_call::outcome);
     ran.map_err(|error| {

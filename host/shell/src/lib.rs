@@ -56,7 +56,7 @@ pub use plan::tier as cell_tier;
 pub use probes::Probed;
 pub use request::{As, Request};
 pub use run::{Completed, GoesOn, Ran, Wait};
-pub use unknown_hosts::{HostAnswer, Target};
+pub use unknown_hosts::{Ask, HostAnswer, Target};
 
 pub use area::Area;
 pub use background::Report;

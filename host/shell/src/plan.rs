@@ -411,27 +411,24 @@ struct Hosts {
 impl Decide for Hosts {
     fn decide(&self, host: &str, port: u16) -> Result<String, Denied> {
         let outer = self.outer.iter().map(|(rules, list)| (rules, list));
-        let mut allowed = Ok(BUILT_IN.to_owned());
+        let mut allowed = BUILT_IN.to_owned();
+        let mut unlisted = None;
         for (rules, list) in outer.chain([(&self.rules, &self.list)]) {
-            allowed = match (rules.decide(host, port), &self.unknown) {
-                // Nothing is looked up before the answer: a lookup tells the name to others.
-                (HostDecision::Denied(why @ Denial::NotListed { .. }), Some((unknown, rule))) => {
-                    return match unknown.decide(&(host.to_owned(), port)) {
-                        HostAnswer::Allowed => Ok(rule.clone()),
-                        HostAnswer::Denied => Err(Denied {
-                            why: "the person was asked, and denied it".to_owned(),
-                            rule: rule.clone(),
-                        }),
-                        HostAnswer::NotAsked(reason) => Err(Denied {
-                            why: format!("{why}; nobody was asked: {reason}"),
-                            rule: rule.clone(),
-                        }),
-                    };
+            match rules.decide(host, port) {
+                HostDecision::Denied(why @ Denial::NotListed { .. }) if self.unknown.is_some() => {
+                    unlisted.get_or_insert(why);
                 }
-                (decision, _) => Ok(decided(decision, list)?),
-            };
+                decision => allowed = decided(decision, list)?,
+            }
         }
-        allowed
+        let (Some(why), Some((unknown, rule))) = (unlisted, &self.unknown) else { return Ok(allowed) };
+        // Nothing is looked up before the answer: a lookup tells the name to others.
+        let refused = match unknown.decide(&(host.to_owned(), port)) {
+            HostAnswer::Allowed => return Ok(rule.clone()),
+            HostAnswer::Denied => "the person was asked, and denied it".to_owned(),
+            HostAnswer::NotAsked(reason) => format!("{why}; nobody was asked: {reason}"),
+        };
+        Err(Denied { why: refused, rule: rule.clone() })
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use scorpiox_command_output::{Complaints, Finished, SpillPlace, Transcript, human_duration, prune};
@@ -16,7 +17,7 @@ use super::background::{Before, TaskPlace};
 use super::met::Met;
 use super::plan::outputs;
 use super::request::{Request, note_hosts, note_names, note_reached};
-use super::unknown_hosts::{HostAnswer, Target};
+use super::unknown_hosts::Ask;
 use super::{Listed, Shell, ShellError, Started};
 
 /// Interval between progress updates with the newest output line.
@@ -25,8 +26,6 @@ const NEWS_TIME: Duration = Duration::from_millis(500);
 pub(crate) const ENDED_BY_POLICY: &str = "the command was ended because the policy was changed while it ran, and may no longer allow it; start it again";
 /// Interval between cancellation checks while the command is idle.
 const LOOK_TIME: Duration = Duration::from_secs(1);
-/// Interval between checks for hosts to ask about.
-const ASK_TIME: Duration = Duration::from_millis(100);
 /// Interval without a new line after which a heartbeat is sent.
 const HEARTBEAT_TIME: Duration = Duration::from_secs(15);
 /// Maximum number and total size of stored outputs.
@@ -44,7 +43,7 @@ pub struct Wait<'a> {
     /// Deadline after which the command moves to the background.
     pub until: Option<Instant>,
     /// Asks a person whether commands may reach a host.
-    pub ask: Option<&'a dyn Fn(&Target) -> HostAnswer>,
+    pub ask: Option<&'a Ask<'a>>,
 }
 
 /// State of a command when the wait is over.
@@ -143,11 +142,28 @@ impl Waited {
         Self { started, transcript, met, complaints, since: Instant::now(), told: None, stopped: false }
     }
 
-    /// Processes the output until the command ends or the deadline passes. Returns `None` at the deadline.
+    /// Processes the output until the command ends or the deadline passes, and asks about unknown hosts
+    /// meanwhile. Returns `None` at the deadline.
     pub(super) fn follow(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
+        let (Some(unknown), Some(ask)) = (self.started.cell.unknown.clone(), wait.ask) else {
+            return self.follow_output(wait);
+        };
+        let is_over = Cancel::default();
+        thread::scope(|scope| {
+            let serve = || unknown.serve(ask, &is_over);
+            // Without a thread, unknown hosts are refused.
+            let started = thread::Builder::new().name("unknown hosts".to_owned()).spawn_scoped(scope, serve);
+            let end = is_over.clone();
+            let _watch = wait.cancel.watch(move || end.set(Reason::Client));
+            let followed = self.follow_output(wait);
+            is_over.set(Reason::Client);
+            drop(started);
+            followed
+        })
+    }
+
+    fn follow_output(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
         let Self { started, transcript, met, complaints, since, told, stopped } = self;
-        let unknown = started.cell.unknown.clone();
-        let asking = unknown.as_ref().zip(wait.ask).map(|(unknown, ask)| (unknown, ask, unknown.can_ask()));
         let Started { running, untold, active, .. } = started;
         loop {
             if wait.cancel.is_set() && !*stopped {
@@ -158,7 +174,6 @@ impl Waited {
             let left =
                 wait.until.filter(|_| !*stopped).map(|until| until.saturating_duration_since(Instant::now()));
             let time = if wait.news.is_some() { NEWS_TIME } else { LOOK_TIME };
-            let time = if asking.is_some() { time.min(ASK_TIME) } else { time };
             // After the deadline `left` is zero: the command found no free task slot and retries after
             // `time`.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
@@ -178,12 +193,6 @@ impl Waited {
             }
             if let Some(tell) = wait.news {
                 told.get_or_insert_with(|| OutputProgress::since(*since)).look(tell, transcript);
-            }
-            if let Some((unknown, ask, _)) = &asking
-                && !*stopped
-                && let Some(target) = unknown.next()
-            {
-                unknown.answer(&target, ask(&target));
             }
             let is_over = wait.until.is_some_and(|until| until <= Instant::now());
             if is_over && !*stopped {

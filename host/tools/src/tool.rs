@@ -94,7 +94,7 @@ pub trait NativeTool: Send + Sync {
 }
 
 /// Services of the host for a native tool, for one call.
-pub trait ToolHost {
+pub trait ToolHost: Sync {
     /// Returns the shell that runs commands.
     fn shell(&self) -> &Shell;
     /// Returns the goal of the workspace's active plan. On an error the state is unknown, and callers that
@@ -102,8 +102,9 @@ pub trait ToolHost {
     fn active_plan(&self) -> Result<Option<String>, Fault>;
     /// Asks the user. `rule` is the rule that allows it.
     fn ask(&self, questions: &Questions, rule: &'static str) -> Asked;
-    /// Asks the user whether commands may reach a host, while a command runs.
-    fn ask_about_host(&self, questions: &Questions) -> Asked;
+    /// Asks the user whether commands may reach a host, while a command runs and until the question is
+    /// withdrawn.
+    fn ask_about_host(&self, questions: &Questions, withdrawn: &Cancel) -> Asked;
     /// Reports progress to the client, if it asked for that.
     fn report(&self, message: &str);
 }

@@ -13,7 +13,9 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Place
     let (places, writable) = (site.places(policy), site.writable(policy));
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
-    let named = shell.chain(&policy.files.read).flat_map(|rule| places.folders(&rule.place));
+    let shell = shell.chain(&policy.files.read).chain(policy.workspaces.allow.iter().flatten());
+    let calls = policy.calls.0.iter().flat_map(|rule| &rule.workspaces);
+    let named = shell.map(|rule| &rule.place).chain(calls).flat_map(|place| places.folders(place));
     // Profiles share many places, so each is resolved once.
     let named: BTreeSet<_> = named.chain(denied(policy).filter_map(|rule| rule.head(&places))).collect();
     // A path that a command could have redirected is not resolved.

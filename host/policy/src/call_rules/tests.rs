@@ -57,6 +57,38 @@ fn arguments_that_cannot_be_parsed_are_covered_by_every_rule() {
 }
 
 #[test]
+fn a_rule_covers_all_spellings_that_tools_take_for_an_argument() {
+    let rule = |pointer: &str, pattern: &str| {
+        own(&format!(
+            "[[rules]]\nname = \"a\"\narguments = {{ \"/{pointer}\" = \"{pattern}\" }}\nthen = \"deny\"\n"
+        ))
+    };
+    for given in ["\"exit\"", "\" exit\"", "\"exit\\n\""] {
+        assert_eq!(
+            decided(&rule("action", "exit"), "PlanMode", &format!("{{\"action\":{given}}}")),
+            "deny a"
+        );
+    }
+    for given in ["1", "1.0", "\" 1 \"", "\"01\"", "1e0"] {
+        assert_eq!(
+            decided(&rule("id", "1"), "KillBgTask", &format!("{{\"id\":{given}}}")),
+            "deny a",
+            "{given}"
+        );
+    }
+    for given in [" https://intern.example.com/x", "HTTPS://INTERN.example.com", "https:/intern.example.com/"]
+    {
+        let arguments = format!("{{\"url\":\"{given}\"}}");
+        assert_eq!(
+            decided(&rule("url", "https://intern.example.com/*"), "ReadDocs", &arguments),
+            "deny a",
+            "{given}"
+        );
+    }
+    assert_eq!(decided(&rule("id", "1"), "KillBgTask", r#"{"id":11}"#), "unruled");
+}
+
+#[test]
 fn a_rule_holds_in_its_workspaces() {
     let rule = |folder: &str| {
         own(&format!("[[rules]]\nname = \"a\"\nworkspaces = [\"{folder}\"]\nthen = \"deny\"\n"))

@@ -83,7 +83,9 @@ fn the_weaker_network_wins_and_lists_meet() {
     );
     assert_eq!(builtin("open").narrowed(&a, &places()).network, a.network);
     assert_eq!(a.narrowed(&builtin("open"), &places()).network, a.network);
-    assert_eq!(builtin("workspace").narrowed(&a, &places()).network.value, Network::Off);
+    let none = Network::Allowlist { hosts: Vec::new(), allow_private: Vec::new() };
+    assert_eq!(builtin("workspace").narrowed(&a, &places()).network.value, none);
+    assert_eq!(builtin("readonly").narrowed(&a, &places()).network.value, Network::Off);
 }
 
 #[test]

@@ -146,16 +146,23 @@ fn arguments(section: &Section<'_>) -> Result<Vec<Argument>, Problem> {
     let Some(entry) = section.get("arguments") else { return Ok(Vec::new()) };
     let mut arguments = Vec::new();
     for (pointer, entry) in entry.section("[rules.arguments]")?.entries() {
+        let is_escaped = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
         let fix = "write a pattern, such as \"*git push*\", or a list of them";
+        let what = format!("\"{}\" in `arguments` of [[rules]] is no JSON pointer", shorten(pointer));
         if !pointer.starts_with('/') {
-            let what = format!("\"{}\" in `arguments` of [[rules]] is no JSON pointer", shorten(pointer));
             return Err(entry.problem(what, format!("write \"/{}\"", shorten(pointer))));
+        }
+        if !is_escaped {
+            return Err(entry.problem(what, "write ~0 for `~` and ~1 for `/` in a name"));
         }
         let patterns = match entry.as_text() {
             Some(text) => vec![TextPattern::parse(text).map_err(|invalid| entry.invalid(&invalid))?],
             None => some(&entry, fix, TextPattern::parse)?,
         };
         arguments.push(Argument { pointer: pointer.to_owned(), patterns });
+    }
+    if arguments.is_empty() {
+        return Err(entry.problem(format!("{} is empty", entry.label()), "name an argument, or leave it out"));
     }
     Ok(arguments)
 }

@@ -28,7 +28,7 @@ impl Counterpart for OfComponent {
     }
 
     fn runs_once(&self) {
-        self.client.runs_once();
+        self.client.asking().runs_once = true;
     }
 
     fn sample(&self, parameters: Value) -> Result<Value, Unsampled> {

@@ -243,6 +243,9 @@ fn names(scope: &Scope<'_>, name: &str) -> Result<Vec<String>, RpcError> {
 fn invoke(scope: &Scope<'_>, name: &str, arguments: &str) -> Result<String, RpcError> {
     let tool = scope.access().tool(SKILL_TOOL).ok_or_else(|| unknown(name))?;
     let arguments = json!({ "skill_name": name, "arguments": arguments }).to_string();
+    // A rule that asks is satisfied: a person chose the prompt.
+    tool_call::required_approvals(scope, &tool, &arguments)
+        .map_err(|error| RpcError::invalid_params(error.to_string()))?;
     let client = Client::of(scope, SKILL_TOOL, &arguments, Unmarked::Refused)?;
     // The user picked the skill, and no client truncates a prompt.
     let invocation = Invocation {

@@ -2,6 +2,7 @@
 //!
 //! An approval holds for one call with exactly the shown arguments, under the rules that asked.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use scorpiox_capabilities::ask::Asked;
@@ -18,12 +19,14 @@ use crate::scope::Scope;
 
 /// Maximum length of the shown arguments, in characters. A person approves only what is shown completely.
 const MAX_SHOWN_CHARS: usize = 1500;
+/// Maximum number of blanks in a row, plus one.
+const MAX_BLANKS: usize = 32;
 /// Labels of the answers.
 const ALLOW: &str = "Allow this call";
 const DENY: &str = "Deny";
 
 /// Returns the rules that require an approval of the call; empty if it may run. Fails if a rule refuses it.
-pub(super) fn required<'a>(
+pub(crate) fn required<'a>(
     scope: &'a Scope<'_>,
     tool: &Tool,
     arguments: &str,
@@ -61,6 +64,15 @@ pub(super) fn required<'a>(
     }
 }
 
+/// Checks that the policy of the call is still in force: it may have changed while a person was asked.
+pub(super) fn check_policy(scope: &Scope<'_>) -> Result<(), String> {
+    let (workspace, newest) = (scope.workspace(), scope.workspace().in_force());
+    if Arc::ptr_eq(workspace, &newest) && newest.operator().check_current().is_ok() {
+        return Ok(());
+    }
+    Err("the policy was changed while the person was asked; call again".to_owned())
+}
+
 /// Asks a person whether the call may run.
 pub(super) fn obtain(
     scope: &Scope<'_>,
@@ -73,6 +85,11 @@ pub(super) fn obtain(
     let questions = question(&tool.name, arguments, rules).map_err(|why| {
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
     })?;
+    let Some(_open) = scope.workspace().app().approvals.begin() else {
+        let why =
+            format!("{first} asks first, and too many questions are open; call again when they are answered");
+        return Err(refused(scope, tool, first, "too many questions", &why));
+    };
     let begun = Instant::now();
     let said = match client.approve(&questions, &scope.uses, "rules") {
         Asked::Answered(answers) => answers,
@@ -81,24 +98,29 @@ pub(super) fn obtain(
         Asked::Cancelled if scope.cancel().reason() == Some(Reason::Overdue) => {
             let within = begun.elapsed().as_secs();
             let why = format!(
-                "{first} asks first, and nobody answered within {within} s, which is as long as a client waits that is \
-                 not told of progress (setting ANSWER_WITHIN). Call it again to ask again"
+                "{first} asks first, and nobody answered within {within} s (for a client that is not told of progress, \
+                 the setting ANSWER_WITHIN). Call it again to ask again"
             );
             return Err(refused(scope, tool, first, "no answer", &why));
+        }
+        Asked::Cancelled if scope.cancel().reason() == Some(Reason::PolicyChanged) => {
+            let why = "the policy was changed while the person was asked; call again";
+            return Err(refused(scope, tool, first, "the policy changed", why));
         }
         Asked::Cancelled => return Err(CallError::Tool(Failure::Cancelled)),
         Asked::NoWay(why) => {
             let why = format!(
                 "{first} asks first, and nobody could be asked ({why}). The person can be asked by a client with forms \
-                 (elicitation), or at a terminal"
+                 (elicitation), in tmux, or in a window of a terminal or desktop"
             );
             return Err(refused(scope, tool, first, "nobody can be asked", &why));
         }
     };
-    let after = begun.elapsed().as_secs();
+    check_policy(scope).map_err(|why| refused(scope, tool, first, "the policy changed", &why))?;
+    let waited = begun.elapsed().as_secs();
     if said.is_only(ALLOW) {
         for rule in rules {
-            let what = format!("rule {}, answered after {after} s", rule.name);
+            let what = format!("rule {}, waited {waited} s", rule.name);
             scope.uses.allowed("approval", what, rule.source);
         }
         return Ok(());
@@ -108,19 +130,29 @@ pub(super) fn obtain(
     Err(refused(scope, tool, first, "the person denied it", &why))
 }
 
+/// Returns the reason of a rule, as the end of a sentence.
+fn reason(rule: &CallRule) -> String {
+    rule.reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"))
+}
+
 /// Records a refusal, and returns it as the result of the call.
 fn refused(scope: &Scope<'_>, tool: &Tool, rule: &CallRule, outcome: &str, why: &str) -> CallError {
     scope.uses.denied("rules", &tool.name, &format!("rule {}: {outcome}", rule.name), rule.source);
-    CallError::Policy(format!("{} was not run: {why}.", tool.name))
+    let reason =
+        rule.reason.as_deref().map_or_else(String::new, |reason| format!(" (Its reason: {reason}.)"));
+    CallError::Policy(format!("{} was not run: {why}.{reason}", tool.name))
 }
 
 /// Returns the question. Fails if the arguments cannot be shown completely.
 fn question(tool: &str, arguments: &str, rules: &[&CallRule]) -> Result<Questions, String> {
-    let asking: Vec<_> = rules.iter().map(|rule| format!("Asked by {rule}.")).collect();
+    let asking: Vec<_> = rules.iter().map(|rule| format!("Asked by {rule}{}.", reason(rule))).collect();
     let members: Map<String, serde_json::Value> =
         serde_json::from_str(arguments).map_err(|_| "its arguments are no JSON object".to_owned())?;
     let shown: Vec<_> = members.iter().map(|(key, value)| shown(key, value)).collect();
     let shown = if shown.is_empty() { "no arguments".to_owned() } else { shown.join("\n") };
+    if shown.contains(&" ".repeat(MAX_BLANKS)) {
+        return Err(format!("its arguments have {MAX_BLANKS} blanks in a row, which would hide the rest"));
+    }
     let chars = shown.chars().count();
     if chars > MAX_SHOWN_CHARS {
         return Err(format!(
@@ -129,7 +161,8 @@ fn question(tool: &str, arguments: &str, rules: &[&CallRule]) -> Result<Question
         ));
     }
     let text = format!("May {tool} run with these arguments?\n{shown}\n{}", asking.join("\n"));
-    let questions = json!([{"question": text, "header": "Approval", "options": [ALLOW, DENY]}]);
+    let deny = json!({"label": DENY, "description": "Any other answer denies it, too."});
+    let questions = json!([{"question": text, "header": "Approval", "options": [ALLOW, deny]}]);
     let questions = Questions::parse(&questions.to_string()).map_err(|error| error.to_string())?;
     // Questions are cleaned, and a person must not approve anything other than the text that was shown.
     if questions.as_slice().first().is_none_or(|question| question.text != text) {

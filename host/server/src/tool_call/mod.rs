@@ -14,6 +14,7 @@ mod run;
 
 use super::scope::{Answer, Scope};
 
+pub(crate) use approval::required as required_approvals;
 use permit::Permit;
 use read::ToolCall;
 pub(crate) use record::{record_unrun, stopped};

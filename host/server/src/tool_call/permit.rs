@@ -17,7 +17,7 @@ use super::approval;
 use super::read::ToolCall;
 use super::refusal::Refusal;
 use super::run::{self, Ran};
-use crate::client::Client;
+use crate::client::{APPROVAL_TIME, Client};
 use crate::component_call::Invocation;
 use crate::rendering::Manner;
 use crate::scope::Scope;
@@ -118,9 +118,8 @@ fn approve(
     asking: &[&CallRule],
 ) -> Result<(), CallError> {
     let inflight = &scope.session.inflight;
-    if let Some(until) = answer_by(scope) {
-        inflight.bound(scope.ticket, until);
-    }
+    let until = Instant::now() + APPROVAL_TIME;
+    inflight.bound(scope.ticket, answer_by(scope).map_or(until, |by| by.min(until)));
     let approved = approval::obtain(scope, client, tool, arguments, asking);
     inflight.unbound(scope.ticket);
     set_deadline(scope, tool);

@@ -1,12 +1,14 @@
 //! Third step: runs a tool of any kind.
 
 use scorpiox_capabilities::ask::Asked;
+use scorpiox_executor::Cancel;
 use scorpiox_metering::records::CallError;
 use scorpiox_questions::Questions;
 use scorpiox_runtime::{Component, Fault};
 use scorpiox_shell::Shell;
 use scorpiox_tools::{Call, Kind, Output, ToolHost};
 
+use super::approval;
 use super::permit::answer_by;
 use crate::client::Client;
 use crate::component_call::{self, Invocation};
@@ -79,13 +81,15 @@ impl ToolHost for HostOf<'_> {
         self.client.ask(questions, &self.scope.uses, rule)
     }
 
-    fn ask_about_host(&self, questions: &Questions) -> Asked {
+    fn ask_about_host(&self, questions: &Questions, withdrawn: &Cancel) -> Asked {
         if self.scope.session.principal.is_some() {
             return Asked::NoWay("over HTTP, callers do not decide about hosts".to_owned());
         }
-        // The command has started, so the call cannot be repeated with an answer.
-        self.client.runs_once();
-        self.client.ask(questions, &self.scope.uses, "unknown_hosts")
+        let asked = self.client.during_the_call(withdrawn).ask(questions, &self.scope.uses, "unknown_hosts");
+        match approval::check_policy(self.scope) {
+            Ok(()) => asked,
+            Err(why) => Asked::NoWay(why),
+        }
     }
 
     fn report(&self, message: &str) {

@@ -6,7 +6,8 @@ use scorpiox_tool_kit::Args;
 
 use super::{choose_profile, failure, hosts, render};
 use crate::{Call, Definition, Failure, Hints, NativeTool, Output, schema};
-use scorpiox_shell::{Ran, Request, Target, Wait};
+use scorpiox_executor::Cancel;
+use scorpiox_shell::{Ask, Ran, Request, Target, Wait};
 
 pub(crate) struct Bash;
 
@@ -49,8 +50,10 @@ impl NativeTool for Bash {
         let tell = |line: &str| call.host.report(line);
         let news = call.streams.then_some(&tell as &dyn Fn(&str));
         let shown_chars = call.room.saturating_sub(render::NOTE_CHARS);
-        let ask = |target: &Target| hosts::ask(call, &request.command, target);
-        let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by, ask: Some(&ask) };
+        let ask = |target: &Target, withdrawn: &Cancel| hosts::ask(call, &request.command, target, withdrawn);
+        // A client that is not told of progress would give up before an answer.
+        let ask = call.answer_by.is_none().then_some(&ask as &Ask<'_>);
+        let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by, ask };
         let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
         Ok(match ran {
             Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),

@@ -1,6 +1,7 @@
 //! Asks a person whether commands may reach a host that the policy does not list.
 
 use scorpiox_capabilities::ask::Asked;
+use scorpiox_executor::Cancel;
 use scorpiox_questions::{Asker, Questions};
 use scorpiox_shell::{HostAnswer, Target};
 use scorpiox_text::line::escaped;
@@ -16,25 +17,21 @@ const ALLOW: &str = "Allow while the server runs";
 const DENY: &str = "Deny";
 
 /// Asks the question, and waits for the answer.
-pub(super) fn ask(call: &Call<'_>, command: &str, (host, port): &Target) -> HostAnswer {
-    if call.answer_by.is_some() {
-        return HostAnswer::NotAsked(
-            "this client is not told of progress, so it would give up before an answer".to_owned(),
-        );
-    }
+pub(super) fn ask(call: &Call<'_>, command: &str, (host, port): &Target, withdrawn: &Cancel) -> HostAnswer {
     let command = shorten(escaped(command).into_owned(), MAX_COMMAND_BYTES);
     let text = format!(
-        "May commands connect to {host}, port {port}? The policy does not list it.\nThis command runs: {command}"
+        "May commands connect to {host}, port {port}? The policy does not list it.\nThis command runs; one in the \
+         background may be the one that connects: {command}"
     );
     let questions = json!([{"question": text, "header": "Network", "options": [ALLOW, DENY]}]);
     let questions = match Questions::parse(&questions.to_string()) {
         Ok(questions) => questions.asked_by(Asker::Policy),
         Err(error) => return HostAnswer::NotAsked(error.to_string()),
     };
-    match call.host.ask_about_host(&questions) {
+    match call.host.ask_about_host(&questions, withdrawn) {
         Asked::Answered(answers) if answers.is_only(ALLOW) => HostAnswer::Allowed,
         Asked::Answered(_) => HostAnswer::Denied,
-        Asked::Cancelled | Asked::Later => HostAnswer::NotAsked("the call was cancelled".to_owned()),
+        Asked::Cancelled | Asked::Later => HostAnswer::NotAsked("the question was withdrawn".to_owned()),
         Asked::NoWay(why) => HostAnswer::NotAsked(why),
     }
 }

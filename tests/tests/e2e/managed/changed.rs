@@ -223,6 +223,22 @@ fn a_server_over_http_refuses_every_call_when_its_access_control_changes() {
     assert!(status == 400 && said.contains("`deny` of [tools] (policy.toml line 3)"), "{status} {said}");
 }
 
+/// After a broken file, sections that are read at the start are compared with those of the start.
+#[test]
+fn a_corrected_file_holds_also_with_sections_that_are_read_at_the_start() {
+    let program = Program::new();
+    let audited = "version = 1\n[audit]\narguments = true\n";
+    let mut server = started(&program, audited);
+    assert!(list(&mut server).contains("There are no tasks"));
+    put(&program, "version = 1\n[shel]\n");
+    assert!(list(&mut server).contains("unknown key `shel`"));
+    put(&program, OPEN);
+    let refused = list(&mut server);
+    assert!(refused.contains("changed in [audit]") && !refused.contains("shel"), "{refused}");
+    put(&program, audited);
+    assert!(list(&mut server).contains("There are no tasks"));
+}
+
 #[test]
 fn the_same_text_in_a_new_file_changes_nothing() {
     let program = Program::new();

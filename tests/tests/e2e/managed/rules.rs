@@ -71,7 +71,7 @@ fn a_person_approves_one_call_with_the_shown_arguments() {
     }
     let recorded = lines(&server.program, 3);
     let approved: Vec<_> =
-        recorded.iter().filter(|line| line.to_string().contains("rule push, answered after")).collect();
+        recorded.iter().filter(|line| line.to_string().contains("rule push, waited")).collect();
     assert_eq!(approved.len(), 2, "{recorded:?}");
 }
 
@@ -185,6 +185,11 @@ fn in_the_newest_revision_an_approval_is_good_for_its_call_and_its_rule() {
     assert!(!program.workspace().join("ran").exists());
     let done = server.ask("tools/call", with_forms(&again));
     assert!(text(&done).contains("exit code 0") && program.workspace().join("ran").exists(), "{done}");
+    // An approval is good once.
+    fs::remove_file(program.workspace().join("ran")).expect("it ran");
+    let asked = server.ask("tools/call", with_forms(&again));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(!program.workspace().join("ran").exists());
     // Another reason is another question.
     let changed = PUSH.replace("reviewed", "announced");
     let new = program.put("home/.scorpiox/policy.new", changed);
@@ -228,6 +233,49 @@ fn a_new_rule_holds_from_the_next_call_on() {
 }
 
 #[test]
+fn an_approval_after_a_change_of_the_policy_runs_nothing() {
+    for changed in
+        [PUSH.replace("\"ask\"", "\"deny\""), "version = 1\n[[rules\n".to_owned(), "version = 1\n".to_owned()]
+    {
+        let mut server = eliciting(program(PUSH));
+        let id = push(&mut server);
+        let form = server.notification("elicitation/create");
+        let new = server.program.put("home/.scorpiox/policy.new", changed);
+        fs::rename(&new, new.with_file_name("policy.toml")).expect("renamed");
+        answer(&mut server, &form, &allow());
+        let said = text(&server.answer(id));
+        assert!(said.contains("the policy was changed while the person was asked"), "{said}");
+        assert!(!server.program.workspace().join("ran").exists());
+    }
+}
+
+#[test]
+fn a_rule_holds_in_a_workspace_to_which_its_link_leads() {
+    let rule = "version = 1\n[[rules]]\nname = \"closed\"\nworkspaces = [\"~/link\"]\nthen = \"deny\"\n";
+    let program = program(rule);
+    std::os::unix::fs::symlink(program.workspace(), program.home().join("link")).expect("a link");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let id = push(&mut server);
+    let said = text(&server.answer(id));
+    assert!(said.contains("rule \"closed\""), "{said}");
+}
+
+#[test]
+fn a_skill_as_a_prompt_obeys_rules_that_deny() {
+    let rule = "version = 1\n[[rules]]\nname = \"no\"\ntools = [\"InvokeSkill\"]\nthen = \"deny\"\n";
+    let program = program(rule);
+    program.put("home/.scorpiox/skills/dep/SKILL.md", "---\nname: dep\ndescription: Deploys\n---\nDo it.\n");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let refused = server.ask("prompts/get", json!({"name": "dep"}));
+    assert!(
+        refused["error"]["message"].as_str().is_some_and(|said| said.contains("rule \"no\"")),
+        "{refused}"
+    );
+}
+
+#[test]
 fn the_policy_explains_its_rules() {
     let deny = "[[rules]]\nname = \"no pages\"\ntools = [\"WebSearch\", \"ReadDocs\"]\nworkspaces = [\"~/secret\", \"/\"]\nthen = \"deny\"\n";
     let program = program(&format!("{PUSH}{deny}"));
@@ -245,6 +293,12 @@ fn the_policy_explains_its_rules() {
         shown.contains("[[rules]]") && shown.contains("arguments.\"/command\" = [\"*git push*\"]"),
         "{shown}"
     );
+    let (status, said, _) = program.run(&["policy", "why", "command", "git push"]);
+    assert!(status.success() && said.contains("after a person approved the call (rule \"push\""), "{said}");
+    let typo = PUSH.replace("/command", "/comand").replace("*git push*", "git push");
+    program.put("workspace/typo.toml", typo);
+    let (_, said, _) = program.run(&["policy", "check", "typo.toml"]);
+    assert!(said.contains("/comand (typo.toml line 2), which none of its tools has"), "{said}");
     let (_, shown, _) = program.run(&["policy", "diff"]);
     assert!(shown.contains("[[rules]] \"push\"") && shown.contains("+ then = \"ask\""), "{shown}");
     let (_, shown, _) = program.run(&["policy", "show"]);

@@ -86,7 +86,7 @@ fn where_nobody_can_be_asked_the_host_is_refused_with_the_reason() {
     let mut server = eliciting(Program::new());
     let id = server.request("tools/call", json!({"name": "Bash", "arguments": {"command": CURL}}));
     let said = text(&server.answer(id));
-    assert!(said.starts_with("403") && said.contains("not told of progress"), "{said}");
+    assert!(said.starts_with("403") && said.contains("requests progress"), "{said}");
     assert!(said.contains("`scorpiox-code policy allow host packages.example.com`"), "{said}");
     // In the background.
     let call = json!({"name": "BackgroundBash", "arguments": {"command": CURL}});
@@ -96,12 +96,41 @@ fn where_nobody_can_be_asked_the_host_is_refused_with_the_reason() {
     for _ in 0..200 {
         let id = server.request("tools/call", json!({"name": "ReadBgOutput", "arguments": {"task_id": 1}}));
         said.push_str(&text(&server.answer(id)));
-        if said.contains("no running call can ask") {
+        if said.contains("no Bash call is running") {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     panic!("{said}");
+}
+
+/// A question must not keep a call from its end.
+#[test]
+fn a_command_that_ends_takes_its_question_back() {
+    let mut server = eliciting(Program::new());
+    let id = run(&mut server, "curl -s --max-time 1 -o /dev/null https://packages.example.com/; echo over");
+    let form = server.notification("elicitation/create");
+    let said = text(&server.answer(id));
+    assert!(said.starts_with("over"), "{said}");
+    // A late answer changes nothing.
+    let content = json!({"action": "accept", "content": {"q1": "Allow while the server runs"}});
+    server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": content}));
+    let id = run(&mut server, CURL);
+    choose(&mut server, "Deny");
+    assert!(text(&server.answer(id)).starts_with("403"));
+}
+
+#[test]
+fn an_approval_after_a_change_of_the_policy_counts_for_nothing() {
+    let mut server = eliciting(Program::new());
+    let id = run(&mut server, CURL);
+    let form = server.notification("elicitation/create");
+    let new = server.program.put("home/.scorpiox/policy.new", "version = 1\n");
+    std::fs::rename(&new, new.with_file_name("policy.toml")).expect("renamed");
+    let content = json!({"action": "accept", "content": {"q1": "Allow while the server runs"}});
+    server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": content}));
+    let said = text(&server.answer(id));
+    assert!(!said.contains("502"), "{said}");
 }
 
 #[test]

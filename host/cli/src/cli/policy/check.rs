@@ -16,7 +16,7 @@ use super::{NO_DECISION, shell, shell_under};
 use crate::cli::environment::Environment;
 use crate::cli::tools::COMMANDS;
 use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
-use scorpiox_tools::Kind;
+use scorpiox_tools::{Kind, Tool};
 
 /// Prefix of the name of a plugin in `[grant."NAME"]`.
 const PLUGIN: &str = "plugin/";
@@ -146,6 +146,7 @@ fn open_commands(policy: &Policy) -> Vec<Note> {
 
 fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
     let mut notes = unknown_tools(environment, policy);
+    notes.extend(odd_arguments(environment, policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
     let kept = crate::cli::history::note(shell);
@@ -197,6 +198,45 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     };
     let listed = rules.chain(of_access).chain(of_limits).map(|(table, rule)| (table, rule.clone()));
     listed.chain(of_calls).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
+}
+
+/// Finds conditions of `[[rules]]` on arguments that no covered built-in tool has, and patterns that match only
+/// their own text.
+fn odd_arguments(environment: &Environment, policy: &Policy) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for rule in &policy.calls.0 {
+        let covers = |name: &str| rule.tools.iter().any(|pattern| pattern.covers(name));
+        let covered: Vec<_> = environment.registry.tools().filter(|tool| covers(&tool.name)).collect();
+        // Tools of plugins have arguments that depend on the installed plugins.
+        let is_of_plugins = rule.tools.is_empty()
+            || rule.tools.iter().any(|pattern| pattern.to_string().contains(['.', '*']));
+        for argument in &rule.arguments {
+            let name = argument.pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
+            let known: Vec<String> = covered.iter().flat_map(|tool| arguments_of(tool)).collect();
+            if !is_of_plugins && !covered.is_empty() && !known.iter().any(|known| known == name) {
+                let known: Vec<_> = known.iter().map(String::as_str).collect();
+                let after = format!(", which none of its tools has{}", did_you_mean(name, &known));
+                let before = format!("[rules \"{}\"] names the argument {}", rule.name, argument.pointer);
+                notes.push(Note::at(before, rule.source, after));
+            }
+            for pattern in argument.patterns.iter().filter(|_| name == "command") {
+                if pattern.is_literal() {
+                    let before = format!("[rules \"{}\"] has \"{pattern}\"", rule.name);
+                    let after =
+                        ", which matches only exactly this command; write `*` for any other text".to_owned();
+                    notes.push(Note::at(before, rule.source, after));
+                }
+            }
+        }
+    }
+    notes
+}
+
+/// Returns the names of a tool's arguments.
+fn arguments_of(tool: &Tool) -> Vec<String> {
+    let Some(definition) = tool.fixed_definition() else { return Vec::new() };
+    let schema: serde_json::Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
+    schema["properties"].as_object().map_or_else(Vec::new, |members| members.keys().cloned().collect())
 }
 
 /// Suggests the pattern for the tools of a plugin: `weather.*` for `weather_*`.

@@ -78,6 +78,12 @@ impl Wish {
 pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Result<ExitCode> {
     let before = Operator::new(environment.site());
     let own = before.own_text()?;
+    if wish.what == Editable::Host
+        && let Some(url) = wish.subjects.iter().find(|subject| subject.contains("://"))
+    {
+        let host = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+        bail!("{url} is a URL; write its host: {}", host.unwrap_or_default());
+    }
     let mut text = own.clone().unwrap_or_else(|| EMPTY.to_owned());
     for subject in &wish.subjects {
         text = changed(environment, &before, text, (wish, allows), subject)?;

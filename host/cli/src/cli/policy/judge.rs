@@ -10,7 +10,8 @@ use anyhow::{Context as _, Result, bail};
 use scorpiox_egress_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Then, Verdict, WebVerdict,
+    Access, Denial, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Then, UnknownHosts,
+    Verdict, WebVerdict,
 };
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
@@ -211,7 +212,12 @@ impl<'a> Judge<'a> {
                     .decide(name, port)
                 {
                     HostDecision::Denied(denial) => {
-                        Verdict::denied(format!("{denial} ({})", refusing.network.source))
+                        let unknown = &profile.unknown_hosts;
+                        let asks =
+                            unknown.value == UnknownHosts::Ask && matches!(denial, Denial::NotListed { .. });
+                        let asked = format!("; a person is asked about it ({})", unknown.source);
+                        let asked = if asks { &*asked } else { "" };
+                        Verdict::denied(format!("{denial} ({}){asked}", refusing.network.source))
                     }
                     HostDecision::Allowed(rule) => {
                         let listed = format!("{rule} is listed ({})", rule.source);

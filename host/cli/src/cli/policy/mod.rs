@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::{HttpPolicy, Principal};
-use scorpiox_policy::{Loaded, Policy, Profile, Verdict, render, seen_note};
+use scorpiox_policy::{CallDecision, CallFacts, Loaded, Policy, Profile, Verdict, render, seen_note};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
@@ -133,6 +133,8 @@ pub(super) enum What {
 
 /// Exit code if there is no decision. A denial is 1.
 const NO_DECISION: u8 = 2;
+/// Tool that runs commands.
+const BASH: &str = "Bash";
 
 pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode {
     carry_out(environment, command).unwrap_or_else(|error| {
@@ -209,7 +211,27 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
     let tier = shell.tier()?;
     shell.shut_down();
     let Policy { shell: rules, .. } = policy;
-    let first = format!("`{command}` is allowed: commands are not judged by their text. It runs");
+    if let Err(refusal) = policy.tools.check_tool(BASH) {
+        terminal::print(&Shown::line(&format!("`{command}` is denied: {refusal}")));
+        return Ok(ExitCode::FAILURE);
+    }
+    let (operator, arguments) = (shell.operator(), serde_json::json!({ "command": command }).to_string());
+    let workspace = &operator.site().workspace;
+    let call = CallFacts { tool: BASH, original: None, arguments: &arguments, workspace };
+    let first = match policy.calls.decide(&call, &operator.places()?) {
+        CallDecision::Unruled => format!("`{command}` is allowed: no rule covers its text. It runs"),
+        CallDecision::Ask(asking) => {
+            let asking: Vec<_> = asking.iter().map(ToString::to_string).collect();
+            format!(
+                "`{command}` is allowed after a person approved the call ({}). It runs",
+                asking.join(", ")
+            )
+        }
+        CallDecision::Deny(rule) => {
+            terminal::print(&Shown::line(&format!("`{command}` is denied: {rule} denies it")));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     terminal::print(&Shown::line(&first).and(&Shown::lines(&format!(
         "\
          - in a sandbox of tier {tier}; at least {} is required ({})\n\
