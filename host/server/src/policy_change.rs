@@ -53,7 +53,9 @@ impl PolicyChange {
 
     fn cancel_all(&self) {
         let running: Vec<_> = self.running.lock().values().cloned().collect();
-        running.iter().for_each(|cancel| cancel.set(Reason::PolicyChanged));
+        for cancel in running {
+            cancel.set(Reason::PolicyChanged);
+        }
     }
 }
 
@@ -159,7 +161,7 @@ impl Workspace {
         }
         let lost = old.lost_sections(new, &places);
         let newer = self.replace(operator);
-        let sections = Vec::from_iter(lost.iter().map(String::as_str)).join(", ");
+        let sections = lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let hash = before.loaded().map_or("", |loaded| &loaded.hash);
         newer.records.record_policy_change(if hash.is_empty() { "built-in" } else { hash }, &sections);
         if lost.is_empty() {
@@ -192,9 +194,9 @@ impl Workspace {
         *self.policy_change.newer.write() = Some(Arc::clone(&newer));
         self.shell().forget_cells();
         for session in newer.sessions() {
-            [List::Tools, List::Prompts, List::Resources]
-                .into_iter()
-                .for_each(|list| session.tell_list_changed(list));
+            for list in [List::Tools, List::Prompts, List::Resources] {
+                session.tell_list_changed(list);
+            }
         }
         newer
     }

@@ -243,6 +243,7 @@ impl Shell {
 
     /// Creates the shell under a changed policy. Both shells share the background tasks and the names that no
     /// result has reported.
+    #[must_use]
     pub fn renewed(&self, operator: Arc<Operator>) -> Self {
         let (tasks, active, untold) =
             (Arc::clone(&self.tasks), Arc::clone(&self.active), Arc::clone(&self.untold));

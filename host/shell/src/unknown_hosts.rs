@@ -243,8 +243,10 @@ mod tests {
         let hosts = UnknownHosts::default();
         let over = Cancel::default();
         thread::scope(|scope| {
-            let cannot = |_: &Target, _: &Cancel| HostAnswer::NotAsked("no form".to_owned());
-            scope.spawn(|| hosts.serve(&cannot, &over));
+            scope.spawn(|| {
+                let cannot = |_: &Target, _: &Cancel| HostAnswer::NotAsked("no form".to_owned());
+                hosts.serve(&cannot, &over);
+            });
             until(|| hosts.state.lock().askers == 1);
             let HostAnswer::NotAsked(reason) = hosts.decide(&target("a")) else { panic!("asked") };
             assert_eq!(reason, "no form");

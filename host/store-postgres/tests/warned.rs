@@ -108,14 +108,14 @@ fn a_commit_whose_wait_for_a_standby_is_cancelled_is_in_doubt() {
         assert!(cancelled > 1, "{cancelled}");
         assert_eq!(value(&store).as_deref(), Some(&b"w"[..]), "it is kept at the server itself");
         // A commit that no mark identifies.
-        let (ender, _) =
+        let (waits, _) =
             primary.until_waiting(scope, || owner.end_session(b"2", (b"1", b"3"), 9, LONG).map(drop));
         primary.cancel();
-        let ended = ender.join().expect("no panic");
+        let ended = waits.join().expect("no panic");
         assert!(matches!(ended, Err(StoreError::InDoubt(_))), "{ended:?}");
         // The name of a workspace is kept again with its first commit.
-        let begun = || other.begin(Mode::Write, &Cancel::default(), &mut || ()).map(drop);
-        let (beginner, _) = primary.until_waiting(scope, begun);
+        let first_write = || other.begin(Mode::Write, &Cancel::default(), &mut || ()).map(drop);
+        let (beginner, _) = primary.until_waiting(scope, first_write);
         primary.cancel();
         assert_eq!(beginner.join().expect("no panic"), Ok(()));
     });
@@ -171,9 +171,9 @@ fn commits_wait_for_the_disk_where_the_database_sets_that_they_do_not() {
         ];
         for write in writes {
             let write = Arc::new(write);
-            let (writer, _) = primary.until_waiting(scope, move || write());
+            let (waits, _) = primary.until_waiting(scope, move || write());
             primary.set_standby("");
-            assert_eq!(writer.join().expect("no panic"), Ok(()));
+            assert_eq!(waits.join().expect("no panic"), Ok(()));
             primary.set_standby("nobody");
         }
     });
@@ -186,18 +186,18 @@ fn commits_wait_for_no_more_than_the_database_sets() {
     put(&store, b"v").expect("kept");
     primary.set_standby("nobody");
     // Another connection shows that PostgreSQL waits by now.
-    let shown =
+    let statement =
         "SET synchronous_commit = on; SET application_name = 'scorpiox-code'; CREATE TABLE public.shown ()";
     thread::scope(|scope| {
-        let shows = || {
+        let create = || {
             primary.0.psql(name(&address), "DROP TABLE IF EXISTS public.shown").expect("dropped");
-            primary.0.psql(name(&address), shown)
+            primary.0.psql(name(&address), statement)
         };
-        let (shows, _) = primary.until_waiting(scope, shows);
+        let (waits, _) = primary.until_waiting(scope, create);
         put(&store, b"w").expect("kept");
-        assert!(!shows.is_finished());
+        assert!(!waits.is_finished());
         primary.set_standby("");
-        shows.join().expect("no panic").expect("made");
+        waits.join().expect("no panic").expect("made");
     });
 }
 

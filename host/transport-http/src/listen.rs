@@ -109,7 +109,9 @@ impl Server {
     ) -> io::Result<Self> {
         let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
         let first = Arc::clone(first);
-        workspaces.iter().for_each(|(_, workspace)| workspace.read_at_start(&READ_AT_START));
+        for (_, workspace) in &workspaces {
+            workspace.read_at_start(&READ_AT_START);
+        }
         let policy = first.operator().policy().map_err(io::Error::other)?;
         check(address, &policy.http)?;
         check_files(&policy.http, &workspaces)?;

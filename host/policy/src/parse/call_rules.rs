@@ -29,7 +29,7 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
     let section = entry.section("[[rules]]")?;
     section.only(KEYS)?;
     let fix = "write a short `name`, such as \"deploy\": messages and the audit cite it";
-    let name = text(required(entry, &section, "name", fix)?, fix, MAX_NAME_CHARS)?;
+    let name = text(&required(entry, &section, "name", fix)?, fix, MAX_NAME_CHARS)?;
     let fix = "write `then = \"ask\"` or `then = \"deny\"`; without a rule, the other sections decide";
     let outcome = required(entry, &section, "then", fix)?;
     let then = match outcome.text(fix)? {
@@ -62,7 +62,7 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
         weak: weak(&section, then)?,
         reason: section
             .get("reason")
-            .map(|entry| text(entry, "write a sentence for the person who is asked", MAX_REASON_CHARS))
+            .map(|entry| text(&entry, "write a sentence for the person who is asked", MAX_REASON_CHARS))
             .transpose()?,
         source: entry.source(),
     };
@@ -105,7 +105,7 @@ fn required<'a>(rule: &Entry<'_>, section: &Section<'a>, key: &str, fix: &str) -
     section.get(key).ok_or_else(|| rule.problem(format!("[[rules]] has no `{key}`"), fix))
 }
 
-fn text(entry: Entry<'_>, fix: &str, most: usize) -> Result<String, Problem> {
+fn text(entry: &Entry<'_>, fix: &str, most: usize) -> Result<String, Problem> {
     let text = entry.text(fix)?;
     if text.is_empty() || text.chars().count() > most || text.contains(char::is_control) {
         let what = format!("{} is \"{}\"", entry.label(), shorten(text));

@@ -144,7 +144,6 @@ fn unknown_hosts(entry: &Entry<'_>, network: &Network) -> Result<Sourced<Unknown
     const FIX: &str = "write \"deny\" or \"ask\"";
     let unknown = match entry.text(FIX)? {
         "deny" => UnknownHosts::Deny,
-        "ask-weak" => UnknownHosts::Ask,
         "ask" if matches!(entry.source(), Source::Managed(_)) => {
             let what = format!(
                 "{} is \"ask\", and the client's own programs may be able to answer for the person",
@@ -152,7 +151,7 @@ fn unknown_hosts(entry: &Entry<'_>, network: &Network) -> Result<Sourced<Unknown
             );
             return Err(entry.problem(what, "write \"ask-weak\" to accept that, or \"deny\""));
         }
-        "ask" => UnknownHosts::Ask,
+        "ask" | "ask-weak" => UnknownHosts::Ask,
         other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), FIX)),
     };
     if unknown == UnknownHosts::Ask && !matches!(network, Network::Allowlist { .. }) {

@@ -93,8 +93,6 @@ pub(super) fn obtain(
     let begun = Instant::now();
     let said = match client.approve(&questions, &scope.uses, "rules") {
         Asked::Answered(answers) => answers,
-        // The answer of the call is the question.
-        Asked::Later => return Err(CallError::Tool(Failure::Cancelled)),
         Asked::Cancelled if scope.cancel().reason() == Some(Reason::Overdue) => {
             let within = begun.elapsed().as_secs();
             let why = format!(
@@ -107,7 +105,8 @@ pub(super) fn obtain(
             let why = "the policy was changed while the person was asked; call again";
             return Err(refused(scope, tool, first, "the policy changed", why));
         }
-        Asked::Cancelled => return Err(CallError::Tool(Failure::Cancelled)),
+        // If the client asks later, the answer of the call is the question, whatever its result.
+        Asked::Cancelled | Asked::Later => return Err(CallError::Tool(Failure::Cancelled)),
         Asked::NoWay(why) => {
             let why = format!(
                 "{first} asks first, and nobody could be asked ({why}). The person can be asked by a client with forms \

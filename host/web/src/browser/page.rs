@@ -152,10 +152,11 @@ impl Page<'_> {
         }
         match event.method.as_str() {
             "Page.loadEventFired" => progress.loaded = true,
-            "Network.requestWillBeSent" if matches!(params["type"].as_str(), Some("Fetch" | "XHR")) => {
-                if progress.loading.len() < MAX_REQUESTS {
-                    progress.loading.insert(params["requestId"].as_str().unwrap_or_default().to_owned());
-                }
+            "Network.requestWillBeSent"
+                if matches!(params["type"].as_str(), Some("Fetch" | "XHR"))
+                    && progress.loading.len() < MAX_REQUESTS =>
+            {
+                progress.loading.insert(params["requestId"].as_str().unwrap_or_default().to_owned());
             }
             "Network.loadingFinished" => {
                 progress.loading.remove(params["requestId"].as_str().unwrap_or_default());

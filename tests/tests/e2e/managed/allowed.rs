@@ -67,6 +67,38 @@ fn comments_and_order_stay() {
 }
 
 #[test]
+fn patterns_and_ports_of_hosts_are_covered() {
+    let program = Program::new();
+    put(&program, "version = 1\n");
+    policy(
+        &program,
+        &["allow", "host", "*.example.com", "git.example.org:22", "git.example.org", "other.example.org"],
+    );
+    assert!(policy(&program, &["why", "host", "a.example.com"]).contains("allowed"));
+    policy(&program, &["allow", "host", "b.example.com:8443"]);
+    policy(&program, &["deny", "host", "*.example.com", "git.example.org"]);
+    let kept = own(&program);
+    assert!(!kept.contains("example.com") && !kept.contains("git.") && kept.contains("other."), "{kept}");
+    assert!(policy(&program, &["deny", "host", "*.example.com"]).contains("Nothing to change"));
+    let error = refused(&program, &["allow", "host", "https://a.example.com/x"]);
+    assert!(error.contains("write its host: a.example.com"), "{error}");
+}
+
+#[test]
+fn line_ends_and_the_byte_order_mark_stay_and_a_read_only_file_is_not_written() {
+    let program = Program::new();
+    put(&program, "\u{feff}# mine\r\nversion = 1\r\n");
+    policy(&program, &["allow", "host", HOST]);
+    let text = own(&program);
+    assert!(text.starts_with("\u{feff}# mine\r\n") && text.contains(HOST), "{text:?}");
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count(), "{text:?}");
+    let file = program.home().join(".scorpiox/policy.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).expect("set");
+    assert!(refused(&program, &["deny", "host", HOST]).contains("is read-only"));
+    assert_eq!(own(&program), text);
+}
+
+#[test]
 fn paths_are_allowed_and_denied() {
     let program = Program::new();
     policy(&program, &["allow", "write", "~/builds"]);

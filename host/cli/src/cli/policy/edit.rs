@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use scorpiox_fs::home::private;
 use scorpiox_policy::document::quote;
-use scorpiox_policy::{File, Policy, Verdict, differences};
+use scorpiox_policy::{File, HostRule, Network, Policy, Verdict, differences};
 use scorpiox_shell::{DEFAULT_PROFILE, Shell};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -105,12 +105,21 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
     terminal::print(&Shown::text(&shown));
     if !wish.print {
         let path = target(&environment.site().own_policy())?;
-        write(&path, own.as_deref(), &text)?;
+        let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
+        ensure!(!is_read_only, "nothing was written: {} is read-only", path.display());
+        write(&path, own.as_deref(), &as_before(own.as_deref().unwrap_or_default(), text))?;
         let done =
             format!("Wrote {}. Servers that run now follow it from their next call on.", path.display());
         terminal::print(&Shown::line(&done));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the text with the line ends of the file as it was, and with its byte order mark.
+fn as_before(own: &str, text: String) -> String {
+    let text = if own.contains("\r\n") { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text };
+    let mark = '\u{feff}';
+    if own.starts_with(mark) && !text.starts_with(mark) { format!("{mark}{text}") } else { text }
 }
 
 /// Returns the file to write. A link, such as to a repository of settings, stays.
@@ -131,6 +140,12 @@ fn changed(
     (wish, allows): (&Wish, bool),
     subject: &str,
 ) -> Result<String> {
+    if wish.what == Editable::Host && !allows {
+        text = without_entries(text, &wish.profile, subject)?;
+    }
+    if wish.what == Editable::Host && subject.starts_with("*.") {
+        return if allows { with_pattern(operator, &text, &wish.profile, subject) } else { Ok(text) };
+    }
     for _ in 0..=MAX_CHANGES {
         let shell = Shell::new(Arc::new(operator.with_own(text.clone())?));
         let judge = Judge::new(environment, &shell, Names::AsWritten)?;
@@ -173,6 +188,46 @@ fn allow(document: &mut DocumentMut, verdict: &Verdict) -> Result<bool> {
         merge(table, key, item);
     }
     Ok(true)
+}
+
+/// Returns the text with a pattern such as `*.example.com` in the list of a profile. Fails if that has no effect.
+fn with_pattern(operator: &Operator, text: &str, profile: &str, pattern: &str) -> Result<String> {
+    let mut document: DocumentMut = text.parse().context("policy.toml cannot be read")?;
+    list_host(&mut document, profile, pattern)?;
+    let text = document.to_string();
+    let after = operator.with_own(text.clone())?;
+    let network = after.loaded()?.policy.shell.profiles.get(profile).map(|profile| &profile.network.value);
+    let is_listed =
+        |hosts: &[HostRule]| hosts.iter().any(|rule| rule.to_string().eq_ignore_ascii_case(pattern));
+    match network {
+        Some(Network::Allowlist { hosts, .. }) if is_listed(hosts) => Ok(text),
+        Some(Network::Open) => bail!("every host is allowed: the network of profile {profile} is open"),
+        _ => bail!(
+            "a change of your policy.toml cannot allow it: the administrator's file does not list {pattern}"
+        ),
+    }
+}
+
+/// Returns the text without the entries of a host list that a subject covers: a host without a port covers its
+/// entries for all ports, and `*.example.com` those for all hosts below it.
+fn without_entries(text: String, profile: &str, subject: &str) -> Result<String> {
+    let mut document: DocumentMut = text.parse().context("policy.toml cannot be read")?;
+    let table = section_of(&mut document, &["shell", "profile", profile].map(str::to_owned))?;
+    let network = table.get_mut("network").and_then(Item::as_table_like_mut);
+    let hosts = network.and_then(|network| network.get_mut("hosts")).and_then(Item::as_array_mut);
+    let Some(hosts) = hosts else { return Ok(text) };
+    let subject = subject.to_ascii_lowercase();
+    let covers = |entry: &str| {
+        let entry = entry.to_ascii_lowercase();
+        let host = entry.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+        let host = host.map_or(&*entry, |(host, _)| host);
+        let is_below =
+            subject.strip_prefix('*').is_some_and(|end| end.starts_with('.') && host.ends_with(end));
+        entry == subject || host == subject || is_below
+    };
+    let before = hosts.len();
+    hosts.retain(|entry| !entry.as_str().is_some_and(covers));
+    Ok(if hosts.len() == before { text } else { document.to_string() })
 }
 
 /// Adds a host to the list of a profile. The list may be that of the built-in policy.
@@ -300,7 +355,7 @@ fn push(table: &mut dyn TableLike, key: &str, entry: &str) -> bool {
 /// Appends an entry in the style of the last one.
 fn push_entry(list: &mut Array, entry: &str) {
     let prefix = match list.iter().last() {
-        Some(last) => last.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or(" ").to_owned(),
+        Some(end) => end.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or(" ").to_owned(),
         None => String::new(),
     };
     let prefix = match prefix.rsplit_once('\n') {

@@ -136,7 +136,7 @@ impl<'a> Judge<'a> {
                 (Then::Ask, true) => "asks before each call",
                 (Then::Ask, false) => "asks before calls with its arguments",
             };
-            because.push_str(&format!("; {rule} {effect}"));
+            because = format!("{because}; {rule} {effect}");
         }
         Ok(Ok(because))
     }
