@@ -401,11 +401,16 @@ impl Started {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Returns the response to the request `id`. Messages that arrive before it are stored in `received`.
+    /// Returns the response to the request `id`. Messages that arrive before it are stored in `received`, where
+    /// the answers to other requests are found: requests are answered in any order.
     pub fn answer(&mut self, id: u64) -> Value {
+        let is_answer = |message: &Value| message["id"] == id && message.get("method").is_none();
+        if let Some(earlier) = self.received.iter().find(|message| is_answer(message)) {
+            return earlier.clone();
+        }
         loop {
             let message = self.next().unwrap_or_else(|| panic!("the output ended before the answer to {id}"));
-            if message["id"] == id && message.get("method").is_none() {
+            if is_answer(&message) {
                 return message;
             }
         }
