@@ -9,7 +9,7 @@ use crate::rule::{DenyRule, File, NamePattern, NetworkRule, PathRule, Places, So
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::files::FilesPolicy;
-use crate::narrow::meet_all;
+use crate::narrow::{least, meet_all};
 use crate::plugins::{PluginPattern, PluginsPolicy, Signer};
 use crate::profile::{DEFAULT_PROFILE, Profile};
 use crate::rules::Rules;
@@ -76,11 +76,6 @@ fn limits(own: &LimitsPolicy, by: &LimitsPolicy) -> LimitsPolicy {
         return by.clone();
     }
     LimitsPolicy { rules: by.rules.clone(), outer: Some(Box::new(own.clone())) }
-}
-
-/// Returns the smaller value, with its source.
-fn least<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
-    if by.value < own.value { by.clone() } else { own.clone() }
 }
 
 /// Returns the larger value, with its source.

@@ -135,7 +135,8 @@ fn union(own: &Profile, by: &Profile) -> Vec<DenyRule> {
     all
 }
 
-fn least<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
+/// Returns the smaller value, with its source.
+pub(crate) fn least<T: Ord + Clone>(own: &Sourced<T>, by: &Sourced<T>) -> Sourced<T> {
     if by.value < own.value { by.clone() } else { own.clone() }
 }
 
