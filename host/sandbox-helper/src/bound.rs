@@ -126,11 +126,21 @@ fn sockets_of_network() -> Option<u32> {
 
 /// Returns the calls that seccomp forwards because of the limits.
 pub(super) fn asks(bounds: &Bounds) -> Vec<Ask> {
-    let mut asks: Vec<_> =
-        bounds.0.iter().flat_map(|bound| bound.calls).map(|call| Ask::Always(*call)).collect();
+    let ask = |call: &c_long| match *call {
+        // The filter allows this kind for the supervisor alone, like the call below: for each protocol that a
+        // request names, the kernel may load more code.
+        libc::SYS_socket => Ask::Unless {
+            call: libc::SYS_socket,
+            values: [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_SOCK_DIAG.cast_unsigned())],
+            error: libc::ENOSYS,
+        },
+        call => Ask::Always(call),
+    };
+    let mut asks: Vec<_> = bounds.0.iter().flat_map(|bound| bound.calls).map(ask).collect();
     if !bounds.0.is_empty() {
         let more_buffer = [(1, libc::SOL_SOCKET.cast_unsigned()), (2, libc::SO_SNDBUF.cast_unsigned())];
         asks.push(Ask::Ignore { call: libc::SYS_setsockopt, values: more_buffer });
+        asks.push(Ask::Deny { call: libc::SYS_pidfd_getfd, error: libc::ENOSYS });
     }
     asks
 }

@@ -23,7 +23,7 @@ use crate::questions::{self, Questions};
 use crate::seccomp::{Filters, Shared};
 use crate::supervise::{Supervisor, give_up};
 use crate::tree::Tree;
-use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, namespaces, root};
+use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, namespaces, root, sockets};
 
 const BASH: &CStr = c"/bin/bash";
 
@@ -278,7 +278,8 @@ fn start_shell(
     if let Some(moves) = &streams.moves {
         moves.end_start().map_err(Fault::at("keeping moves from starts"))?;
     }
-    Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard))))
+    let connects = sockets::are_connected_by_supervisor(cell.spec.tier, cell.spec.network);
+    Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard, connects))))
 }
 
 /// Changes the working directory. If an earlier command removed all permissions of the directory, the helper

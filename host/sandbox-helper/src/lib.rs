@@ -32,6 +32,7 @@ mod questions;
 mod reserved;
 mod root;
 mod seccomp;
+mod sockets;
 mod supervise;
 mod tree;
 mod watchdog;

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::guard::{Decision, Guard, Pipe, asks_about_modes, change_mode};
@@ -13,6 +14,7 @@ use scorpiox_sys::linux::sys::{self, Answer, Ask, Question};
 
 use crate::bound::{self, Bounds};
 use crate::reserved;
+use crate::sockets::{self, Sockets};
 use crate::tree::Tree;
 
 /// Maximum number of notifications to answer before the supervisor attends to other events.
@@ -22,7 +24,7 @@ const TIME_AT_ONCE: Duration = Duration::from_millis(10);
 /// Maximum number of threads that wait for the reader of a pipe.
 const MAX_WAITING: usize = 512;
 /// Interval between attempts to open a waiting pipe.
-const RETRY_TIME: Duration = Duration::from_millis(5);
+pub(super) const RETRY_TIME: Duration = Duration::from_millis(5);
 
 /// Interval between attempts to move while another command starts, which takes a few milliseconds.
 const START_RETRY_TIME: Duration = Duration::from_millis(1);
@@ -31,14 +33,16 @@ const GIVE_WAY_TIME: Duration = Duration::from_millis(100);
 
 /// `ERESTARTSYS`: the kernel restarts the call after the signal, or fails it with `EINTR`, depending on the
 /// program's signal handler.
-const INTERRUPTED: Answer = Answer::Fail(512);
+pub(super) const INTERRUPTED: Answer = Answer::Fail(512);
 
 /// Notifications of a command and their decision makers.
 #[derive(Debug)]
 pub(super) struct Questions {
-    listener: OwnedFd,
+    listener: Arc<OwnedFd>,
     bounds: Bounds,
     guard: Option<Guard>,
+    /// The connections of the command, unless the kernel makes them.
+    sockets: Option<Sockets>,
     /// Calls that wait for the reader of a pipe.
     waiting: Vec<(Question, Pipe)>,
     /// Moves that wait for the start of another command, oldest first: at most one for each thread.
@@ -47,10 +51,16 @@ pub(super) struct Questions {
     since: Option<Instant>,
 }
 
+/// Lets no process hide its memory, which the supervisor has to read to decide about its calls. Without a
+/// reader outside of the sandbox, hiding protects nothing.
+const STAY_READABLE: Ask = Ask::Ignore { call: libc::SYS_prctl, values: [(0, SET_DUMPABLE); 2] };
+const SET_DUMPABLE: u32 = libc::PR_SET_DUMPABLE.unsigned_abs();
+
 /// Returns the calls that seccomp has to forward.
 pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
     let mut asks = bound::asks(bounds);
     asks.push(reserved::ASK);
+    asks.push(STAY_READABLE);
     match guard {
         Some(guard) => asks.extend(guard.asks()),
         None => asks.extend(asks_about_modes()),
@@ -59,8 +69,18 @@ pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
 }
 
 impl Questions {
-    pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>) -> Self {
-        Self { listener, bounds, guard, waiting: Vec::new(), giving_way: VecDeque::new(), since: None }
+    /// Creates the decision makers of a command, which connect its sockets if `connects` is `true`.
+    pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>, connects: bool) -> Self {
+        let listener = Arc::new(listener);
+        Self {
+            sockets: connects.then(|| Sockets::new(Arc::clone(&listener))),
+            listener,
+            bounds,
+            guard,
+            waiting: Vec::new(),
+            giving_way: VecDeque::new(),
+            since: None,
+        }
     }
 
     /// Returns the descriptor that becomes readable with the next notification.
@@ -76,7 +96,7 @@ impl Questions {
             if Instant::now() >= until {
                 return;
             }
-            let mut polled = [PollFd::new(&self.listener, PollFlags::IN)];
+            let mut polled = [PollFd::new(&*self.listener, PollFlags::IN)];
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
             if poll(&mut polled, Some(&now)) != Ok(1) || !polled[0].revents().contains(PollFlags::IN) {
                 return;
@@ -88,7 +108,16 @@ impl Questions {
         // The calling thread may have ended in the meantime.
         let Ok(question) = sys::question(self.listener.as_fd()) else { return };
         let counted = || self.bounds.decide(question.call, tree);
-        let by_number = reserved::decide(&question).or_else(counted).map(Decision::Now);
+        let mut by_number = reserved::decide(&question).or_else(counted);
+        if let (sockets::CONNECT, Some(Answer::Go), Some(sockets)) =
+            (question.call, &by_number, &mut self.sockets)
+        {
+            by_number = sockets.connect(&question);
+            if by_number.is_none() {
+                return;
+            }
+        }
+        let by_number = by_number.map(Decision::Now);
         let decision = by_number.or_else(|| self.guarded(&question));
         let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
             Decision::Now(answer) => answer,
@@ -125,8 +154,9 @@ impl Questions {
 
     /// Answers waiting calls that can proceed. Returns the time until the next attempt, if some still wait.
     pub(super) fn retry(&mut self) -> Option<Duration> {
+        let connections = self.sockets.as_mut().and_then(Sockets::interrupt);
         let (pipes, moves) = (self.retry_pipes(), self.retry_moves());
-        pipes.into_iter().chain(moves).min()
+        pipes.into_iter().chain(moves).chain(connections).min()
     }
 
     /// Decides again about moves that gave way to the start of another command.
@@ -181,16 +211,16 @@ impl Questions {
         (!self.waiting.is_empty()).then_some(RETRY_TIME)
     }
 
-    /// Returns the result concerning protected names. Must be called after the last process of the command
-    /// has ended.
+    /// Returns the result concerning names. Must be called after the last process of the command has ended.
     pub(super) fn end(self) -> Names {
-        self.guard.map(Guard::end).unwrap_or_default()
+        let names = self.guard.map(Guard::end).unwrap_or_default();
+        Names { sockets: self.sockets.map(Sockets::end).unwrap_or_default(), ..names }
     }
 }
 
 /// Returns `true` if a thread has a pending signal that it handles. Otherwise only a fatal signal interrupts
 /// a forwarded call.
-fn is_interrupted(thread: u32) -> bool {
+pub(super) fn is_interrupted(thread: u32) -> bool {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{thread}/status")) else { return false };
     let mask = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

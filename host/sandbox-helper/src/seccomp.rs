@@ -12,11 +12,11 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use crate::many_in_one;
+use crate::{many_in_one, sockets};
 
 /// Resources of the machine that a command shares, which determine the calls that the filter denies.
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // five independent facts
+#[allow(clippy::struct_excessive_bools)] // six independent facts
 pub(super) struct Shared {
     /// The file tree, protected only by Landlock.
     pub files: bool,
@@ -26,6 +26,8 @@ pub(super) struct Shared {
     pub abstract_sockets: bool,
     /// `true` if the command may use the network at all.
     pub may_connect: bool,
+    /// Sockets that other programs create in a folder, with the supervisor connecting those of the command.
+    pub connects_by_supervisor: bool,
     /// The filter itself, with a helper that creates mounts for each command, including the commands' own
     /// pseudo-terminals.
     pub mounts: bool,
@@ -43,6 +45,7 @@ impl Shared {
             processes: bare && !scoped,
             abstract_sockets: host_network && !scoped,
             may_connect: network == Network::Host || !bare,
+            connects_by_supervisor: sockets::are_connected_by_supervisor(tier, network),
             mounts: tier == Tier::T1,
         }
     }
@@ -181,7 +184,7 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
     let modes = MODES.iter().chain(MAKES).copied().flatten().map(|(call, _)| *call);
     rules.extend(modes.chain(OPENS.iter().map(|(call, ..)| *call)).map(|call| (call, Vec::new())));
     others(rules, shared)?;
-    sockets(rules, shared)
+    new_sockets(rules, shared)
 }
 
 /// Restricts limits and priorities of other processes. In a PID namespace all visible processes are the
@@ -203,7 +206,7 @@ fn others(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendE
 }
 
 /// Adds rules for the creation of sockets.
-fn sockets(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
+fn new_sockets(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq};
     let (stream, datagram, packets) =
         (number(libc::SOCK_STREAM), number(libc::SOCK_DGRAM), number(libc::SOCK_SEQPACKET));
@@ -225,14 +228,23 @@ fn sockets(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Backend
     }
     // Sockets of system services have paths, which Landlock does not restrict.
     let reaches_services = shared.files || shared.abstract_sockets;
-    if !reaches_services {
+    if shared.connects_by_supervisor {
+        for kind in [stream, packets] {
+            makes.push(rule(&[(0, Eq, unix), (1, MaskedEq(SOCKET_TYPE), kind)])?);
+        }
+        // The supervisor lists sockets, and duplicates those of the command, which is denied to the command
+        // itself: see `bound::asks`.
+        makes.push(rule(&[(0, Eq, number(libc::AF_NETLINK)), (2, Eq, number(libc::NETLINK_SOCK_DIAG))])?);
+        rules.insert(libc::SYS_pidfd_getfd, Vec::new());
+    } else if !reaches_services {
         makes.push(rule(&[(0, Eq, unix)])?);
     }
     if !makes.is_empty() {
         rules.insert(libc::SYS_socket, makes);
     }
-    // A datagram socket of a pair could send to another address; the other kinds stay connected.
-    let kinds = if reaches_services { &[stream, packets][..] } else { &[stream, packets, datagram][..] };
+    // A datagram socket, even of a pair, can send to any address without connecting; the other kinds cannot.
+    let has_datagrams = !reaches_services && !shared.connects_by_supervisor;
+    let kinds = if has_datagrams { &[stream, packets, datagram][..] } else { &[stream, packets][..] };
     let pairs: Result<_, _> =
         kinds.iter().map(|kind| rule(&[(0, Eq, unix), (1, MaskedEq(SOCKET_TYPE), *kind)])).collect();
     rules.insert(libc::SYS_socketpair, pairs?);

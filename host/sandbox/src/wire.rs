@@ -402,6 +402,8 @@ pub struct Names {
     pub repositories: Vec<Repository>,
     /// Number of further repositories.
     pub repositories_others: u32,
+    /// Paths of sockets that the command was refused, because no command listens there; the first few.
+    pub sockets: Vec<RawPath>,
 }
 
 /// Messages from the supervisor of a command to the host.

@@ -82,9 +82,12 @@ pub(super) fn note_reached(uses: &Uses, reached: &[Reached]) {
     }
 }
 
-/// Records the names that the command was not allowed to create.
+/// Records the names that the command was not allowed to create, and the sockets that it did not reach.
 pub(super) fn note_names(uses: &Uses, outcome: &Outcome) {
     for path in &outcome.names.refused {
         uses.denied("shell", path.as_path().display(), "commands cannot make this name", BUILT_IN);
+    }
+    for path in &outcome.names.sockets {
+        uses.denied("shell", path.as_path().display(), "no command listens at this socket", BUILT_IN);
     }
 }

@@ -16,6 +16,7 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat, stat, statat,
 };
 use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use scorpiox_sys::linux::reach;
 
 use super::call::At;
@@ -25,11 +26,13 @@ use super::identity_of;
 const MAX_PATH: usize = 4096;
 /// Length of the first read: most paths are shorter.
 const USUAL_PATH: usize = 256;
+/// `PIDFD_THREAD`: the descriptor stands for a single thread.
+const OF_A_THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
 /// Flags to open a directory.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Thread that made a forwarded system call.
-pub(super) struct Caller<'a> {
+pub(crate) struct Caller<'a> {
     thread: u32,
     /// Returns `true` while the thread still waits for the answer.
     waits: &'a dyn Fn() -> bool,
@@ -75,7 +78,7 @@ enum Base<'a> {
 }
 
 impl<'a> Caller<'a> {
-    pub(super) fn new(thread: u32, waits: &'a dyn Fn() -> bool) -> Self {
+    pub(crate) fn new(thread: u32, waits: &'a dyn Fn() -> bool) -> Self {
         Self { thread, waits, links: Cell::default() }
     }
 
@@ -113,7 +116,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Reads `length` bytes from the caller's memory.
-    pub(super) fn bytes(&self, address: u64, length: usize) -> io::Result<Vec<u8>> {
+    pub(crate) fn bytes(&self, address: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.memory()?.read_exact_at(&mut bytes, address)?;
         Ok(bytes)
@@ -141,18 +144,50 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// Duplicates one of the caller's descriptors, with its state.
+    pub(crate) fn duplicate(&self, number: i32) -> io::Result<OwnedFd> {
+        let none = PidfdGetfdFlags::empty();
+        let file = match pidfd_open(pid(self.thread)?, OF_A_THREAD) {
+            // Before Linux 6.9, only the descriptors of a process's first thread can be duplicated. Almost
+            // all threads share them.
+            Err(Errno::INVAL) => {
+                let process = pidfd_open(pid(self.process()?)?, PidfdFlags::empty())?;
+                let file = pidfd_getfd(process, number, none)?;
+                let own = readlinkat(CWD, format!("/proc/{}/fd/{number}", self.thread), Vec::new())?;
+                if path_of(&file)?.as_os_str().as_bytes() != own.as_bytes() {
+                    return Err(Errno::BADF.into());
+                }
+                file
+            }
+            opened => pidfd_getfd(opened?, number, none)?,
+        };
+        self.checked(file)
+    }
+
+    /// Returns the ID of the caller's process.
+    fn process(&self) -> io::Result<u32> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.thread))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+        Ok(line.and_then(|line| line.trim().parse().ok()).ok_or(io::ErrorKind::InvalidData)?)
+    }
+
     /// Opens the file at a path argument, whatever its kind, as `flags` require.
     pub(super) fn file(&self, at: At, flags: AtFlags) -> io::Result<OwnedFd> {
-        let (mut folder, mut path) = (None, self.text(at.path)?);
+        self.file_at(at.folder, self.text(at.path)?, flags)
+    }
+
+    /// Like [`file`](Self::file), for a path that has been read, relative to a directory descriptor.
+    pub(crate) fn file_at(&self, number: i32, mut path: Vec<u8>, flags: AtFlags) -> io::Result<OwnedFd> {
         if path.is_empty() {
-            return match at.folder {
+            return match number {
                 _ if !flags.contains(AtFlags::EMPTY_PATH) => Err(Errno::NOENT.into()),
-                libc::AT_FDCWD => self.checked(self.walk(&Base::Caller(at.folder), b".")?),
+                libc::AT_FDCWD => self.checked(self.walk(&Base::Caller(number), b".")?),
                 number => self.descriptor(number),
             };
         }
+        let mut folder = None;
         loop {
-            let begin = folder.as_ref().map_or(Base::Caller(at.folder), Base::Folder);
+            let begin = folder.as_ref().map_or(Base::Caller(number), Base::Folder);
             if is_nameless(&path) {
                 return self.checked(self.walk(&begin, &path)?);
             }
@@ -352,6 +387,10 @@ fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."))
 }
 
+fn pid(number: u32) -> io::Result<Pid> {
+    Ok(Pid::from_raw(number.cast_signed()).ok_or(Errno::SRCH)?)
+}
+
 fn is_procfs(folder: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
 }
@@ -366,7 +405,7 @@ fn open_folder(base: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
 }
 
 /// Returns the path of an open file, as the kernel reports it.
-pub(super) fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
+pub(crate) fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
     let path = rustix::fs::readlinkat(CWD, link, Vec::with_capacity(USUAL_PATH))?;

@@ -45,7 +45,7 @@ use scorpiox_sys::linux::sys::{Answer, Ask, Question};
 
 use self::call::Call;
 pub use self::call::asks_about_modes;
-use self::caller::Caller;
+pub(super) use self::caller::{Caller, path_of};
 pub use self::changed::change_mode;
 use self::made::{Link, Umask};
 pub use self::opened::Pipe;
@@ -253,13 +253,14 @@ impl Guard {
             unpacked_others,
             repositories,
             repositories_others,
+            sockets: Vec::new(),
         }
     }
 }
 
 /// The first few of a set of paths. They travel in one packet.
 #[derive(Debug, Default)]
-struct Told(Vec<PathBuf>);
+pub(super) struct Told(Vec<PathBuf>);
 
 impl Told {
     /// Returns the first few of these paths, and the number of all others.
@@ -272,7 +273,7 @@ impl Told {
         (told.into_paths(), others.saturating_add(untold))
     }
 
-    fn add(&mut self, path: &Path) {
+    pub(super) fn add(&mut self, path: &Path) {
         self.add_within(path, MAX_TOLD, MAX_TOLD_BYTES);
     }
 
@@ -284,7 +285,7 @@ impl Told {
         }
     }
 
-    fn into_paths(self) -> Vec<RawPath> {
+    pub(super) fn into_paths(self) -> Vec<RawPath> {
         self.0.into_iter().map(RawPath::from).collect()
     }
 }

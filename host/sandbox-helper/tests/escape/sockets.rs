@@ -27,11 +27,8 @@ struct Host {
 impl Host {
     fn new(bed: &mut Bed) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        // Without namespaces, includes a path to which commands may write.
-        let mut folders = vec![folder.path(), bed.outside.as_path()];
-        if bed.tier == Tier::T2 {
-            folders.extend([bed.workspace.as_path(), bed.scratch.as_path()]);
-        }
+        // Includes paths to which commands may write: these sockets appear after the scan of the workspace.
+        let folders = [folder.path(), &bed.outside, &bed.workspace, &bed.scratch];
         let path = |name: &'static str| folders.iter().map(move |folder| folder.join(name));
         let (stream_paths, datagram_paths): (Vec<_>, Vec<_>) = (path("s").collect(), path("d").collect());
         let names = ["stream", "dgram"].map(|kind| format!("{}-{kind}", bed.mark));
@@ -171,6 +168,80 @@ fn shells_own_sockets_reach_nobody() {
         bed.run(attempts).assert_nothing_escaped();
         host.assert_heard_nothing();
         host.leave();
+    });
+}
+
+#[test]
+fn arguments_that_change_reach_no_other_socket() {
+    for_each_tier(|bed| {
+        let path = bed.at("s");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        listener.set_nonblocking(true).expect("a socket that does not wait");
+        let is_reached = || anything(|| listener.accept().map(drop));
+        bed.environment.push(("PATHS".to_owned(), path.to_str().expect("text").to_owned()));
+        bed.arm("sockets");
+        let control = unconfined(bed, "swap");
+        assert!(is_reached(), "an attack that reaches nobody: {control}");
+        let finished = bed.run("./sockets swap");
+        finished.assert_nothing_escaped();
+        assert!(!is_reached(), "{finished:?}");
+        let told = finished.outcome.expect("an outcome").names.sockets;
+        let expected = if bed.tier == Tier::T2 { vec![] } else { vec![path.as_path().into()] };
+        assert_eq!(told, expected);
+    });
+}
+
+#[test]
+fn a_connection_that_waits_is_interrupted_or_made() {
+    let mut bed = Bed::new(Tier::T1);
+    bed.arm("sockets");
+    bed.run("./sockets interrupt").assert_nothing_escaped();
+}
+
+#[test]
+fn commands_of_a_cell_reach_each_others_sockets() {
+    let mut bed = Bed::new(Tier::T1);
+    let serve = "import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+peer, _ = listener.accept()
+peer.sendall(b'from the other command')";
+    bed.put("serve.py", serve);
+    for path in ["of-a-command", "/tmp/of-a-command"] {
+        let mut server = bed.start(&format!("python3 serve.py {path}"));
+        let text = "import socket, sys, time
+for attempt in range(600):
+    try:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(sys.argv[1])
+        print(peer.recv(64).decode())
+        break
+    except OSError:
+        time.sleep(0.05)
+print('finished')";
+        bed.put("ask.py", text);
+        let asked = bed.run(&format!("python3 ask.py {path}"));
+        assert!(asked.says("from the other command"), "{asked:?}");
+        crate::bed::finish(&mut server);
+    }
+}
+
+#[test]
+fn processes_cannot_hide_their_memory_from_the_supervisor() {
+    for_each_tier(|bed| {
+        bed.arm("sockets");
+        let hidden = "python3 -c 'import ctypes, socket
+assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0
+open(\"made\", \"w\").close()
+if \"T2\" != \"TIER\":
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(\"own\")
+    listener.listen()
+    socket.socket(socket.AF_UNIX).connect(\"own\")
+print(\"finished\")'";
+        let finished = bed.run(&hidden.replace("TIER", bed.tier.name()));
+        assert!(finished.says("finished"), "{finished:?}");
     });
 }
 

@@ -55,7 +55,7 @@ struct Kept {
 impl Untold {
     /// Stores the names that a command created until they are reported.
     pub fn keep(&self, task: Option<u32>, names: &Names, entry: Option<Entry>) {
-        let brought = Names { refused: Vec::new(), ..names.clone() };
+        let brought = Names { refused: Vec::new(), sockets: Vec::new(), ..names.clone() };
         if brought == Names::default() {
             return;
         }

@@ -133,6 +133,13 @@ pub fn exit_now(code: c_int) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Connects a socket to an address in the kernel's format.
+pub fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(address.len()).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads `length` bytes, all of which are in the slice, and checks them.
+    check(unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), length) })
+}
+
 /// Blocks SIGCHLD and returns a descriptor that becomes readable when a child changes state.
 pub fn child_signals() -> io::Result<OwnedFd> {
     // SAFETY: an all-zero sigset_t is valid to initialize from. sigemptyset and sigaddset write only to it,
@@ -316,6 +323,22 @@ pub enum Ask {
         /// Argument indexes with their values.
         values: [(u32, u32); 2],
     },
+    /// Fails the call without a notification.
+    Deny {
+        /// System call number.
+        call: c_long,
+        /// Error number.
+        error: c_int,
+    },
+    /// Notifies unless two arguments have these values, with which the call fails.
+    Unless {
+        /// System call number.
+        call: c_long,
+        /// Argument indexes with their values.
+        values: [(u32, u32); 2],
+        /// Error number.
+        error: c_int,
+    },
 }
 
 impl Ask {
@@ -325,7 +348,9 @@ impl Ask {
             Self::Always(call)
             | Self::IfBits { call, .. }
             | Self::IfLarge { call, .. }
-            | Self::Ignore { call, .. } => call,
+            | Self::Ignore { call, .. }
+            | Self::Deny { call, .. }
+            | Self::Unless { call, .. } => call,
         }
     }
 
@@ -362,6 +387,19 @@ impl Ask {
                 // An errno of 0 reports success.
                 statement(RETURN, libc::SECCOMP_RET_ERRNO),
                 statement(LOAD_WORD, 0),
+            ]),
+            Self::Deny { call, error } => program.extend([
+                jump(JUMP_IF_EQUAL, number(call)?, 1),
+                statement(RETURN, libc::SECCOMP_RET_ERRNO | error.unsigned_abs()),
+            ]),
+            Self::Unless { call, values: [(first, one), (second, other)], error } => program.extend([
+                jump(JUMP_IF_EQUAL, number(call)?, 6),
+                statement(LOAD_WORD, low_word(first)),
+                jump(JUMP_IF_EQUAL, one, 3),
+                statement(LOAD_WORD, low_word(second)),
+                jump(JUMP_IF_EQUAL, other, 1),
+                statement(RETURN, libc::SECCOMP_RET_ERRNO | error.unsigned_abs()),
+                statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
             ]),
         }
         Ok(())

@@ -201,7 +201,10 @@ fn about_names(names: &Names) -> impl Iterator<Item = String> {
             names.repositories_others
         )
     });
-    refused.into_iter().chain(unpacked).chain(repositories).chain(unseen)
+    let sockets = named(&names.sockets, 0).map(|paths| {
+        format!("not connected: {paths}: no command listens there, and commands do not reach other programs' sockets")
+    });
+    refused.into_iter().chain(unpacked).chain(repositories).chain(unseen).chain(sockets)
 }
 
 /// Reports files that programs obey, of earlier commands whose results were not delivered: their calls were

@@ -1,11 +1,14 @@
 /* Ways out through sockets. The first argument selects the attack: "reach" tries the addresses of
-   listeners outside, "kinds" creates sockets of every kind, "own" talks to itself. */
+   listeners outside, "swap" exchanges the arguments of a call while it is decided, "kinds" creates
+   sockets of every kind, "own" talks to itself, "interrupt" waits for a full listener. */
 #include "attack.h"
 #include "filter.h"
 #include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -147,6 +150,72 @@ static void reach(void) {
     each_word(told("ABSTRACT"), 1);
 }
 
+/* Exchanges the path in an address, and the socket behind a descriptor, until it is told to stop. */
+static struct {
+    address to, own, other;
+    int fd, unix_fd, inet_fd;
+    volatile int stops;
+} swapped;
+
+static void *swap(void *unused) {
+    while (!swapped.stops) {
+        memcpy(&swapped.to, &swapped.other, sizeof swapped.to);
+        dup2(swapped.unix_fd, swapped.fd);
+        memcpy(&swapped.to, &swapped.own, sizeof swapped.to);
+        dup2(swapped.inet_fd, swapped.fd);
+    }
+    return unused;
+}
+
+/* Connects a descriptor that changes its socket to an address that changes its path. Only the listener
+   outside knows whether it was reached. */
+static void race(const char *path) {
+    pthread_t thread;
+    swapped.other = named(path, 0);
+    setenv("ANY", "9", 1);
+    swapped.own = v4("127.0.0.1", "ANY");
+    swapped.fd = dup(0);
+    pthread_create(&thread, NULL, swap, NULL);
+    for (int at = 0; at < 3000; at++) {
+        int unix_fd = socket(AF_UNIX, SOCK_STREAM, 0), inet_fd = socket(AF_INET, SOCK_STREAM, 0);
+        swapped.unix_fd = unix_fd, swapped.inet_fd = inet_fd;
+        connect(swapped.fd, &swapped.to.to.any, swapped.other.size);
+        close(unix_fd), close(inet_fd);
+    }
+    swapped.stops = 1;
+    pthread_join(thread, NULL);
+}
+
+static void ring(int number) { (void)number; }
+
+/* A call that waits for a listener with a full queue ends with a signal. */
+static void interrupt(void) {
+    address path = named("/tmp/full", 0);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), status = 1;
+    MUST_HOLD("a listener", bind(listener, &path.to.any, path.size) == 0 && listen(listener, 0) == 0);
+    int first = socket(AF_UNIX, SOCK_STREAM, 0), second = socket(AF_UNIX, SOCK_STREAM, 0);
+    MUST_HOLD("the first has room", connect(first, &path.to.any, path.size) == 0);
+    int third = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    int refused = connect(third, &path.to.any, path.size) < 0 && errno == EAGAIN;
+    MUST_HOLD("another one does not wait", refused);
+    pid_t child = fork();
+    if (child == 0) {
+        struct sigaction action = {.sa_handler = ring};
+        sigaction(SIGALRM, &action, NULL);
+        ualarm(200000, 0);
+        _exit(connect(second, &path.to.any, path.size) < 0 && errno == EINTR ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    MUST_HOLD("a signal interrupts", status == 0);
+    /* Once there is room, a waiting call goes on. */
+    child = fork();
+    if (child == 0)
+        _exit(connect(socket(AF_UNIX, SOCK_STREAM, 0), &path.to.any, path.size) == 0 ? 0 : 1);
+    while (waitpid(child, &status, WNOHANG) == 0)
+        close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+    MUST_HOLD("room lets it go on", status == 0);
+}
+
 /* Only the kinds of sockets that programs need may be created. */
 static void kinds(void) {
     for (int family = 0; family < 64; family++) {
@@ -242,6 +311,10 @@ int main(int count, char **arguments) {
         kinds(), interfaces();
     else if (!strcmp(which, "own"))
         own();
+    else if (!strcmp(which, "swap"))
+        race(told("PATHS"));
+    else if (!strcmp(which, "interrupt"))
+        interrupt();
     else
         return 1;
     return finished();

@@ -125,10 +125,12 @@ fn a_path_that_changes_after_the_look_makes_no_absent_name() {
 }
 
 #[test]
-fn who_hides_its_memory_makes_no_absent_name() {
+fn a_process_with_hidden_memory_makes_no_absent_name() {
     for_each_tier(|bed| {
         let absent = with_absent_names(bed);
         bed.arm("names");
+        // The kernel hides the memory of a program that nobody may read.
+        set_mode(&bed.at("names"), 0o111);
         let elsewhere = if bed.tier == Tier::T2 { bed.scratch.join("x") } else { "/tmp/x".into() };
         bed.environment = vec![("ELSEWHERE".to_owned(), elsewhere.display().to_string())];
         bed.run("./names hidden .mcp.json own/new").assert_nothing_escaped();

@@ -1,0 +1,223 @@
+//! Connects the sockets of a command.
+//!
+//! A path leads to the sockets of other programs too, if they lie in a folder that the command sees. Neither a
+//! mount nor Landlock keeps a command from a socket that appears while it runs. The supervisor therefore makes
+//! every connection itself, on a duplicate of the caller's socket: a call that continued in the kernel could
+//! exchange its descriptor and its address after the check. It connects to a path only if a command listens
+//! there: see [`listeners`].
+//!
+//! This holds for cells with their own network. With the machine's network, commands reach the machine's
+//! services in any case.
+
+mod listeners;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use libc::c_long;
+use rustix::fs::{AtFlags, FileType, OFlags, fcntl_getfl, fstat};
+use rustix::io::Errno;
+use rustix::net::AddressFamily;
+use rustix::net::sockopt::socket_domain;
+use scorpiox_sandbox::RawPath;
+use scorpiox_sandbox::wire::{Network, Tier};
+use scorpiox_sys::linux::sys::{self, Answer, Question};
+
+use crate::guard::{Caller, Told, path_of};
+use crate::questions::{INTERRUPTED, RETRY_TIME, is_interrupted};
+
+/// The call that connects a socket.
+pub(super) const CONNECT: c_long = libc::SYS_connect;
+/// Maximum length of an address in bytes, equal to the kernel's.
+const MAX_ADDRESS: usize = size_of::<libc::sockaddr_storage>();
+/// Offset of the path in the address of a Unix socket.
+const PATH: usize = size_of::<libc::sa_family_t>();
+/// Maximum number of connections to wait for at the same time.
+const MAX_BLOCKED: usize = 128;
+/// Stack size of a thread that waits for a connection.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// Returns `true` if the supervisor makes the connections of commands in such a cell.
+pub(super) fn are_connected_by_supervisor(tier: Tier, network: Network) -> bool {
+    matches!(tier, Tier::T1 | Tier::T1b) && network != Network::Host
+}
+
+/// The connections of a command.
+#[derive(Debug)]
+pub(super) struct Sockets {
+    /// Descriptor of the notifications.
+    questions: Arc<OwnedFd>,
+    refused: Told,
+    /// Calls that wait for their connection, each with a flag that is set by the answer.
+    blocked: Vec<(Question, Arc<AtomicBool>)>,
+}
+
+/// Socket of the caller and its new peer's address.
+struct Connection {
+    socket: OwnedFd,
+    address: Vec<u8>,
+    /// File that the address leads to, kept open until the connection is made.
+    _target: Option<OwnedFd>,
+}
+
+impl Connection {
+    fn make(&self) -> Answer {
+        match sys::connect(self.socket.as_fd(), &self.address) {
+            Ok(()) => Answer::Done,
+            Err(error) => failed(&error),
+        }
+    }
+}
+
+impl Sockets {
+    pub(super) fn new(questions: Arc<OwnedFd>) -> Self {
+        Self { questions, refused: Told::default(), blocked: Vec::new() }
+    }
+
+    /// Makes a connection. Returns `None` if the call is answered as soon as the connection is made.
+    pub(super) fn connect(&mut self, question: &Question) -> Option<Answer> {
+        let connection = match self.prepare(question) {
+            Ok(connection) => connection,
+            Err(error) => return Some(failed(&error)),
+        };
+        match fcntl_getfl(&connection.socket) {
+            Ok(flags) if flags.contains(OFlags::NONBLOCK) => Some(connection.make()),
+            Ok(_) => self.wait_for(connection, *question),
+            Err(error) => Some(failed(&error.into())),
+        }
+    }
+
+    /// Inspects the arguments of the call.
+    fn prepare(&mut self, question: &Question) -> io::Result<Connection> {
+        let questions = Arc::clone(&self.questions);
+        let waits = || sys::still_waits(questions.as_fd(), question);
+        let caller = Caller::new(question.thread, &waits);
+        let [number, address, length, ..] = question.arguments;
+        let socket = caller.duplicate(word(number))?;
+        let family = socket_domain(&socket)?;
+        let length = usize::try_from(word(length)).ok().filter(|length| *length <= MAX_ADDRESS);
+        let address = caller.bytes(address, length.ok_or(Errno::INVAL)?).map_err(|_| Errno::FAULT)?;
+        match path_in(&address).filter(|_| family == AddressFamily::UNIX) {
+            None => Ok(Connection { socket, address, _target: None }),
+            Some(path) => {
+                let target = caller.file_at(libc::AT_FDCWD, path.to_vec(), AtFlags::empty())?;
+                self.check(&target)?;
+                Ok(Connection { socket, address: address_of(&target), _target: Some(target) })
+            }
+        }
+    }
+
+    /// Fails as if nobody listened at the path, unless a command does.
+    fn check(&mut self, target: &OwnedFd) -> io::Result<()> {
+        if !FileType::from_raw_mode(fstat(target)?.st_mode).is_socket() {
+            return Err(Errno::CONNREFUSED.into());
+        }
+        // A failed lookup is a refusal, too.
+        if listeners::includes(target).unwrap_or(false) {
+            return Ok(());
+        }
+        if let Ok(path) = path_of(target) {
+            self.refused.add(&path);
+        }
+        Err(Errno::CONNREFUSED.into())
+    }
+
+    /// Makes a connection for which its caller waits, in a thread of its own.
+    fn wait_for(&mut self, connection: Connection, question: Question) -> Option<Answer> {
+        self.forget_answered();
+        if self.blocked.len() >= MAX_BLOCKED {
+            return Some(Answer::Fail(libc::EAGAIN));
+        }
+        let is_answered = Arc::new(AtomicBool::new(false));
+        let (questions, flag) = (Arc::clone(&self.questions), Arc::clone(&is_answered));
+        let connect = move || {
+            let answer = connection.make();
+            drop(connection);
+            // The flag comes first: after the answer, the thread may call again.
+            flag.store(true, Ordering::Release);
+            // Fails if the calling thread has ended or was interrupted.
+            let _ = sys::answer(questions.as_fd(), &question, answer);
+        };
+        match thread::Builder::new().stack_size(STACK_BYTES).spawn(connect) {
+            Ok(_) => {
+                self.blocked.push((question, is_answered));
+                None
+            }
+            Err(_) => Some(Answer::Fail(libc::EAGAIN)),
+        }
+    }
+
+    /// Interrupts waiting calls whose thread has a signal to handle. Their connection may still be made, as
+    /// with TCP. Returns the time until the next attempt, if some still wait.
+    pub(super) fn interrupt(&mut self) -> Option<Duration> {
+        self.forget_answered();
+        let questions = self.questions.as_fd();
+        self.blocked.retain(|(question, _)| {
+            if !is_interrupted(question.thread) {
+                return true;
+            }
+            let _ = sys::answer(questions, question, INTERRUPTED);
+            false
+        });
+        (!self.blocked.is_empty()).then_some(RETRY_TIME)
+    }
+
+    fn forget_answered(&mut self) {
+        self.blocked.retain(|(_, is_answered)| !is_answered.load(Ordering::Acquire));
+    }
+
+    /// Returns the paths of the sockets that the command was refused.
+    pub(super) fn end(self) -> Vec<RawPath> {
+        self.refused.into_paths()
+    }
+}
+
+/// Returns the path in the address of a Unix socket; returns `None` for any other address, including an
+/// abstract name, which belongs to the cell's network.
+fn path_in(address: &[u8]) -> Option<&[u8]> {
+    let (family, path) = address.split_at_checked(PATH)?;
+    let is_unix = family == libc::sa_family_t::try_from(libc::AF_UNIX).ok()?.to_ne_bytes();
+    let path = path.split(|byte| *byte == 0).next()?;
+    (is_unix && !path.is_empty()).then_some(path)
+}
+
+/// Returns an address that leads to an open file, whatever happens to its path.
+fn address_of(file: &OwnedFd) -> Vec<u8> {
+    let family = libc::sa_family_t::try_from(libc::AF_UNIX).unwrap_or_default();
+    let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
+    [&family.to_ne_bytes(), path.as_bytes()].concat()
+}
+
+/// Returns the low half of an argument: the kernel ignores the rest of an `int`.
+#[allow(clippy::cast_possible_truncation)]
+const fn word(argument: u64) -> i32 {
+    (argument as u32).cast_signed()
+}
+
+/// Returns the answer for an error; one without a number comes from a check.
+fn failed(error: &io::Error) -> Answer {
+    Answer::Fail(error.raw_os_error().unwrap_or(libc::EACCES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unix(path: &[u8]) -> Vec<u8> {
+        [&1_u16.to_ne_bytes(), path].concat()
+    }
+
+    #[test]
+    fn only_addresses_with_a_path_are_looked_up() {
+        assert_eq!(path_in(&unix(b"/run/x\0rest")), Some(&b"/run/x"[..]));
+        assert_eq!(path_in(&unix(b"x")), Some(&b"x"[..]));
+        assert_eq!(path_in(&unix(b"\0name")), None);
+        assert_eq!(path_in(&unix(b"")), None);
+        assert_eq!(path_in(&[2, 0, b'/', b'x']), None);
+        assert_eq!(path_in(&[1]), None);
+    }
+}
