@@ -8,9 +8,11 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
-use url::Url;
 
+use self::spellings::Spellings;
 use crate::rule::{Invalid, NamePattern, Place, Places, Source, shorten};
+
+mod spellings;
 
 /// Maximum number of patterns in a condition.
 pub(crate) const MAX_PATTERNS: usize = 64;
@@ -146,7 +148,7 @@ impl CallRules {
         // Arguments that cannot be parsed are covered by every rule. The tool refuses them anyway.
         let arguments: Option<Value> = serde_json::from_str(call.arguments).ok();
         let mut asking = Vec::new();
-        for rule in about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given))) {
+        for rule in about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places))) {
             match rule.then {
                 Then::Deny => return CallDecision::Deny(rule),
                 Then::Ask => asking.push(rule),
@@ -184,34 +186,17 @@ impl CallRule {
         self.workspaces.is_empty() || folders.any(|folder| workspace.starts_with(folder))
     }
 
-    fn is_given(&self, arguments: &Value) -> bool {
+    fn is_given(&self, arguments: &Value, places: &Places) -> bool {
         self.arguments.iter().all(|condition| {
             let Some(value) = arguments.pointer(&condition.pointer) else { return false };
-            let spellings = spellings(value);
-            condition.patterns.iter().any(|pattern| spellings.iter().any(|text| pattern.0.is_match(text)))
+            let spellings = Spellings::of(value, places);
+            condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.0.is_match(text)))
         })
     }
 
     fn says_the_same(&self, other: &Self) -> bool {
         *self == Self { source: self.source, ..other.clone() }
     }
-}
-
-/// Returns the texts that tools may take a value for: they trim texts, read integers in several spellings, and
-/// normalize URLs. A rule covers a call if a pattern matches any of them.
-fn spellings(value: &Value) -> Vec<String> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let trimmed = text.trim();
-    let integer = trimmed.parse::<i64>().ok().map(|whole| whole.to_string());
-    let integer = integer.or_else(|| {
-        let number = trimmed.parse::<f64>().ok().filter(|number| number.fract() == 0.0)?;
-        Some(format!("{number:.0}"))
-    });
-    let url = Url::parse(trimmed).ok().map(String::from);
-    let others = [Some(trimmed.to_owned()), integer, url].into_iter().flatten();
-    let mut all = vec![text.clone()];
-    all.extend(others.filter(|other| *other != text));
-    all
 }
 
 impl fmt::Display for CallRule {

@@ -57,6 +57,58 @@ fn arguments_that_cannot_be_parsed_are_covered_by_every_rule() {
 }
 
 #[test]
+fn a_rule_covers_all_ways_to_write_a_url_a_path_and_a_name() {
+    let denies = |pattern: &str, given: &str| {
+        let rule = "[[rules]]\nname = \"a\"\narguments = { \"/x\" = ";
+        let rules = own(&format!("{rule}{pattern:?} }}\nthen = \"deny\"\n"));
+        decided(&rules, "T", &serde_json::json!({ "x": given }).to_string()) == "deny a"
+    };
+    let pattern = "https://docs.example.com/admin/*";
+    for given in [
+        "https://docs.example.com./admin/x",
+        "https://docs.example.com/%61dmin/x",
+        "https://docs.example.com//admin///x",
+        "https://docs.example.com:443/a/../admin/x#page=2",
+        "https://somebody@docs.example.com/admin/x",
+        " HTTPS://DOCS.example.com/admin/x?q=1",
+    ] {
+        assert!(denies(pattern, given), "{given}");
+    }
+    assert!(!denies(pattern, "https://docs.example.com/administration/x"));
+    assert!(denies("https://docs.example.com/secret", "https://docs.example.com/secret#page=2"));
+    for pattern in ["/home/a/src/x/finance/*", "finance/*", "~/src/x/finance/*", "*/finance/*"] {
+        for given in [
+            "/home/a/src/x/finance/a.png",
+            "/home/a/src/x/./finance//a.png",
+            "finance/a.png",
+            "./finance/a.png",
+            "other/../finance/a.png",
+            "~/src/x/finance/a.png",
+        ] {
+            assert!(denies(pattern, given), "{pattern} {given}");
+        }
+        assert!(!denies(pattern, "finances/a.png"), "{pattern}");
+    }
+    assert!(denies("deploy", "deploy/SKILL.md") && denies("deploy", " deploy"));
+    assert!(!denies("deploy", "deployment") && !denies("deploy", "deploy it"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rule_for_a_folder_covers_links_that_lead_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workspace = folder.path().canonicalize().expect("a path");
+    std::fs::create_dir(workspace.join("finance")).expect("a folder");
+    std::fs::write(workspace.join("finance/a.png"), "").expect("a file");
+    std::os::unix::fs::symlink("finance", workspace.join("other")).expect("a link");
+    let rules = own("[[rules]]\nname = \"a\"\narguments = { \"/x\" = \"finance/*\" }\nthen = \"deny\"\n");
+    let places = Places::standard(workspace.clone(), None, Path::new("/own"));
+    let call =
+        CallFacts { tool: "T", original: None, arguments: r#"{"x":"other/a.png"}"#, workspace: &workspace };
+    assert!(matches!(rules.decide(&call, &places), CallDecision::Deny(_)));
+}
+
+#[test]
 fn a_rule_covers_all_spellings_that_tools_take_for_an_argument() {
     let rule = |pointer: &str, pattern: &str| {
         own(&format!(

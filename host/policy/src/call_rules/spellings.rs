@@ -1,0 +1,123 @@
+//! The texts that tools may take an argument for. A rule covers a call if a pattern matches any of them.
+//!
+//! Rules do not know what a tool does with an argument. Each string therefore has the spellings of all kinds of
+//! arguments. Too many make a rule cover more calls, and a rule only narrows.
+
+use std::path::{Path, PathBuf};
+
+use percent_encoding::percent_decode_str;
+use scorpiox_fs::{Trail, normalized};
+use serde_json::Value;
+use url::Url;
+
+use crate::rule::Places;
+
+/// Maximum length of a path, in bytes.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Texts of one argument.
+pub(super) struct Spellings(Vec<String>);
+
+impl Spellings {
+    /// Returns the spellings of a value; one that is not a string is compared as JSON.
+    pub(super) fn of(value: &Value, places: &Places) -> Self {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let mut all = Self(vec![text.clone()]);
+        let trimmed = text.trim();
+        all.add(trimmed.to_owned());
+        all.add_integer(trimmed);
+        all.add_url(trimmed);
+        all.add_name(trimmed);
+        all.add_paths(&text, places);
+        if trimmed.len() < text.len() {
+            all.add_paths(trimmed, places);
+        }
+        all
+    }
+
+    /// Returns `true` if any spelling fulfills the condition.
+    pub(super) fn any(&self, condition: impl Fn(&str) -> bool) -> bool {
+        self.0.iter().any(|text| condition(text))
+    }
+
+    fn add(&mut self, text: String) {
+        if !self.0.contains(&text) {
+            self.0.push(text);
+        }
+    }
+
+    /// Adds the usual notation of an integer, which tools read in several.
+    fn add_integer(&mut self, text: &str) {
+        if let Ok(whole) = text.parse::<i64>() {
+            self.add(whole.to_string());
+        } else if let Some(number) = text.parse::<f64>().ok().filter(|number| number.fract() == 0.0) {
+            self.add(format!("{number:.0}"));
+        }
+    }
+
+    /// Adds the forms of a URL that lead to the same page: normalized, without a user, a fragment and the final
+    /// dot of the host, and with a path in which nothing is encoded and no slash is repeated.
+    fn add_url(&mut self, text: &str) {
+        let Ok(mut url) = Url::parse(text) else { return };
+        self.add(url.to_string());
+        url.set_fragment(None);
+        // These fail for URLs without a host, which no tool opens.
+        let _ = (url.set_username(""), url.set_password(None));
+        if let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')).map(str::to_owned) {
+            let _ = url.set_host(Some(&host));
+        }
+        self.add(url.to_string());
+        let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
+        let origin = &url[..url::Position::BeforePath];
+        let rest = &url[url::Position::AfterPath..];
+        self.add(format!("{origin}{path}{rest}"));
+        let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let end = if path.ends_with('/') && !parts.is_empty() { "/" } else { "" };
+        self.add(format!("{origin}/{}{end}{rest}", parts.join("/")));
+    }
+
+    /// Adds the beginnings of a name with parts, such as the skill in `skill/file`.
+    fn add_name(&mut self, text: &str) {
+        let is_name =
+            text.len() <= MAX_PATH_BYTES && !text.starts_with('/') && !text.contains(char::is_whitespace);
+        if is_name && !text.contains("://") {
+            let beginnings: Vec<_> = text.match_indices('/').map(|(at, _)| text[..at].to_owned()).collect();
+            beginnings.into_iter().for_each(|beginning| self.add(beginning));
+        }
+    }
+
+    /// Adds the forms of a path in the workspace: each path along its links, absolute, relative to the
+    /// workspace, and below `~`.
+    fn add_paths(&mut self, text: &str, places: &Places) {
+        if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains(['\n', '\0']) {
+            return;
+        }
+        let home = places.home.as_deref();
+        let below_home = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let path = match below_home.zip(home) {
+            Some((rest, home)) => home.join(rest.trim_start_matches('/')),
+            None => places.workspace.join(text),
+        };
+        let mut paths = vec![normalized(&path)];
+        if let Ok(Trail { forms, end, .. }) = Trail::follow(&path) {
+            paths.extend(forms.into_iter().chain([end]));
+        }
+        for path in paths {
+            self.add_path(&path, &places.workspace, "");
+            if let Some(home) = home {
+                self.add_path(&path, home, "~/");
+            }
+            self.add(shown(path));
+        }
+    }
+
+    fn add_path(&mut self, path: &Path, folder: &Path, prefix: &str) {
+        if let Ok(inside) = path.strip_prefix(folder) {
+            self.add(format!("{prefix}{}", inside.display()));
+        }
+    }
+}
+
+fn shown(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
+}
