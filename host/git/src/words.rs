@@ -15,7 +15,7 @@ pub(crate) struct Word {
 const PROGRAM_WORDS: usize = 2;
 /// Programs and shell commands that run the file given as their first word, regardless of its name. A version
 /// number may follow.
-const RUNNERS: [&str; 26] = [
+const RUNNERS: [&str; 55] = [
     ".",
     "source",
     "exec",
@@ -42,11 +42,41 @@ const RUNNERS: [&str; 26] = [
     "lua",
     "osascript",
     "pwsh",
+    "awk",
+    "clojure",
+    "csh",
+    "dotnet",
+    "elixir",
+    "escript",
+    "expect",
+    "gawk",
+    "groovy",
+    "guile",
+    "java",
+    "julia",
+    "kotlin",
+    "nu",
+    "ocaml",
+    "octave",
+    "racket",
+    "Rscript",
+    "runghc",
+    "runhaskell",
+    "sbcl",
+    "scala",
+    "swift",
+    "tclsh",
+    "tcsh",
+    "ts-node",
+    "tsx",
+    "wish",
+    "xonsh",
 ];
 /// Names in `RUNNERS` that stand for something else behind another word.
 const ONLY_FIRST: [&str; 4] = [".", "source", "exec", "command"];
 /// Endings that some of `RUNNERS` add to a path, so that it also names files in a folder.
-const ENDINGS: [(&str, &[&str]); 4] = [
+const ENDINGS: [(&str, &[&str]); 5] = [
+    ("java", &[".class"]),
     ("python", &["/__main__.py"]),
     ("pypy", &["/__main__.py"]),
     ("node", &[".js", ".mjs", ".cjs", ".json", ".node", "/package.json", "/index.js", "/index.node"]),
@@ -222,7 +252,12 @@ impl Split {
             Next::OptionValue => text.contains('/') && !text.contains('%'),
             Next::Folders | Next::Folder => false,
             Next::Value => self.may_be_program(text),
-            Next::Word => text.contains('/') && self.count < PROGRAM_WORDS || self.may_be_program(text),
+            Next::Word => {
+                text.contains('/') && self.count < PROGRAM_WORDS
+                    || self.may_be_program(text)
+                    // The first word is looked up in `PATH`.
+                    || !self.is_alias && self.count > 0 && is_file_name(text)
+            }
         };
         let is_path = inside.is_some() || ["./", "../", "~/"].iter().any(|start| text.starts_with(start));
         let is_first = self.count == 0 && !next.is_value() && !is_option;
@@ -299,6 +334,15 @@ impl Split {
         self.end_word();
         (self.count, self.next, self.endings) = (0, Next::Word, &[]);
     }
+}
+
+/// Returns `true` if a word has the form of a file name with an ending, such as `Differ.java`: interpreters are too
+/// many to list.
+fn is_file_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
+    let Some((stem, ending)) = text.rsplit_once('.') else { return false };
+    let is_ending = (1..=8).contains(&ending.len()) && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+    !text.starts_with('-') && !stem.is_empty() && is_ending && text.chars().all(is_plain)
 }
 
 /// Splits an option of one letter from its value, as in `-Fconfig`.
@@ -386,6 +430,24 @@ mod tests {
     }
 
     #[test]
+    fn scripts_of_any_interpreter_are_known_by_their_ending() {
+        for (command, word) in [
+            ("java Differ.java", "Differ.java"),
+            ("java Differ", "Differ.class"),
+            ("uv run differ.py", "differ.py"),
+            ("unknown-interpreter -x --load differ.scm", "differ.scm"),
+            ("php -d a=b w.php", "w.php"),
+            ("Rscript --vanilla differ", "differ"),
+            ("sbcl --script differ", "differ"),
+        ] {
+            has(command, word, true);
+        }
+        has("!git show v1.x", "v1.x", false);
+        has("less -R", "-R", false);
+        has("timeout 0.5 x", "0.5", false);
+    }
+
+    #[test]
     fn files_that_an_interpreter_finds_by_a_shorter_name_are_known() {
         for (command, word) in [
             ("python3 tools", "tools/__main__.py"),
@@ -422,7 +484,7 @@ mod tests {
             ("!rm -rf build build/x", "build/x"),
             ("make all test", "test"),
             ("run 'my tool.sh'", "my tool.sh"),
-            ("run 'my tool.sh'", "tool.sh"),
+            ("run 'my tool'", "tool"),
         ] {
             has(command, word, false);
         }
