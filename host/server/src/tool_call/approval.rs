@@ -170,9 +170,34 @@ fn question(tool: &str, arguments: &str, rules: &[&CallRule]) -> Result<Question
     Ok(questions.asked_by(Asker::Policy))
 }
 
+/// Returns `false` for characters that many fonts show as nothing: outside of the usual planes, only emoji and
+/// ideographs are certain to be seen.
+fn has_glyph(c: char) -> bool {
+    matches!(c, '\0'..='\u{ffff}' | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
 /// Returns an argument on one line, without characters that hide or reorder others.
 fn shown(key: &str, value: &serde_json::Value) -> String {
     let member = json!({ key: value }).to_string();
     let line = escaped_json(&member);
-    line.strip_prefix('{').and_then(|line| line.strip_suffix('}')).unwrap_or(&line).to_owned()
+    let line = line.strip_prefix('{').and_then(|line| line.strip_suffix('}')).unwrap_or(&line);
+    line.chars().fold(String::new(), |mut shown, c| {
+        if has_glyph(c) {
+            shown.push(c)
+        } else {
+            shown.extend(c.escape_unicode())
+        }
+        shown
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_may_be_seen_as_nothing_are_escaped() {
+        let given = "a\u{1d159}\u{13441}é漢😀";
+        assert_eq!(shown("x", &json!(given)), r#""x":"a\u{1d159}\u{13441}é漢😀""#);
+    }
 }
