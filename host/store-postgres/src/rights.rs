@@ -80,7 +80,8 @@ fn given(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
     Ok(rows.iter().map(told).collect())
 }
 
-/// Returns the members of roles with write permissions.
+/// Returns the members of roles with write permissions, and those that can end a server's connections and its
+/// waits for a standby.
 fn members(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
     let rows = connection.rows(
         "WITH RECURSIVE tables AS (
@@ -93,7 +94,8 @@ fn members(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
              WHERE a.privilege_type <> 'SELECT' AND a.grantee <> 0::oid
              UNION SELECT a.grantee FROM tables JOIN pg_catalog.pg_attribute AS t ON t.attrelid = tables.oid
              CROSS JOIN LATERAL aclexplode(t.attacl) AS a WHERE a.privilege_type <> 'SELECT' AND a.grantee <> 0::oid
-             UNION SELECT oid FROM pg_catalog.pg_roles WHERE rolname IN ('pg_write_all_data', 'pg_maintain')
+             UNION SELECT oid FROM pg_catalog.pg_roles
+             WHERE rolname IN ('pg_write_all_data', 'pg_maintain', 'pg_signal_backend')
          ), memberships AS (
              SELECT m.roleid, m.member FROM pg_catalog.pg_auth_members AS m JOIN writers AS w ON w.role = m.roleid
              UNION SELECT m.roleid, m.member FROM pg_catalog.pg_auth_members AS m

@@ -214,7 +214,7 @@ fn a_migration_takes_away_what_no_server_needs() {
 }
 
 #[test]
-fn every_other_role_that_can_write_is_named_with_what_ends_that() {
+fn every_other_role_that_can_write_or_interrupt_is_named_with_its_end() {
     let address = server().database();
     let owner = database(&address);
     owner.migrate().expect("tables");
@@ -227,6 +227,7 @@ fn every_other_role_that_can_write_is_named_with_what_ends_that() {
         ("makes", "GRANT CREATE ON SCHEMA scorpiox_code TO ROLE"),
         ("owns", "GRANT owner TO ROLE"),
         ("all", "GRANT pg_write_all_data TO ROLE"),
+        ("ends", "GRANT pg_signal_backend TO ROLE"),
         ("has", "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE"),
     ];
     for (who, given) in given {
@@ -235,7 +236,7 @@ fn every_other_role_that_can_write_is_named_with_what_ends_that() {
     let member = format!("GRANT updates_{} TO ROLE", name(&address));
     role(&address, "member", &member);
     let roles = owner.writers().expect("writers").roles;
-    for who in ["truncates", "updates", "makes", "owns", "all", "has", "member"] {
+    for who in ["truncates", "updates", "makes", "owns", "all", "ends", "has", "member"] {
         let named = format!("the role {who}_{} ", name(&address));
         let line =
             roles.iter().find(|line| line.starts_with(&named)).unwrap_or_else(|| panic!("{who}: {roles:?}"));
