@@ -64,7 +64,7 @@ impl NativeTool for ReadBgOutput {
         let most_bytes = call.room.saturating_sub(render::NOTE_CHARS);
         let read = call.host.shell().read_task(Owner::new(None, call.uses), task_id(call)?, most_bytes);
         let read = read.map_err(|error| failure(call, &error))?;
-        Ok(render::read(&read))
+        Ok(render::read(call, &read))
     }
 }
 
@@ -112,7 +112,7 @@ impl NativeTool for KillBgTask {
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let killed = call.host.shell().kill_task(Owner::new(None, call.uses), task_id(call)?, call.cancel);
         let (task, ran) = killed.map_err(|error| failure(call, &error))?;
-        Ok(render::killed(&task, ran))
+        Ok(render::killed(call, &task, ran))
     }
 }
 

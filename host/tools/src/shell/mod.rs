@@ -4,6 +4,7 @@
 mod background;
 mod bash;
 mod hosts;
+mod names;
 mod plan;
 mod render;
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use scorpiox_command_output::{Finished, human_bytes, human_duration};
 use scorpiox_egress_proxy::Refusal;
-use scorpiox_sandbox::{Ended, Names, Outcome, RawPath, Status};
+use scorpiox_sandbox::{Ended, Outcome, Status};
 use scorpiox_tool_kit::args::shown;
 use serde::Serialize;
 
+use super::names::about_names;
 use crate::{Call, Output, OutputContent};
 use scorpiox_shell::{Begun, Brought, Completed, ELSEWHERE, GoesOn, Listed, ReadPiece, TaskEnd, TaskState};
 
@@ -19,9 +20,6 @@ pub(super) const LIST_SCHEMA: &str = r#"{"type":"object","properties":{"tasks":{
 
 /// Characters of a result reserved for notes.
 pub(super) const NOTE_CHARS: usize = 1500;
-/// Maximum number of names listed in a note, and of characters of each.
-const MAX_NAMES: usize = 4;
-const MAX_NAME_CHARS: usize = 120;
 /// Maximum number of refused hosts listed.
 const MAX_REFUSALS: usize = 4;
 
@@ -79,7 +77,7 @@ pub(super) fn completed(
         notes.push(format!("{processes} killed; use {} to keep {keep} running", call.name("BackgroundBash")));
     }
     notes.extend(refused(refusals));
-    notes.extend(about_names(&outcome.names));
+    notes.extend(about_names(call, &outcome.names));
     notes.extend(untold(call));
     notes.extend(news.iter().cloned());
     notes.extend(note.map(str::to_owned));
@@ -172,48 +170,13 @@ fn refused(refusals: &[Refusal]) -> Vec<String> {
     notes
 }
 
-/// Reports files that other programs obey, such as git repositories: refused, unpacked, or newly created.
-fn about_names(names: &Names) -> impl Iterator<Item = String> {
-    let refused = named(&names.refused, 0).map(|paths| {
-        format!(
-            "not created: {paths}: other programs obey files of this name, or write through links there, so \
-             commands cannot create them; the person can"
-        )
-    });
-    let unpacked = named(&names.unpacked, names.unpacked_others).map(|paths| {
-        format!(
-            "new: {paths}: programs obey what has such a name when they open the folder; the person should look \
-             at it before"
-        )
-    });
-    let repositories: Vec<_> = names.repositories.iter().map(|repository| repository.path.clone()).collect();
-    let repositories = named(&repositories, 0).map(|paths| {
-        format!(
-            "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
-             status` in a repository around it that has it in its index; the person should look at its config and \
-             hooks before"
-        )
-    });
-    let unseen = (names.repositories_others > 0).then(|| {
-        format!(
-            "new: {} more repositories, more than are looked at: git may start programs that they name; the person \
-             should look at their config and hooks before using git there",
-            names.repositories_others
-        )
-    });
-    let sockets = named(&names.sockets, 0).map(|paths| {
-        format!("not connected: {paths}: no command listens there, and commands do not reach other programs' sockets")
-    });
-    refused.into_iter().chain(unpacked).chain(repositories).chain(unseen).chain(sockets)
-}
-
 /// Reports files that programs obey, of earlier commands whose results were not delivered: their calls were
 /// cancelled, their task output was not read to the end, or a component ran them. A cancelled call does not
 /// report them.
 fn untold(call: &Call<'_>) -> impl Iterator<Item = String> + use<> {
     let brought = if call.cancel.is_set() { Brought::default() } else { call.host.shell().take_untold() };
     let mut notes: Vec<_> =
-        about_names(&brought.names).map(|note| format!("by an earlier command, {note}")).collect();
+        about_names(call, &brought.names).map(|note| format!("by an earlier command, {note}")).collect();
     notes.extend(lost(&brought.lost));
     notes.into_iter()
 }
@@ -232,22 +195,6 @@ fn lost(commands: &[Option<String>]) -> Option<String> {
          ended. It may have made names that programs obey, or repositories; the person should look at what is new in the \
          workspace (`git status --ignored`) before opening it"
     ))
-}
-
-/// Lists some paths, and the number of the remaining ones.
-fn named(paths: &[RawPath], others: u32) -> Option<String> {
-    let name = |path: &RawPath| {
-        let path = path.as_path().display().to_string();
-        let left_out = path.chars().count().saturating_sub(MAX_NAME_CHARS);
-        let end: String = path.chars().skip(left_out).collect();
-        format!("{}{}", if left_out > 0 { "…" } else { "" }, shown(&end))
-    };
-    let mut names: Vec<_> = paths.iter().take(MAX_NAMES).map(name).collect();
-    let others = paths.len().saturating_sub(MAX_NAMES) + usize::try_from(others).unwrap_or(usize::MAX);
-    if others > 0 {
-        names.push(format!("{others} more"));
-    }
-    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Describes how a command ended.
@@ -362,7 +309,7 @@ struct ReadData<'a> {
 }
 
 /// Renders the new output of a task.
-pub(super) fn read(read: &ReadPiece) -> Output {
+pub(super) fn read(call: &Call<'_>, read: &ReadPiece) -> Output {
     let ReadPiece { piece, refusals, advice, task } = read;
     let printed = if piece.text.is_empty() { "(no new output)" } else { &piece.text };
     let mut notes = vec![format!("task {}: {}", task.id, state(task))];
@@ -370,7 +317,7 @@ pub(super) fn read(read: &ReadPiece) -> Output {
     notes.extend(refused(refusals));
     notes.extend(advice.iter().cloned());
     if let (false, TaskState::Ended(TaskEnd::Ended(outcome), _)) = (piece.more, &task.state) {
-        notes.extend(about_names(&outcome.names));
+        notes.extend(about_names(call, &outcome.names));
     }
     let (status, end, time) = parts(&task.state);
     let data = ReadData {
@@ -408,14 +355,14 @@ pub(super) fn list(tasks: &[Listed], is_over_http: bool) -> Output {
 }
 
 /// Renders the result of killing a task.
-pub(super) fn killed(task: &Listed, ran: bool) -> Output {
+pub(super) fn killed(call: &Call<'_>, task: &Listed, ran: bool) -> Output {
     let text = if ran {
         format!("Killed background task {}: {}.", task.id, state(task))
     } else {
         format!("Background task {} had ended already: {}.", task.id, state(task))
     };
     let notes: Vec<_> = match &task.state {
-        TaskState::Ended(TaskEnd::Ended(outcome), _) => about_names(&outcome.names).collect(),
+        TaskState::Ended(TaskEnd::Ended(outcome), _) => about_names(call, &outcome.names).collect(),
         _ => Vec::new(),
     };
     let text = if notes.is_empty() { text } else { noted(&text, &notes) };

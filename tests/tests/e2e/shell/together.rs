@@ -106,7 +106,7 @@ fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
             }
             // A name in a directory that the command created itself is reported.
             let new = told.split_once("[new: ").expect("something new").1;
-            let is_told = new.contains(&format!("/{folder}/tools/differ"));
+            let is_told = new.contains(&format!("\"{folder}/tools/differ"));
             assert_eq!(is_told, folder != "cloned", "{tier}: {folder}: {told}");
         }
         let pushed = fs::read_to_string(program.workspace().join("cloned/.githooks/pre-push"));
@@ -161,6 +161,6 @@ fn protected_names_in_new_folders_of_others_are_not_the_commands_to_change() {
             ("own\nmore\n".into(), "own\n".into())
         );
         let killed = server.text("KillBgTask", serde_json::json!({ "task_id": task }));
-        assert!(killed.contains("/own/.mcp.json"), "{killed}");
+        assert!(killed.contains("own/.mcp.json"), "{killed}");
     });
 }
