@@ -12,8 +12,9 @@ use crate::trace::Trace;
 use crate::{ClientName, Origin};
 use scorpiox_text::RuleTexts;
 
-/// Maximum number of distinct uses of a call to retain; further ones are counted.
-const MAX_USES: usize = 32;
+/// Maximum number of distinct uses of each kind to retain; further ones are counted. Uses of one kind never take
+/// the place of others: a call chooses how many it makes.
+const MAX_USES: usize = 64;
 /// Maximum number of refusals reported to the caller; further ones are counted.
 const MAX_TOLD: usize = 3;
 /// Maximum length of a text, in bytes.
@@ -136,7 +137,7 @@ impl Uses {
         };
         if let Some(used) = noted.uses.iter_mut().find(same) {
             used.count += 1;
-        } else if noted.uses.len() < MAX_USES {
+        } else if noted.uses.iter().filter(|used| used.kind() == new.kind()).count() < MAX_USES {
             noted.uses.push(new);
         } else {
             noted.left_out += 1;
@@ -148,7 +149,7 @@ impl Uses {
     pub fn once(&self, capability: &'static str, rule: &str) {
         let mut noted = self.lock();
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
-        if !known && noted.uses.len() < MAX_USES {
+        if !known {
             let (what, rule) = (String::new(), rule.to_owned());
             noted.uses.push(Use {
                 capability,
@@ -160,6 +161,13 @@ impl Uses {
                 count: 1,
             });
         }
+    }
+
+    /// Counts uses that were not retained elsewhere.
+    pub fn left_out(&self, allowed: usize, denied: usize) {
+        let mut noted = self.lock();
+        noted.left_out += (allowed + denied) as u64;
+        noted.left_out_denied += denied as u64;
     }
 
     /// Sets the caller, for work that continues after the call.
@@ -277,7 +285,7 @@ impl Uses {
     /// Appends the members of a line that describe the uses.
     pub(crate) fn push(&self, out: &mut Vec<u8>, rules: &RuleTexts) {
         let noted = self.lock();
-        if noted.uses.is_empty() {
+        if noted.uses.is_empty() && noted.left_out == 0 {
             return;
         }
         out.extend_from_slice(b",\"uses\":[");
@@ -304,6 +312,11 @@ impl Uses {
 }
 
 impl Use {
+    /// Returns the capability, and the decision: denied or not, hidden or not.
+    fn kind(&self) -> (&'static str, bool, bool) {
+        (self.capability, self.why.is_some(), self.is_hidden)
+    }
+
     fn is_denied(&self) -> bool {
         self.why.is_some() && !self.is_hidden
     }
@@ -471,9 +484,27 @@ mod tests {
             }
         }
         let told = told(&uses);
-        assert_eq!(told["uses"].as_array().unwrap().len(), MAX_USES);
-        assert_eq!((&told["more_uses"], &told["more_denied"]), (&json!(968), &json!(484)));
+        assert_eq!(told["uses"].as_array().unwrap().len(), 2 * MAX_USES);
+        assert_eq!((&told["more_uses"], &told["more_denied"]), (&json!(872), &json!(436)));
         assert!(told["uses"][5]["what"].as_str().unwrap().len() <= MAX_BYTES + 3);
+    }
+
+    #[test]
+    fn many_refusals_displace_nothing_else() {
+        let uses = Uses::default();
+        for index in 0..100 {
+            uses.denied("network", format_args!("h{index}:80"), "no", BUILT_IN);
+        }
+        uses.allowed("network", "reached:80", BUILT_IN);
+        uses.denied("shell", "/w/.mcp.json", "no", BUILT_IN);
+        uses.left_out(1, 2);
+        let told = told(&uses);
+        let whats: Vec<_> = told["uses"].as_array().unwrap().iter().map(|used| &used["what"]).collect();
+        assert!(
+            whats.contains(&&json!("reached:80")) && whats.contains(&&json!("/w/.mcp.json")),
+            "{whats:?}"
+        );
+        assert_eq!((&told["more_uses"], &told["more_denied"]), (&json!(39), &json!(38)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod address;
 mod bell;
 mod connection;
 mod head;
+mod recent;
 mod resolve;
 mod server;
 mod shared;
@@ -25,7 +26,7 @@ use std::time::Duration;
 pub use address::AddressPolicy;
 pub use resolve::{Resolve, SystemResolver};
 pub use server::Proxy;
-pub use shared::{Reached, Refusal};
+pub use shared::{Lost, Reached, Refusal};
 
 /// Policy for destination hosts.
 pub trait Decide: Send + Sync {

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use crate::bell::{self, Bell, Rung};
-use crate::shared::{Reached, Refusal, Shared};
+use crate::shared::{Lost, Reached, Refusal, Shared};
 use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
 
 /// A running proxy. Dropping it closes all its connections.
@@ -39,14 +39,19 @@ impl Proxy {
         Ok(Self { shared, bell: Some(bell), accepts: Some(accepts) })
     }
 
-    /// Returns the refusals after `since`, oldest first. Only the last 32 are retained.
+    /// Returns the distinct hosts refused after `since`, the most recent last. At most 1,024 are retained.
     pub fn refusals(&self, since: Instant) -> Vec<Refusal> {
         self.shared.refusals(since)
     }
 
-    /// Returns the distinct hosts allowed after `since`. Only the last 64 are retained.
+    /// Returns the distinct hosts allowed after `since`, the most recent last. At most 1,024 are retained.
     pub fn reached(&self, since: Instant) -> Vec<Reached> {
         self.shared.reached(since)
+    }
+
+    /// Returns the numbers of hosts that were requested after `since` and are no longer retained.
+    pub fn lost(&self, since: Instant) -> Lost {
+        self.shared.lost(since)
     }
 }
 

@@ -1,6 +1,6 @@
 //! State shared by the connections of a proxy: its rules, and the allowed and refused hosts.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -8,12 +8,8 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::recent::Recent;
 use crate::{AddressPolicy, Decide, Denied, Limits, Resolve};
-
-/// Maximum number of retained refusals.
-const MAX_REFUSALS: usize = 32;
-/// Maximum number of retained allowed hosts.
-const MAX_REACHED: usize = 64;
 
 /// A refused host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +22,8 @@ pub struct Refusal {
     pub why: String,
     /// Rule that refused the host.
     pub rule: String,
+    /// Number of requests, up to 16.
+    pub times: usize,
 }
 
 /// An allowed host.
@@ -39,6 +37,15 @@ pub struct Reached {
     pub rule: String,
 }
 
+/// Numbers of requested hosts that are no longer retained.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Refused hosts.
+    pub refused: usize,
+    /// Allowed hosts.
+    pub reached: usize,
+}
+
 /// State shared by connections.
 pub(crate) struct Shared {
     pub rules: Arc<dyn Decide>,
@@ -50,9 +57,9 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct State {
-    refusals: VecDeque<(Instant, Refusal)>,
-    /// Distinct hosts, the most recently requested last.
-    reached: VecDeque<(Instant, Reached)>,
+    refusals: Recent<Denied>,
+    /// Allowed hosts, with the rules that allowed them.
+    reached: Recent<String>,
     /// Both streams of each connection, which close with the proxy.
     streams: HashMap<u64, Vec<TcpStream>>,
     last_id: u64,
@@ -127,37 +134,40 @@ impl Shared {
 
     /// Records a refusal.
     pub(crate) fn refuse(&self, host: &str, port: u16, denied: Denied) {
-        let Denied { why, rule } = denied;
         let host: String = host.chars().filter(|c| !c.is_control()).take(253).collect();
-        tracing::info!("a command was refused {host:?} port {port}: {why}");
-        let mut state = self.lock();
-        if state.refusals.len() == MAX_REFUSALS {
-            state.refusals.pop_front();
-        }
-        state.refusals.push_back((Instant::now(), Refusal { host, port, why, rule }));
+        tracing::info!("a command was refused {host:?} port {port}: {}", denied.why);
+        self.lock().refusals.add(&host, port, denied);
     }
 
     /// Records an allowed host.
     pub(crate) fn let_through(&self, host: &str, port: u16, rule: String) {
-        let mut state = self.lock();
-        state.reached.retain(|(_, reached)| (reached.host.as_str(), reached.port) != (host, port));
-        if state.reached.len() == MAX_REACHED {
-            state.reached.pop_front();
-        }
-        state.reached.push_back((Instant::now(), Reached { host: host.to_owned(), port, rule }));
+        self.lock().reached.add(host, port, rule);
     }
 
-    /// Returns the refusals after `since`, oldest first.
+    /// Returns the distinct hosts refused after `since`, the most recent last.
     pub(crate) fn refusals(&self, since: Instant) -> Vec<Refusal> {
         let state = self.lock();
-        let recent = state.refusals.iter().filter(|(at, _)| *at >= since);
-        recent.map(|(_, refusal)| refusal.clone()).collect()
+        let refusal = |(host, port, denied, times): (&str, u16, &Denied, usize)| {
+            let Denied { why, rule } = denied.clone();
+            Refusal { host: host.to_owned(), port, why, rule, times }
+        };
+        state.refusals.since(since).map(refusal).collect()
     }
 
-    /// Returns the distinct hosts allowed after `since`.
+    /// Returns the distinct hosts allowed after `since`, the most recent last.
     pub(crate) fn reached(&self, since: Instant) -> Vec<Reached> {
         let state = self.lock();
-        let recent = state.reached.iter().filter(|(at, _)| *at >= since);
-        recent.map(|(_, reached)| reached.clone()).collect()
+        let reached = |(host, port, rule, _): (&str, u16, &String, usize)| Reached {
+            host: host.to_owned(),
+            port,
+            rule: rule.clone(),
+        };
+        state.reached.since(since).map(reached).collect()
+    }
+
+    /// Returns the numbers of hosts that were requested after `since` and dropped.
+    pub(crate) fn lost(&self, since: Instant) -> Lost {
+        let state = self.lock();
+        Lost { refused: state.refusals.lost_since(since), reached: state.reached.lost_since(since) }
     }
 }

@@ -70,8 +70,10 @@ impl As {
 /// Records the hosts that the command was refused.
 pub(super) fn note_hosts(uses: &Uses, refusals: &[Refusal]) {
     for refusal in refusals {
-        let Refusal { host, port, why, rule } = refusal;
-        uses.denied("network", format_args!("{host}:{port}"), why, rule);
+        let Refusal { host, port, why, rule, times } = refusal;
+        for _ in 0..*times {
+            uses.denied("network", format_args!("{host}:{port}"), why, rule);
+        }
     }
 }
 

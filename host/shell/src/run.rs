@@ -1,6 +1,5 @@
 //! Runs a command in the foreground.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -234,11 +233,11 @@ impl Waited {
 
     /// Returns the hosts refused so far, each once, and records all refusals in the audit record of the call.
     fn refusals(&self, request: &Request) -> Vec<Refusal> {
-        let mut refusals = self.started.refusals(self.since);
+        let refusals = self.started.refusals(self.since);
         note_hosts(&request.uses, &refusals);
-        let mut named = BTreeSet::new();
-        refusals.retain(|refusal| named.insert((refusal.host.clone(), refusal.port)));
         note_reached(&request.uses, &self.started.reached(self.since));
+        let lost = self.started.lost_hosts(self.since);
+        request.uses.left_out(lost.reached, lost.refused);
         self.started.note_met(&self.met, &request.uses);
         refusals
     }
