@@ -3,7 +3,7 @@
 //! A thread per task reads its output into a ring buffer. A task that has ended is retained until its output
 //! is read to the end, and for ten more minutes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ const KEPT_TIME: Duration = Duration::from_mins(10);
 /// Maximum number of ended tasks that are not read to the end.
 const MAX_ENDED: usize = 64;
 /// Maximum number of refused hosts remembered per task.
-const MAX_REFUSALS: usize = 32;
+const MAX_REFUSALS: usize = 1024;
 /// Number of ID blocks. Each server of a shared database draws one block, so that task IDs of different
 /// servers do not collide.
 const BLOCKS: u32 = 2_000_000;
@@ -135,6 +135,8 @@ struct State {
 #[derive(Debug)]
 struct Refusals {
     all: Vec<Refusal>,
+    /// Names and ports of these hosts.
+    known: BTreeSet<(String, u16)>,
     /// Number of hosts already reported to the client.
     told: usize,
     /// Number of hosts already in the audit record of the call that started the task.
@@ -144,7 +146,7 @@ struct Refusals {
 impl Refusals {
     fn add(&mut self, refusals: Vec<Refusal>) {
         for refusal in refusals {
-            if self.all.len() < MAX_REFUSALS && !self.all.contains(&refusal) {
+            if self.all.len() < MAX_REFUSALS && self.known.insert((refusal.host.clone(), refusal.port)) {
                 self.all.push(refusal);
             }
         }
@@ -340,7 +342,8 @@ impl TaskPlace<'_> {
         }
         let mut ring = Ring::new();
         ring.push(printed);
-        let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals };
+        let known = refusals.iter().map(|refusal| (refusal.host.clone(), refusal.port)).collect();
+        let refusals = Refusals { told: refusals.len(), recorded: refusals.len(), all: refusals, known };
         let state = State {
             ring,
             cursor: Cursor::default(),
@@ -437,6 +440,16 @@ impl Tasks {
         }
     }
 
+    /// Waits until all tasks have ended, at most for this `time`.
+    pub(super) fn wait_for_ends(&self, time: Duration) {
+        let until = Instant::now() + time;
+        let tasks: Vec<_> = self.lock().tasks.values().cloned().collect();
+        for task in tasks {
+            let mut state = task.state();
+            while state.ended.is_none() && !task.changed.wait_until(&mut state, until).timed_out() {}
+        }
+    }
+
     /// Locks the table and removes expired tasks.
     fn lock(&self) -> MutexGuard<'_, Table> {
         let mut table = self.table.lock();
@@ -465,6 +478,8 @@ impl Task {
         let end = self.drain(&mut started, &mut met);
         let uses = self.touched(&end);
         note_reached(&uses, &started.reached(self.started));
+        let lost = started.lost_hosts(self.started);
+        uses.left_out(lost.reached, lost.refused + self.unknown(&started.refusals(self.started)));
         started.note_met(&met, &uses);
         let entry = started.active.take();
         match &end {
@@ -477,6 +492,12 @@ impl Task {
         }
         self.state().ended = Some((end, Instant::now()));
         self.changed.notify_all();
+    }
+
+    /// Returns the number of refused hosts that were too many to remember.
+    fn unknown(&self, refusals: &[Refusal]) -> usize {
+        let known = &self.state().refusals.known;
+        refusals.iter().filter(|refusal| !known.contains(&(refusal.host.clone(), refusal.port))).count()
     }
 
     /// Returns the accesses and refusals since the call was recorded.

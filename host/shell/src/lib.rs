@@ -40,7 +40,7 @@ use crate::untold::{ActiveCommands, Entry, Untold};
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
 use scorpiox_command_output::Complaints;
-use scorpiox_egress_proxy::{Proxy, Reached, Refusal};
+use scorpiox_egress_proxy::{Lost, Proxy, Reached, Refusal};
 use scorpiox_executor::Reason;
 use scorpiox_git::{Hidden, Leads, User, hidden, starts_programs};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
@@ -67,6 +67,8 @@ pub use protect::Special;
 use protect::View;
 use survey::Survey;
 
+/// Maximum time for background tasks to end with their server.
+const END_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of attempts to start a command while the workspace changes.
 const TRIES: u32 = 20;
 /// Maximum number of area sets with a cached survey.
@@ -224,6 +226,12 @@ impl Started {
     fn refusals(&self, since: Instant) -> Vec<Refusal> {
         let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
         proxy.map(|proxy| proxy.refusals(since)).unwrap_or_default()
+    }
+
+    /// Returns the numbers of hosts requested after `since` that the other two functions leave out.
+    fn lost_hosts(&self, since: Instant) -> Lost {
+        let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
+        proxy.map(|proxy| proxy.lost(since)).unwrap_or_default()
     }
 }
 
@@ -472,9 +480,10 @@ impl Shell {
         self.tasks.on_end(tell);
     }
 
-    /// Stops all tasks and cells.
+    /// Stops all tasks and cells. Tasks get a moment to end, so that the names that they created are recorded.
     pub fn shut_down(&self) {
         self.stop_tasks(Reason::Shutdown);
+        self.tasks.wait_for_ends(END_TIME);
         self.cells.clear();
     }
 

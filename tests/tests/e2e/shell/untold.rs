@@ -6,7 +6,7 @@ use std::time::Duration;
 use scorpiox_tests::Started;
 use serde_json::json;
 
-use super::support::{background, bash, comes_true, in_each_tier, read_until};
+use super::support::{background, bash, comes_true, in_each_tier, in_tier, read_until, start};
 
 /// Returns a command that creates a repository that starts a program.
 fn repository(name: &str) -> String {
@@ -33,13 +33,30 @@ fn is_told_once(server: &mut Started, path: &str) {
 }
 
 #[test]
+fn a_task_that_ends_with_its_server_is_no_lost_command() {
+    for tier in ["T1", "T1b", "T2"] {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        background(&mut server, "sleep 300");
+        background(&mut server, &format!("{}; echo > made; sleep 300", repository("left")));
+        wait_for(&program.workspace().join("made"));
+        server.close_input();
+        server.wait();
+        let mut server = start(&program);
+        let told = bash(&mut server, "true").text;
+        assert!(!told.contains("nobody looked"), "{tier}: {told}");
+        assert!(told.contains("by an earlier command, new: \"left/.git\""), "{tier}: {told}");
+    }
+}
+
+#[test]
 fn a_cancelled_call_is_told_with_the_next_command() {
     in_each_tier(|program, server| {
         let command = format!("{}; echo > made; sleep 300", repository("cancelled"));
         let id = server.request("tools/call", json!({ "name": "Bash", "arguments": { "command": command } }));
         wait_for(&program.workspace().join("made"));
         server.notify("notifications/cancelled", json!({ "requestId": id }));
-        is_told_once(server, "/cancelled/.git");
+        is_told_once(server, "cancelled/.git");
     });
 }
 
@@ -48,12 +65,12 @@ fn a_task_that_nobody_reads_is_told_with_the_next_command_and_one_that_is_read_i
     in_each_tier(|program, server| {
         background(server, &repository("unread"));
         wait_for(&program.workspace().join("unread/.git/HEAD"));
-        is_told_once(server, "/unread/.git");
+        is_told_once(server, "unread/.git");
 
         let task = background(server, &format!("{}; echo > killed/made; sleep 300", repository("killed")));
         wait_for(&program.workspace().join("killed/made"));
         let killed = server.text("KillBgTask", json!({ "task_id": task }));
-        assert!(killed.contains("new: ") && killed.contains("/killed/.git"), "{killed}");
+        assert!(killed.contains("new: ") && killed.contains("killed/.git"), "{killed}");
         let next = bash(server, "true");
         assert!(!next.text.contains("new: "), "{}", next.text);
     });
@@ -73,7 +90,7 @@ fn a_new_repository_into_which_the_persons_configuration_leads_is_told() {
             harmless.replace("NAME", "led")
         );
         let ran = bash(server, &hooks);
-        assert!(ran.text.contains("new: ") && ran.text.contains("/led/.git"), "{}", ran.text);
+        assert!(ran.text.contains("new: ") && ran.text.contains("led/.git"), "{}", ran.text);
     });
 }
 
@@ -116,7 +133,7 @@ while not os.path.exists('stop'):
             let ran =
                 bash(server, &format!("{} && mv w{round} lib{round}", repository(&format!("w{round}"))));
             let is_named =
-                ["lib", "lob"].iter().any(|name| ran.text.contains(&format!("/{name}{round}/.git")));
+                ["lib", "lob"].iter().any(|name| ran.text.contains(&format!("\"{name}{round}/.git\"")));
             assert!(ran.text.contains("new: ") && is_named, "{round}: {}", ran.text);
         }
         wait_for(&program.workspace().join("renamed"));
