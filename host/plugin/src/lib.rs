@@ -3,7 +3,7 @@
 //! Reading order: [`Manifest`] is the plugin's own description, and [`Asks`] the capabilities that it
 //! requests. [`PluginFolder`] finds plugins in the program's directory, [`Decisions`] stores the approvals
 //! and denials, and [`Status`] combines the two. [`Secrets`] holds values that the user sets for a plugin.
-//! [`package`] packs and unpacks plugins.
+//! [`package`] packs and unpacks plugins, as an [`archive`] with fixed bytes.
 //!
 //! Invariants:
 //! - An approval is stored completely, with the fingerprints of the files that it covers. A plugin gets the
@@ -13,6 +13,7 @@
 //! - A changed file disables its plugin. Only a new decision enables it again.
 //! - This crate never runs or compiles a component.
 
+pub mod archive;
 mod asks;
 mod decisions;
 mod difference;

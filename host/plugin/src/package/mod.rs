@@ -5,8 +5,8 @@
 //! author's folder that belong in it, and [`Index`] is a team's list of packs.
 //!
 //! Invariants:
-//! - The same content gives the same bytes on every machine. Times, owners, modes and the order are fixed,
-//!   and nothing is compressed, so that no compressor's version matters.
+//! - The same content gives the same bytes on every machine: see [`archive`](crate::archive). Modes and the
+//!   order are fixed too.
 //! - A pack is accepted only if writing its content again gives identical bytes. It therefore has no links,
 //!   no duplicate entries, no trailing data, and nothing that two readers could interpret differently.
 //! - A pack is read in memory, within limits. This crate writes nothing from it to disk.

@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use crate::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, ManifestError};
-use tar::{Builder, EntryType, Header};
-
+use crate::archive::{self, Entry};
 use crate::package::names::{MAX_ENTRIES, NameFault, check_name, is_for_people, is_reserved};
 use crate::package::{MAX_TEXT_BYTES, Package, VersionError, version_of};
+use crate::{MANIFEST, MAX_COMPONENT_BYTES, Manifest, ManifestError};
 
-/// Modification time of every entry: 2000-01-01. Some readers treat a time of zero as an error.
-const TIME: u64 = 946_684_800;
 /// Mode of every entry.
 const MODE: u32 = 0o644;
 
@@ -68,27 +65,14 @@ impl Package {
 
     /// Writes the pack; the bytes depend only on its content.
     pub(crate) fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut archive = Builder::new(out);
-        append(&mut archive, MANIFEST, self.manifest_text.as_bytes())?;
-        append(&mut archive, &self.manifest.component, &self.component)?;
-        for (name, bytes) in &self.files {
-            append(&mut archive, name, bytes)?;
-        }
-        archive.into_inner()?.flush()
+        let entry = |name, bytes| Entry { name, mode: MODE, bytes };
+        let first = [
+            entry(MANIFEST.to_owned(), self.manifest_text.as_bytes()),
+            entry(self.manifest.component.clone(), &self.component),
+        ];
+        let others = self.files.iter().map(|(name, bytes)| entry(name.clone(), bytes.as_slice()));
+        archive::write(out, first.into_iter().chain(others))
     }
-}
-
-fn append(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut header = Header::new_ustar();
-    header.set_path(name)?;
-    header.set_entry_type(EntryType::Regular);
-    header.set_mode(MODE);
-    header.set_mtime(TIME);
-    header.set_uid(0);
-    header.set_gid(0);
-    header.set_size(bytes.len() as u64);
-    header.set_cksum();
-    archive.append(&header, bytes)
 }
 
 fn check_files(manifest: &Manifest, files: &[(String, Vec<u8>)]) -> Result<(), WriteError> {
