@@ -18,7 +18,7 @@ use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
 use scorpiox_runtime::{CodeCache, Engines};
 use scorpiox_tools::offers::Served;
 use scorpiox_tools::plugins::{
-    Described, candidate, check_anatomy, check_kind, describe, notes, pins, signed,
+    Described, candidate, check_anatomy, check_kind, describe, notes, pins, schema_faults, signed,
 };
 use scorpiox_workspace_config::{Operator, Site};
 use serde_json::Value;
@@ -77,7 +77,10 @@ impl Look {
             describe(&engines, &bytes, &installed.manifest, &cache).with_context(cannot)?
         };
         let mut notes = anatomy.map(|anatomy| notes(anatomy, asks)).unwrap_or_default();
-        notes.extend(undescribed(&described.tools).filter(|_| anatomy.is_some()));
+        if anatomy.is_some() {
+            notes.extend(undescribed(&described.tools));
+            notes.extend(schema_faults(&described.tools));
+        }
         let folders = pins(asks, site.home.as_deref())?;
         let signature = installed.read_signature().with_context(|| SIGNATURE.to_owned())?;
         let origin = installed.read_origin(&component).with_context(|| ORIGIN.to_owned())?;
@@ -194,6 +197,23 @@ impl Look {
         text.push('\n');
         text.push_str(&self.asks());
         text.push_str(&sum(&manifest.capabilities));
+        text
+    }
+
+    /// Describes the plugin in a few lines, for its author.
+    pub fn brief(&self) -> String {
+        let mut text = heading(&self.installed.manifest);
+        let names = self.described.tools.iter().filter_map(|tool| tool["name"].as_str());
+        let tools: Vec<String> = names.map(|name| one_line(name, columns() / 2)).collect();
+        let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
+        let _ = writeln!(text, "  {}", wrapped(&format!("tools: {tools}"), columns() - 4).join("\n    "));
+        for (name, why) in &self.described.refused {
+            let line = format!("{name} cannot be a tool: {why}");
+            let _ = writeln!(text, "  {}", wrapped(&line, columns() - 4).join("\n    "));
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "  note: {}", wrapped(note, columns() - 10).join("\n    "));
+        }
         text
     }
 

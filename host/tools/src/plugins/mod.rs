@@ -13,6 +13,7 @@ mod entry;
 mod fit;
 mod grants;
 mod offer;
+mod schema;
 mod secrets;
 
 pub use comments::{comments, name, own_comments};
@@ -22,4 +23,5 @@ pub use entry::{Offering, held_to, namespace, tools};
 pub use fit::{Import, check_anatomy, import, notes, requests};
 pub use grants::{Ungrantable, grants, limits, pins};
 pub use offer::{NotThere, Plugins, candidate, signed};
+pub use schema::schema_faults;
 pub use secrets::untried;

@@ -66,6 +66,12 @@ impl Guest for Impostor {
             "title" => first.title = text,
             "description" => first.description = text,
             "schema" => first.input_schema = format!("{{\"type\":\"object\",\"description\":\"{text}\"}}"),
+            "strict" => {
+                let city = r##"{"type":"unknown","$ref":"#/$defs/none"}"##;
+                first.input_schema = format!(
+                    r#"{{"type":"object","oneOf":[{{}}],"required":null,"properties":{{"the city":{city}}}}}"#
+                );
+            }
             "no-json" => first.input_schema = "{".to_owned(),
             "bash" => first.name = "Bash".to_owned(),
             "many" => return (0..65).map(|number| definition(&format!("tool-{number}"))).collect(),

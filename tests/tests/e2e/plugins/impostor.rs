@@ -45,6 +45,27 @@ fn definitions_that_mislead_are_refused_and_shown_escaped() {
 }
 
 #[test]
+fn what_clients_refuse_in_a_schema_is_named_with_its_place() {
+    let program = Program::new();
+    let source = source(&program, "impostor", STORE, &impostor_as("strict"));
+    for command in ["test", "add"] {
+        let (_, out, err) = program.run(&["plugin", command, &source]);
+        let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (place, fault) in [
+            ("/oneOf", "stands at the top"),
+            ("/required", "is null; write a list of names"),
+            ("/properties/the city", "is a name with other characters"),
+            ("/properties/the city/type", "is \"unknown\"; write one of array, "),
+            ("/properties/the city/$ref", "is \"#/$defs/none\", which is not in this schema"),
+        ] {
+            let note = "Some clients refuse the input_schema of version, and all tools with it:";
+            let expected = format!("{note} {place} {fault}");
+            assert!(said.contains(&expected), "{command}: {expected}: {said}{err}");
+        }
+    }
+}
+
+#[test]
 fn no_plugin_takes_the_name_of_a_built_in_tool() {
     let program = Program::new();
     install(&program, &source(&program, "bash", STORE, &impostor_as("bash")));
