@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use minisign::{SecretKey, SecretKeyBox};
+use minisign::{KeyPair, SecretKey, SecretKeyBox};
 use ring::signature::Ed25519KeyPair;
 
+use crate::key::PublicKey;
 use crate::signature::{Signature, SignatureError};
 use crate::statement::Statement;
 
@@ -20,7 +21,7 @@ const COMMENT: &str = "signature from minisign secret key";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
     /// The text is not a secret key.
-    #[error("it is not a minisign secret key, which `minisign -G` makes")]
+    #[error("it is not a minisign secret key, which `scorpiox-code plugin keygen` makes")]
     Key,
     /// The password is wrong.
     #[error("the password is wrong")]
@@ -32,7 +33,7 @@ pub enum SignError {
     #[error("the key is damaged: its parts do not belong together")]
     Damaged,
     /// The library reported an error.
-    #[error("the signature cannot be made: {0}")]
+    #[error("it cannot be made: {0}")]
     Failed(String),
     /// The created signature is invalid.
     #[error(transparent)]
@@ -64,16 +65,58 @@ fn is_protected_key(bytes: &[u8]) -> Result<bool, SignError> {
     }
 }
 
-/// Signs a file with a secret key created by `minisign -G`. Decrypting a protected key takes a second or two
-/// and a gigabyte of memory, which is minisign's protection against guessing.
+/// A new key pair, as the texts of minisign's two files.
+pub struct NewKey {
+    /// Text of the secret key's file.
+    pub secret: String,
+    /// Text of the public key's file.
+    pub public_file: String,
+    /// The public key.
+    pub public: PublicKey,
+}
+
+/// Creates a key pair. With a password, the secret key is encrypted, which takes as long as decrypting it.
+pub fn generate(password: Option<String>) -> Result<NewKey, SignError> {
+    let failed = |error: minisign::PError| SignError::Failed(error.to_string());
+    let pair = match password {
+        None => KeyPair::generate_unencrypted_keypair(),
+        Some(password) => KeyPair::generate_encrypted_keypair(Some(password)),
+    };
+    let KeyPair { pk, sk } = pair.map_err(failed)?;
+    let secret = sk.to_box(None).map_err(failed)?.into_string();
+    let public = PublicKey::parse(&pk.to_base64()).map_err(|_| SignError::Damaged)?;
+    Ok(NewKey { secret, public_file: pk.to_box().map_err(failed)?.into_string(), public })
+}
+
+/// Signs a file with a minisign secret key. Decrypting a protected key takes a second or two and a gigabyte of
+/// memory, which is minisign's protection against guessing.
 pub fn sign(
     key: &str,
     password: Option<String>,
     bytes: &[u8],
     statement: &Statement,
 ) -> Result<Signature, SignError> {
+    sign_with(key, password, bytes, &statement.to_string())
+}
+
+/// Signs a text that is no plugin's file, such as a hash. Its comment says what the text is.
+pub fn sign_text(
+    key: &str,
+    password: Option<String>,
+    text: &str,
+    comment: &str,
+) -> Result<Signature, SignError> {
+    sign_with(key, password, text.as_bytes(), comment)
+}
+
+fn sign_with(
+    key: &str,
+    password: Option<String>,
+    bytes: &[u8],
+    comment: &str,
+) -> Result<Signature, SignError> {
     let key = open(key, password)?;
-    let signed = minisign::sign(None, &key, bytes, Some(&statement.to_string()), Some(COMMENT));
+    let signed = minisign::sign(None, &key, bytes, Some(comment), Some(COMMENT));
     let text = signed.map_err(|error| SignError::Failed(error.to_string()))?.into_string();
     Ok(Signature::parse(&text)?)
 }

@@ -150,3 +150,16 @@ fn what_is_no_key_is_said() {
         assert!(PublicKey::parse_file(bad).is_err(), "{bad:?}");
     }
 }
+
+#[test]
+fn a_new_key_signs_what_its_public_key_verifies() {
+    for password in [None, Some("open sesame")] {
+        let key = generate(password.map(str::to_owned)).expect("a key");
+        assert_eq!(is_protected(&key.secret), Ok(password.is_some()));
+        assert_eq!(PublicKey::parse_file(&key.public_file).expect("a key"), key.public);
+        let made = sign(&key.secret, password.map(str::to_owned), b"bytes", &statement(b"bytes"));
+        assert!(key.public.verify_file(b"bytes", &made.expect("a signature")).is_ok());
+        let made = sign_text(&key.secret, password.map(str::to_owned), "text\n", "a hash").expect("signed");
+        assert_eq!(key.public.verify(b"text\n", &made), Ok(()));
+    }
+}

@@ -1,6 +1,7 @@
 //! Installation of plugins. [`Source`] reads the user's input: a folder, a pack, a component, or fetched
 //! bytes. [`Staged`] is the plugin in a staging directory, [`Look`] describes it to the user before the
-//! decision, and [`replace`] moves it into place. [`pack`], [`sign`] and [`verify`] serve plugin authors.
+//! decision, and [`replace`] moves it into place. [`pack`],
+//! [`keygen`], [`sign`] and [`verify`] serve plugin authors.
 //!
 //! Invariants:
 //! - Only inspected files are installed: a plugin is staged, inspected there, and then moved.
@@ -10,6 +11,7 @@
 //! - This crate neither asks the user nor decides anything.
 
 mod beside;
+mod keygen;
 mod list;
 mod look;
 mod pack;
@@ -20,11 +22,15 @@ mod stage;
 mod store;
 
 pub use beside::{Beside, is_older};
+pub use keygen::{Protection, keygen};
 pub use list::list;
 pub use look::{Look, closed, looked_into, show, standing};
 pub use pack::pack;
+pub(crate) use pack::{listed, put_new};
 pub use parcel::{Content, Parcel};
-pub use signing::{Named, Whose, sign, verify};
-pub use source::{Given, Keys, Source};
+pub use signing::{Named, SecretKeyFile, Whose, sign, sign_hash, verify};
+pub use source::{Given, Keys, Source, is_buildable};
+pub(crate) use source::{as_word, bounded};
+pub(crate) use stage::{Removed, remove_leftovers};
 pub use stage::{Staged, is_still, replace};
 pub use store::{Fetch, Found, Listed, Opened, outdated, search};

@@ -19,8 +19,8 @@ const MAX_LEFT_OUT: usize = 12;
 /// Maximum width of a name, in columns.
 const MAX_NAME: usize = 40;
 
-/// Packs a plugin's folder into a single file.
-pub fn pack(folder: &Path, out: Option<&Path>) -> Result<()> {
+/// Packs a plugin's folder into a single file, and returns its path.
+pub fn pack(folder: &Path, out: Option<&Path>) -> Result<PathBuf> {
     ensure!(folder.exists(), "{} does not exist; name a folder with {MANIFEST}", folder.display());
     let is_plugin = folder.join(MANIFEST).is_file();
     ensure!(is_plugin, "{} has no {MANIFEST}; `scorpiox-code plugin init` drafts one", folder.display());
@@ -31,7 +31,7 @@ pub fn pack(folder: &Path, out: Option<&Path>) -> Result<()> {
         .with_context(|| format!("{} cannot be packed", folder.display()))?;
     let bytes = package.to_bytes()?;
     let out = out.map_or_else(|| PathBuf::from(package.file_name()), Path::to_owned);
-    write(&out, &bytes)?;
+    put_new(&out, &bytes, MAX_PACKAGE_BYTES, "give the plugin another version, or remove the file")?;
     let mut text = format!("{}: {}, sha256 {}\n", out.display(), size(bytes.len() as u64), digest(&bytes));
     let others: Vec<_> = package.files().map(|(name, _)| one_line(name, MAX_NAME)).collect();
     let has = [&[MANIFEST.to_owned(), package.manifest().component.clone()][..], &others].concat();
@@ -39,10 +39,10 @@ pub fn pack(folder: &Path, out: Option<&Path>) -> Result<()> {
     let left_out: Vec<_> = left_out.iter().map(|name| one_line(name, MAX_NAME)).collect();
     listed(&mut text, "Left out", &left_out);
     terminal::print(&Shown::text(&text));
-    Ok(())
+    Ok(out)
 }
 
-fn listed(text: &mut String, what: &str, names: &[String]) {
+pub(crate) fn listed(text: &mut String, what: &str, names: &[String]) {
     if names.is_empty() {
         return;
     }
@@ -54,8 +54,8 @@ fn listed(text: &mut String, what: &str, names: &[String]) {
 }
 
 /// Writes a pack. An existing file with different content is not overwritten: it may be published with a
-/// signature.
-fn write(out: &Path, bytes: &[u8]) -> Result<()> {
+/// signature. `next` is the user's way out.
+pub(crate) fn put_new(out: &Path, bytes: &[u8], most: u64, next: &str) -> Result<()> {
     match fs::File::create_new(out) {
         Ok(mut file) => {
             use std::io::Write as _;
@@ -67,13 +67,10 @@ fn write(out: &Path, bytes: &[u8]) -> Result<()> {
             Ok(())
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            if bounded(out, MAX_PACKAGE_BYTES).is_ok_and(|there| there == bytes) {
+            if bounded(out, most).is_ok_and(|there| there == bytes) {
                 return Ok(());
             }
-            bail!(
-                "{} exists and is another file; give the plugin another version, or remove the file",
-                out.display()
-            )
+            bail!("{} exists and is another file; {next}", out.display())
         }
         Err(error) => Err(error).with_context(|| format!("{} cannot be written", out.display())),
     }

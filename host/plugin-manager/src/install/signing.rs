@@ -8,11 +8,11 @@ use crate::author::name_of;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_fs::home::{instance, private};
 use scorpiox_plugin::package::{MAX_PACKAGE_BYTES, PACKAGE_SUFFIX, Package};
-use scorpiox_plugin::{PluginName, read_file};
+use scorpiox_plugin::{PluginName, SIGNATURE, read_file};
 use scorpiox_policy::{Policy, Signer, Source};
 use scorpiox_signature::{
-    MAX_PASSWORD_BYTES, MAX_SECRET_KEY_BYTES, MAX_SIGNATURE_BYTES, PublicKey, Signature, Statement, digest,
-    is_protected,
+    MAX_PASSWORD_BYTES, MAX_SECRET_KEY_BYTES, MAX_SIGNATURE_BYTES, PublicKey, SIGNATURE_SUFFIX, SignError,
+    Signature, Statement, digest, is_protected,
 };
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, Working};
@@ -26,22 +26,47 @@ const WASM: &[u8] = b"\0asm";
 /// Name and version of the signed component. A pack contains its own.
 pub type Named<'a> = (Option<&'a PluginName>, Option<&'a Version>);
 
+/// Path of a secret key, and of a file with its password.
+pub type SecretKeyFile<'a> = (&'a Path, Option<&'a Path>);
+
 /// Signs a file, and writes the signature next to it.
-pub fn sign(file: &Path, key: &Path, password: Option<&Path>, named: Named<'_>) -> Result<()> {
+pub fn sign(file: &Path, key: SecretKeyFile<'_>, named: Named<'_>) -> Result<()> {
     let bytes = bounded(file, MAX_PACKAGE_BYTES)?;
     let statement = statement(file, &bytes, named)?;
-    let secret = text(key, MAX_SECRET_KEY_BYTES)?;
-    let of_key = || format!("the secret key {}", key.display());
-    let password =
-        is_protected(&secret).with_context(of_key)?.then(|| read_password(key, password)).transpose()?;
-    let signature = {
-        let _working = password.as_ref().map(|_| Working::on("opening the key"));
-        scorpiox_signature::sign(&secret, password, &bytes, &statement).with_context(of_key)?
-    };
+    let signature =
+        with_key(key, |secret, password| scorpiox_signature::sign(secret, password, &bytes, &statement))?;
     let out = suffixed(file);
     put(&out, signature.text()).with_context(|| format!("{} cannot be written", out.display()))?;
     terminal::print(&Shown::text(&format!("{}: {statement}\n", out.display())));
     Ok(())
+}
+
+/// Signs the hash of a plugin's folder. Writes the hash and the signature into the folder.
+pub fn sign_hash(folder: &Path, hash: &str, key: SecretKeyFile<'_>) -> Result<()> {
+    let line = format!("{hash}\n");
+    let signature = with_key(key, |secret, password| {
+        scorpiox_signature::sign_text(secret, password, &line, "the hash of a plugin")
+    })?;
+    let file = folder.join(SIGNATURE.trim_end_matches(SIGNATURE_SUFFIX));
+    let out = folder.join(SIGNATURE);
+    for (path, text) in [(&file, line.as_str()), (&out, signature.text())] {
+        put(path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    terminal::print(&Shown::text(&format!("{}: hash {hash}\n", out.display())));
+    Ok(())
+}
+
+/// Opens a secret key for a signature.
+fn with_key(
+    (key, password): SecretKeyFile<'_>,
+    sign: impl FnOnce(&str, Option<String>) -> Result<Signature, SignError>,
+) -> Result<Signature> {
+    let secret = text(key, MAX_SECRET_KEY_BYTES)?;
+    let of_key = || format!("the secret key {}", key.display());
+    let password =
+        is_protected(&secret).with_context(of_key)?.then(|| read_password(key, password)).transpose()?;
+    let _working = password.as_ref().map(|_| Working::on("opening the key"));
+    sign(&secret, password).with_context(of_key)
 }
 
 /// Returns the statement to sign. A pack determines its name and version; for a component, the user may give
@@ -69,7 +94,7 @@ fn statement(file: &Path, bytes: &[u8], (name, version): Named<'_>) -> Result<St
 }
 
 /// Reads the password of a key from a file, a terminal, or standard input.
-fn read_password(key: &Path, file: Option<&Path>) -> Result<String> {
+pub(crate) fn read_password(key: &Path, file: Option<&Path>) -> Result<String> {
     let read = match file {
         Some(file) => text(file, MAX_PASSWORD_BYTES as u64 + 2).map(|text| {
             let line = text.strip_suffix('\n').unwrap_or(&text);

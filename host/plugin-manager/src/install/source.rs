@@ -300,7 +300,7 @@ pub(crate) fn suffixed(path: &Path) -> PathBuf {
 /// Reports that a folder has no component yet, with the command that builds it.
 fn not_built(folder: &Path, component: &Path) -> String {
     let component = component.display();
-    if MAKEFILES.iter().any(|name| folder.join(name).is_file()) {
+    if is_buildable(folder) {
         return format!("{component} is not built; build it with: make -C {}", as_word(folder));
     }
     format!(
@@ -309,8 +309,13 @@ fn not_built(folder: &Path, component: &Path) -> String {
     )
 }
 
+/// Returns `true` if `make` builds the folder.
+pub fn is_buildable(folder: &Path) -> bool {
+    MAKEFILES.iter().any(|name| folder.join(name).is_file())
+}
+
 /// Quotes a path as a single word of a shell command.
-fn as_word(path: &Path) -> String {
+pub(crate) fn as_word(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     if !path.is_empty() && path.chars().all(is_plain) {

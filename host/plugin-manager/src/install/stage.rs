@@ -34,7 +34,7 @@ impl Source {
 }
 
 /// Removes staging directories of processes that were killed.
-fn remove_leftovers(folder: &Path) {
+pub(crate) fn remove_leftovers(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -62,7 +62,7 @@ impl Staged {
 }
 
 /// Directory that is removed on drop.
-struct Removed(PathBuf);
+pub(crate) struct Removed(pub(crate) PathBuf);
 
 impl Drop for Removed {
     fn drop(&mut self) {

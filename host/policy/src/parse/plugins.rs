@@ -136,7 +136,8 @@ fn signers(section: &Section<'_>, plugins: &mut PluginsPolicy) -> Result<(), Pro
 
 fn signer(name: &str, section: &Section<'_>, entry: &Entry<'_>) -> Result<Signer, Problem> {
     section.only(&["key", "names", "approve"])?;
-    let fix = "write `key = \"RW…\"`, the second line of the `.pub` file that minisign made";
+    let fix =
+        "write `key = \"RW…\"`, the second line of the `.pub` file that `scorpiox-code plugin keygen` makes";
     let Some(key) = section.get("key") else {
         return Err(entry.problem(format!("{} has no `key`", section.name()), fix));
     };

@@ -253,6 +253,60 @@ fn minisign_verifies_what_is_signed_here_and_the_other_way_around() {
     bed.refused(&["plugin", "verify", &file, "--key", &public], "of the old kind");
 }
 
+/// The keys made here and those of `minisign` are the same kind of files.
+#[cfg(unix)]
+#[test]
+fn minisign_uses_a_key_made_here() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let bed = Bed::new();
+    let run = |arguments: &[&str]| {
+        let output = Command::new("minisign").args(arguments).output().expect("minisign is installed");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let said = bed.done(&["plugin", "keygen", "acme", "--no-password"]);
+    let (public, secret) = (bed.path("acme.pub"), bed.path("acme.key"));
+    let mode = fs::metadata(&secret).expect("a key").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    bed.refused(&["plugin", "keygen", "acme", "--no-password"], "acme.key exists, and no key is overwritten");
+    let rules = &said[said.find("[plugins.signers.acme] key = \"RW").expect("the policy's lines")..];
+    let rules = rules.replacen("] ", "]\n", 1);
+    let file = bed.pack("1.0.0", "");
+    bed.done(&["plugin", "sign", &file, "--key", &secret]);
+    run(&["-V", "-H", "-p", &public, "-m", &file]);
+    let verified = bed.done(&["plugin", "verify", &file, "--key", &public]);
+    let sha256 = verified.split_whitespace().last().expect("a hash");
+    let comment = format!("name=kinds version=1.0.0 sha256={sha256}");
+    run(&["-S", "-s", &secret, "-m", &file, "-t", &comment]);
+    // The printed lines of the policy trust the key.
+    bed.program.put("home/.scorpiox/policy.toml", format!("version = 1\n{rules}\n"));
+    let said = bed.done(&["plugin", "verify", &file]);
+    assert!(said.contains("is kinds 1.0.0, signed by acme (policy.toml line 2)"), "{said}");
+    // A pack is signed at once, and a folder by its hash.
+    fs::remove_file(&file).and_then(|()| fs::remove_file(format!("{file}.minisig"))).expect("removed");
+    bed.done(&["plugin", "pack", &bed.source, "--out", &file, "--sign", &secret]);
+    run(&["-V", "-H", "-p", &public, "-m", &file]);
+    bed.refused(&["plugin", "sign", &bed.source, "--key", &secret, "--version", "2.0.0"], "is a folder");
+    bed.done(&["plugin", "sign", &bed.source, "--key", &secret]);
+    run(&["-V", "-p", &public, "-m", &format!("{}/plugin.hash", bed.source)]);
+    let (_, said) = bed.run(&["plugin", "add", &bed.source]);
+    assert!(said.contains("Signed by acme ([plugins.signers], policy.toml line 2)"), "{said}");
+}
+
+#[test]
+fn a_new_key_takes_its_password_from_a_file_or_standard_input() {
+    let bed = Bed::new();
+    let file = bed.pack("1.0.0", "");
+    bed.refused(&["plugin", "keygen", "acme"], "--no-password makes a key without one");
+    bed.program.put("workspace/password", "open sesame\n");
+    let password = bed.path("password");
+    bed.done(&["plugin", "keygen", "acme", "--password-file", &password]);
+    let (key, public) = (bed.path("acme.key"), bed.path("acme.pub"));
+    bed.refused(&["plugin", "sign", &file, "--key", &key], "the password is wrong");
+    bed.done(&["plugin", "sign", &file, "--key", &key, "--password-file", &password]);
+    bed.done(&["plugin", "verify", &file, "--key", &public]);
+}
+
 #[test]
 fn where_signatures_are_required_nothing_unsigned_is_added_or_runs() {
     let bed = Bed::new();

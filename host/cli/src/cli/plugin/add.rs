@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use scorpiox_plugin::{Decisions, PluginFolder, PluginName, Record, Status};
+use scorpiox_plugin::{ApprovalHash, Decisions, PluginFolder, PluginName, Record, Status};
 use scorpiox_plugin_manager::install::{Keys, Look, Source, is_still, replace};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -76,12 +76,21 @@ pub(super) fn hash(
     (path, name): Named<'_>,
     plain_names: bool,
 ) -> Result<ExitCode> {
+    terminal::print(&Shown::line(hash_of(environment, (path, name), plain_names)?.as_str()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the hash that identifies a plugin to users.
+pub(super) fn hash_of(
+    environment: &Environment,
+    (path, name): Named<'_>,
+    plain_names: bool,
+) -> Result<ApprovalHash> {
     let source = Addresses::new(environment).source(path, name)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     look.plain_names = plain_names;
-    terminal::print(&Shown::line(look.hashes().approval.as_str()));
-    Ok(ExitCode::SUCCESS)
+    Ok(look.hashes().approval)
 }
 
 /// Returns `true` if the plugin is approved with unprefixed names. A new version inherits this.

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Subcommand;
 use scorpiox_plugin::{Installed, PluginFolder, PluginName};
-use scorpiox_plugin_manager::install::{Listed, Opened, Source, Whose, pack, sign, verify};
+use scorpiox_plugin_manager::install::{
+    Listed, Opened, Protection, Source, Whose, keygen, pack, sign, sign_hash, verify,
+};
 use scorpiox_policy::Policy;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
 use semver::Version;
 
-use super::add::install;
+use super::add::{hash_of, install};
 use super::address::{Addresses, push};
 use super::decide::Said;
 use super::name;
@@ -31,12 +33,29 @@ pub(in crate::cli) enum ShareCommand {
         /// The path of the pack [default: NAME-VERSION.plugin]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Also sign the pack with this secret key
+        #[arg(long, value_name = "SECRET_KEY")]
+        sign: Option<PathBuf>,
+        /// A file with the key's password [default: asked at a terminal, else from standard input]
+        #[arg(long, value_name = "FILE", requires = "sign")]
+        password_file: Option<PathBuf>,
     },
-    /// Sign a pack or a component with a minisign secret key; writes FILE.minisig
+    /// Create a key for signing, as NAME.key and NAME.pub, and print the policy lines that trust it
+    Keygen {
+        /// The name of the files, and of the signer in policies
+        name: String,
+        /// A file with the key's password [default: asked at a terminal, else from standard input]
+        #[arg(long, value_name = "FILE")]
+        password_file: Option<PathBuf>,
+        /// Do not protect the secret key with a password
+        #[arg(long, conflicts_with = "password_file")]
+        no_password: bool,
+    },
+    /// Sign a pack, a component or a folder with a minisign secret key; writes FILE.minisig
     Sign {
-        /// A pack (.plugin), or a component (.wasm)
+        /// A pack (.plugin), a component (.wasm), or a folder with plugin.toml
         file: PathBuf,
-        /// The secret key, as created by `minisign -G`
+        /// The secret key, as created by `plugin keygen` or `minisign -G`
         #[arg(long, value_name = "SECRET_KEY")]
         key: PathBuf,
         /// A file with the key's password [default: asked at a terminal, else from standard input]
@@ -94,9 +113,27 @@ pub(in crate::cli) enum ShareCommand {
 
 pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<ExitCode> {
     match command {
-        ShareCommand::Pack { folder, out } => pack(&folder, out.as_deref())?,
+        ShareCommand::Pack { folder, out, sign: key, password_file } => {
+            let file = pack(&folder, out.as_deref())?;
+            if let Some(key) = key {
+                sign(&file, (&key, password_file.as_deref()), (None, None))?;
+            }
+        }
+        ShareCommand::Keygen { name, password_file, no_password } => {
+            let password = Protection::Password(password_file.as_deref());
+            keygen(Path::new(""), &name, if no_password { Protection::None } else { password })?;
+        }
+        ShareCommand::Sign { file, key, password_file, name, version } if file.is_dir() => {
+            ensure!(
+                name.is_none() && version.is_none(),
+                "{} is a folder: its plugin.toml says its name and version",
+                file.display()
+            );
+            let hash = hash_of(environment, (&file, None), false)?;
+            sign_hash(&file, hash.as_str(), (&key, password_file.as_deref()))?;
+        }
         ShareCommand::Sign { file, key, password_file, name, version } => {
-            sign(&file, &key, password_file.as_deref(), (name.as_ref(), version.as_ref()))?;
+            sign(&file, (&key, password_file.as_deref()), (name.as_ref(), version.as_ref()))?;
         }
         ShareCommand::Verify { file, key, signer } => {
             let whose = match (&key, &signer) {
