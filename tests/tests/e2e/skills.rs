@@ -1,5 +1,6 @@
 //! Tests of skills: discovery, listing, invocation, search, and access as prompts and resources.
 
+mod added;
 mod files;
 mod formats;
 mod found;

@@ -7,6 +7,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
+use crate::install::as_word;
+
 /// File name of a skill.
 const SKILL: &str = "SKILL.md";
 /// Maximum length of a name, in characters.
@@ -14,20 +16,20 @@ const MAX_NAME: usize = 64;
 
 const TEMPLATE: &str = include_str!("templates/skill/SKILL.md");
 
-/// Writes a skill to a new directory with its name, and prints the next steps. `own` is the user's directory
-/// of skills.
-pub fn new_skill(name: &str, own: &Path) -> Result<()> {
+/// Writes a skill to a new directory with its name inside `parent`, and prints the next steps.
+pub fn new_skill(name: &str, parent: &Path) -> Result<()> {
     ensure!(
         is_name(name),
         "{name:?} is not a skill name; write 1 to {MAX_NAME} lowercase letters, digits and single hyphens"
     );
-    write(Path::new(name), name)?;
+    fs::create_dir_all(parent).with_context(|| format!("{} cannot be created", parent.display()))?;
+    let folder = parent.join(name);
+    write(&folder, name)?;
     terminal::print(&Shown::text(&format!(
-        "{name}/ is a skill. What to do next:\n\
-         \x20 write {name}/{SKILL}: when to use it, and what to do\n\
-         \x20 scorpiox-code skills check {name}\n\
-         Then put the folder among your skills, in {}.\n",
-        own.display()
+        "{} is a skill. Write in it when to use the skill, and what to do. Then:\n\
+         \x20 scorpiox-code skills check {}\n",
+        folder.join(SKILL).display(),
+        as_word(&folder)
     )));
     Ok(())
 }

@@ -177,14 +177,3 @@ fn doctor_has_a_line_for_each_member_of_front_matters_without_effect() {
         "{report}"
     );
 }
-
-#[test]
-fn a_new_skill_is_found_good_and_takes_no_place_of_another() {
-    let program = Program::new();
-    let (made, out, err) = program.run(&["skills", "new", "notes"]);
-    assert!(made.success() && out.contains("scorpiox-code skills check notes"), "{out}{err}");
-    let (good, out, err) = program.run(&["skills", "check", "notes"]);
-    assert!(good.success() && out.contains("1 skill, 0 errors, 0 warnings"), "{out}{err}");
-    let (made, _, err) = program.run(&["skills", "new", "notes"]);
-    assert!(!made.success() && err.contains("notes exists"), "{err}");
-}

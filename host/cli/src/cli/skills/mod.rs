@@ -1,4 +1,8 @@
-//! The command `scorpiox-code skills`: shows and checks skills, for users and authors.
+//! The command `scorpiox-code skills`: shows, checks, installs and packs skills, for users and authors.
+
+mod add;
+mod offered;
+mod update;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +19,53 @@ use scorpiox_terminal as terminal;
 use scorpiox_workspace_config::SkillFolders;
 
 use super::environment::Environment;
+use add::Said;
 
 /// Tool whose component implements skills.
 const SKILL_TOOL: &str = "InvokeSkill";
 
 #[derive(Subcommand)]
 pub(super) enum SkillsCommand {
-    /// Create a skill in a new folder
+    /// Create a skill in a new folder among your skills
     New {
         /// The name of the skill, and of its folder
         name: String,
+        /// Create it among the project's skills
+        #[arg(long)]
+        project: bool,
+        /// Create it in this folder
+        #[arg(long = "in", value_name = "FOLDER", conflicts_with = "project")]
+        inside: Option<PathBuf>,
+    },
+    /// Copy skills among yours; shows them, and asks
+    Add {
+        /// A skill's folder, a pack of `skills pack`, or a repository or folder with several skills
+        source: PathBuf,
+        /// Copy only this skill; can be given several times [default: all]
+        #[arg(long = "skill", value_name = "NAME")]
+        skills: Vec<String>,
+        /// Also replace skills of the same names; shows the differences
+        #[arg(long)]
+        replace: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Pack a skill's folder into one file; the same content always gives the same bytes
+    Pack {
+        /// The skill's folder
+        folder: PathBuf,
+        /// The path of the pack [default: NAME.skill.tar]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Renew skills from where they were added; shows the differences, and asks
+    Update {
+        /// The skill [default: all that `skills add` added]
+        name: Option<String>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Show all skills, with the descriptions by which models choose them
     List,
@@ -45,9 +86,15 @@ pub(super) enum SkillsCommand {
 
 pub(super) fn run(environment: &Environment, command: SkillsCommand) -> Result<ExitCode> {
     match command {
-        SkillsCommand::New { name } => {
-            scorpiox_plugin_manager::author::new_skill(&name, &environment.own_home.join("skills"))?;
+        SkillsCommand::New { name, project, inside } => {
+            let own = if project { environment.workspace.path.join(PROJECT) } else { own(environment) };
+            scorpiox_plugin_manager::author::new_skill(&name, &inside.unwrap_or(own))?;
         }
+        SkillsCommand::Add { source, skills, replace, yes } => {
+            return add::run(environment, &source, &skills, Said { replace, yes });
+        }
+        SkillsCommand::Pack { folder, out } => offered::pack(&environment.open(), &folder, out.as_deref())?,
+        SkillsCommand::Update { name, yes } => return update::run(environment, name.as_deref(), yes),
         SkillsCommand::List => {
             terminal::print(&report::list(&library(&environment.open(), None)?));
         }
@@ -69,6 +116,15 @@ pub(super) fn run(environment: &Environment, command: SkillsCommand) -> Result<E
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Folder of skills in a project, and in the program's own folder.
+const PROJECT: &str = ".scorpiox/skills";
+const OWN: &str = "skills";
+
+/// Returns the folder with the user's skills.
+fn own(environment: &Environment) -> PathBuf {
+    environment.own_home.join(OWN)
 }
 
 fn check(workspace: &Workspace, folder: &Path) -> Result<bool> {
