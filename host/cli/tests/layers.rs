@@ -137,6 +137,17 @@ fn only_the_credentials_of_registries_start_a_program_that_a_policy_names() {
     }
 }
 
+/// The author's build runs without a sandbox, because the author started it.
+#[test]
+fn only_a_command_of_authors_starts_a_build() {
+    let starts_one = |path: &PathBuf| code(path).contains("sandbox::build");
+    let found: Vec<_> = sources(&host())
+        .into_iter()
+        .filter(|path| !path.ends_with("layers.rs") && starts_one(path))
+        .collect();
+    assert_eq!(found, [host().join("cli/src/cli/plugin/dev.rs")]);
+}
+
 /// Only the user's commands may download and upload plugins. Code that serves tools and plugins must not have
 /// access to this.
 #[test]

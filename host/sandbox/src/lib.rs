@@ -6,7 +6,8 @@
 //! below it. [`Running`] is the host's end of such a command.
 //!
 //! This crate also starts the project's own programs that process untrusted data (see [`worker`]), and the
-//! program that a policy names to print a password (see [`program`]).
+//! program that a policy names to print a password (see [`program`]), and an author's own build (see
+//! [`build`]).
 //!
 //! Invariants: the host never forks. No other crate starts programs. A command that cannot be confined as
 //! requested does not run: every failure on the way is an error.
@@ -20,6 +21,7 @@
 //! there.
 
 #[cfg(target_os = "linux")]
+pub mod build;
 mod cell;
 pub mod confine;
 #[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]

@@ -6,6 +6,8 @@ mod changed;
 mod chosen;
 mod costly;
 #[cfg(unix)] // make, and the language toolchains
+#[cfg(unix)]
+mod dev;
 mod examples;
 mod fetched;
 mod hostile;

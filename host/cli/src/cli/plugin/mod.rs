@@ -3,6 +3,7 @@
 mod add;
 mod address;
 mod decide;
+mod dev;
 mod secret;
 mod share;
 mod test;
@@ -115,6 +116,16 @@ pub(super) enum PluginCommand {
         #[arg(default_value = "{}")]
         arguments: String,
     },
+    /// Build and test a plugin's folder whenever its files change, until Ctrl-C
+    Dev {
+        /// A folder with plugin.toml; `make` builds it, if it has a Makefile
+        folder: PathBuf,
+        /// The tool to call each time, without the plugin's name [default: only show the plugin]
+        tool: Option<String>,
+        /// The arguments as a JSON object
+        #[arg(default_value = "{}")]
+        arguments: String,
+    },
     /// Show which line allows or denies a capability to a plugin
     Why {
         /// The plugin
@@ -142,7 +153,7 @@ pub(super) enum PluginCommand {
 impl PluginCommand {
     /// Returns `true` if the command tries a plugin for its author.
     pub(super) fn is_trial(&self) -> bool {
-        matches!(self, Self::Test { .. })
+        matches!(self, Self::Test { .. } | Self::Dev { .. })
     }
 }
 
@@ -173,6 +184,9 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Show { name } => scorpiox_plugin_manager::install::show(&environment.site(), &name),
         PluginCommand::Test { source, tool, arguments } => {
             test::run(environment, &source, tool.as_deref(), &arguments)
+        }
+        PluginCommand::Dev { folder, tool, arguments } => {
+            dev::run(environment, &folder, (tool.as_deref(), &arguments))
         }
         PluginCommand::Why { name, capability, argument } => {
             why::run(environment, &name, capability, argument.as_deref())
