@@ -14,6 +14,8 @@ use scorpiox_policy::HostRule;
 pub struct Approved {
     /// Accessible folders.
     pub folders: Vec<Folder>,
+    /// `true` if the component sees its only folder, the workspace, as `/`.
+    pub has_root: bool,
     /// Names of environment variables of the server that the component may read.
     pub env: Vec<String>,
     /// Hosts that requests may be sent to.

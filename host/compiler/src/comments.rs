@@ -23,7 +23,8 @@ pub(crate) fn run(packages: &[u8]) -> Result<Vec<u8>> {
 fn comments(packages: Vec<Package>) -> Result<Vec<Comment>> {
     let mut groups = packages.into_iter().map(parse).collect::<Result<Vec<_>>>()?.into_iter();
     let main = groups.next().context("there is no WIT")?;
-    let mut resolve = Resolve::default();
+    // Without this, items behind `@unstable` do not exist, although a component may export them.
+    let mut resolve = Resolve { all_features: true, ..Resolve::default() };
     let package = resolve.push_groups(main, groups.collect())?;
     let mut comments = Vec::new();
     let mut add = |interface: Option<&str>, name: &str, comment: &Option<String>| {
@@ -83,6 +84,14 @@ mod tests {
         };
         assert_eq!(found.len(), 2);
         assert!(expected.map(owned).iter().all(|comment| found.contains(comment)), "{found:?}");
+    }
+
+    #[test]
+    fn unstable_functions_have_comments_as_well() {
+        let text =
+            "package a:b;\nworld w {\n /// Tries.\n @unstable(feature = x)\n export try-it: func();\n }";
+        let found = comments(vec![vec![file("a.wit", text)]]).expect("comments");
+        assert_eq!(found, [(None, "try-it".to_owned(), "Tries.".to_owned())]);
     }
 
     #[test]

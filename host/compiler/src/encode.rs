@@ -17,6 +17,9 @@ use wit_parser::Resolve;
 /// Module name of the imports of WASI preview 1.
 pub(crate) const PREVIEW_ONE: &str = adapter::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
 
+/// Beginning of an adapter's imports of the module that it is for.
+const OF_MAIN_MODULE: &str = "__main_module__.";
+
 /// Reason why a core module cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotEncodable {
@@ -32,6 +35,12 @@ pub(crate) enum NotEncodable {
          are; build it as a program, or with wit-bindgen's `generate!`"
     )]
     Reactor,
+    /// The module is an adapter, which joins other modules.
+    #[error(
+        "it is an adapter for core modules, not a plugin: `scorpiox-code plugin add` brings its own, so give it the \
+         module that the adapter is for"
+    )]
+    Adapter,
     /// The module is damaged, or its declared types do not match its content.
     #[error("it is a core module, and no component can be made of it: {0}")]
     Broken(String),
@@ -43,7 +52,11 @@ pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, NotEncodable> {
     let one_line =
         |error: &anyhow::Error| format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
     let broken = |error: anyhow::Error| NotEncodable::Broken(one_line(&error));
-    let about = crate::inspect::inspect(module).map_err(broken)?.module.unwrap_or_default();
+    let anatomy = crate::inspect::inspect(module).map_err(broken)?;
+    if anatomy.imports.iter().any(|name| name.starts_with(OF_MAIN_MODULE)) {
+        return Err(NotEncodable::Adapter);
+    }
+    let about = anatomy.module.unwrap_or_default();
     match about {
         Module { is_preview_one: true, is_command: true, .. } => {
             adapted(module, adapter::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER).map_err(broken)
@@ -165,6 +178,18 @@ mod tests {
 
     fn refused(module: &str) -> NotEncodable {
         encode(&wat::parse_str(module).expect("a module")).expect_err("an error")
+    }
+
+    #[test]
+    fn an_adapter_is_no_plugin() {
+        for adapter in [
+            adapter::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER,
+            adapter::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+            adapter::WASI_SNAPSHOT_PREVIEW1_PROXY_ADAPTER,
+        ] {
+            let error = encode(adapter).expect_err("an error").to_string();
+            assert!(error.starts_with("it is an adapter for core modules, not a plugin:"), "{error}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::secrets::SecretName;
+
 /// Name of the server's workspace directory in `plugin.toml`.
 pub const WORKSPACE: &str = "workspace";
 
@@ -66,16 +68,31 @@ pub struct FilesAsk {
     /// Directories to read and write.
     #[serde(default)]
     pub write: Vec<String>,
+    /// Directory that the plugin sees as `/`, instead of each directory at its own path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<Root>,
 }
 
-/// Variables of the server's environment.
+/// Directory that a plugin sees as `/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Root {
+    /// The server's workspace directory.
+    Workspace,
+}
+
+/// Environment variables: those of the server, and secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnvAsk {
     /// Reason, shown to the user who decides.
     pub why: String,
-    /// Names of the variables.
+    /// Names of the server's variables.
+    #[serde(default)]
     pub names: Vec<String>,
+    /// Secrets that the plugin reads as variables of the same names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretName>,
 }
 
 /// Hosts: `example.com` or `*.example.com`, either with an optional `:port`.
@@ -174,9 +191,14 @@ impl Asks {
         let plain = plain.into_iter().filter_map(|(name, ask)| Some(Ask::new(name, &ask.as_ref()?.why)));
         let mut lines: Vec<Ask<'_>> = plain.collect();
         lines.extend(files.as_ref().map(|files| {
-            Ask::new("files", &files.why).with("read", &files.read).with("write", &files.write)
+            let root = files.root.map(|Root::Workspace| WORKSPACE.to_owned());
+            let ask = Ask::new("files", &files.why).with("read", &files.read).with("write", &files.write);
+            ask.with("seen as /", root.as_slice())
         }));
-        lines.extend(env.as_ref().map(|env| Ask::new("env", &env.why).with("variables", &env.names)));
+        lines.extend(env.as_ref().map(|env| {
+            let secrets: Vec<_> = env.secrets.iter().map(SecretName::to_string).collect();
+            Ask::new("env", &env.why).with("variables", &env.names).with("secrets as variables", &secrets)
+        }));
         lines.extend(web.as_ref().map(|web| {
             let added: Vec<_> =
                 web.templates().map(|(host, name, text)| format!("{host}: {name}: {text}")).collect();

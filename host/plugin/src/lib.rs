@@ -29,14 +29,16 @@ mod secrets;
 mod status;
 mod tool_note;
 
-pub use asks::{Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, SamplingAsk, ShellAsk, WORKSPACE, WebAsk};
+pub use asks::{
+    Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, Root, SamplingAsk, ShellAsk, WORKSPACE, WebAsk,
+};
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use difference::{Difference, Kind, Line, Version};
 pub use fingerprint::{Fingerprint, Stamps};
 pub use hashes::{ApprovalHash, Hashes, PluginHash, led_elsewhere};
 pub use headers::Template;
-pub use manifest::{MAX_MANIFEST_BYTES, Manifest, ManifestError};
-pub use name::{MAX_TOOL_NAME_CHARS, NameError, PluginName, has_letters_of_a_tool, is_tool_name};
+pub use manifest::{MAX_MANIFEST_BYTES, MAX_TOOLS, Manifest, ManifestError, USUAL_TOOLS};
+pub use name::{NameError, PluginName};
 pub use origin::{ORIGIN, Origin};
 pub use plugin_folder::{
     Installed, MANIFEST, MAX_COMPONENT_BYTES, PluginFolder, SIGNATURE, read_file, read_signature,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use scorpiox_text::is_deceptive;
 use serde::{Deserialize, Serialize};
 
-use crate::asks::{Asks, Limits};
+use crate::asks::{Asks, Limits, Root, WORKSPACE, WebAsk};
 use crate::headers;
-use crate::name::{PluginName, has_letters_of_a_tool};
+use crate::name::PluginName;
 use crate::secrets::{SecretName, SecretValue, SecretValueError};
 use crate::tool_note::ToolNote;
 
@@ -28,8 +28,11 @@ const MAX_COMMENT_CHARS: usize = 4096;
 /// Maximum number of readable directories, writable directories, hosts or variables. The user reviews each of
 /// them.
 const MAX_LIST: usize = 32;
-/// Maximum number of functions in `select`. No plugin has more tools.
-const MAX_SELECTED: usize = 64;
+/// Maximum number of tools, unless `max_tools` allows more. Clients send the definitions of all tools to their
+/// models.
+pub const USUAL_TOOLS: usize = 64;
+/// Largest value of `max_tools`.
+pub const MAX_TOOLS: usize = 256;
 
 /// Content of `plugin.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +51,9 @@ pub struct Manifest {
     /// Functions that become tools. `None` selects all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<Vec<String>>,
+    /// Maximum number of tools, if it is not [`USUAL_TOOLS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tools: Option<usize>,
     /// Requested capabilities.
     #[serde(default)]
     pub capabilities: Asks,
@@ -126,6 +132,28 @@ impl Manifest {
         Self::parse(&text).map(|_| text)
     }
 
+    /// Returns the maximum number of tools.
+    pub fn tool_limit(&self) -> usize {
+        self.max_tools.unwrap_or(USUAL_TOOLS)
+    }
+
+    /// Sets `max_tools` in the text of a manifest.
+    pub fn with_max_tools(text: &str, max_tools: usize) -> Result<String, ManifestError> {
+        #[derive(Deserialize)]
+        struct Limited {
+            max_tools: Option<toml::Spanned<usize>>,
+        }
+        Self::parse(text)?;
+        let limited: Limited =
+            toml::from_str(text).map_err(|error| ManifestError::Toml(explained(&error)))?;
+        let mut text = text.to_owned();
+        match limited.max_tools {
+            Some(known) => text.replace_range(known.span(), &max_tools.to_string()),
+            None => text.insert_str(0, &format!("max_tools = {max_tools}\n")),
+        }
+        Self::parse(&text).map(|_| text)
+    }
+
     /// Replaces the name in the text of a manifest.
     pub fn with_name(text: &str, name: &PluginName) -> Result<String, ManifestError> {
         #[derive(Deserialize)]
@@ -190,9 +218,7 @@ impl Manifest {
             single(&format!("tools.{name}.title"), note.title.as_deref().unwrap_or_default(), 200)?;
             let description = note.description.as_deref().unwrap_or_default();
             plain(&format!("tools.{name}.description"), description, MAX_TEXT_CHARS)?;
-            let fits =
-                |rename: &&str| has_letters_of_a_tool(rename) && rename.len() <= self.name.room_for_tool();
-            if let Some(rename) = note.rename.as_deref().filter(|rename| !fits(rename)) {
+            if let Some(rename) = note.rename.as_deref().filter(|rename| !self.name.fits_tool(rename)) {
                 let fix = self.name.tool_name_rule();
                 return Err(wrong(format!("tools.{name}.rename is {rename:?}"), fix));
             }
@@ -205,9 +231,18 @@ impl Manifest {
             single("a function's name", name, MAX_VALUE_CHARS)?;
             plain(&format!("comments.{name}"), comment, MAX_COMMENT_CHARS)?;
         }
+        if self.max_tools.is_some_and(|most| !(1..=MAX_TOOLS).contains(&most)) {
+            return Err(wrong(
+                format!("max_tools = {}", self.tool_limit()),
+                format!("write 1 to {MAX_TOOLS}"),
+            ));
+        }
         let Some(select) = &self.select else { return Ok(()) };
-        if select.is_empty() || select.len() > MAX_SELECTED {
-            let fix = format!("name 1 to {MAX_SELECTED} functions, or leave it out, and all become tools");
+        let most = self.tool_limit();
+        if select.is_empty() || select.len() > most {
+            let fix = format!(
+                "name 1 to {most} functions, or up to {MAX_TOOLS} with max_tools, or leave it out, and all become tools"
+            );
             return Err(wrong(format!("select has {} names", select.len()), fix));
         }
         for (index, name) in select.iter().enumerate() {
@@ -258,7 +293,29 @@ impl Manifest {
                 return Err(wrong(format!("{name} is in config and in secrets"), fix));
             }
         }
+        self.check_secret_variables()?;
         self.capabilities.web.as_ref().map_or(Ok(()), |web| headers::check(web, &self.secrets))
+    }
+
+    /// Checks the secrets that the plugin reads as variables. The plugin must not see a secret of a header.
+    fn check_secret_variables(&self) -> Result<(), ManifestError> {
+        let Some(env) = &self.capabilities.env else { return Ok(()) };
+        let of_headers = self.capabilities.web.as_ref().map(WebAsk::secrets).unwrap_or_default();
+        for name in &env.secrets {
+            let wrong =
+                |why: &str, fix: &str| Err(wrong(format!("capabilities.env.secrets has {name}, {why}"), fix));
+            if !self.secrets.contains_key(name) {
+                return wrong("which [secrets] does not have", "add it there, with what it is for");
+            }
+            if of_headers.contains(name) {
+                let fix = "take it out of one of the two";
+                return wrong("which a header has, so that the plugin does not see it", fix);
+            }
+            if env.names.iter().any(|variable| variable == name.as_str()) {
+                return wrong("and capabilities.env.names has it, too", "take it out of one of the two");
+            }
+        }
+        Ok(())
     }
 
     fn check_lists(&self) -> Result<(), ManifestError> {
@@ -281,6 +338,12 @@ impl Manifest {
             return Err(wrong("capabilities.files names no folder", fix));
         }
         let folders = files.iter().flat_map(|files| files.read.iter().chain(&files.write));
+        if let Some(Root::Workspace) = files.as_ref().and_then(|files| files.root)
+            && let Some(other) = folders.clone().find(|folder| *folder != WORKSPACE)
+        {
+            let fix = format!("take {other:?} out, or take `root` out");
+            return Err(wrong("capabilities.files.root = \"workspace\" makes that the only folder", fix));
+        }
         for folder in folders {
             let is_one = folder == "workspace" || folder.starts_with('/') || folder.starts_with("~/");
             let plain = folder.trim_end_matches('/');
@@ -464,6 +527,67 @@ read_only = true
             let error = error(&with(line));
             assert!(error.contains(expected), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn a_secret_is_a_variable_only_if_it_is_declared_and_in_no_header() {
+        let with = |line: &str| {
+            format!(
+                "name = \"a\"\ncomponent = \"a.wasm\"\n[secrets]\nKEY = \"of x\"\n[capabilities.env]\nwhy = \"x\"\n{line}"
+            )
+        };
+        let manifest = Manifest::parse(&with("secrets = [\"KEY\"]")).expect("a manifest");
+        let lines = manifest.capabilities.lines();
+        assert_eq!(lines[0].details, [("secrets as variables", vec!["KEY".to_owned()])]);
+        let header = "secrets = [\"KEY\"]\n[capabilities.web]\nwhy = \"x\"\nhosts = [\"a.b\"]\nheaders = { \"a.b\" = { X = \"${KEY}\" } }";
+        for (line, expected) in [
+            ("secrets = [\"OTHER\"]", "capabilities.env.secrets has OTHER, which [secrets] does not have"),
+            (header, "capabilities.env.secrets has KEY, which a header has"),
+            ("names = [\"KEY\"]\nsecrets = [\"KEY\"]", "and capabilities.env.names has it, too"),
+            ("secrets = [\"a b\"]", "is not the name of a secret"),
+        ] {
+            let error = error(&with(line));
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_root_is_the_only_folder() {
+        let with = |line: &str| {
+            format!("name = \"a\"\ncomponent = \"a.wasm\"\n[capabilities.files]\nwhy = \"x\"\n{line}")
+        };
+        let manifest =
+            Manifest::parse(&with("read = [\"workspace\"]\nroot = \"workspace\"")).expect("a manifest");
+        let details = &manifest.capabilities.lines()[0].details;
+        assert_eq!(details[1], ("seen as /", vec!["workspace".to_owned()]));
+        let two = error(&with("read = [\"workspace\"]\nwrite = [\"~/notes\"]\nroot = \"workspace\""));
+        assert!(
+            two.ends_with("makes that the only folder; take \"~/notes\" out, or take `root` out"),
+            "{two}"
+        );
+        assert!(error(&with("read = [\"~/notes\"]\nroot = \"~/notes\"")).contains("unknown variant"));
+    }
+
+    #[test]
+    fn more_tools_than_usual_are_a_number_in_the_manifest() {
+        assert_eq!(Manifest::parse(WHOLE).expect("a manifest").tool_limit(), USUAL_TOOLS);
+        let raised = Manifest::with_max_tools(WHOLE, 95).expect("a manifest");
+        assert!(raised.ends_with(WHOLE));
+        let manifest = Manifest::parse(&raised).expect("a manifest");
+        assert_eq!(manifest.tool_limit(), 95);
+        let again = Manifest::with_max_tools(&raised, 100).expect("a manifest");
+        assert_eq!(again, raised.replace("95", "100"));
+        for number in [0, 257] {
+            let error = Manifest::with_max_tools(WHOLE, number).expect_err("an error").to_string();
+            assert_eq!(error, format!("plugin.toml: max_tools = {number}; write 1 to 256"));
+        }
+        let names: Vec<_> = (0..65).map(|n| format!("\"f{n}\"")).collect();
+        let select = format!("name = \"a\"\ncomponent = \"a.wasm\"\nselect = [{}]\n", names.join(", "));
+        assert!(
+            error(&select)
+                .contains("select has 65 names; name 1 to 64 functions, or up to 256 with max_tools")
+        );
+        assert!(Manifest::parse(&format!("max_tools = 65\n{select}")).is_ok());
     }
 
     #[test]

@@ -10,21 +10,6 @@ const MAX_CHARS: usize = 24;
 /// Maximum length of a complete tool name that clients accept.
 const MAX_WHOLE_CHARS: usize = 64;
 
-/// Maximum length of a tool name that fits with any plugin name. A short plugin name leaves room for more:
-/// see [`PluginName::room_for_tool`].
-pub const MAX_TOOL_NAME_CHARS: usize = MAX_WHOLE_CHARS - MAX_CHARS - 1;
-
-/// Returns `true` if `name` can be a tool name in any plugin: all clients accept it, and people can read it.
-pub fn is_tool_name(name: &str) -> bool {
-    name.len() <= MAX_TOOL_NAME_CHARS && has_letters_of_a_tool(name)
-}
-
-/// Returns `true` if `name` consists of characters allowed in a tool name, regardless of its length.
-pub fn has_letters_of_a_tool(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty() && name.chars().all(fits)
-}
-
 /// A plugin's name: a lowercase letter, then lowercase letters, digits and hyphens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -38,18 +23,30 @@ pub struct PluginName(String);
 pub struct NameError(String);
 
 impl PluginName {
+    /// Returns the name that stands in descriptions for a plugin without a name.
+    pub fn placeholder() -> Self {
+        Self("plugin".to_owned())
+    }
+
     /// Returns the name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Describes the valid tool names for this plugin.
+    /// Describes the valid names of this plugin's tools and prompts.
     pub fn tool_name_rule(&self) -> String {
         format!(
             "a name has 1 to {} letters, digits, hyphens, underscores and dots, so that {self}.NAME has at most \
              {MAX_WHOLE_CHARS}",
             self.room_for_tool()
         )
+    }
+
+    /// Returns `true` if this plugin can have a tool or a prompt of this name: all clients accept the complete
+    /// name, and people can read it.
+    pub fn fits_tool(&self, name: &str) -> bool {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        !name.is_empty() && name.len() <= self.room_for_tool() && name.chars().all(fits)
     }
 
     /// Returns the maximum length of a tool name, so that clients accept it together with the plugin name.
@@ -87,6 +84,19 @@ impl fmt::Display for PluginName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_s_name_has_64_characters_with_that_of_its_plugin() {
+        for (plugin, most) in [("a", 62), ("weather", 56), (&"x".repeat(24), 39)] {
+            let plugin = PluginName::try_from(plugin.to_owned()).expect("a name");
+            assert_eq!(plugin.room_for_tool(), most);
+            assert!(plugin.fits_tool(&"t".repeat(most)) && !plugin.fits_tool(&"t".repeat(most + 1)));
+            assert!(plugin.tool_name_rule().contains(&format!("1 to {most} letters")));
+            for name in ["", "a b", "ä", "a\u{202e}b"] {
+                assert!(!plugin.fits_tool(name), "{name:?}");
+            }
+        }
+    }
 
     #[test]
     fn names_are_plain() {

@@ -239,6 +239,7 @@ fn bare(stem: &str, component: PathBuf, about: &Metadata, found_at: SystemTime) 
         description: String::new(),
         component: format!("{stem}.wasm"),
         select: None,
+        max_tools: None,
         capabilities: crate::Asks::default(),
         limits: crate::Limits::default(),
         config: std::collections::BTreeMap::new(),

@@ -364,6 +364,10 @@ pub(super) struct Noted {
 
 impl Noted {
     pub(super) fn new(called: Result<ToolResult, ToolError>, by: By, state: &CallState) -> Self {
+        let called = match &state.wasi {
+            Some(wasi) => withheld(called, wasi),
+            None => called,
+        };
         let said = match &called {
             Ok(result) => texts(result).chain(result.structured.as_deref()).collect::<Vec<_>>().join("\n"),
             Err(
@@ -394,6 +398,27 @@ impl Noted {
             result.content.extend(notes.into_iter().map(Content::Text));
         }
         called
+    }
+}
+
+/// Redacts the secrets that the component reads as variables.
+fn withheld(called: Result<ToolResult, ToolError>, wasi: &WasiState) -> Result<ToolResult, ToolError> {
+    let hide = |text: String| wasi.withheld(text);
+    let content = |content| match content {
+        Content::Text(text) => Content::Text(hide(text)),
+        other => other,
+    };
+    match called {
+        Ok(ToolResult { content: all, structured }) => Ok(ToolResult {
+            content: all.into_iter().map(content).collect(),
+            structured: structured.map(hide),
+        }),
+        Err(ToolError::InvalidInput(said)) => Err(ToolError::InvalidInput(hide(said))),
+        Err(ToolError::Denied(said)) => Err(ToolError::Denied(hide(said))),
+        Err(ToolError::NotFound(said)) => Err(ToolError::NotFound(hide(said))),
+        Err(ToolError::TimedOut(said)) => Err(ToolError::TimedOut(hide(said))),
+        Err(ToolError::Failed(said)) => Err(ToolError::Failed(hide(said))),
+        Err(ToolError::Cancelled) => Err(ToolError::Cancelled),
     }
 }
 

@@ -60,6 +60,17 @@ impl Exports {
         if self.is_older(interface) { format!("{own}-{}", release(interface)) } else { own.to_owned() }
     }
 
+    /// Returns the name of the tool that drops a resource, given the name of the function that drops it. Avoids
+    /// names that the component's own functions have.
+    pub fn dropping(
+        &self,
+        interface: Option<&str>,
+        function: &str,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> String {
+        dropping(interface, function.strip_prefix(DROP).unwrap_or(function), is_taken)
+    }
+
     /// Reports whether `export` is a program or a service that the component also exports for a newer WASI.
     pub fn is_older(&self, export: &str) -> bool {
         let same = self.of_wasi.iter().filter(|other| is_program(other) == is_program(export));

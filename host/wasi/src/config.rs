@@ -1,5 +1,5 @@
-//! `wasi:config`: values from `plugin.toml`, which were approved with the plugin, and secrets that the user
-//! set.
+//! `wasi:config`: values from `plugin.toml`, which were approved with the plugin, secrets that the user set, and
+//! granted environment variables.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Linker, Lower};
@@ -29,14 +29,11 @@ pub(super) fn link<T: HasWasi>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     for name in NAMES {
         let mut interface = linker.instance(name)?;
         interface.func_wrap("get", |mut store: StoreContextMut<'_, T>, (key,): (String,)| {
-            let source = &store.data_mut().wasi().source;
-            let value = source.secrets.config.get(&key).or_else(|| source.approved.config.get(&key)).cloned();
+            let value = store.data_mut().wasi().source.config().remove(&key);
             Ok::<(One,), _>((Ok(value),))
         })?;
         interface.func_wrap("get-all", |mut store: StoreContextMut<'_, T>, (): ()| {
-            let source = &store.data_mut().wasi().source;
-            let values = source.approved.config.iter().chain(&source.secrets.config);
-            let all = values.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let all = store.data_mut().wasi().source.config().into_iter().collect();
             Ok::<(All,), _>((Ok(all),))
         })?;
     }

@@ -46,6 +46,8 @@ pub(super) struct Guard {
     rules: Option<(Arc<Shell>, Places)>,
     /// `true` if the plugin was granted folders, even if they could not be opened.
     has_folders: bool,
+    /// `true` if the plugin sees its only folder as `/`.
+    has_root: bool,
     /// `true` if a plan is active, so that no folder may be written.
     is_planning: bool,
     /// Write-protected paths in the folders, determined before the first change of a call.
@@ -58,6 +60,7 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
         plugin: source.name.clone(),
         uses: source.uses.clone(),
         has_folders: !source.approved.folders.is_empty(),
+        has_root: source.approved.has_root,
         is_planning: source.read_only,
         ..Guard::default()
     };
@@ -94,7 +97,9 @@ pub(super) fn open(source: &WasiSource, builder: &mut WasiCtxBuilder) -> Guard {
         // The opened folder, even if another one replaces it at its path.
         let place = place(&held, &path);
         let opened = open_dir(&place, write).and_then(|dir| {
-            if folder.path == FolderPath::Workspace {
+            if source.approved.has_root {
+                builder.initial_cwd("/");
+            } else if folder.path == FolderPath::Workspace {
                 builder.initial_cwd(path.display().to_string());
                 guard.start = Some(open_dir(&place, write)?);
             }
@@ -163,8 +168,12 @@ impl Guard {
     }
 
     /// Returns the guest's preopens with their names. WASI's C library treats `.` and `/` as equal and uses
-    /// the last one, so that relative paths belong to the workspace, if it was granted.
+    /// the last one, so that relative paths belong to the workspace, if it was granted. A folder that was granted
+    /// as `/` is the only preopen.
     pub(super) fn preopens(&self) -> Vec<(Preopen, String)> {
+        if let (true, [root]) = (self.has_root, self.opened.as_slice()) {
+            return vec![(Preopen::Folder(root.clone()), "/".to_owned())];
+        }
         let named = |((path, _), dir): (&(PathBuf, bool), &OpenDir)| {
             (Preopen::Folder(dir.clone()), path.display().to_string())
         };

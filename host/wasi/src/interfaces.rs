@@ -63,6 +63,9 @@ const RELEASED_0_3: [(&str, &[&str]); 6] = [
     ("wasi:http", &["client", "types"]),
 ];
 
+/// Interface that all releases of WASI 0.2 mark as unstable.
+const UNSTABLE: &str = "wasi:clocks/timezone";
+
 /// Availability of a WASI interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linked {
@@ -72,6 +75,8 @@ pub enum Linked {
     Draft,
     /// The interface belongs to WASI 0.3, but is not supported.
     Newer,
+    /// The interface is not part of a release, but of a proposal, or it is marked as unstable.
+    Unstable,
     /// The interface is unknown.
     No,
 }
@@ -93,6 +98,8 @@ pub fn linked(import: &str) -> Linked {
         Some("0.3.") if is_draft => Linked::Draft,
         Some("0.3.") if is_in(&RELEASED_0_3) => Linked::Yes,
         Some("0.3.") => Linked::Newer,
+        _ if is_draft => Linked::Unstable,
+        Some("0.2.") if path == UNSTABLE => Linked::Unstable,
         _ => Linked::No,
     }
 }
@@ -144,9 +151,10 @@ mod tests {
     fn others_are_drafts_or_newer_or_not_there() {
         assert_eq!(linked("wasi:clocks/timezone@0.3.0"), Linked::Newer);
         assert_eq!(linked("wasi:http/types@0.3.0-rc-2026-01-01"), Linked::Draft);
-        for name in
-            ["wasi:nn/tensor@0.2.0", "wasi:cli/environment", "wasi:cli/stdin@0.2.0-rc", "wasi:cli@0.2.0"]
-        {
+        for name in ["wasi:cli/stdin@0.2.0-rc", "wasi:tls/types@0.2.0-draft", "wasi:clocks/timezone@0.2.12"] {
+            assert_eq!(linked(name), Linked::Unstable, "{name}");
+        }
+        for name in ["wasi:nn/tensor@0.2.0", "wasi:cli/environment", "wasi:cli@0.2.0"] {
             assert_eq!(linked(name), Linked::No, "{name}");
         }
     }

@@ -186,6 +186,11 @@ impl WasiState {
         said.chars().skip(skipped).collect()
     }
 
+    /// Returns a text of a result without the secrets that the component reads as variables.
+    pub fn withheld(&self, text: String) -> String {
+        self.source.secrets.withheld(text)
+    }
+
     /// Writes the printed output to the operator's log.
     pub fn log(&self, tool: &str) {
         for sink in [&self.stdout, &self.stderr] {

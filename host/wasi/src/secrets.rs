@@ -21,6 +21,8 @@ const MIN_REDACTED_BYTES: usize = 4;
 pub struct Secrets {
     /// Values for `wasi:config`.
     pub config: BTreeMap<String, String>,
+    /// Values that are environment variables.
+    pub variables: BTreeMap<String, String>,
     /// Headers for requests.
     pub headers: Vec<SecretHeader>,
     /// All values with their names, for redaction.
@@ -55,15 +57,29 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// Returns a text with all secrets redacted.
     pub fn redacted(&self, text: String) -> String {
-        let long = |(_, value): &&(String, String)| value.trim().len() >= MIN_REDACTED_BYTES;
-        self.values.iter().filter(long).fold(text, |text, (name, value)| {
-            if text.contains(value.trim()) {
-                text.replace(value.trim(), &format!("[secret {name}]"))
-            } else {
-                text
-            }
-        })
+        without(text, self.values.iter().map(|(name, value)| (name, value.as_str())))
     }
+
+    /// Returns a text or JSON of a result with the secrets redacted that are variables. Programs often print
+    /// their environment.
+    pub fn withheld(&self, text: String) -> String {
+        let escaped = self.variables.iter().map(|(name, value)| {
+            let quoted = serde_json::Value::from(value.trim()).to_string();
+            let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            (name, inner.unwrap_or_default().to_owned())
+        });
+        let escaped: Vec<_> = escaped.collect();
+        let plain = self.variables.iter().map(|(name, value)| (name, value.as_str()));
+        without(text, plain.chain(escaped.iter().map(|(name, value)| (*name, value.as_str()))))
+    }
+}
+
+/// Returns a text without these values, by name.
+fn without<'a>(text: String, values: impl Iterator<Item = (&'a String, &'a str)>) -> String {
+    let long = values.map(|(name, value)| (name, value.trim()));
+    long.filter(|(_, value)| value.len() >= MIN_REDACTED_BYTES).fold(text, |text, (name, value)| {
+        if text.contains(value) { text.replace(value, &format!("[secret {name}]")) } else { text }
+    })
 }
 
 /// Adds the headers for a request. Replaces headers with the same names that the plugin set.
@@ -137,6 +153,23 @@ mod tests {
         }
         assert_eq!(get("api.example.com", "http://api.example.com/"), Err(Unsent::Unencrypted));
         assert_eq!(sent("api.example.com", &Method::TRACE, "https://api.example.com/"), Err(Unsent::Traced));
+    }
+
+    #[test]
+    fn a_result_has_no_secret_that_is_a_variable() {
+        let all = [("KEY", "hunter\"2"), ("CITY", "Ulm an der Donau")];
+        let all = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let secrets = Secrets {
+            variables: [all[0].clone()].into(),
+            config: all.clone().into(),
+            values: all.into(),
+            ..Secrets::default()
+        };
+        assert_eq!(
+            secrets.withheld("hunter\"2 in Ulm an der Donau".to_owned()),
+            "[secret KEY] in Ulm an der Donau"
+        );
+        assert_eq!(secrets.withheld(r#"{"key":"hunter\"2"}"#.to_owned()), r#"{"key":"[secret KEY]"}"#);
     }
 
     #[test]

@@ -47,7 +47,8 @@ impl Unreached {
     /// Resets the record for another call.
     pub(super) fn renew(&self, source: &WasiSource) {
         *self.uses.lock() = source.uses.clone();
-        self.has_variables.store(!source.approved.env.is_empty(), Ordering::Relaxed);
+        let has_variables = !source.approved.env.is_empty() || !source.secrets.variables.is_empty();
+        self.has_variables.store(has_variables, Ordering::Relaxed);
         self.time.store(false, Ordering::Relaxed);
         self.variables.store(false, Ordering::Relaxed);
     }

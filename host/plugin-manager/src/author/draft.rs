@@ -7,22 +7,23 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_component_abi::anatomy::Anatomy;
-use scorpiox_plugin::{MANIFEST, Manifest, PluginName, is_tool_name};
+use scorpiox_plugin::{MANIFEST, MAX_TOOLS, Manifest, PluginName, USUAL_TOOLS};
 use scorpiox_runtime::is_offer;
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::{Shown, columns, one_line, wrapped};
+use scorpiox_terminal::{Shown, columns, one_line, rows, wrapped};
 use scorpiox_tools::plugins::{Import, import, name, own_comments, requests};
 
 use crate::author::file::{self, name_of};
+use crate::author::foreign_policy::{self, Translated};
 
-/// Maximum number of functions in a draft.
-const MAX_FUNCTIONS: usize = 64;
+/// Maximum number of displayed rows of a part of a policy.
+const MAX_ROWS: usize = 4;
 /// Maximum length of a name in a comment.
 const MAX_NAME: usize = 200;
 
 /// Writes a draft next to a component, or with a copy of the component to another directory. Existing files
-/// are never overwritten.
-pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>) -> Result<()> {
+/// are never overwritten. `policy` is a policy file of Wassette, whose permissions the draft requests.
+pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>, policy: Option<&Path>) -> Result<()> {
     let bytes = file::read(path)?;
     let anatomy = file::anatomy(&bytes).with_context(|| path.display().to_string())?;
     let own = || {
@@ -32,7 +33,8 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>) -> Resul
     };
     let name = name.cloned().map_or_else(own, Ok)?;
     let file = path.file_name().unwrap_or_default().to_str().context("the name of the file is no UTF-8")?;
-    let draft = Draft::of(&anatomy, &name, file);
+    let translated = policy.map(foreign_policy::read).transpose()?.unwrap_or_default();
+    let draft = Draft::of(&anatomy, &name, file, &translated);
     let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = out.unwrap_or(beside);
     if out.is_some() {
@@ -54,6 +56,13 @@ pub fn init(path: &Path, name: Option<&PluginName>, out: Option<&Path>) -> Resul
     };
     let said = format!("{} is a draft.{missing} Then: scorpiox-code plugin add {folder}", manifest.display());
     terminal::print(&Shown::text(&format!("{}\n", wrapped(&said, columns()).join("\n"))));
+    if !translated.left_out.is_empty() {
+        let mut text = "\nNot granted, because plugin.toml cannot say it\n".to_owned();
+        for line in &translated.left_out {
+            rows(&mut text, "  ", line, MAX_ROWS);
+        }
+        terminal::print(&Shown::text(&text));
+    }
     Ok(())
 }
 
@@ -82,7 +91,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(anatomy: &Anatomy, plugin: &PluginName, file: &str) -> Self {
+    fn of(anatomy: &Anatomy, plugin: &PluginName, file: &str, policy: &Translated) -> Self {
         let mut text = format!(
             "name = \"{plugin}\"\nversion = \"0.1.0\"\ndescription = \"\"\ncomponent = {}\n",
             toml::Value::from(file)
@@ -92,15 +101,19 @@ impl Draft {
             .filter(|(interface, _)| !interface.is_some_and(is_offer))
             .map(|(interface, function)| name(interface, &function.name))
             .collect();
-        if functions.len() > MAX_FUNCTIONS {
+        if functions.len() > USUAL_TOOLS {
+            let (count, most) = (functions.len(), functions.len().min(MAX_TOOLS));
             let _ = write!(
                 text,
-                "\n# It has {} functions, and {MAX_FUNCTIONS} of them become tools: choose them.\n# select = []\n",
-                functions.len()
+                "\n# It has {count} functions, and {USUAL_TOOLS} of them become tools: choose them, or allow more.\n\
+                 # select = []\n# max_tools = {most}\n"
             );
         }
-        let asks = capabilities(&mut text, anatomy);
-        tools(&mut text, &functions);
+        let asks = capabilities(&mut text, anatomy, policy);
+        if !policy.limits.is_empty() {
+            let _ = write!(text, "\n{}", policy.limits);
+        }
+        tools(&mut text, &functions, plugin);
         let text = Manifest::with_comments(&filled(&text), &own_comments(anatomy))
             .ok()
             .and_then(|commented| {
@@ -119,8 +132,11 @@ fn filled(text: &str) -> String {
 /// Appends the capabilities that the imports suggest and returns the required ones. A capability that the
 /// component cannot run without becomes an entry. A capability becomes a comment if its import works without
 /// it, but reaches nothing.
-fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
+fn capabilities(text: &mut String, anatomy: &Anatomy, policy: &Translated) -> Vec<&'static str> {
     let mut found: Vec<(&'static str, bool, &str)> = Vec::new();
+    for (ask, keys) in &policy.asks {
+        let _ = write!(text, "\n# The policy allows it:\n[capabilities.{ask}]\n{keys}why = \"\"\n");
+    }
     for name in &anatomy.imports {
         let requested = requests(name).iter().filter(|ask| !found.iter().any(|(known, ..)| known == *ask));
         let requested: Vec<_> = requested.map(|ask| (*ask, false, name.as_str())).collect();
@@ -128,9 +144,12 @@ fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
         let (ask, is_needed) = match import(name) {
             Import::Needs(ask) => (ask, true),
             Import::By(ask) => (ask, false),
-            Import::Free | Import::DraftWasi | Import::NewerWasi | Import::Unknown | Import::Other => {
-                continue;
-            }
+            Import::Free
+            | Import::DraftWasi
+            | Import::NewerWasi
+            | Import::UnstableWasi
+            | Import::Unknown
+            | Import::Other => continue,
         };
         match found.iter_mut().find(|(known, ..)| *known == ask) {
             Some(known) if is_needed && !known.1 => *known = (ask, true, name),
@@ -138,6 +157,7 @@ fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
             None => found.push((ask, is_needed, name)),
         }
     }
+    found.retain(|(ask, ..)| !policy.asks.contains_key(ask));
     for (ask, is_needed, name) in &found {
         let name = one_line(name, MAX_NAME);
         let entry = format!("[capabilities.{ask}]\n{}why = \"\"\n", details(ask));
@@ -148,7 +168,8 @@ fn capabilities(text: &mut String, anatomy: &Anatomy) -> Vec<&'static str> {
             text.extend(entry.lines().map(|line| format!("# {line}\n")));
         }
     }
-    found.into_iter().filter(|(_, is_needed, _)| *is_needed).map(|(ask, ..)| ask).collect()
+    let needed = found.into_iter().filter(|(_, is_needed, _)| *is_needed).map(|(ask, ..)| ask);
+    policy.asks.keys().copied().chain(needed).collect()
 }
 
 /// Returns the keys of a capability, with initial values.
@@ -164,14 +185,14 @@ fn details(ask: &str) -> &'static str {
 }
 
 /// Appends an example entry for each function.
-fn tools(text: &mut String, functions: &[String]) {
+fn tools(text: &mut String, functions: &[String], plugin: &PluginName) {
     if functions.is_empty() {
         return;
     }
     text.push_str("\n# What the types cannot say of a function; `rename`, `skip` and `description` are there as well.\n");
-    for name in functions.iter().take(MAX_FUNCTIONS) {
+    for name in functions.iter().take(MAX_TOOLS) {
         let rename =
-            if is_tool_name(name) { "" } else { "# rename = \"\"  # its own name cannot be a tool's\n" };
+            if plugin.fits_tool(name) { "" } else { "# rename = \"\"  # its own name cannot be a tool's\n" };
         let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let key = if is_bare { name.clone() } else { toml::Value::from(name.as_str()).to_string() };
         let _ = write!(text, "# [tools.{key}]\n{rename}# read_only = true\n");
@@ -204,7 +225,27 @@ mod tests {
 
     fn draft(imports: &[&str], functions: usize) -> Draft {
         let name = PluginName::try_from("demo".to_owned()).expect("a name");
-        Draft::of(&anatomy(imports, functions), &name, "demo.wasm")
+        Draft::of(&anatomy(imports, functions), &name, "demo.wasm", &Translated::default())
+    }
+
+    #[test]
+    fn a_draft_requests_what_a_policy_allows() {
+        let name = PluginName::try_from("demo".to_owned()).expect("a name");
+        let policy = Translated {
+            asks: [
+                ("env", "names = [\"KEY\"]\n".to_owned()),
+                ("web", "hosts = [\"a.example.com\"]\n".to_owned()),
+            ]
+            .into(),
+            limits: "[limits]\nmemory_mib = 128\n".to_owned(),
+            left_out: Vec::new(),
+        };
+        let Draft { text, asks } = Draft::of(&anatomy(&ALL, 2), &name, "demo.wasm", &policy);
+        assert_eq!(asks, ["env", "web", "store", "files", "shell", "sampling", "ask"]);
+        let manifest = Manifest::parse(&filled(&text)).expect("a manifest");
+        assert_eq!(manifest.capabilities.env.expect("variables").names, ["KEY"]);
+        assert_eq!(manifest.capabilities.web.expect("hosts").hosts, ["a.example.com"]);
+        assert_eq!(manifest.limits.memory_mib, 128);
     }
 
     const ALL: [&str; 8] = [
@@ -244,6 +285,7 @@ mod tests {
         let Draft { text, asks } = draft(&["wasi:io/streams@0.2.3"], 70);
         assert!(asks.is_empty());
         assert!(text.contains("# It has 70 functions, and 64 of them become tools"), "{text}");
+        assert!(text.contains("\n# max_tools = 70\n"), "{text}");
         Manifest::parse(&text).expect("a manifest");
     }
 

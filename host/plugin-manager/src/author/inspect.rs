@@ -6,18 +6,19 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use scorpiox_component_abi::anatomy::{Anatomy, Kind, Module};
-use scorpiox_plugin::{Asks, MAX_TOOL_NAME_CHARS, has_letters_of_a_tool, is_tool_name};
-use scorpiox_runtime::{PROGRAM_TAKES, SERVICE_TAKES, is_offer, is_program, is_service};
+use scorpiox_plugin::{Asks, PluginName};
+use scorpiox_runtime::is_offer;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
-use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import, name, own_comments};
+use scorpiox_tools::plugins::{Import, Undescribed, check_anatomy, import};
 
-use crate::author::file;
+use super::tool_list;
+use crate::author::file::{self, name_of};
 
 /// Prefix of the exported interface of components that list their tools at run time.
 const TOOL: &str = "scorpiox:tool/tool@";
 /// Maximum number of displayed rows of a text.
-const MAX_ROWS: usize = 12;
+pub(super) const MAX_ROWS: usize = 12;
 /// Maximum number of displayed items of a list.
 const MAX_ITEMS: usize = 100;
 
@@ -110,6 +111,7 @@ fn said_of(name: &str) -> String {
         Import::Needs(ask) => format!("needs capabilities.{ask}"),
         Import::DraftWasi => "a draft of WASI 0.3, not there".to_owned(),
         Import::NewerWasi => "WASI 0.3, not there".to_owned(),
+        Import::UnstableWasi => "an unstable feature of WASI, not there".to_owned(),
         Import::Unknown => "not there".to_owned(),
         Import::Other => "of another component, not there".to_owned(),
     }
@@ -117,7 +119,7 @@ fn said_of(name: &str) -> String {
 
 fn component(anatomy: &Anatomy, path: &Path) -> String {
     let exports = anatomy.exports.iter().map(|export| (export.name.clone(), export.kind.clone()));
-    imports(anatomy) + &list("It exports", exports) + &tools(anatomy) + &verdict(anatomy, path)
+    imports(anatomy) + &list("It exports", exports) + &tools(anatomy, path) + &verdict(anatomy, path)
 }
 
 /// Describes a core module, and the component that can be created from it.
@@ -135,51 +137,13 @@ fn of_module(anatomy: &Anatomy, bytes: &[u8], path: &Path) -> String {
 }
 
 /// Lists the tools that the component would have.
-fn tools(anatomy: &Anatomy) -> String {
+fn tools(anatomy: &Anatomy, path: &Path) -> String {
     if anatomy.exports.iter().any(|export| export.name.starts_with(TOOL)) {
         let said =
             "It says itself what its tools are, when it runs: `scorpiox-code plugin test FILE` shows them.";
         return format!("\n{}\n", sentence(said)) + &offers(anatomy);
     }
-    let comments = own_comments(anatomy);
-    let mut text = String::new();
-    let functions: Vec<_> =
-        anatomy.functions().filter(|(interface, _)| !interface.is_some_and(is_offer)).collect();
-    for (interface, function) in functions.iter().take(MAX_ITEMS).copied() {
-        let name = name(interface, &function.name);
-        text.push_str(if text.is_empty() { "\nIts tools\n" } else { "" });
-        let _ = writeln!(text, "  {}", one_line(&name, columns().saturating_sub(2)));
-        match interface.and_then(takes) {
-            Some(own) => {
-                let rows = wrapped(own, columns().saturating_sub(4)).join("\n    ");
-                let _ = writeln!(text, "    {rows}");
-            }
-            None => rows(&mut text, "    ", &function.wit, MAX_ROWS),
-        }
-        rows(&mut text, "    ", comments.get(&name).map_or("", String::as_str), MAX_ROWS);
-        // For a service, this program defines the parameters and the result of the tool.
-        let unfit = function.unfit.clone().filter(|_| !interface.is_some_and(is_service));
-        let hindrance = unfit.or_else(|| {
-            (!has_letters_of_a_tool(&name))
-                .then(|| "its name has more than letters, digits, -, _ and .; see `rename`".to_owned())
-        });
-        if hindrance.is_none() && !is_tool_name(&name) {
-            let why = format!(
-                "its name has {} characters, and {MAX_TOOL_NAME_CHARS} fit beside every plugin's: clients take 64 with the \
-                 plugin's and the dot; see `rename`",
-                name.len()
-            );
-            let _ = writeln!(text, "    {}", wrapped(&why, columns().saturating_sub(6)).join("\n      "));
-        }
-        if let Some(why) = hindrance {
-            let why = format!("cannot be a tool: {why}");
-            let _ = writeln!(text, "    {}", wrapped(&why, columns().saturating_sub(6)).join("\n      "));
-        }
-    }
-    if functions.len() > MAX_ITEMS {
-        let _ = writeln!(text, "  and more functions");
-    }
-    text + &offers(anatomy)
+    tool_list::tools(anatomy, &name_of(path).unwrap_or_else(|_| PluginName::placeholder())) + &offers(anatomy)
 }
 
 /// Mentions prompts and resources, if the component exports any.
@@ -189,15 +153,6 @@ fn offers(anatomy: &Anatomy) -> String {
     }
     let said = "It says itself which prompts and resources it has, when it runs: `scorpiox-code plugin test FILE` shows them.";
     format!("\n{}\n", sentence(said))
-}
-
-/// Describes the parameters of a tool whose interface this program calls by its own convention.
-fn takes(interface: &str) -> Option<&'static str> {
-    match interface {
-        program if is_program(program) => Some(PROGRAM_TAKES),
-        service if is_service(service) => Some(SERVICE_TAKES),
-        _ => None,
-    }
 }
 
 /// States whether the component can be a plugin.
@@ -222,6 +177,7 @@ fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use scorpiox_component_abi::anatomy::{Export, Function, INSTANCE};
+    use scorpiox_runtime::{PROGRAM_TAKES, SERVICE_TAKES};
 
     use super::*;
 
@@ -249,7 +205,7 @@ mod tests {
             modules: 2,
             ..Anatomy::default()
         };
-        let text = parts(&anatomy) + &imports(&anatomy) + &tools(&anatomy);
+        let text = parts(&anatomy) + &imports(&anatomy) + &tools(&anatomy, Path::new("a.wasm"));
         assert!(text.lines().all(|row| row.chars().count() <= 80), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         for part in [
@@ -279,14 +235,55 @@ mod tests {
                 export("wasi:http/incoming-handler@0.2.3", function("handle")),
                 export("a:b/c", function("other")),
             ],
+            imports: vec!["wasi:cli/stdout@0.2.3".to_owned()],
             ..Anatomy::default()
         };
-        let text =
-            tools(&anatomy).split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ");
+        let text = tools(&anatomy, Path::new("a.wasm"))
+            .split_whitespace()
+            .filter(|word| *word != "|")
+            .collect::<Vec<_>>()
+            .join(" ");
         assert_eq!(
             text,
             format!("Its tools run {PROGRAM_TAKES} request {SERVICE_TAKES} c.other func() -> result")
         );
+    }
+
+    #[test]
+    fn the_tools_are_those_of_an_installation() {
+        let function = |name: &str| Function { name: name.to_owned(), wit: "func()".to_owned(), unfit: None };
+        let export = |name: &str, functions: &[&str]| Export {
+            name: name.to_owned(),
+            kind: INSTANCE.to_owned(),
+            functions: functions.iter().map(|name| function(name)).collect(),
+        };
+        let many: Vec<String> = (0..95).map(|n| format!("f{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let long = "x".repeat(57);
+        let anatomy = Anatomy {
+            exports: vec![
+                export("wasi:cli/run@0.3.0", &["run"]),
+                export("wasi:cli/run@0.2.3", &["run"]),
+                export("exports", &["init"]),
+                export("a:b/c", &["[drop]thing", "[method]thing.drop", &long]),
+                export("a:b/d", &many),
+            ],
+            ..Anatomy::default()
+        };
+        let text = tools(&anatomy, Path::new("lo-ng.wasm"));
+        let said = text.split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ");
+        for part in [
+            "run-0.2 takes args",
+            "cannot be a tool: the component has the same for a newer WASI",
+            "c.thing.drop func()",
+            "cannot be a tool: a name has 1 to 58 letters, digits, hyphens, underscores and dots, so that lo-ng.NAME has \
+             at most 64; see `rename`",
+            "d.f61 func()",
+            "34 more functions are no tools: 98 could be, and the limit is 64. `--max-tools 98`",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("init") && !said.contains("d.f62 func"), "{said}");
     }
 
     #[test]

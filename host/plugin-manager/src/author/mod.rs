@@ -7,9 +7,12 @@
 
 mod draft;
 mod file;
+mod foreign_policy;
 mod inspect;
 mod new;
 mod skill;
+mod tool_list;
+mod yaml;
 
 pub use draft::init;
 pub use file::name_of;

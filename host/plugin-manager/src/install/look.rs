@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, anyhow};
 use scorpiox_component_abi::anatomy::Anatomy;
 use scorpiox_plugin::{
     Approval, ApprovalHash, Asks, Decisions, Fingerprint, Hashes, Installed, Limits, Manifest, ORIGIN,
-    Origin, Pins, PluginFolder, PluginHash, PluginName, Record, SIGNATURE, Stamps, Status, WORKSPACE,
-    led_elsewhere,
+    Origin, Pins, PluginFolder, PluginHash, PluginName, Record, SIGNATURE, Stamps, Status, USUAL_TOOLS,
+    WORKSPACE, led_elsewhere,
 };
 use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
@@ -18,7 +18,7 @@ use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
 use scorpiox_runtime::{CodeCache, Engines};
 use scorpiox_tools::offers::Served;
 use scorpiox_tools::plugins::{
-    Described, candidate, check_anatomy, check_kind, describe, notes, pins, schema_faults, signed,
+    Described, candidate, check_anatomy, check_kind, describe, notes, pins, schema_faults, signed, surplus,
 };
 use scorpiox_workspace_config::{Operator, Site};
 use serde_json::Value;
@@ -156,7 +156,10 @@ impl Look {
         let mut text = heading(manifest);
         rows(&mut text, "  ", &manifest.description, MAX_ROWS);
         let _ = writeln!(text, "  hash {}\n", self.hashes().approval);
-        text.push_str("Its tools\n");
+        match self.described.tools.len() {
+            ..=USUAL_TOOLS => text.push_str("Its tools\n"),
+            more => _ = writeln!(text, "Its {more} tools, more than the usual {USUAL_TOOLS}"),
+        }
         for tool in &self.described.tools {
             let name = tool["name"].as_str().unwrap_or_default();
             let _ = writeln!(text, "  {}.{name}: {}", manifest.name, hints(tool));
@@ -170,7 +173,7 @@ impl Look {
         let refused =
             self.described.refused.iter().map(|(name, why)| format!("{name} cannot be a tool: {why}"));
         let skipped = self.described.skipped.iter().map(|(name, why)| format!("{name} is no tool: {why}"));
-        for line in refused.chain(skipped) {
+        for line in refused.chain(skipped).chain(self.surplus()) {
             for (index, row) in wrapped(&line, columns() - 4).iter().enumerate() {
                 let _ = writeln!(text, "  {}{row}", if index == 0 { "" } else { "  " });
             }
@@ -215,6 +218,12 @@ impl Look {
             let _ = writeln!(text, "  note: {}", wrapped(note, columns() - 10).join("\n    "));
         }
         text
+    }
+
+    /// Describes the functions beyond the limit of tools.
+    fn surplus(&self) -> Option<String> {
+        let Described { tools, surplus: more, .. } = &self.described;
+        surplus(tools.len() + more, self.installed.manifest.tool_limit())
     }
 
     /// Describes the requested capabilities with the author's reasons.
@@ -292,8 +301,8 @@ fn undescribed(tools: &[Value]) -> Option<String> {
     };
     let none = !tools.is_empty() && !tools.iter().any(is_described);
     none.then(|| {
-        "No tool has a description, so that a model has nothing but their names to go by: put the folder wit/ of the \
-         author beside the component with a plugin.toml, or write description in [tools.…] of plugin.toml."
+        "No tool has a description, so that a model has nothing but their names to go by: name the author's WIT with \
+         `--wit DIR`, or put it as the folder wit/ beside plugin.toml, or write description in [tools.…] of plugin.toml."
             .to_owned()
     })
 }
@@ -347,8 +356,11 @@ fn sum(asks: &Asks) -> String {
         };
         format!("send requests to {count}{names}")
     }));
-    rights.extend(env.as_ref().map(|env| {
+    rights.extend(env.as_ref().filter(|env| !env.names.is_empty() || env.secrets.is_empty()).map(|env| {
         format!("see {} of your environment", counted(env.names.len(), "1 variable", "variables"))
+    }));
+    rights.extend(env.as_ref().filter(|env| !env.secrets.is_empty()).map(|env| {
+        format!("see {} that you set, as variables", counted(env.secrets.len(), "1 secret", "secrets"))
     }));
     rights.extend(sampling.as_ref().map(|asked| {
         format!("ask your client's model, {} times a call, for {} tokens", asked.calls, asked.tokens)

@@ -29,7 +29,7 @@ pub use pack::pack;
 pub(crate) use pack::{listed, put_new};
 pub use parcel::{Content, Parcel};
 pub use signing::{Named, SecretKeyFile, Whose, sign, sign_hash, verify};
-pub use source::{Given, Keys, Source, is_buildable};
+pub use source::{Given, Keys, Overrides, Source, is_buildable};
 pub(crate) use source::{as_word, bounded};
 pub(crate) use stage::{Removed, remove_leftovers};
 pub use stage::{Staged, is_still, replace};

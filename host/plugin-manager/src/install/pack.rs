@@ -12,7 +12,7 @@ use scorpiox_signature::digest;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, size, wrapped};
 
-use crate::install::source::{Keys, Source, bounded};
+use crate::install::source::{Keys, Overrides, Source, bounded};
 
 /// Maximum number of displayed file names.
 const MAX_LEFT_OUT: usize = 12;
@@ -24,7 +24,7 @@ pub fn pack(folder: &Path, out: Option<&Path>) -> Result<PathBuf> {
     ensure!(folder.exists(), "{} does not exist; name a folder with {MANIFEST}", folder.display());
     let is_plugin = folder.join(MANIFEST).is_file();
     ensure!(is_plugin, "{} has no {MANIFEST}; `scorpiox-code plugin init` drafts one", folder.display());
-    let source = Source::read(folder, None, &Keys::default())?;
+    let source = Source::read(folder, Overrides::default(), &Keys::default())?;
     let Collected { files, left_out } = collect(folder, &source.component_name)?;
     let (manifest, component) = source.parts();
     let package = Package::new(manifest.to_owned(), component.to_vec(), files)

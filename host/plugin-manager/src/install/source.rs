@@ -15,7 +15,7 @@ use scorpiox_plugin::{
 use scorpiox_policy::Policy;
 use scorpiox_signature::{MAX_SIGNATURE_BYTES, PublicKey, SIGNATURE_SUFFIX, Signature, Statement, digest};
 use scorpiox_terminal as terminal;
-use scorpiox_tools::plugins::{comments, own_comments};
+use scorpiox_tools::plugins::{comments, exported, own_comments};
 
 use crate::install::look::looked_into;
 
@@ -78,6 +78,17 @@ pub struct Given {
     pub name: Result<PluginName, NameError>,
 }
 
+/// Choices of the user for an installation, which take the place of the author's.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overrides<'a> {
+    /// Name to install the plugin under.
+    pub name: Option<&'a PluginName>,
+    /// WIT package whose doc comments describe the tools.
+    pub wit: Option<&'a Path>,
+    /// Maximum number of tools.
+    pub max_tools: Option<usize>,
+}
+
 /// A plugin to install, with the content of its files.
 pub struct Source {
     pub(crate) name: PluginName,
@@ -96,22 +107,45 @@ struct Parts {
     manifest: String,
     /// Name for the installation.
     name: PluginName,
+    max_tools: Option<usize>,
     component: Vec<u8>,
-    wit: Option<PathBuf>,
+    wit: Wit,
     address: String,
     file: Option<Fingerprint>,
     of_file: Option<String>,
 }
 
+/// Source of the comments for a manifest that has none.
+enum Wit {
+    /// The component itself.
+    Own,
+    /// A directory next to the manifest, if it exists.
+    Beside(PathBuf),
+    /// A directory or a file that the user named.
+    Named(PathBuf),
+}
+
+impl Wit {
+    /// Returns the WIT that the user named, or else the given one.
+    fn or(overrides: Overrides<'_>, other: Self) -> Self {
+        overrides.wit.map_or(other, |wit| Self::Named(wit.to_owned()))
+    }
+}
+
 impl Source {
-    /// Reads a folder or a file. `name` replaces the plugin's own name.
-    pub fn read(path: &Path, name: Option<&PluginName>, keys: &Keys) -> Result<Self> {
+    /// Reads a folder or a file.
+    pub fn read(path: &Path, overrides: Overrides<'_>, keys: &Keys) -> Result<Self> {
         let about = path.metadata().map_err(|error| missing(path, &error))?;
-        if about.is_dir() { Self::from_folder(path, name) } else { Self::from_file(path, path, name, keys) }
+        if about.is_dir() {
+            Self::from_folder(path, overrides)
+        } else {
+            Self::from_file(path, path, overrides, keys)
+        }
     }
 
     /// Like [`read`](Self::read), for fetched bytes.
-    pub fn from_bytes(given: Given, name: Option<&PluginName>, keys: &Keys) -> Result<Self> {
+    pub fn from_bytes(given: Given, overrides: Overrides<'_>, keys: &Keys) -> Result<Self> {
+        let name = overrides.name;
         let Given { bytes, signature, address, name: file_name } = given;
         let file = digest(&bytes);
         let read = signature.as_deref().map(Signature::parse).transpose();
@@ -142,8 +176,9 @@ impl Source {
         let parts = Parts {
             manifest,
             name: name.cloned().unwrap_or(own.name),
+            max_tools: overrides.max_tools,
             component,
-            wit: None,
+            wit: Wit::or(overrides, Wit::Own),
             address,
             file: Some(Fingerprint::from_digest(&file).context("no digest")?),
             of_file: signature,
@@ -151,10 +186,10 @@ impl Source {
         Self::of(parts)
     }
 
-    fn from_folder(folder: &Path, name: Option<&PluginName>) -> Result<Self> {
+    fn from_folder(folder: &Path, overrides: Overrides<'_>) -> Result<Self> {
         let path = folder.join(MANIFEST);
         if !path.exists() && folder.join(SKILL).exists() {
-            return Self::from_skill(folder, name);
+            return Self::from_skill(folder, overrides);
         }
         ensure!(path.exists(), "{} has no {MANIFEST}; {NAME_ONE}", folder.display());
         let manifest = manifest_text(&path)?;
@@ -166,9 +201,10 @@ impl Source {
         let component = encoded(&file, component)?;
         let parts = Parts {
             manifest,
-            name: name.cloned().unwrap_or(own.name),
+            name: overrides.name.cloned().unwrap_or(own.name),
+            max_tools: overrides.max_tools,
             component,
-            wit: Some(folder.join(WIT)),
+            wit: Wit::or(overrides, Wit::Beside(folder.join(WIT))),
             address: absolute(folder),
             file: None,
             of_file: None,
@@ -178,19 +214,19 @@ impl Source {
     }
 
     /// Reads a skill that contains only a component. The plugin gets the skill's name.
-    fn from_skill(folder: &Path, name: Option<&PluginName>) -> Result<Self> {
+    fn from_skill(folder: &Path, overrides: Overrides<'_>) -> Result<Self> {
         let is_component = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
         let found: Vec<_> =
             fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_component).collect();
         let [component] = found.as_slice() else {
             bail!("{} has {} components; one is needed, or a {MANIFEST}", folder.display(), found.len());
         };
-        Self::from_file(&dunce::canonicalize(folder)?, component, name, &Keys::default())
+        Self::from_file(&dunce::canonicalize(folder)?, component, overrides, &Keys::default())
     }
 
     /// Reads a pack, or a single component, which requests no capabilities. A component without another name
     /// is named after `named`.
-    fn from_file(named: &Path, path: &Path, name: Option<&PluginName>, keys: &Keys) -> Result<Self> {
+    fn from_file(named: &Path, path: &Path, overrides: Overrides<'_>, keys: &Keys) -> Result<Self> {
         let bytes = if is_package(path)? {
             bounded(path, MAX_PACKAGE_BYTES)?
         } else {
@@ -200,18 +236,22 @@ impl Source {
         };
         let signature = signature_beside(path)?;
         let given = Given { bytes, signature, address: absolute(named), name: name_of(named) };
-        Self::from_bytes(given, name, keys)
+        Self::from_bytes(given, overrides, keys)
     }
 
     /// Inspects the component and combines it with its manifest.
     fn of(parts: Parts) -> Result<Self> {
-        let Parts { manifest, name, component, wit, address, file, of_file } = parts;
+        let Parts { manifest, name, max_tools, component, wit, address, file, of_file } = parts;
         let own = Manifest::parse(&manifest)?;
         let component = encoded(Path::new(&address), component)?;
         let cannot = || format!("{name} cannot be a plugin");
         let anatomy = looked_into(&component, &own.capabilities).with_context(cannot)?;
         let manifest = if name == own.name { manifest } else { Manifest::with_name(&manifest, &name)? };
-        let manifest = commented(&manifest, wit.as_deref(), &anatomy);
+        let manifest = match max_tools {
+            Some(max_tools) => Manifest::with_max_tools(&manifest, max_tools)?,
+            None => manifest,
+        };
+        let manifest = commented(&manifest, &wit, &anatomy)?;
         let origin = Origin {
             name: own.name,
             version: own.version,
@@ -270,19 +310,44 @@ fn bare_manifest(
     Ok(format!("name = \"{name}\"\n{version}component = \"component.wasm\"\n"))
 }
 
-/// Adds the comments of the WIT files in `wit`, or else those in the component. If they cannot be read,
-/// prints a warning and returns the manifest unchanged.
-fn commented(manifest: &str, wit: Option<&Path>, anatomy: &Anatomy) -> String {
-    let wit = wit.filter(|wit| wit.is_dir());
-    let found = wit.map_or_else(|| Ok(own_comments(anatomy)), comments);
+/// Adds the comments of the WIT files in `wit`, or else those in the component. If they cannot be read, prints a
+/// warning and returns the manifest unchanged. For WIT that the user named, that is an error.
+fn commented(manifest: &str, wit: &Wit, anatomy: &Anatomy) -> Result<String> {
+    let wit = match wit {
+        Wit::Named(wit) => return described_by(manifest, wit, anatomy),
+        Wit::Beside(wit) => Some(wit).filter(|wit| wit.is_dir()),
+        Wit::Own => None,
+    };
+    let found = wit.map_or_else(|| Ok(own_comments(anatomy)), |wit| comments(wit));
     let added = found.and_then(|comments| Ok(Manifest::with_comments(manifest, &comments)?));
-    added.unwrap_or_else(|error| {
+    Ok(added.unwrap_or_else(|error| {
         let place = wit.map_or_else(|| "the component".to_owned(), |wit| wit.display().to_string());
         terminal::complain(&format!(
             "the comments in {place} cannot be read, so the tools get no descriptions from them: {error:#}"
         ));
         manifest.to_owned()
-    })
+    }))
+}
+
+/// Adds the comments that a WIT package has for functions of the component.
+fn described_by(manifest: &str, wit: &Path, anatomy: &Anatomy) -> Result<String> {
+    let place = || format!("--wit {}", wit.display());
+    ensure!(wit.exists(), "{} does not exist; name a folder with .wit files, or a .wit file", place());
+    ensure!(
+        Manifest::parse(manifest)?.comments.is_empty(),
+        "{}: plugin.toml has [comments] already; take them out, or leave out --wit",
+        place()
+    );
+    let exported = exported(anatomy);
+    let mut comments = comments(wit).with_context(place)?;
+    comments.retain(|name, _| exported.contains(name));
+    ensure!(
+        !comments.is_empty(),
+        "{} has no doc comment (///) for a function that the component exports, such as {}",
+        place(),
+        exported.first().map_or("none", String::as_str)
+    );
+    Manifest::with_comments(manifest, &comments).with_context(place)
 }
 
 /// Returns the absolute path of a file, so that it can be found from other directories.
@@ -405,7 +470,7 @@ mod tests {
     const TOML: &str = "name = \"a\"\ncomponent = \"a.wasm\"\n";
 
     fn refused(path: &Path) -> String {
-        let read = Source::read(path, None, &Keys::default());
+        let read = Source::read(path, Overrides::default(), &Keys::default());
         read.err().expect("nothing that can be read").to_string()
     }
 

@@ -13,7 +13,7 @@ use scorpiox_terminal::{Shown, one_line, rows};
 use scorpiox_workspace_config::Site;
 use semver::Version;
 
-use crate::install::source::{Given, Keys, Source, bounded, signature_beside};
+use crate::install::source::{Given, Keys, Overrides, Source, bounded, signature_beside};
 
 /// Maximum number of displayed rows of a description.
 const MAX_ROWS: usize = 3;
@@ -82,9 +82,16 @@ impl Opened {
 
     /// Fetches a newer version under the installed plugin's name. Returns an error if it differs from the
     /// index entry.
-    pub fn source(&self, found: &Found, fetch: &dyn Fetch, keys: &Keys) -> Result<Source> {
+    pub fn source(
+        &self,
+        found: &Found,
+        overrides: Overrides<'_>,
+        fetch: &dyn Fetch,
+        keys: &Keys,
+    ) -> Result<Source> {
         let entry = &found.entry;
-        let source = Source::from_bytes(self.fetch(entry, fetch)?, Some(&found.name), keys)?;
+        let overrides = Overrides { name: Some(&found.name), ..overrides };
+        let source = Source::from_bytes(self.fetch(entry, fetch)?, overrides, keys)?;
         let Origin { name, version, address, .. } = &source.origin;
         ensure!(
             *name == entry.name && *version == entry.version.to_string(),

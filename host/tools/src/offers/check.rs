@@ -1,7 +1,7 @@
 //! Validates a plugin's offers before users and clients see them.
 
 use scorpiox_capabilities::contents::{check_uri, is_media_type};
-use scorpiox_plugin::{MAX_TOOL_NAME_CHARS, is_tool_name};
+use scorpiox_plugin::PluginName;
 
 use crate::offers::template::Template;
 use crate::offers::{Offers, Prompt, PromptArgument, Resource, ResourceTemplate};
@@ -15,6 +15,8 @@ const MAX_RESOURCES: usize = 256;
 /// Maximum number of templates.
 const MAX_TEMPLATES: usize = 32;
 const MAX_NAME_CHARS: usize = 100;
+/// Maximum number of displayed characters of an invalid name.
+const MAX_SHOWN_CHARS: usize = 64;
 const MAX_ARGUMENT_CHARS: usize = 64;
 const MAX_DESCRIPTION_CHARS: usize = 4096;
 
@@ -28,12 +30,12 @@ fn bad<T>(what: String) -> Result<T, BadOffer> {
 }
 
 /// Validates everything that a plugin offers.
-pub fn check(offers: &Offers) -> Result<(), BadOffer> {
+pub fn check(offers: &Offers, plugin: &PluginName) -> Result<(), BadOffer> {
     let Offers { prompts, resources, templates, completes: _ } = offers;
     few("prompts", prompts.len(), MAX_PROMPTS)?;
     few("resources", resources.len(), MAX_RESOURCES)?;
     few("templates of resources", templates.len(), MAX_TEMPLATES)?;
-    prompts.iter().try_for_each(check_prompt)?;
+    prompts.iter().try_for_each(|prompt| check_prompt(prompt, plugin))?;
     resources.iter().try_for_each(check_resource)?;
     templates.iter().try_for_each(check_template)?;
     once("prompts", prompts.iter().map(|prompt| &*prompt.name))?;
@@ -54,14 +56,10 @@ fn once<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), BadO
     }
 }
 
-fn check_prompt(prompt: &Prompt) -> Result<(), BadOffer> {
+fn check_prompt(prompt: &Prompt, plugin: &PluginName) -> Result<(), BadOffer> {
     let Prompt { name, title, description, arguments } = prompt;
-    if !is_tool_name(name) {
-        return bad(format!(
-            "a prompt has the name {}; a name has 1 to {MAX_TOOL_NAME_CHARS} letters, digits, hyphens, underscores \
-             and dots",
-            shown(name)
-        ));
+    if !plugin.fits_tool(name) {
+        return bad(format!("a prompt has the name {}; {}", shown(name), plugin.tool_name_rule()));
     }
     let of = format!("the prompt {name}");
     line(&of, "title", title.as_deref(), MAX_NAME_CHARS)?;
@@ -134,7 +132,7 @@ fn text(of: &str, member: &str, said: Option<&str>, most: usize) -> Result<(), B
 
 /// Returns the beginning of a name, escaped for display.
 fn shown(name: &str) -> String {
-    let begin: String = name.chars().take(MAX_TOOL_NAME_CHARS).collect();
+    let begin: String = name.chars().take(MAX_SHOWN_CHARS).collect();
     format!("{:?}", begin.escape_debug().to_string())
 }
 
@@ -161,6 +159,10 @@ mod tests {
         }
     }
 
+    fn check(offers: &Offers) -> Result<(), BadOffer> {
+        super::check(offers, &PluginName::try_from("weather".to_owned()).expect("a name"))
+    }
+
     fn error(offers: &Offers) -> String {
         check(offers).expect_err("refused").to_string()
     }
@@ -181,6 +183,9 @@ mod tests {
         let of = |prompt: Prompt| error(&Offers { prompts: vec![prompt], ..Offers::default() });
         assert!(of(prompt("a\u{202e}b", "")).contains("u{202e}"));
         assert!(of(prompt("a b", "")).starts_with("a prompt has the name \"a b\";"));
+        assert!(of(prompt(&"x".repeat(57), "")).contains("so that weather.NAME has at most 64"));
+        let fits = Offers { prompts: vec![prompt(&"x".repeat(56), "")], ..Offers::default() };
+        assert_eq!(check(&fits), Ok(()));
         assert!(of(prompt("a", "x\u{200b}")).contains("the description of the prompt a has the invisible"));
         assert!(of(prompt("a", &"x".repeat(5000))).contains("5000 characters; the limit is 4096"));
         let two_lines = Prompt { title: Some("a\nb".to_owned()), ..prompt("a", "") };

@@ -19,7 +19,7 @@ use scorpiox_runtime::{SERVICE_TOOL, function_name, is_program, is_service, tool
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 const MAX_FILES: usize = 1000;
 
-/// Returns the comments of the functions that the worlds in a WIT directory export, by tool name.
+/// Returns the comments of the functions that the worlds in a WIT directory or file export, by tool name.
 pub fn comments(wit: &Path) -> Result<BTreeMap<String, String>> {
     let found = scorpiox_runtime::compile::comments(&packages(wit)?, || false)?;
     Ok(found.into_iter().map(named).collect())
@@ -27,8 +27,7 @@ pub fn comments(wit: &Path) -> Result<BTreeMap<String, String>> {
 
 /// Returns the comments that a component itself contains for its exported functions, by tool name.
 pub fn own_comments(anatomy: &Anatomy) -> BTreeMap<String, String> {
-    let exported: Vec<String> =
-        anatomy.functions().map(|(interface, function)| name(interface, &function.name)).collect();
+    let exported = exported(anatomy);
     let mut comments = BTreeMap::new();
     for (name, text) in
         anatomy.comments.iter().cloned().map(named).filter(|(name, _)| exported.contains(name))
@@ -37,6 +36,11 @@ pub fn own_comments(anatomy: &Anatomy) -> BTreeMap<String, String> {
         comments.entry(name).or_insert(text);
     }
     comments
+}
+
+/// Returns the default tool names of the exported functions.
+pub fn exported(anatomy: &Anatomy) -> Vec<String> {
+    anatomy.functions().map(|(interface, function)| name(interface, &function.name)).collect()
 }
 
 fn named(comment: Comment) -> (String, String) {
@@ -53,9 +57,13 @@ pub fn name(interface: Option<&str>, function: &str) -> String {
     }
 }
 
-/// Returns the directory's own package and its dependencies in `deps`, which are directories or single files.
+/// Returns the directory's own package and its dependencies in `deps`, which are directories or single files. A
+/// single file is a package of its own.
 fn packages(wit: &Path) -> Result<Vec<Package>> {
     let mut reading = Reading::default();
+    if wit.is_file() {
+        return Ok(vec![vec![reading.file(wit)?]]);
+    }
     let mut packages = vec![reading.folder(wit)?];
     let deps = wit.join("deps");
     if deps.is_dir() {
@@ -134,6 +142,9 @@ mod tests {
         let expected = [("greet", "Says hello.\n\nLoudly."), ("sums.add", "Adds.")];
         let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
         assert_eq!(comments(folder.path()).expect("comments"), expected.into());
+        put("other/one.wit", "package g:h;\nworld one {\n /// Waves.\n export wave: func();\n }");
+        let expected = [("wave".to_owned(), "Waves.".to_owned())];
+        assert_eq!(comments(&folder.path().join("other/one.wit")).expect("comments"), expected.into());
     }
 
     #[test]

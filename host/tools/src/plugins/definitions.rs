@@ -1,7 +1,7 @@
 //! Validates the tool definitions of plugins before clients and users see them.
 
 use scorpiox_mcp::jsonrpc::message::nested_beyond;
-use scorpiox_plugin::has_letters_of_a_tool;
+use scorpiox_plugin::{MAX_TOOLS, PluginName};
 use serde_json::Value;
 
 const MAX_TITLE_CHARS: usize = 100;
@@ -9,8 +9,8 @@ const MAX_DESCRIPTION_CHARS: usize = 4096;
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 /// Maximum nesting depth of a schema. Client parsers reject the complete list at 128 levels.
 const MAX_SCHEMA_DEPTH: usize = 64;
-/// Maximum number of tools in a plugin.
-pub(super) const MAX_TOOLS: usize = 64;
+/// Maximum number of displayed characters of an invalid name.
+const MAX_SHOWN_CHARS: usize = 64;
 
 /// An invalid definition, which no client receives.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,18 +19,20 @@ pub enum BadDefinition {
     #[error("it has no tools")]
     None,
     /// Too many tools for a model to choose from.
-    #[error("it has {0} tools; the limit is {MAX_TOOLS}")]
-    TooMany(usize),
+    #[error("it has {count} tools; the limit is {limit}: {}", more_tools(*count))]
+    TooMany {
+        /// Number of tools.
+        count: usize,
+        /// Maximum number in this plugin.
+        limit: usize,
+    },
     /// A name that clients or users would misread.
-    #[error(
-        "a tool has the name {name}; a name has 1 to {most} letters, digits, hyphens, underscores and dots, since clients \
-         take 64 together with the plugin's name and the dot; see `rename`"
-    )]
+    #[error("a tool has the name {name}; {rule}; see `rename`")]
     Name {
         /// The name, escaped.
         name: String,
-        /// Maximum length of the name.
-        most: usize,
+        /// Description of valid names.
+        rule: String,
     },
     /// Two tools have the same name.
     #[error("two tools have the name {0}")]
@@ -77,17 +79,37 @@ pub enum BadDefinition {
     },
 }
 
-/// Validates the tool definitions of a plugin, with tool names of at most `most` characters.
-pub(super) fn check(definitions: &[Value], most: usize) -> Result<(), BadDefinition> {
+/// Describes the functions beyond the limit of a plugin in which `count` could be tools.
+pub fn surplus(count: usize, limit: usize) -> Option<String> {
+    let surplus = count.checked_sub(limit).filter(|surplus| *surplus > 0)?;
+    Some(format!(
+        "{surplus} more functions are no tools: {count} could be, and the limit is {limit}. {}.",
+        more_tools(count)
+    ))
+}
+
+/// Returns the ways to offer more tools than the limit of a plugin that has `count` of them.
+fn more_tools(count: usize) -> String {
+    if count <= MAX_TOOLS {
+        format!(
+            "`--max-tools {count}`, or max_tools = {count} in plugin.toml, allows all of them, and `select` chooses some"
+        )
+    } else {
+        format!("`select` in plugin.toml chooses some, and max_tools allows up to {MAX_TOOLS}")
+    }
+}
+
+/// Validates the tool definitions of a plugin with at most `limit` tools.
+pub(super) fn check(definitions: &[Value], plugin: &PluginName, limit: usize) -> Result<(), BadDefinition> {
     if definitions.is_empty() {
         return Err(BadDefinition::None);
     }
-    if definitions.len() > MAX_TOOLS {
-        return Err(BadDefinition::TooMany(definitions.len()));
+    if definitions.len() > limit {
+        return Err(BadDefinition::TooMany { count: definitions.len(), limit });
     }
     let mut names = Vec::new();
     for definition in definitions {
-        let name = check_one(definition, most)?;
+        let name = check_one(definition, plugin)?;
         if names.contains(&name) {
             return Err(BadDefinition::Twice(name.to_owned()));
         }
@@ -97,11 +119,12 @@ pub(super) fn check(definitions: &[Value], most: usize) -> Result<(), BadDefinit
 }
 
 /// Validates the definition of a tool, and returns the tool's name.
-pub(super) fn check_one(definition: &Value, most: usize) -> Result<&str, BadDefinition> {
+pub(super) fn check_one<'d>(definition: &'d Value, plugin: &PluginName) -> Result<&'d str, BadDefinition> {
     let name = definition["name"].as_str().unwrap_or_default();
-    if !has_letters_of_a_tool(name) || name.len() > most {
-        let shown: String = name.chars().take(most).collect();
-        return Err(BadDefinition::Name { name: format!("{:?}", shown.escape_debug().to_string()), most });
+    if !plugin.fits_tool(name) {
+        let shown: String = name.chars().take(MAX_SHOWN_CHARS).collect();
+        let name = format!("{:?}", shown.escape_debug().to_string());
+        return Err(BadDefinition::Name { name, rule: plugin.tool_name_rule() });
     }
     text(name, "title", definition, MAX_TITLE_CHARS)?;
     text(name, "description", definition, MAX_DESCRIPTION_CHARS)?;
@@ -163,25 +186,44 @@ mod tests {
         })
     }
 
-    const MOST: usize = 39;
+    /// Checks the definitions as those of a plugin with the longest name.
+    fn checked(definitions: &[Value]) -> Result<(), BadDefinition> {
+        check(definitions, &PluginName::try_from("x".repeat(24)).expect("a name"), 64)
+    }
 
     fn error(definition: Value) -> String {
-        check(&[definition], MOST).expect_err("an error").to_string()
+        checked(&[definition]).expect_err("an error").to_string()
+    }
+
+    #[test]
+    fn too_many_tools_are_counted_and_can_be_allowed() {
+        let many = |count| (0..count).map(|n| definition(&format!("f{n}"), "")).collect::<Vec<_>>();
+        assert_eq!(checked(&many(64)), Ok(()));
+        assert_eq!(
+            checked(&many(95)).expect_err("an error").to_string(),
+            "it has 95 tools; the limit is 64: `--max-tools 95`, or max_tools = 95 in plugin.toml, allows all of them, \
+             and `select` chooses some"
+        );
+        let beyond = checked(&many(300)).expect_err("an error").to_string();
+        assert!(
+            beyond.starts_with("it has 300 tools;") && beyond.ends_with("max_tools allows up to 256"),
+            "{beyond}"
+        );
     }
 
     #[test]
     fn plain_definitions_are_taken() {
         assert_eq!(
-            check(&[definition("forecast", "The weather.\nTomorrow's."), definition("b.c-d_1", "")], MOST),
+            checked(&[definition("forecast", "The weather.\nTomorrow's."), definition("b.c-d_1", "")]),
             Ok(())
         );
     }
 
     #[test]
     fn what_would_mislead_is_refused_and_shown_escaped() {
-        assert_eq!(check(&[], MOST), Err(BadDefinition::None));
+        assert_eq!(checked(&[]), Err(BadDefinition::None));
         assert_eq!(
-            check(&[definition("a", ""), definition("a", "")], MOST),
+            checked(&[definition("a", ""), definition("a", "")]),
             Err(BadDefinition::Twice("a".into()))
         );
         assert!(error(definition("", "")).starts_with("a tool has the name \"\";"));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 use wasmtime::component::Component as Compiled;
 
-use super::definitions::{BadDefinition, MAX_TOOLS, check, check_one};
+use super::definitions::{BadDefinition, check, check_one};
 use super::fit::{check_imports, check_version};
 use super::grants::Ungrantable;
 use super::{bare, choice};
@@ -27,6 +27,8 @@ pub struct Described {
     pub refused: Vec<(String, String)>,
     /// Functions that `plugin.toml` leaves out, with the reasons.
     pub skipped: Vec<(String, &'static str)>,
+    /// Number of functions that could be tools, beyond the limit of the manifest.
+    pub surplus: usize,
     /// Prompts and resources of the component.
     pub offers: Offers,
 }
@@ -40,6 +42,18 @@ pub enum Undescribed {
     /// The component imports an interface that this program does not have.
     #[error("it imports {0}, which this version of scorpiox-code does not provide; a newer one may")]
     UnknownImport(String),
+    /// The component imports an unstable interface of WASI.
+    #[error(
+        "it needs {0}, an unstable (draft) feature of WASI that this version of scorpiox-code does not provide; build it \
+         without that"
+    )]
+    UnstableWasi(String),
+    /// The component imports a function that a known interface does not have here.
+    #[error(
+        "it needs a function that this version of scorpiox-code does not provide, such as an unstable (draft) one of WASI; \
+         build it without that ({0})"
+    )]
+    Unlinkable(String),
     /// The component imports an interface of an external package.
     #[error("it imports {0}, which another component has to provide; join them with `wac plug`")]
     OtherComponent(String),
@@ -173,8 +187,8 @@ pub fn describe(
     let engine = compiled.engine();
     let imports = bare::wanted(&compiled);
     check_imports(imports.iter().map(String::as_str), &manifest.capabilities)?;
-    let linker = bare::linked(&compiled)
-        .map_err(|error| Undescribed::UnknownImport(format!("something: {error:#}")))?;
+    let linker =
+        bare::linked(&compiled).map_err(|error| Undescribed::Unlinkable(one_line(&format!("{error:#}"))))?;
     let exports_tool = compiled.get_export_index(None, TOOL_INTERFACE).is_some();
     check_version(compiled.component_type().exports(engine).map(|(name, _)| name))?;
     let exports = |interface: &str| compiled.get_export_index(None, interface).is_some();
@@ -193,6 +207,7 @@ pub fn describe(
     };
     described.offers =
         offers(lists, OFFER_INTERFACES.into_iter().any(|own| own.contains("/completion@") && exports(own)))?;
+    crate::offers::check::check(&described.offers, &manifest.name)?;
     if described.tools.is_empty() && !described.offers.is_empty() {
         return Ok(described);
     }
@@ -203,8 +218,13 @@ pub fn describe(
             (skipped, _) => Undescribed::AllSkipped(skipped),
         });
     }
-    check(&described.tools, manifest.name.room_for_tool())?;
+    check(&described.tools, &manifest.name, manifest.tool_limit())?;
     Ok(described)
+}
+
+/// Joins the lines of an error of a library.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Parses the component's offers, that is, its lists except the tools.
@@ -213,9 +233,7 @@ fn offers(lists: Map<String, Value>, completes: bool) -> Result<Offers, Undescri
     lists.remove("tools");
     lists.insert("completes".to_owned(), json!(completes));
     let read = serde_json::from_value(Value::Object(lists));
-    let offers: Offers = read.map_err(|error| Undescribed::Failed(error.to_string()))?;
-    crate::offers::check::check(&offers)?;
-    Ok(offers)
+    read.map_err(|error| Undescribed::Failed(error.to_string()))
 }
 
 /// Compiles the component, or loads it from the cache.
@@ -287,12 +305,9 @@ fn reflect(compiled: &Compiled, manifest: &Manifest) -> Result<Described, Undesc
         let mut definition = definition(exported, said);
         choice::note(&mut definition, manifest, name);
         // A function that cannot be a tool is skipped without rejecting the plugin.
-        match check_one(&definition, manifest.name.room_for_tool()) {
+        match check_one(&definition, &manifest.name) {
             Err(why) => described.refused.push((name.clone(), why.to_string())),
-            Ok(_) if described.tools.len() == MAX_TOOLS => {
-                let why = format!("the {MAX_TOOLS} before it are as many as a plugin may have");
-                described.refused.push((name.clone(), why));
-            }
+            Ok(_) if described.tools.len() == manifest.tool_limit() => described.surplus += 1,
             Ok(_) => described.add(definition)?,
         }
     }
@@ -338,6 +353,19 @@ mod tests {
                 (export "f" (func $f)))"#
         );
         described(&component, "")
+    }
+
+    #[test]
+    fn a_function_that_an_interface_lacks_is_said_on_one_line() {
+        let lacking =
+            r#"(import "wasi:cli/environment@0.2.3" (instance (export "try-it" (func (result u32)))))"#;
+        let error = with_imports(lacking).expect_err("an error").to_string();
+        assert!(
+            error.starts_with("it needs a function that this version of scorpiox-code does not"),
+            "{error}"
+        );
+        assert!(error.contains("wasi:cli/environment") && error.contains("try-it"), "{error}");
+        assert!(!error.contains('\n'), "{error}");
     }
 
     /// Describes a component as a plugin, with additional manifest text.

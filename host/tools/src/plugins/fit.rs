@@ -16,6 +16,9 @@ const OWN_PACKAGES: &str = "scorpiox:";
 const VERSION: &str = "@0.1.0";
 /// Type-only interfaces.
 const TYPES: [&str; 3] = ["types", "contents", "offers"];
+/// Package whose values include the granted variables, and the capability for these.
+const CONFIG: &str = "wasi:config/";
+const ENV: &str = "env";
 /// Capabilities that enable requests to the client.
 const REQUESTS: [&str; 3] = ["forms", "sampling", "roots"];
 const INPUTS: &str = "scorpiox:tool/inputs@0.1.0";
@@ -35,6 +38,8 @@ pub enum Import {
     DraftWasi,
     /// Belongs to WASI 0.3, but is not supported.
     NewerWasi,
+    /// Is an unstable (draft) interface of WASI that is not supported.
+    UnstableWasi,
     /// Does not exist.
     Unknown,
     /// Belongs to an external package.
@@ -48,6 +53,7 @@ pub fn import(name: &str) -> Import {
         return match linked(name) {
             Linked::Draft => Import::DraftWasi,
             Linked::Newer => Import::NewerWasi,
+            Linked::Unstable => Import::UnstableWasi,
             Linked::No => Import::Unknown,
             Linked::Yes => reaching(name).map_or(Import::Free, Import::By),
         };
@@ -125,6 +131,7 @@ pub(super) fn check_imports<'a>(
             Import::Free | Import::By(_) | Import::Needs(_) => {}
             Import::DraftWasi => return Err(Undescribed::DraftWasi(name.to_owned())),
             Import::NewerWasi => return Err(Undescribed::NewerWasi(name.to_owned())),
+            Import::UnstableWasi => return Err(Undescribed::UnstableWasi(name.to_owned())),
             Import::Unknown => return Err(Undescribed::UnknownImport(name.to_owned())),
             Import::Other => return Err(Undescribed::OtherComponent(name.to_owned())),
         }
@@ -179,6 +186,12 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
     if anatomy.imports.iter().any(|name| !requests(name).is_empty()) {
         used.extend(asked.iter().filter(|ask| REQUESTS.contains(*ask)).map(|ask| (*ask, INPUTS)));
     }
+    // Granted variables are values of it, too. It also has others, so it does not suggest the grant.
+    if let Some(config) = anatomy.imports.iter().find(|name| name.starts_with(CONFIG))
+        && asked.contains(&ENV)
+    {
+        used.push((ENV, config));
+    }
     let idle = asked.iter().filter(|ask| !used.iter().any(|(used, _)| used == *ask)).map(|ask| {
         format!("plugin.toml asks for {ask}, and no import of the component uses it: take [capabilities.{ask}] out.")
     });
@@ -206,7 +219,7 @@ pub fn notes(anatomy: &Anatomy, asks: &Asks) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use scorpiox_component_abi::anatomy::{Export, FUNCTION, Function};
-    use scorpiox_plugin::PlainAsk;
+    use scorpiox_plugin::{EnvAsk, PlainAsk};
 
     use super::*;
 
@@ -241,6 +254,15 @@ mod tests {
         assert!(check_anatomy(&component(&["wasi:cli/stdin@0.3.0"], &one), &Asks::default()).is_ok());
         let newer = refusal(&["wasi:clocks/timezone@0.3.0"], &one);
         assert!(newer.starts_with("it is a WASI 0.3 component, and imports wasi:clocks/timezone@0.3.0"));
+        for unstable in ["wasi:clocks/timezone@0.2.3", "wasi:tls/types@0.2.0-draft"] {
+            assert_eq!(
+                refusal(&[unstable], &one),
+                format!(
+                    "it needs {unstable}, an unstable (draft) feature of WASI that this version of scorpiox-code does not \
+                     provide; build it without that"
+                )
+            );
+        }
         let draft = refusal(&["wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-01"], &one);
         assert!(draft.starts_with("it is a component for a draft of WASI 0.3 (it imports wasi:clocks/mono"));
         let unasked = refusal(&["scorpiox:tool/store@0.1.0"], &one);
@@ -288,5 +310,9 @@ mod tests {
         assert!(
             notes(&component(&imports[..1], &[]), &Asks { clock: plain(), ..Asks::default() }).is_empty()
         );
+        let env = EnvAsk { why: "x".to_owned(), names: vec!["HOME".to_owned()], secrets: Vec::new() };
+        let config = component(&["wasi:config/store@0.2.0-rc.1"], &[]);
+        assert!(notes(&config, &Asks { env: Some(env), ..Asks::default() }).is_empty());
+        assert!(notes(&config, &Asks::default()).is_empty());
     }
 }

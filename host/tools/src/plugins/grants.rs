@@ -83,6 +83,7 @@ pub fn grants(asks: &Asks, pins: &Pins) -> Result<(Vec<Capability>, Approved), U
     add(asks.sampling.is_some(), Capability::Sampling);
     let approved = Approved {
         folders: folders(asks, pins),
+        has_root: asks.files.as_ref().is_some_and(|files| files.root.is_some()),
         env: asks.env.as_ref().map(|env| env.names.clone()).unwrap_or_default(),
         hosts: hosts(asks)?,
         store: asks.store.is_some(),

@@ -16,8 +16,8 @@ mod offer;
 mod schema;
 mod secrets;
 
-pub use comments::{comments, name, own_comments};
-pub use definitions::BadDefinition;
+pub use comments::{comments, exported, name, own_comments};
+pub use definitions::{BadDefinition, surplus};
 pub use describe::{Described, Undescribed, check_kind, describe};
 pub use entry::{Offering, held_to, namespace, tools};
 pub use fit::{Import, check_anatomy, import, notes, requests};

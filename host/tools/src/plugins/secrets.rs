@@ -27,6 +27,8 @@ struct Reader {
     /// The program's own directory and the operator, who may provide secrets. `None` for a plugin in a trial.
     kept: Option<(PathBuf, Arc<Operator>)>,
     names: BTreeSet<SecretName>,
+    /// Secrets that the plugin reads as variables.
+    variables: Vec<SecretName>,
     headers: Vec<Asked>,
 }
 
@@ -81,7 +83,8 @@ fn read_by(
     if names.is_empty() {
         return Ok(None);
     }
-    let reader = Reader { plugin: installed.name.clone(), kept, names, headers: asked(asks)? };
+    let variables = asks.env.as_ref().map(|env| env.secrets.clone()).unwrap_or_default();
+    let reader = Reader { plugin: installed.name.clone(), kept, names, variables, headers: asked(asks)? };
     Ok(Some(Box::new(move || reader.read())))
 }
 
@@ -113,6 +116,7 @@ impl Reader {
         };
         Ok(Secrets {
             config: self.names.iter().filter(|name| !hidden.contains(name)).map(value).collect(),
+            variables: self.variables.iter().filter(|name| !hidden.contains(name)).map(value).collect(),
             headers,
             values: self.names.iter().map(value).collect(),
         })

@@ -154,6 +154,43 @@ fn a_component_s_own_comments_describe_its_tools_where_there_is_no_wit() {
     assert!(out.contains("    | Of the folder.\n") && !out.contains("Gives it back."), "{out}{err}");
 }
 
+#[test]
+fn tools_without_descriptions_get_them_from_the_wit_that_somebody_names() {
+    let program = Program::new();
+    program.put("workspace/kinds.wasm", fs::read(guest("kinds")).expect("the component"));
+    let (_, out, _) = program.run(&["plugin", "test", "kinds.wasm"]);
+    assert!(one_line(&out).contains("No tool has a description, so that a model has nothing but"), "{out}");
+    assert!(one_line(&out).contains("name the author's WIT with `--wit DIR`"), "{out}");
+    let wit = "package a:b;\nworld w {\n/// Divides two numbers.\nexport divide: func();\n/// Other.\nexport other: func();\n}";
+    program.put("workspace/types/a.wit", wit);
+    let (_, out, err) = program.run(&["plugin", "test", "kinds.wasm", "--wit", "types"]);
+    assert!(out.contains("    | Divides two numbers.\n") && !out.contains("No tool has a description"), "{out}{err}");
+    let (_, hash, err) = program.run(&["plugin", "hash", "kinds.wasm", "--wit", "types"]);
+    let (added, out, err2) =
+        program.run(&["plugin", "add", "kinds.wasm", "--wit", "types/a.wit", "--yes", hash.trim()]);
+    assert!(added.success(), "the same comments are the same plugin: {out}{err}{err2}");
+    let (_, shown, _) = program.run(&["plugin", "show", "kinds"]);
+    assert!(shown.contains("    | Divides two numbers.\n"), "{shown}");
+    program.put("workspace/others/a.wit", wit.replace("divide", "multiply"));
+    for (wit, expected) in [
+        ("none", "--wit none does not exist; name a folder with .wit files, or a .wit file"),
+        ("others", "--wit others has no doc comment (///) for a function that the component exports"),
+    ] {
+        let (added, _, err) = program.run(&["plugin", "add", "kinds.wasm", "--wit", wit]);
+        assert!(!added.success() && err.contains(expected), "{err}");
+    }
+    let folder = source(
+        &program,
+        "kinds",
+        "[comments]\ndivide = \"Mine.\"\n",
+        &fs::read(guest("kinds")).expect("the component"),
+    );
+    let (added, _, err) = program.run(&["plugin", "add", &folder, "--wit", "types"]);
+    assert!(!added.success() && err.contains("plugin.toml has [comments] already"), "{err}");
+    let (updated, _, err) = program.run(&["plugin", "update", "--wit", "types"]);
+    assert!(!updated.success() && err.contains("--wit and --max-tools are for a plugin; name it"), "{err}");
+}
+
 /// Encodes a custom section of a WebAssembly file.
 pub(super) fn custom_section(name: &str, data: &[u8]) -> Vec<u8> {
     fn number(mut number: usize) -> Vec<u8> {
@@ -292,6 +329,33 @@ fn a_draft_is_refused_until_its_reasons_are_written_and_then_works() {
     fs::write(&path, draft.replace("why = \"\"", "why = \"remembers\"")).expect("writes");
     let (tested, out, err) = program.run(&["plugin", "test", "seven"]);
     assert!(tested.success() || err.contains("imports something"), "{out}{err}");
+}
+
+#[test]
+fn a_draft_requests_what_a_policy_of_wassette_allows_and_names_the_rest() {
+    let program = Program::new();
+    program.put("workspace/outsider.wasm", fs::read(guest("outsider")).expect("the component"));
+    program.put(
+        "workspace/policy.yaml",
+        "version: \"1.0\"\npermissions:\n  network:\n    allow:\n      - host: api.example.com\n      - host: \"*\"\n  \
+         storage:\n    allow:\n      - uri: fs://workspace/**\n        access: [read]\n  ipc: {}\n",
+    );
+    let words =
+        ["plugin", "init", "outsider.wasm", "--out", "made", "--policy", "policy.yaml", "--name", "weather"];
+    let (drafted, out, err) = program.run(&words);
+    assert!(drafted.success(), "{out}{err}");
+    let said = one_line(&out);
+    assert!(said.contains("Fill in `why` of files, web"), "{out}");
+    assert!(said.contains("Not granted, because plugin.toml cannot say it"), "{out}");
+    assert!(said.contains("permissions.network.allow[1]: host \"*\" stands for every host"), "{out}");
+    assert!(said.contains("permissions.ipc: it is not known here"), "{out}");
+    let path = program.workspace().join("made/plugin.toml");
+    let draft = fs::read_to_string(&path).expect("the draft");
+    assert!(draft.contains("\nhosts = [\"api.example.com\"]\n") && draft.contains("\nread = [\"workspace\"]\n"), "{draft}");
+    let (added, _, err) = program.run(&["plugin", "add", "made"]);
+    assert!(!added.success() && err.contains(".why is empty; say what for"), "{err}");
+    fs::write(&path, draft.replace("why = \"\"", "why = \"the weather\"")).expect("writes");
+    install(&program, &program.workspace().join("made").display().to_string());
 }
 
 #[test]

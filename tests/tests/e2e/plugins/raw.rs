@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
-use super::{install, listed, refused, source};
+use super::{hash_of, install, listed, refused, source};
 
 /// Returns a component with one function `give` of this result type. `data` is the start of its memory, to
 /// which `give` returns a pointer, and `body` is its core code.
@@ -128,13 +128,43 @@ fn what_cannot_be_a_tool_costs_only_itself() {
     let text = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("{long} cannot be a tool: ")), "{shown}");
     assert!(
-        text.contains("give64 cannot be a tool: the 64 before it are as many as a plugin may have"),
+        text.contains(
+            "6 more functions are no tools: 70 could be, and the limit is 64. `--max-tools 70`, or max_tools = 70 in \
+             plugin.toml, allows all of them, and `select` chooses some."
+        ),
         "{shown}"
     );
     let mut server = program.start();
     server.initialize("2025-11-25");
     assert_eq!(listed(&mut server).len(), 64);
     assert_eq!(server.call("raw.give63", json!({}))["structuredContent"], json!({"result": 7}));
+}
+
+#[test]
+fn more_tools_than_usual_are_approved_by_their_number() {
+    let program = Program::new();
+    let names = || (0..95).map(|n| format!("give{n}"));
+    program.put("workspace/many.wasm", exporting("", names()));
+    let (_, inspected, _) = program.run(&["plugin", "inspect", "many.wasm"]);
+    let text = inspected.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("31 more functions are no tools: 95 could be, and the limit is 64."), "{text}");
+    let usual = hash_of(&program, "many.wasm");
+    let (hashed, hash, err) = program.run(&["plugin", "hash", "many.wasm", "--max-tools", "95"]);
+    assert!(hashed.success() && hash.trim() != usual, "another number is another plugin: {hash}{err}");
+    let (added, out, err) =
+        program.run(&["plugin", "add", "many.wasm", "--max-tools", "95", "--yes", hash.trim()]);
+    assert!(added.success() && out.contains("Its 95 tools, more than the usual 64\n"), "{out}{err}");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    assert_eq!(listed(&mut server).len(), 95);
+    assert_eq!(server.call("many.give94", json!({}))["structuredContent"], json!({"result": 7}));
+    let (added, _, err) = program.run(&["plugin", "add", "many.wasm", "--max-tools", "257"]);
+    assert!(!added.success() && err.contains("max_tools = 257; write 1 to 256"), "{err}");
+    // In a manifest, the author writes the number.
+    let folder = source(&program, "lots", "max_tools = 95\n", &exporting("", names()));
+    install(&program, &folder);
+    let (_, shown, _) = program.run(&["plugin", "show", "lots"]);
+    assert!(shown.contains("Its 95 tools") && shown.contains("lots.give94"), "{shown}");
 }
 
 #[test]

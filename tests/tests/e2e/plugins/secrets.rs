@@ -90,6 +90,47 @@ fn a_secret_is_given_to_its_plugin_and_shown_nowhere() {
 }
 
 #[test]
+fn a_secret_can_be_a_variable_and_is_in_no_result() {
+    const VARIABLE: &str = "[capabilities.env]\nwhy = \"asks the weather service\"\nsecrets = [\"TOKEN\"]\n";
+    let program = Program::new().with("SCORPIOX_LOG", "debug");
+    let (program, mut server) = with(program, "outsider", &format!("{ASKS}{VARIABLE}"));
+    let (_, shown, _) = program.run(&["plugin", "show", "outsider"]);
+    assert!(shown.contains("    secrets as variables\n      | TOKEN\n"), "{shown}");
+    assert!(shown.contains("see 1 secret that you set, as variables"), "{shown}");
+    // A value of less than four characters is shown: it would match everywhere.
+    set(&program, "outsider", "TOKEN", "abc");
+    let variables = |server: &mut Started| server.call("outsider.variables", json!({}));
+    assert_eq!(variables(&mut server)["structuredContent"], json!({"result": [["TOKEN", "abc"]]}));
+    set(&program, "outsider", "TOKEN", TOKEN);
+    let given = variables(&mut server);
+    assert_eq!(given["structuredContent"], json!({"result": [["TOKEN", "[secret TOKEN]"]]}));
+    assert!(!given.to_string().contains(TOKEN), "{given}");
+    for words in [
+        &["plugin", "show", "outsider"][..],
+        &["plugin", "why", "outsider", "env", "TOKEN"],
+        &["call", "outsider.variables"],
+        &["audit", "--json"],
+    ] {
+        let (done, out, err) = program.run(words);
+        assert!(done.success() && !out.contains(TOKEN) && !err.contains(TOKEN), "{words:?}: {out}{err}");
+    }
+    let mut found = Vec::new();
+    files_with(&program.home().join(".scorpiox"), TOKEN, &mut found);
+    let found: Vec<_> = found.iter().map(PathBuf::from).collect();
+    assert_eq!(found, [secrets(&program, "outsider")]);
+}
+
+#[test]
+fn a_secret_as_a_variable_is_a_setting_as_well() {
+    let manifest = format!("{ASKS}[capabilities.env]\nwhy = \"x\"\nsecrets = [\"TOKEN\"]\n");
+    let (program, mut server) = with(Program::new(), "keeper", &manifest);
+    set(&program, "keeper", "TOKEN", "abc");
+    assert_eq!(setting(&mut server, "TOKEN")["structuredContent"]["result"], "abc");
+    set(&program, "keeper", "TOKEN", TOKEN);
+    assert_eq!(setting(&mut server, "TOKEN")["structuredContent"]["result"], "[secret TOKEN]");
+}
+
+#[test]
 fn a_changed_and_a_removed_secret_count_from_the_next_call_on() {
     let (program, mut server) = with(Program::new(), "keeper", ASKS);
     set(&program, "keeper", "TOKEN", "first");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use scorpiox_plugin::{ApprovalHash, Decisions, PluginFolder, PluginName, Record, Status};
-use scorpiox_plugin_manager::install::{Keys, Look, Source, is_still, replace};
+use scorpiox_plugin_manager::install::{Keys, Look, Overrides, Source, is_still, replace};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
@@ -17,11 +17,15 @@ use crate::cli::environment::Environment;
 /// Name of the action in the audit.
 const ADD: &str = "plugin add";
 
-/// Path or address of a plugin, and a name that replaces its own.
-pub(super) type Named<'a> = (&'a Path, Option<&'a PluginName>);
+/// Path or address of a plugin, and the user's choices for it.
+pub(super) type Given<'a> = (&'a Path, Overrides<'a>);
 
-pub(super) fn run(environment: &Environment, (path, name): Named<'_>, said: Said<'_>) -> Result<ExitCode> {
-    install(environment, ADD, &Addresses::new(environment).source(path, name)?, said)
+pub(super) fn run(
+    environment: &Environment,
+    (path, overrides): Given<'_>,
+    said: Said<'_>,
+) -> Result<ExitCode> {
+    install(environment, ADD, &Addresses::new(environment).source(path, overrides)?, said)
 }
 
 /// Installs a plugin that was read from a directory, a file or an address.
@@ -73,20 +77,20 @@ pub(super) fn keys(environment: &Environment) -> Keys {
 /// Prints the hash for `--yes` and for a policy's list, for reviewers who pass it on.
 pub(super) fn hash(
     environment: &Environment,
-    (path, name): Named<'_>,
+    (path, overrides): Given<'_>,
     plain_names: bool,
 ) -> Result<ExitCode> {
-    terminal::print(&Shown::line(hash_of(environment, (path, name), plain_names)?.as_str()));
+    terminal::print(&Shown::line(hash_of(environment, (path, overrides), plain_names)?.as_str()));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the hash that identifies a plugin to users.
 pub(super) fn hash_of(
     environment: &Environment,
-    (path, name): Named<'_>,
+    (path, overrides): Given<'_>,
     plain_names: bool,
 ) -> Result<ApprovalHash> {
-    let source = Addresses::new(environment).source(path, name)?;
+    let source = Addresses::new(environment).source(path, overrides)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     look.plain_names = plain_names;

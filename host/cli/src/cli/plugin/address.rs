@@ -18,9 +18,8 @@ use scorpiox_oci_registry::{
     Address, Annotations, Artifact, Digest, OperatorKeyring, Patience, RegistryError, fetch, fetch_file,
     push as upload,
 };
-use scorpiox_plugin::PluginName;
 use scorpiox_plugin_manager::author::name_of;
-use scorpiox_plugin_manager::install::{Content, Fetch, Given, Keys, Parcel, Source};
+use scorpiox_plugin_manager::install::{Content, Fetch, Given, Keys, Overrides, Parcel, Source};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_web::{Courier, Watch};
@@ -65,10 +64,10 @@ impl<'e> Addresses<'e> {
     }
 
     /// Reads the plugin at a path or an address.
-    pub(super) fn source(&self, what: &Path, name: Option<&PluginName>) -> Result<Source> {
+    pub(super) fn source(&self, what: &Path, overrides: Overrides<'_>) -> Result<Source> {
         match what.to_str().filter(|text| Address::is_one(text)) {
-            Some(address) => Source::from_bytes(self.plugin(address)?, name, &self.keys),
-            None => Source::read(what, name, &self.keys),
+            Some(address) => Source::from_bytes(self.plugin(address)?, overrides, &self.keys),
+            None => Source::read(what, overrides, &self.keys),
         }
     }
 

@@ -13,15 +13,38 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use scorpiox_plugin::PluginName;
 
 use super::environment::Environment;
 use decide::Said;
 use scorpiox_plugin_manager::author::Language;
+use scorpiox_plugin_manager::install::Overrides;
 use secret::SecretCommand;
 use share::ShareCommand;
 use why::Subject;
+
+/// Choices for a plugin that is read from somewhere.
+#[derive(Debug, Args)]
+pub(super) struct Choices {
+    /// Describe the tools by the doc comments of this WIT package, a folder or a file
+    #[arg(long, value_name = "DIR")]
+    wit: Option<PathBuf>,
+    /// Allow the plugin this many tools instead of 64, up to 256
+    #[arg(long, value_name = "NUMBER")]
+    max_tools: Option<usize>,
+}
+
+impl Choices {
+    /// Returns the choices together with a name for the plugin.
+    fn named<'a>(&'a self, name: Option<&'a PluginName>) -> Overrides<'a> {
+        Overrides { name, wit: self.wit.as_deref(), max_tools: self.max_tools }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.wit.is_none() && self.max_tools.is_none()
+    }
+}
 
 #[derive(Subcommand)]
 pub(super) enum PluginCommand {
@@ -41,6 +64,8 @@ pub(super) enum PluginCommand {
         /// Install it under this name, instead of its own
         #[arg(long, value_name = "NAME", value_parser = name)]
         name: Option<PluginName>,
+        #[command(flatten)]
+        choices: Choices,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH")]
         yes: Option<String>,
@@ -60,6 +85,8 @@ pub(super) enum PluginCommand {
         /// The name to install it under, if not its own
         #[arg(long, value_name = "NAME", value_parser = name)]
         name: Option<PluginName>,
+        #[command(flatten)]
+        choices: Choices,
         /// Compute the hash for `plugin add --plain-names`
         #[arg(long)]
         plain_names: bool,
@@ -79,6 +106,9 @@ pub(super) enum PluginCommand {
         /// Write into this folder, with a copy of the component [default: next to the component]
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
+        /// Request what this policy.yaml of Wassette allows; parts without an equivalent are named
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
     },
     /// Approve a pending, denied or changed plugin
     Approve {
@@ -115,6 +145,8 @@ pub(super) enum PluginCommand {
         /// The arguments as a JSON object
         #[arg(default_value = "{}")]
         arguments: String,
+        #[command(flatten)]
+        choices: Choices,
     },
     /// Build and test a plugin's folder whenever its files change, until Ctrl-C
     Dev {
@@ -162,17 +194,18 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::New { lang, name } => {
             scorpiox_plugin_manager::author::new(lang, &name).map(|()| ExitCode::SUCCESS)
         }
-        PluginCommand::Add { source, name, yes, allow_downgrade, plain_names } => {
+        PluginCommand::Add { source, name, choices, yes, allow_downgrade, plain_names } => {
             let said = Said { yes: yes.as_deref(), allow_downgrade, plain_names };
-            add::run(environment, (&source, name.as_ref()), said)
+            add::run(environment, (&source, choices.named(name.as_ref())), said)
         }
         PluginCommand::Share(command) => share::run(environment, command),
-        PluginCommand::Hash { source, name, plain_names } => {
-            add::hash(environment, (&source, name.as_ref()), plain_names)
+        PluginCommand::Hash { source, name, choices, plain_names } => {
+            add::hash(environment, (&source, choices.named(name.as_ref())), plain_names)
         }
         PluginCommand::Inspect { file } => scorpiox_plugin_manager::author::inspect(&file),
-        PluginCommand::Init { file, name, out } => {
-            scorpiox_plugin_manager::author::init(&file, name.as_ref(), out.as_deref())
+        PluginCommand::Init { file, name, out, policy } => {
+            let (out, policy) = (out.as_deref(), policy.as_deref());
+            scorpiox_plugin_manager::author::init(&file, name.as_ref(), out, policy)
                 .map(|()| ExitCode::SUCCESS)
         }
         PluginCommand::Approve { name, yes, plain_names } => {
@@ -182,8 +215,8 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Deny { name } => decide::deny(environment, &name),
         PluginCommand::List => scorpiox_plugin_manager::install::list(&environment.site()),
         PluginCommand::Show { name } => scorpiox_plugin_manager::install::show(&environment.site(), &name),
-        PluginCommand::Test { source, tool, arguments } => {
-            test::run(environment, &source, tool.as_deref(), &arguments)
+        PluginCommand::Test { source, tool, arguments, choices } => {
+            test::run(environment, (&source, choices.named(None)), tool.as_deref(), &arguments)
         }
         PluginCommand::Dev { folder, tool, arguments } => {
             dev::run(environment, &folder, (tool.as_deref(), &arguments))

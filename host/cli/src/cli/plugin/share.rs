@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Subcommand;
 use scorpiox_plugin::{Installed, PluginFolder, PluginName};
 use scorpiox_plugin_manager::install::{
-    Listed, Opened, Protection, Source, Whose, keygen, pack, sign, sign_hash, verify,
+    Listed, Opened, Overrides, Protection, Source, Whose, keygen, pack, sign, sign_hash, verify,
 };
 use scorpiox_policy::Policy;
 use scorpiox_terminal as terminal;
@@ -18,7 +18,7 @@ use semver::Version;
 use super::add::{hash_of, install};
 use super::address::{Addresses, push};
 use super::decide::Said;
-use super::name;
+use super::{Choices, name};
 use crate::cli::environment::Environment;
 
 /// Name of updates in the audit.
@@ -95,6 +95,8 @@ pub(in crate::cli) enum ShareCommand {
         /// where the plugin came from]
         #[arg(long, value_name = "FROM", requires = "name")]
         from: Option<PathBuf>,
+        #[command(flatten)]
+        choices: Choices,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
         #[arg(long, value_name = "HASH", requires = "name")]
         yes: Option<String>,
@@ -129,7 +131,7 @@ pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<Ex
                 "{} is a folder: its plugin.toml says its name and version",
                 file.display()
             );
-            let hash = hash_of(environment, (&file, None), false)?;
+            let hash = hash_of(environment, (&file, Overrides::default()), false)?;
             sign_hash(&file, hash.as_str(), (&key, password_file.as_deref()))?;
         }
         ShareCommand::Sign { file, key, password_file, name, version } => {
@@ -144,9 +146,10 @@ pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<Ex
             verify(&file, whose, || policy(environment))?;
         }
         ShareCommand::Push { file, address } => push(environment, &file, &address)?,
-        ShareCommand::Update { name, from, yes, allow_downgrade } => {
+        ShareCommand::Update { name, from, choices, yes, allow_downgrade } => {
             let said = Said { yes: yes.as_deref(), allow_downgrade, plain_names: false };
-            return update(environment, name.as_ref(), from.as_deref(), said);
+            ensure!(name.is_some() || choices.is_empty(), "--wit and --max-tools are for a plugin; name it");
+            return update(environment, choices.named(name.as_ref()), from.as_deref(), said);
         }
         ShareCommand::Outdated => {
             let opened = opened(environment, &Addresses::new(environment))?;
@@ -171,15 +174,15 @@ fn opened(environment: &Environment, addresses: &Addresses<'_>) -> Result<Opened
 
 fn update(
     environment: &Environment,
-    name: Option<&PluginName>,
+    overrides: Overrides<'_>,
     from: Option<&Path>,
     said: Said<'_>,
 ) -> Result<ExitCode> {
     let addresses = Addresses::new(environment);
-    let Some(name) = name else { return update_all(environment, &addresses, said) };
+    let Some(name) = overrides.name else { return update_all(environment, &addresses, said) };
     let installed = PluginFolder::new(&environment.own_home).find(name);
     let installed = installed.map_err(|why| anyhow!("there is no plugin {name} that can be used: {why}"))?;
-    match newer(environment, name, &installed, from, &addresses)? {
+    match newer(environment, (name, overrides), &installed, from, &addresses)? {
         Some(source) => install(environment, UPDATE, &source, said),
         None => Ok(ExitCode::SUCCESS),
     }
@@ -188,13 +191,13 @@ fn update(
 /// Returns the version that replaces an installed one, if there is one.
 fn newer(
     environment: &Environment,
-    name: &PluginName,
+    (name, overrides): (&PluginName, Overrides<'_>),
     installed: &Installed,
     from: Option<&Path>,
     addresses: &Addresses<'_>,
 ) -> Result<Option<Source>> {
     if let Some(from) = from {
-        return addresses.source(from, Some(name)).map(Some);
+        return addresses.source(from, overrides).map(Some);
     }
     if policy(environment)?.plugins.index.is_some() {
         let opened = opened(environment, addresses)?;
@@ -203,12 +206,12 @@ fn newer(
             terminal::print(&Shown::line(&format!("{name} has no newer version in the index.")));
             return Ok(None);
         };
-        return opened.source(found, addresses, addresses.keys()).map(Some);
+        return opened.source(found, overrides, addresses, addresses.keys()).map(Some);
     }
     let address = installed.address().with_context(|| {
         format!("it is not known where {name} came from; name the new version with --from")
     })?;
-    addresses.source(Path::new(&address), Some(name)).map(Some)
+    addresses.source(Path::new(&address), overrides).map(Some)
 }
 
 /// Updates all plugins that have a newer version in the index, one after the other.
@@ -220,7 +223,7 @@ fn update_all(environment: &Environment, addresses: &Addresses<'_>, said: Said<'
     }
     let mut failed = false;
     for found in found {
-        let source = opened.source(&found, addresses, addresses.keys());
+        let source = opened.source(&found, Overrides::default(), addresses, addresses.keys());
         let outcome = source.and_then(|source| install(environment, UPDATE, &source, said));
         match outcome {
             Ok(code) => failed |= code != ExitCode::SUCCESS,

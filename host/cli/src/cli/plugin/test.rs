@@ -1,7 +1,6 @@
 //! Trial of a plugin that is not installed, for its author.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,6 +12,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use serde_json::{Map, Value, json};
 
+use super::add::Given;
 use super::address::Addresses;
 use super::decide::{policy_for, recorded, refused_by_policy};
 use crate::cli::call::{described, result_in};
@@ -27,11 +27,11 @@ const TEST: &str = "plugin test";
 
 pub(super) fn run(
     environment: &Environment,
-    source: &Path,
+    (source, overrides): Given<'_>,
     tool: Option<&str>,
     arguments: &str,
 ) -> Result<ExitCode> {
-    let source = Addresses::new(environment).source(source, None)?;
+    let source = Addresses::new(environment).source(source, overrides)?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     let Some(tool) = tool else {

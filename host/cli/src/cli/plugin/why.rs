@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use scorpiox_plugin::{Asks, Decisions, PluginFolder, PluginName, Status};
+use scorpiox_plugin::{Asks, Decisions, EnvAsk, PluginFolder, PluginName, Status};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, one_line};
 use scorpiox_web::{Router, WebError};
@@ -146,7 +146,9 @@ impl Why<'_> {
 
     fn variable(&self, name: &str) -> (String, Verdict) {
         let verdict = self.asked("env").and_then(|line| {
-            if self.approved.env.iter().any(|own| own == name) {
+            let is_secret = |env: &EnvAsk| env.secrets.iter().any(|secret| secret.as_str() == name);
+            let is_granted = self.approved.env.iter().any(|own| own == name);
+            if is_granted || self.asks.env.as_ref().is_some_and(is_secret) {
                 Ok(line)
             } else {
                 Err(format!("{line}; {name} is none of them"))

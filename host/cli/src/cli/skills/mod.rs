@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Subcommand;
 use scorpiox_plugin::MANIFEST;
-use scorpiox_plugin_manager::install::{Keys, Source};
+use scorpiox_plugin_manager::install::{Keys, Overrides, Source};
 use scorpiox_server::Workspace;
 use scorpiox_server::skills::library::Library;
 use scorpiox_server::skills::report;
@@ -147,7 +147,9 @@ fn component(folder: &Path) -> Result<(), String> {
     if !folder.join(MANIFEST).exists() && !files.any(is_component) {
         return Ok(());
     }
-    Source::read(folder, None, &Keys::default()).map(drop).map_err(|error| format!("{error:#}"))
+    Source::read(folder, Overrides::default(), &Keys::default())
+        .map(drop)
+        .map_err(|error| format!("{error:#}"))
 }
 
 /// Reads the skills of the workspace, or those in `folders`.

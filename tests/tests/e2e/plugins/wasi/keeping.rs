@@ -24,6 +24,17 @@ fn settings_are_those_of_the_manifest() {
 }
 
 #[test]
+fn granted_variables_are_settings_as_well() {
+    let manifest = "[config]\ncity = \"Ulm\"\n[capabilities.env]\nwhy = \"greets\"\nnames = [\"GREETING\", \"ABSENT\"]\n";
+    let program = Program::new().with("GREETING", "hello").with("OTHER", "no");
+    let (_program, mut server) = keeper(program, manifest);
+    let mut go = |function: &str, arguments| try_of(&mut server, "keeper", function, arguments);
+    assert_eq!(go("setting", json!({"name": "GREETING"})), Ok(json!("hello")));
+    assert_eq!(go("setting", json!({"name": "OTHER"})), Ok(json!(null)));
+    assert_eq!(go("settings", json!({})), Ok(json!([["GREETING", "hello"], ["city", "Ulm"]])));
+}
+
+#[test]
 fn lines_go_to_the_operators_log_up_to_a_bound() {
     let program = Program::new().with("SCORPIOX_LOG", "warn");
     let (program, _server) = keeper(program, "");

@@ -51,6 +51,29 @@ fn the_root_lists_what_leads_to_granted_folders_and_nothing_else() {
 }
 
 #[test]
+fn a_plugin_with_a_root_sees_the_workspace_as_slash_and_nothing_else() {
+    let (program, root) = workspace();
+    program.put("workspace/etc/passwd", "not the machine's");
+    let manifest = format!("{WRITES}root = \"workspace\"\n");
+    let (program, mut server) = outsider(program, &manifest);
+    let mut go = |function: &str, arguments| try_to(&mut server, function, arguments);
+    assert_eq!(go("folders", json!({})), Ok(json!(["/"])));
+    assert_eq!(go("working-folder", json!({})), Ok(json!("/")));
+    assert_eq!(go("names-in", path("/")), Ok(json!(["etc", "notes", "sources"])));
+    assert_eq!(go("read-file", path("/notes/a.txt")), Ok(json!("text")));
+    assert_eq!(go("read-file", path("notes/a.txt")), Ok(json!("text")));
+    assert_eq!(go("read-file", path("/etc/passwd")), Ok(json!("not the machine's")));
+    go("write-file", json!({"path": "/srv.txt", "text": "x"})).expect("it is written");
+    assert_eq!(fs::read_to_string(program.workspace().join("srv.txt")).expect("a file"), "x");
+    // The protected names and the end of the folder stay where they are.
+    assert_eq!(go("write-file", json!({"path": "/.mcp.json", "text": "x"})), denied());
+    assert!(go("read-file", path("/../outside")).is_err());
+    assert!(go("read-file", path(&format!("{root}/notes/a.txt"))).is_err());
+    let (_, shown, _) = program.run(&["plugin", "show", "outsider"]);
+    assert!(shown.contains("    seen as /\n      | workspace\n"), "{shown}");
+}
+
+#[test]
 fn nothing_is_done_at_a_path_that_lies_in_no_granted_folder() {
     let (program, root) = workspace();
     let above = Path::new(&root).parent().expect("a folder").display().to_string();

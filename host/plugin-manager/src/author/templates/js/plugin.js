@@ -1,4 +1,12 @@
 // Functions of the world in wit/world.wit. Each becomes a tool.
+//
+// An imported function throws its `err`. Catch it, and say which function failed: the model reads the text.
+//
+//   try {
+//     set("last", bytes);
+//   } catch (error) {
+//     throw `store.set failed: ${JSON.stringify(error.payload ?? String(error))}`;
+//   }
 
 export function count(text, unit = "words") {
   if (text === "") throw "There is no text.";

@@ -1,4 +1,12 @@
-"""Functions of the world in wit/world.wit. Each becomes a tool."""
+"""Functions of the world in wit/world.wit. Each becomes a tool.
+
+An imported function raises its `err`. Catch it, and say which function failed: the model reads the text.
+
+    try:
+        store.set("last", value)
+    except Err as error:
+        raise Err(f"store.set failed: {error.value}")
+"""
 
 import wit_world
 from componentize_py_types import Err
