@@ -81,8 +81,9 @@ impl Spellings {
         let is_name =
             text.len() <= MAX_PATH_BYTES && !text.starts_with('/') && !text.contains(char::is_whitespace);
         if is_name && !text.contains("://") {
-            let beginnings: Vec<_> = text.match_indices('/').map(|(at, _)| text[..at].to_owned()).collect();
-            beginnings.into_iter().for_each(|beginning| self.add(beginning));
+            for (at, _) in text.match_indices('/') {
+                self.add(text[..at].to_owned());
+            }
         }
     }
 

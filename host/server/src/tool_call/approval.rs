@@ -183,9 +183,9 @@ fn shown(key: &str, value: &serde_json::Value) -> String {
     let line = line.strip_prefix('{').and_then(|line| line.strip_suffix('}')).unwrap_or(&line);
     line.chars().fold(String::new(), |mut shown, c| {
         if has_glyph(c) {
-            shown.push(c)
+            shown.push(c);
         } else {
-            shown.extend(c.escape_unicode())
+            shown.extend(c.escape_unicode());
         }
         shown
     })

@@ -20,21 +20,21 @@ pub(super) fn about_names(call: &Call<'_>, names: &Names) -> impl Iterator<Item 
 }
 
 fn notes(workspace: &Path, names: &Names) -> Vec<String> {
-    let named = |paths: &[RawPath], others| named(workspace, paths, others);
-    let refused = named(&names.refused, 0).map(|paths| {
+    let list = |paths: &[RawPath], others| named(workspace, paths, others);
+    let refused = list(&names.refused, 0).map(|paths| {
         format!(
             "not created: {paths}: other programs obey files of this name, or write through links there, so \
              commands cannot create them; the person can"
         )
     });
-    let unpacked = named(&names.unpacked, names.unpacked_others).map(|paths| {
+    let unpacked = list(&names.unpacked, names.unpacked_others).map(|paths| {
         format!(
             "new: {paths}: programs obey what has such a name when they open the folder; the person should look \
              at it before"
         )
     });
     let repositories: Vec<_> = names.repositories.iter().map(|repository| repository.path.clone()).collect();
-    let repositories = named(&repositories, 0).map(|paths| {
+    let repositories = list(&repositories, 0).map(|paths| {
         format!(
             "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
              status` in a repository around it that has it in its index; the person should look at its config and \
@@ -48,7 +48,7 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
             names.repositories_others
         )
     });
-    let sockets = named(&names.sockets, 0).map(|paths| {
+    let sockets = list(&names.sockets, 0).map(|paths| {
         format!(
             "not connected: {paths}: no command listens there, and commands do not reach other programs' sockets"
         )

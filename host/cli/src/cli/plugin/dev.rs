@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_executor::threads;
 use scorpiox_plugin::{MANIFEST, PluginFolder};
-use scorpiox_plugin_manager::install::{Look, is_buildable};
+use scorpiox_plugin_manager::install::{Look, Overrides, is_buildable};
 use scorpiox_sandbox::build::make;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -94,9 +94,9 @@ fn once(environment: &Environment, folder: &Path, (tool, arguments): (Option<&st
         }
     }
     if tool.is_some() {
-        return test::run(environment, folder, tool, arguments).map(drop);
+        return test::run(environment, (folder, Overrides::default()), tool, arguments).map(drop);
     }
-    let source = Addresses::new(environment).source(folder, None)?;
+    let source = Addresses::new(environment).source(folder, Overrides::default())?;
     let staged = source.stage(&PluginFolder::new(&environment.own_home))?;
     let look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     terminal::print(&Shown::text(&look.brief()));
