@@ -44,7 +44,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions};
 use scorpiox_sandbox::wire::{Built, CellSpec, Fault, HELPER_NAME, Order, Tier};
-use scorpiox_sandbox::{packet, remove_folder};
+use scorpiox_sandbox::{packet, remove_folder_until};
 use scorpiox_sys::linux::sys;
 
 use self::seccomp::{Filters, Shared};
@@ -55,6 +55,8 @@ const OOM_SCORE: &[u8] = b"900";
 const COMMAND_OOM_SCORE: &[u8] = b"1000";
 /// Time limit of supervisors after the host has exited.
 const FINISH_TIME: Duration = Duration::from_millis(800);
+/// Maximum time of the removal of temporary files, for which the host waits.
+const REMOVAL_TIME: Duration = Duration::from_secs(1);
 
 /// A built cell, seen from the helper.
 struct Cell {
@@ -205,8 +207,8 @@ fn take_orders(cell: &Cell, host: OwnedFd) -> Result<(), Fault> {
         }
     }
     finish(cell, &mut running);
-    // Files that commands left in their temporary directory have no further use.
-    remove_folder(cell.spec.scratch.as_path());
+    // Files that commands left in their temporary directory have no further use. The host sweeps the rest.
+    let _ = remove_folder_until(cell.spec.scratch.as_path(), Instant::now() + REMOVAL_TIME);
     Ok(())
 }
 

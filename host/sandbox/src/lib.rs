@@ -43,7 +43,6 @@ mod moves;
 #[cfg(target_os = "linux")]
 pub mod packet;
 pub mod program;
-mod remove;
 #[cfg(target_os = "linux")]
 mod running;
 mod seam;
@@ -65,7 +64,7 @@ pub use self::{cell::Cell, running::Running};
 pub use elsewhere::{Cell, Running};
 pub use etc::ETC;
 pub use moves::Moves;
-pub use remove::remove_folder;
+pub use scorpiox_sys::{remove_folder, remove_folder_until};
 pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{
     Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeFile, HomeLink, Limits, Names,

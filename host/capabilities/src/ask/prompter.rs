@@ -244,7 +244,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.scratch.path);
+        let _ = scorpiox_sandbox::remove_folder(&self.scratch.path);
     }
 }
 

@@ -483,6 +483,7 @@ mod tests {
         // A link that replaces a skill after it was found is not followed either.
         skill(&bed, "ws/.claude/skills/real");
         let found = found(&bed).into_iter().find(|source| source.name == "real").expect("found");
+        #[allow(clippy::disallowed_methods, reason = "a test knows what it removes")]
         fs::remove_dir_all(&found.path).expect("removes");
         symlink(bed.at("elsewhere/s"), &found.path).expect("link");
         assert!(matches!(reading(&bed).0.head(&found, 100), Err(SkillReadError::NotFound)));

@@ -129,7 +129,7 @@ impl Plan {
         }
         for path in &self.go {
             if path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
-                remove_folder(path);
+                remove_folder(path).with_context(|| format!("{} cannot be removed", path.display()))?;
             } else if cfg!(windows) && *path == environment.binary {
                 put_aside(path);
             } else {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_fs::home::{instance, private};
 use scorpiox_plugin::{Fingerprint, Installed, MANIFEST, ORIGIN, PluginFolder, SIGNATURE};
+use scorpiox_sys::remove_folder;
 
 use crate::install::look::Look;
 use crate::install::source::Source;
@@ -40,7 +41,7 @@ pub(crate) fn remove_leftovers(folder: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let staged = name.starts_with(".new-") || name.starts_with(".old-");
         if staged && !instance::may_run(&name) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = remove_folder(&entry.path());
         }
     }
 }
@@ -66,7 +67,7 @@ pub(crate) struct Removed(pub(crate) PathBuf);
 
 impl Drop for Removed {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = remove_folder(&self.0);
     }
 }
 
@@ -93,7 +94,7 @@ pub fn replace(new: &Path, place: &Path) -> Result<()> {
         return Err(error).with_context(|| place.display().to_string());
     }
     if existed {
-        fs::remove_dir_all(&old).with_context(|| old.display().to_string())?;
+        remove_folder(&old).with_context(|| old.display().to_string())?;
     }
     Ok(())
 }

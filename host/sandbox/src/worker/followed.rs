@@ -115,14 +115,14 @@ fn sweep() {
         let made = entry.metadata().and_then(|of| of.modified());
         let age = made.ok().and_then(|made| made.elapsed().ok());
         if age.is_some_and(|age| age > ABANDONED_TIME) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = crate::remove_folder(&entry.path());
         }
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = crate::remove_folder(&self.0);
     }
 }
 

@@ -102,8 +102,10 @@ fn all_skills_of_a_repository_are_found_wherever_it_was_put() {
         put(base);
         assert_eq!(names(&folders(&root).only(base)), all, "{}", base.display());
     }
+    #[allow(clippy::disallowed_methods, reason = "a test knows what it removes")]
     fs::remove_dir_all(&additional).expect("removes");
     assert_eq!(names(&folders(&root)), all);
+    #[allow(clippy::disallowed_methods, reason = "a test knows what it removes")]
     fs::remove_dir_all(&cloned).expect("removes");
     put(&additional);
     assert_eq!(names(&folders(&root)), all);
@@ -323,6 +325,7 @@ fn skills_that_were_looked_up_before_are_not_looked_up_again() {
     skill(&root.path().join("home/.claude/skills/a"));
     let folders = folders(root.path());
     let known = folders.with_sources(folders.sources());
+    #[allow(clippy::disallowed_methods, reason = "a test knows what it removes")]
     fs::remove_dir_all(root.path().join("home")).expect("removes");
     assert_eq!((folders.sources().len(), known.sources().len()), (0, 1));
 }

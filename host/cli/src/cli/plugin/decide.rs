@@ -12,6 +12,7 @@ use scorpiox_plugin::{
     Approval, Decision, Decisions, Hashes, Installed, PluginFolder, PluginName, Record, Secrets,
 };
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
+use scorpiox_sandbox::remove_folder;
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, wrapped};
@@ -462,7 +463,7 @@ pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) 
     let mut removed = false;
     for path in plugin_folder.paths_of(name) {
         let Ok(about) = path.symlink_metadata() else { continue };
-        let gone = if about.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        let gone = if about.is_dir() { remove_folder(&path) } else { fs::remove_file(&path) };
         gone.with_context(|| format!("{} cannot be removed", path.display()))?;
         removed = true;
     }

@@ -48,6 +48,7 @@ fn attack_twins(bed: &mut Bed, twin: &Path) {
     };
     let contents = [".git/config", "file", "folder/file"].map(|name| fs::read_to_string(twin.join(name)));
     let (all, hooks) = (names(twin), names(&twin.join(".git")));
+    #[allow(clippy::disallowed_methods, reason = "a test knows what it removes")]
     fs::remove_dir_all(twin).expect("a folder");
     for content in contents {
         assert_eq!(content.expect("a file outside"), SECRET);
