@@ -176,6 +176,12 @@ impl Guarded {
     }
 }
 
+/// Returns the Landlock rules of a command on a shared tree, where no mount hides a file.
+///
+/// Invariant: the host surveyed everything that is granted here to be read, or it can share no file with a
+/// writable area. The areas are surveyed for each command, with all names of a denied file. Commands cannot
+/// write to programs, devices and outputs, and may not link their files. The temporary directory is writable
+/// and not surveyed, so the guard keeps its files apart: see `Places::are_apart`.
 fn rules_on_shared_tree(cell: &CellSpec, order: &CommandSpec, version: u32) -> Result<Rules, Fault> {
     let mut rules = Rules::new(version, cell.network != Network::Host)?;
     for device in DEVICES {

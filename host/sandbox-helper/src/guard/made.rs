@@ -107,6 +107,10 @@ impl Guard {
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
+        // The kernel's path is not resolved again, since the command could replace a directory in it.
+        if self.places.are_apart(&path_of(file)?, &path_of(&spot.folder)?) {
+            return Ok(failed(Errno::XDEV));
+        }
         if !self.may_link(caller, source, file)? {
             return Ok(Answer::Go);
         }
@@ -168,6 +172,9 @@ impl Guard {
         }
         if elsewhere == 2 || elsewhere > 0 && self.places.is_shared_tree() {
             return Ok(Answer::Go);
+        }
+        if self.places.are_apart(&path_of(&from.folder)?, &path_of(&to.folder)?) {
+            return Ok(failed(Errno::XDEV));
         }
         let may_come = if exchanges { self.places.may_leave(to) } else { self.places.may_take(to) };
         if !self.places.may_leave(from)? || !may_come? {

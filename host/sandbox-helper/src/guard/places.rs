@@ -78,6 +78,8 @@ struct SharedTree {
     held: BTreeSet<Identity>,
     /// Directories that Landlock grants completely: removal needs no mediation there.
     granted: Vec<PathBuf>,
+    /// Temporary directory, which no survey searches.
+    scratch: PathBuf,
 }
 
 /// Returns the directories that commands may write to.
@@ -160,6 +162,15 @@ impl Places {
 
     pub(super) fn is_shared_tree(&self) -> bool {
         self.shared.is_some()
+    }
+
+    /// Returns `true` if two paths lie on different sides of the border around the temporary directory of a
+    /// shared tree. Nothing gets a name on the other side: Landlock grants the temporary directory
+    /// completely, and no survey searches it, so a file in it must not be one of the workspace, whatever name
+    /// that file gets there later. Directories stay on their side as well, since they may contain such files.
+    pub(super) fn are_apart(&self, one: &Path, other: &Path) -> bool {
+        let is_temporary = |path: &Path, shared: &SharedTree| path.starts_with(&shared.scratch);
+        self.shared.as_ref().is_some_and(|shared| is_temporary(one, shared) != is_temporary(other, shared))
     }
 
     /// Returns `true` if there are directories in which a command creates nothing itself.
@@ -465,6 +476,7 @@ impl SharedTree {
         let granted = order.granted.iter().filter(|granted| granted.access == Access::Write);
         tree.granted = granted.map(|granted| granted.path.as_path().to_owned()).collect();
         tree.granted.push(cell.scratch.as_path().to_owned());
+        cell.scratch.as_path().clone_into(&mut tree.scratch);
         Ok(tree)
     }
 

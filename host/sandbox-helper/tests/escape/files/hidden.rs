@@ -131,3 +131,66 @@ fn git_does_not_store_hidden_files() {
         assert!(files.iter().all(|path| fs::read_to_string(path).is_ok_and(|text| text == SECRET)));
     });
 }
+
+/// Without mounts, Landlock grants the temporary directory completely, and no survey searches it. A file that
+/// had names on both sides would stay readable there, whatever its name in the workspace becomes.
+#[test]
+fn no_file_has_names_in_the_workspace_and_in_the_temporary_folder() {
+    for_each_tier(|bed| {
+        bed.shield.names = vec![".git"];
+        bed.put("here/file", ORDINARY);
+        let attack = r#"
+            [ "$TIER" = T2 ] || HOME=/tmp
+            echo "TOKEN=" > $HOME/y; mkdir -p $HOME/folder/deep; echo > $HOME/folder/deep/y
+            ln $HOME/folder/deep/y $HOME/z
+            may "a second name in the temporary folder" ln $HOME/y $HOME/y2
+            may "a second name in the workspace" ln here/file here/other
+            may "a move in the temporary folder" move $HOME/y2 $HOME/folder/y2
+            must_fail "a link to the workspace" link $HOME/y .env
+            must_fail "a link to a plain name" link $HOME/y notes
+            must_fail "a link to the temporary folder" link here/file $HOME/file
+            must_fail "a move to the workspace" move $HOME/y .env
+            must_fail "a move to the temporary folder" move here/file $HOME/file
+            must_fail "a folder to the workspace" move $HOME/folder here/folder
+            must_fail "a folder to the temporary folder" move here $HOME/here
+            mkdir here/empty $HOME/empty
+            must_fail "an exchange" exchange here/empty $HOME/empty
+            must_fail "an exchange in the other direction" exchange $HOME/y here/file
+            may "a copy" mv $HOME/folder/y2 copied
+            perl -e '
+                use Fcntl; my ($home) = @ARGV;
+                my %at = (x86_64 => [257, 265], aarch64 => [56, 37]);
+                my $machine = `uname -m`; chomp $machine; my ($openat, $linkat) = @{$at{$machine}};
+                sub nameless { my ($in) = @_; syscall($openat, -100, $in, $machine eq "aarch64" ? 020040002 : 020200002, 0600) }
+                sub name { my ($from, $to) = ("/proc/self/fd/$_[0]", $_[1]); syscall($linkat, -100, $from, -100, $to, 0x400) == 0 }
+                my $file = nameless($home);
+                print name($file, "made") ? "ESCAPED" : "refused", " an unnamed file\n";
+                print name($file, "$home/made") ? "worked" : "BROKEN", " an unnamed file at home\n";
+                $file = nameless("here");
+                print name($file, "$home/from-here") ? "ESCAPED" : "refused", " an unnamed file of the workspace\n";
+                print name($file, "here/made") ? "worked" : "BROKEN", " an unnamed file here\n";
+            ' "$HOME"
+            "#;
+        let finished = bed.attack(attack);
+        finished.assert_nothing_escaped();
+        assert!(!finished.text.contains("BROKEN"), "{}", finished.text);
+        assert!(finished.says("worked an unnamed file here"), "{}", finished.text);
+        for name in [".env", "notes", "made", "here/folder"] {
+            assert!(bed.at(name).symlink_metadata().is_err(), "{name}");
+        }
+        // A person renames a file of the command, and fills it.
+        fs::rename(bed.at("copied"), bed.at(".env")).expect("a move");
+        fs::write(bed.at(".env"), SECRET).expect("a file");
+        bed.shield.hide = vec![bed.at(".env")];
+        let finished = bed.attack(
+            r#"
+            [ "$TIER" = T2 ] || HOME=/tmp
+            must_fail "the denied file" grep -q . .env
+            cat $HOME/* $HOME/folder/* $HOME/folder/deep/* here/* 2>/dev/null; echo
+            echo PLANTED | tee $HOME/y $HOME/z $HOME/folder/deep/y > /dev/null
+            "#,
+        );
+        finished.assert_nothing_escaped();
+        assert_eq!(fs::read_to_string(bed.at(".env")).expect("a file"), SECRET);
+    });
+}
