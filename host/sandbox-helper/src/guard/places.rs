@@ -263,7 +263,7 @@ impl Places {
         }
         let inside = self.inside(path);
         let root = path.ancestors().nth(inside.iter().count()).unwrap_or(path);
-        let is_own = |path: &Path| Ok(self.is_own(&About::folder(&reach::open(path)?)?));
+        let is_own = |folder: &OwnedFd| Ok(self.is_own(&About::folder(folder)?));
         let is_new = |born| self.unpacked.is_new(born);
         let is_closed = self.unpacked.is_around(root, inside, is_own)?
             || self.is_in_area(path) && self.repositories.is_anothers(root, inside, is_new)?;

@@ -20,7 +20,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use scorpiox_git::{SIGNS, Signs};
-use scorpiox_sys::linux::reach::{self, Identity};
+use scorpiox_sys::linux::reach::{self, Descent, Identity};
 
 use super::absent::{folded, what_becomes};
 use super::caller::Spot;
@@ -272,10 +272,12 @@ impl Repositories {
         if known.begun.is_empty() {
             return Ok(false);
         }
-        let mut path = root.to_owned();
-        for part in std::iter::once(OsStr::new("")).chain(inside) {
-            path.push(part);
-            let key = key(&self.hasher, &About::folder(&reach::open(&path)?)?);
+        let mut descent = Descent::from(root);
+        for (number, part) in std::iter::once(OsStr::new("")).chain(inside).enumerate() {
+            if number > 0 {
+                descent.enter(part);
+            }
+            let key = key(&self.hasher, &About::folder(descent.folder()?)?);
             // A project may have directories of such names that git does not use.
             let is_used = known.complete.contains(&key) || folded(part) == NAME;
             if is_used && known.begun.contains(&key) {
@@ -324,27 +326,27 @@ impl Repositories {
         inside: &Path,
         is_new: impl Fn(Option<Duration>) -> bool,
     ) -> io::Result<bool> {
-        let mut path = root.to_owned();
+        let mut descent = Descent::from(root);
         let (mut is_in_git, mut may_be_one) = (false, false);
         for part in inside {
             let name = folded(part);
             let is_obeyed = OBEYED_FOLDERS.contains(&&*name);
-            if is_obeyed && !is_in_git && self.is_anothers_itself(&reach::open(&path)?)? {
+            if is_obeyed && !is_in_git && self.is_anothers_itself(descent.folder()?)? {
                 return Ok(true);
             }
-            path.push(part);
+            descent.enter(part);
             let is_repository = name == NAME;
             if is_repository || may_be_one {
-                let folder = reach::open(&path)?;
-                let about = About::folder(&folder)?;
-                let is_known = self.is_known(&about, || signs(&folder, None))?;
+                let folder = descent.folder()?;
+                let about = About::folder(folder)?;
+                let is_known = self.is_known(&about, || signs(folder, None))?;
                 let counts = || is_repository || is_new(about.born);
-                if !is_known && (counts() || is_of_git(&folder, None)?) {
+                if !is_known && (counts() || is_of_git(folder, None)?) {
                     return Ok(true);
                 }
                 // Contents of a known repository are not further repositories. Contents of a directory of
                 // repositories are.
-                may_be_one &= !(is_known && is_of_git(&folder, None)?);
+                may_be_one &= !(is_known && is_of_git(folder, None)?);
             }
             is_in_git |= is_repository;
             may_be_one |= is_in_git && HOLD_MORE.contains(&&*name);
@@ -401,6 +403,8 @@ fn key(hasher: &RandomState, about: &About) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use rustix::time::{ClockId, clock_gettime};
+
     use super::*;
 
     const OLD: fn(Option<Duration>) -> bool = |_| false;
@@ -512,5 +516,31 @@ mod tests {
         let (found, others) = all.found();
         let paths: Vec<_> = found.into_iter().map(|(path, _)| path).collect();
         assert_eq!((paths, others), (vec![root.join("moved")], 0));
+    }
+
+    /// Commands choose the depth, and other commands wait for the judgement of a move. Opening each prefix of
+    /// the path from the root takes about 200 times as long as opening the path.
+    #[test]
+    fn the_work_for_a_path_grows_with_its_depth_and_no_faster() {
+        const DEPTH: usize = 400;
+        let (_folder, root, all) = bed();
+        all.known.borrow_mut().begun.insert(0);
+        let inside: PathBuf = std::iter::repeat_n("info", DEPTH).collect();
+        std::fs::create_dir_all(root.join(&inside)).expect("folders");
+        let own_time = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time");
+        let time = |work: &dyn Fn()| {
+            let once = || {
+                let before = own_time();
+                work();
+                own_time().saturating_sub(before)
+            };
+            (0..5).map(|_| once()).min().unwrap_or_default()
+        };
+        let opened = time(&|| drop(reach::open(&root.join(&inside)).expect("a folder")));
+        let others = time(&|| assert!(!all.is_anothers(&root, &inside, NEW).expect("looks")));
+        let used = time(&|| assert!(!all.is_in_used(&root, &inside).expect("looks")));
+        for taken in [others, used] {
+            assert!(taken < 50 * opened, "{taken:?} instead of about {opened:?}");
+        }
     }
 }

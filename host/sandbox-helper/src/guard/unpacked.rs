@@ -12,11 +12,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::FileType;
 use scorpiox_fs::{Lost, Trail};
+use scorpiox_sys::linux::reach::Descent;
 
 use super::absent::folded;
 use super::caller::Spot;
@@ -190,15 +192,17 @@ impl Unpacked {
         &self,
         root: &Path,
         inside: &Path,
-        is_own: impl Fn(&Path) -> io::Result<bool>,
+        is_own: impl Fn(&OwnedFd) -> io::Result<bool>,
     ) -> io::Result<bool> {
         let mut above = root.to_owned();
+        let mut descent = Descent::from(root);
         for part in inside {
             let name = folded(part);
-            if self.names(&above, &name) && !is_own(&above)? {
+            if self.names(&above, &name) && !is_own(descent.folder()?)? {
                 return Ok(true);
             }
             above.push(part);
+            descent.enter(part);
         }
         Ok(false)
     }

@@ -79,6 +79,39 @@ impl Walk {
     }
 }
 
+/// Walks down from a directory and opens each directory on the way at most once, and only if it is asked for.
+/// Commands choose how deep a path is, so opening each of its prefixes from the root would take them too far.
+pub struct Descent {
+    root: PathBuf,
+    reached: Option<OwnedFd>,
+    /// Names below `reached` that are not opened yet.
+    ahead: PathBuf,
+}
+
+impl Descent {
+    /// Starts at an absolute path.
+    pub fn from(root: &Path) -> Self {
+        Self { root: root.to_owned(), reached: None, ahead: PathBuf::new() }
+    }
+
+    /// Goes down to the directory with this name.
+    pub fn enter(&mut self, name: &OsStr) {
+        self.ahead.push(name);
+    }
+
+    /// Opens the current directory.
+    pub fn folder(&mut self) -> io::Result<&OwnedFd> {
+        let mut reached = match self.reached.take() {
+            Some(reached) => reached,
+            None => open(&self.root)?,
+        };
+        for name in &std::mem::take(&mut self.ahead) {
+            reached = openat(&reached, name, FLAGS | OFlags::DIRECTORY, Mode::empty())?;
+        }
+        Ok(self.reached.insert(reached))
+    }
+}
+
 /// Device and inode, which identify a file.
 pub type Identity = (u64, u64);
 
