@@ -1,8 +1,9 @@
 //! Audit file on disk. Several servers append to it; the holder of the head's lock writes.
 //!
 //! Before each write, the path is compared with the open file, because another server may have rotated it. A
-//! server killed while writing leaves a torn line at the end of the file and a head older than its lines. The
-//! next writer ends the torn line and continues the chain from the newest complete line. A head that is newer
+//! server killed while writing, or a full disk, leaves a torn line at the end of the file and a head older than
+//! its lines. The next writer finds it by the last byte of the file, ends it, and continues the chain from the
+//! newest complete line. A head that is newer
 //! than the lines stays authoritative, so the gap remains visible as long as the lines around it are
 //! retained.
 
@@ -47,12 +48,22 @@ pub struct Log {
     bounds: Bounds,
     head: HeadFile,
     open: Option<(File, Identity)>,
+    /// Bytes that the disk takes before it is full.
+    #[cfg(test)]
+    room: Option<usize>,
 }
 
 impl Log {
     /// Creates a writer for the log in this directory.
     pub fn new(folder: PathBuf, bounds: Bounds) -> Self {
-        Self { head: HeadFile::new(&folder), folder, bounds, open: None }
+        Self {
+            head: HeadFile::new(&folder),
+            folder,
+            bounds,
+            open: None,
+            #[cfg(test)]
+            room: None,
+        }
     }
 
     /// Returns the directory.
@@ -80,6 +91,8 @@ impl Log {
         if self.rotate(&mut head, &lock)? {
             is_torn = false;
         }
+        #[cfg(test)]
+        let room = self.room;
         // The lock prevents other servers from renaming the file.
         let file = match &self.open {
             Some((file, _)) => file,
@@ -92,18 +105,24 @@ impl Log {
         }
         let begin = head.tip;
         head.tip.link(lines, &mut out, usize::MAX);
+        #[cfg(not(test))]
         let (written, error) = write(file, &out);
+        #[cfg(test)]
+        let (written, error) = write_within(room, file, &out);
         let taken = if error.is_some() {
-            // A partially written line is torn and will be written again completely.
+            // A partially written line is torn and will be written again completely. A line that lacks only its
+            // line feed belongs to the chain: the next writer ends it.
             head.tip = begin;
             out.truncate(usize::from(is_torn).min(written));
-            head.tip.link(lines, &mut out, written)
+            head.tip.link(lines, &mut out, written + 1)
         } else {
             lines.len()
         };
         lines.drain(..taken);
-        // Bytes of a torn line lie beyond this size, so the next writer detects it.
-        head.bytes += out.len() as u64;
+        // Only bytes of ended lines count. Any others lie beyond this size, and where the torn line before them
+        // was not ended, the size is 0 and matches no file.
+        let is_ended = out.len() <= written && (!is_torn || written > 0);
+        head.bytes = if is_ended { head.bytes + out.len() as u64 } else { 0 };
         let told = lock.write(&head);
         error.map_or(told, Err)
     }
@@ -120,10 +139,12 @@ impl Log {
         let (file, identity) = self.file()?;
         let bytes = file.metadata()?.len();
         let known = lock.read()?;
-        if let Some(head) = known.filter(|head| head.is_of(identity, bytes)) {
+        // The size alone does not show that the last line is complete.
+        let is_ended = ends_line(file, bytes)?;
+        if let Some(head) = known.filter(|head| is_ended && head.is_of(identity, bytes)) {
             return Ok(About { head, is_torn: false });
         }
-        let Tail { newest, is_torn } = tail(file, bytes)?;
+        let (newest, is_torn) = (tail(file, bytes)?.newest, !is_ended);
         let newest = match (known, newest) {
             (None, None) => self.newest_full()?,
             (_, newest) => newest,
@@ -212,7 +233,15 @@ struct About {
 pub(crate) struct Tail {
     /// Newest line of the chain.
     pub newest: Option<Tip>,
-    is_torn: bool,
+}
+
+/// Returns `true` if a file of this size is empty or its last byte is a line feed.
+pub(crate) fn ends_line(file: &File, bytes: u64) -> io::Result<bool> {
+    let mut last = *b"\n";
+    if let Some(at) = bytes.checked_sub(1) {
+        read_exact_at(file, &mut last, at)?;
+    }
+    Ok(last == *b"\n")
 }
 
 /// Reads a file backward until its newest chained line.
@@ -235,7 +264,7 @@ pub(crate) fn tail(file: &File, bytes: u64) -> io::Result<Tail> {
         let newest = text[whole..].rsplit(|byte| *byte == b'\n').find_map(Tip::read);
         // Data longer than any line contains no line.
         if newest.is_some() || begin == 0 || text.len() as u64 > 2 * MAX_LINE_BYTES {
-            return Ok(Tail { newest, is_torn: text.last().is_some_and(|byte| *byte != b'\n') });
+            return Ok(Tail { newest });
         }
     }
 }
@@ -280,6 +309,15 @@ fn write(mut file: &File, bytes: &[u8]) -> (usize, Option<io::Error>) {
     (written, None)
 }
 
+/// Writes like [`write`], to a disk that is full after `room` bytes.
+#[cfg(test)]
+fn write_within(room: Option<usize>, file: &File, bytes: &[u8]) -> (usize, Option<io::Error>) {
+    match room.filter(|room| *room < bytes.len()) {
+        None => write(file, bytes),
+        Some(room) => (write(file, &bytes[..room]).0, Some(ErrorKind::StorageFull.into())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;
@@ -294,7 +332,7 @@ mod tests {
 
     /// Returns one line for each word.
     fn lines_of(words: &str) -> Vec<u8> {
-        words.lines().flat_map(|word| format!("{{\"tool\":\"{word}\"}}\n").into_bytes()).collect()
+        words.lines().flat_map(|word| format!("{{\"time\":\"{word}\"}}\n").into_bytes()).collect()
     }
 
     fn append(log: &mut Log, words: &str) {
@@ -306,7 +344,7 @@ mod tests {
     /// Returns the words of lines; torn lines are returned unchanged.
     fn words(text: &str) -> String {
         let word = |line: &str| match line
-            .strip_prefix("{\"tool\":\"")
+            .strip_prefix("{\"time\":\"")
             .and_then(|rest| rest.split_once("\",\"n\":"))
         {
             Some((word, link)) if link.ends_with("\"}") => format!("{word}\n"),
@@ -452,5 +490,77 @@ mod tests {
         append(&mut log, "four");
         append(&mut log, "five");
         assert_eq!(all(root.path()), "one\ntwo\nthr\nfour\nfive\n");
+    }
+
+    /// Appends to a disk that is full after `room` bytes. Returns the lines that were not written.
+    fn append_within(log: &mut Log, room: usize, words: &str) -> Vec<u8> {
+        let mut lines = lines_of(words);
+        log.room = Some(room);
+        log.append(&mut lines).unwrap_err();
+        log.room = None;
+        lines
+    }
+
+    #[test]
+    fn a_full_disk_damages_no_line_however_often_a_write_fails() {
+        // Bytes of the line `two` on the disk: none, a piece, all but its line feed, and a piece of the next.
+        for room in [0, 7, 40, 102, 103, 110] {
+            for is_other in [false, true] {
+                let root = tempfile::tempdir().unwrap();
+                let mut one = log(root.path(), 100_000, 3);
+                append(&mut one, "one");
+                let mut lines = append_within(&mut one, room, "two\nthree");
+                for _ in 0..2 {
+                    // Not even the end of the torn line can be written.
+                    one.room = Some(0);
+                    one.append(&mut lines).unwrap_err();
+                }
+                one.room = None;
+                if is_other {
+                    append(&mut log(root.path(), 100_000, 3), "other");
+                }
+                one.append(&mut lines).unwrap();
+                append(&mut one, "four");
+                let text = all(root.path());
+                for word in ["one", "two", "three", "four"] {
+                    let count = text.lines().filter(|line| *line == word).count();
+                    assert_eq!(count, 1, "{word} once, with {room} bytes of room: {text}");
+                }
+                let found = crate::verify(root.path()).unwrap();
+                assert!(found.is_whole(), "{room} {is_other}: {found:?}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_disk_that_another_process_finds_first_damages_no_line() {
+        let root = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (log(root.path(), 100_000, 3), log(root.path(), 100_000, 3));
+        append(&mut one, "one");
+        let mut two = append_within(&mut one, 9, "two");
+        let mut three = append_within(&mut other, 0, "three");
+        let mut four = append_within(&mut other, 1, "four");
+        other.append(&mut three).unwrap();
+        one.append(&mut two).unwrap();
+        other.append(&mut four).unwrap();
+        assert_eq!(all(root.path()), "one\n{\"time\":\"\nthree\ntwo\nfour\n");
+        let found = crate::verify(root.path()).unwrap();
+        assert!(found.is_whole(), "{found:?}");
+    }
+
+    #[test]
+    fn a_size_in_the_head_does_not_make_a_torn_line_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let mut log = log(root.path(), 100_000, 3);
+        append(&mut log, "one");
+        let path = root.path().join(CURRENT);
+        files::open_private(&path).unwrap().write_all(b"{\"time\":\"two").unwrap();
+        let lock = log.head.lock().unwrap();
+        let head = lock.read().unwrap().unwrap();
+        lock.write(&Head { bytes: path.metadata().unwrap().len(), ..head }).unwrap();
+        drop(lock);
+        append(&mut log, "three");
+        let found = crate::verify(root.path()).unwrap();
+        assert!(found.is_whole(), "{found:?}\n{}", all(root.path()));
     }
 }

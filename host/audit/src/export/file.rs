@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use scorpiox_fs::{Folder, others_can_change};
 
 use super::Sink;
-use crate::system::{Identity, identity, identity_at, read_exact_at};
+use crate::log::ends_line;
+use crate::system::{Identity, identity, identity_at};
 
 #[derive(Debug)]
 pub(super) struct FileSink {
@@ -35,12 +36,7 @@ impl Sink for FileSink {
     fn send(&mut self, lines: &[u8]) -> io::Result<u64> {
         self.check()?;
         let Some((file, _)) = &mut self.open else { return Err(ErrorKind::NotFound.into()) };
-        let bytes = file.metadata()?.len();
-        let mut last = *b"\n";
-        if bytes > 0 {
-            read_exact_at(file, &mut last, bytes - 1)?;
-        }
-        if last == *b"\n" {
+        if ends_line(file, file.metadata()?.len())? {
             return file.write_all(lines).map(|()| 0);
         }
         // The last line is incomplete, because the disk was full. It is sent again.
@@ -91,6 +87,24 @@ mod tests {
         fs::write(&path, "b\nto").unwrap();
         sink.send(b"c\n").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"b\nto\nc\n");
+    }
+
+    #[test]
+    fn a_full_disk_damages_no_exported_line_however_often_a_write_fails() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().canonicalize().unwrap().join("ana.jsonl");
+        let mut sink = FileSink::new(path.clone());
+        sink.send(b"one\n").unwrap();
+        // The disk takes a piece of the next lines, then nothing, and another process sends in between.
+        let mut torn = File::options().append(true).open(&path).unwrap();
+        torn.write_all(b"two\nthr").unwrap();
+        let read_only = File::open(&path).unwrap();
+        sink.open = Some((read_only, identity_at(&path).unwrap()));
+        sink.send(b"two\nthree\n").unwrap_err();
+        FileSink::new(path.clone()).send(b"other\n").unwrap();
+        sink.open = None;
+        sink.send(b"two\nthree\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\nthr\nother\ntwo\nthree\n");
     }
 
     #[cfg(unix)]
