@@ -265,6 +265,17 @@ impl Connection {
         looked
     }
 
+    /// Runs `look` in a transaction that may write. It is rolled back.
+    pub(crate) fn probe<T>(
+        &mut self,
+        look: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.begin(Begin::Write, Tables::Nothing)?;
+        let looked = look(self);
+        self.leave();
+        looked
+    }
+
     /// Runs `work` in a transaction that writes `tables`.
     pub(crate) fn write<T>(
         &mut self,

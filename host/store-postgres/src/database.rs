@@ -18,7 +18,7 @@ use crate::notices::Notices;
 use crate::pool::{Lease, Pool, Reload};
 use crate::secrets::Secrets;
 use crate::store::PostgresStore;
-use crate::{format, guard, rights};
+use crate::{error, format, guard, rights};
 
 /// Options for using a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,18 +272,28 @@ impl Database {
         Ok(())
     }
 
+    /// Checks that this process reads the texts and messages of others in time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it has not listened for seconds, or if answers wait for seconds to be read.
+    pub fn hears(&self) -> Result<(), StoreError> {
+        self.notices.hears()
+    }
+
     /// Checks that the database answers. Calls within a short time share one check.
     pub(crate) fn answers(&self) -> Result<(), StoreError> {
         let mut answered = self.answered.lock();
         if answered.is_none_or(|at| at.elapsed() >= ANSWERED) {
-            self.read_all_tables()?;
+            self.probe_all_tables()?;
             *answered = Some(Instant::now());
         }
         Ok(())
     }
 
-    /// Reads from each table that calls use, because another connection may have locked one.
-    fn read_all_tables(&self) -> Result<(), StoreError> {
+    /// Reads from each table that calls use, because another connection may have locked one, and checks that this
+    /// role may write them: a standby may have taken over, or permissions may have been revoked.
+    fn probe_all_tables(&self) -> Result<(), StoreError> {
         let lease = &mut self.pool.lease_within(SHORT_TIME, &Cancel::default(), &mut || ())?;
         if !self.is_there(lease)? {
             return Ok(());
@@ -292,13 +302,28 @@ impl Database {
              EXISTS (SELECT FROM scorpiox_code.entry), EXISTS (SELECT FROM scorpiox_code.usage),
              EXISTS (SELECT FROM scorpiox_code.timer), EXISTS (SELECT FROM scorpiox_code.message),
              EXISTS (SELECT FROM scorpiox_code.commit_mark), EXISTS (SELECT FROM scorpiox_code.ended),
-             EXISTS (SELECT FROM scorpiox_code.relay)";
-        let row = match lease.look(|connection| connection.row(sql, &[])) {
+             EXISTS (SELECT FROM scorpiox_code.relay), current_setting('transaction_read_only') = 'on',
+             (SELECT string_agg(p.name || ' on scorpiox_code.' || t.name, ', ' ORDER BY t.name, p.name)
+              FROM unnest('{workspace,entry,usage,timer,message,commit_mark,secret,ended,relay}'::text[]) AS t (name)
+              CROSS JOIN unnest('{INSERT,UPDATE,DELETE}'::text[]) AS p (name)
+              WHERE NOT has_table_privilege('scorpiox_code.' || t.name, p.name))";
+        let row = match lease.probe(|connection| connection.row(sql, &[])) {
             // Another database without the tables took over.
             Err(_) if lease.lacks_tables() && self.forget_tables() => None,
             looked => looked?,
         };
-        row.map_or(Ok(()), |row| format::check(row.get(0), lease.location()))
+        let Some(row) = row else { return Ok(()) };
+        format::check(row.get(0), lease.location())?;
+        if row.get(9) {
+            return Err(error::takes_no_writes(lease.location()));
+        }
+        match row.get::<_, Option<&str>>(10) {
+            None => Ok(()),
+            Some(missing) => Err(StoreError::Other(format!(
+                "{}: the role of this server lacks {missing}; grant it as the owner of the tables",
+                lease.location()
+            ))),
+        }
     }
 
     /// Returns `true` if the tables exist. Creates nothing.

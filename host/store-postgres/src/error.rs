@@ -24,9 +24,7 @@ pub(crate) fn store_error(error: &Error, location: &str) -> StoreError {
     } else if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(code) {
         StoreError::Denied(message)
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        StoreError::Unreachable(format!(
-            "{location} takes no writes: it is a standby, or was set to be read only"
-        ))
+        takes_no_writes(location)
     } else if *code == SqlState::QUERY_CANCELED {
         StoreError::Other(format!(
             "{message}; where a lock kept it, this says whose: SELECT pid, pg_blocking_pids(pid) FROM pg_stat_activity WHERE \
@@ -64,4 +62,10 @@ fn whole(error: &Error) -> String {
         below = cause.source();
     }
     text
+}
+/// Returns the error for a database in which every transaction is read-only.
+pub(crate) fn takes_no_writes(location: &str) -> StoreError {
+    StoreError::Unreachable(format!(
+        "{location} takes no writes: it is a standby, or was set to be read only"
+    ))
 }
