@@ -21,3 +21,5 @@ pub(crate) const MOST_MARK: i32 = 64;
 pub(crate) const MOST_AT_ONCE: i64 = 8 * 1024 * 1024;
 /// Maximum number of rows read at once, because all rows of an answer are in memory.
 pub(crate) const MOST_ROWS: i64 = 256;
+/// Maximum number of marks of relayed texts read at once.
+pub(crate) const MOST_MARKS: i64 = 4096;

@@ -95,6 +95,7 @@ impl Ear {
 
     fn hear(&mut self, database: &Weak<Database>, memory: &mut Memory) -> Result<(), StoreError> {
         let mut probe = Instant::now();
+        memory.look_back();
         loop {
             self.wait(memory.sweep.map_or(probe, |sweep| sweep.min(probe)));
             let is_due = probe <= Instant::now();
@@ -102,6 +103,11 @@ impl Ear {
                 // Checks that the connection is alive.
                 subscribe(&mut self.connection)?;
                 probe = Instant::now() + PROBE_PAUSE;
+                // There are texts.
+                if memory.sweep.is_some() {
+                    memory.look_back();
+                    self.bells.set(&self.bells.passed);
+                }
             }
             if self.bells.has_ended.load(Ordering::Acquire) {
                 return Err(StoreError::Other("the connection ended".to_owned()));
@@ -113,7 +119,9 @@ impl Ear {
             }
             let has_rung = |bell: &AtomicBool| bell.swap(false, Ordering::AcqRel);
             if has_rung(&self.bells.passed) {
-                database.tell_passed(&mut self.connection, memory)?;
+                if database.tell_passed(&mut self.connection, memory)? {
+                    self.bells.set(&self.bells.passed);
+                }
                 memory.sweep.get_or_insert_with(|| Instant::now() + SWEEP_DELAY);
             }
             if has_rung(&self.bells.messages) {

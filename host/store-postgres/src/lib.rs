@@ -59,6 +59,7 @@ mod store;
 mod timers;
 mod tls;
 mod transaction;
+mod unread;
 mod usage;
 mod warnings;
 
@@ -66,5 +67,5 @@ pub use address::{Address, AddressError};
 pub use database::{Database, Options, Writers};
 pub use format::FORMAT;
 pub use pool::Reload;
-pub use relay::ACTS;
+pub use relay::{ACTS, Kind};
 pub use store::PostgresStore;

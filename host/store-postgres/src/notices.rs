@@ -19,7 +19,8 @@ use crate::database::Database;
 use crate::ear::Ear;
 use crate::format;
 use crate::messages::{self, NEWS_TIME};
-use crate::relay::{self, ACTS, Hear, REMEMBERED};
+use crate::relay::{self, Content, Cursor, Hear, REMEMBERED};
+use crate::unread::Unread;
 
 /// Pause between two connection attempts. It is short, so that a process that can reach the database again
 /// listens while relayed texts are still active.
@@ -29,6 +30,13 @@ const PAUSE: Duration = Duration::from_secs(1);
 const DENIED_PAUSE: Duration = Duration::from_secs(30);
 /// Time without a listening connection that is not reported, because connections are recreated occasionally.
 const DEAF_TIME: Duration = Duration::from_secs(5);
+/// Age from which an unread answer makes this process count as deaf. Its texts would soon act no more.
+const LATE: Duration = Duration::from_secs(5);
+/// Maximum number of texts read at once. In between, new marks are read, so that a new answer does not wait for
+/// many older cancellations.
+const AT_ONCE: usize = 256;
+/// Interval between removals of old marks.
+const FORGET_PAUSE: Duration = Duration::from_secs(1);
 /// Delay before the next sweep after a failed one.
 const SWEEP_LATER: Duration = Duration::from_secs(30);
 
@@ -47,11 +55,21 @@ pub(crate) struct Notices {
     are_heard: Mutex<bool>,
     /// Start and cause of the current listening outage, if any.
     deaf: Mutex<Option<(Instant, String)>>,
+    /// Time at which the oldest unread answer was written.
+    unread_since: Mutex<Option<Instant>>,
 }
 
 impl Notices {
-    /// Fails if notifications have not been received for longer than [`DEAF_TIME`].
+    /// Fails if notifications have not been received for longer than [`DEAF_TIME`], or if an answer has not been
+    /// read for longer than [`LATE`].
     pub(crate) fn hears(&self) -> Result<(), StoreError> {
+        let unread = (*self.unread_since.lock()).map(|since| since.elapsed());
+        if let Some(unread) = unread.filter(|unread| *unread > LATE) {
+            return Err(StoreError::Other(format!(
+                "an answer from another server has not been read for {} s: other servers send more than this one reads",
+                unread.as_secs()
+            )));
+        }
         match &*self.deaf.lock() {
             Some((since, why)) if since.elapsed() > DEAF_TIME => Err(StoreError::Unreachable(format!(
                 "for {} s this server has not heard other servers: {why}",
@@ -65,6 +83,18 @@ impl Notices {
         let mut deaf = self.deaf.lock();
         let since = deaf.take().map_or_else(Instant::now, |(since, _)| since);
         *deaf = Some((since, why.to_owned()));
+    }
+
+    /// Notes the oldest unread answer.
+    fn note_unread(&self, oldest: Option<Instant>) {
+        let is_late = |since: Option<Instant>| since.is_some_and(|since| since.elapsed() > LATE);
+        let before = std::mem::replace(&mut *self.unread_since.lock(), oldest);
+        if is_late(oldest) && !is_late(before) {
+            tracing::warn!(
+                "answers from other servers wait for more than {} s to be read: this server is not ready",
+                LATE.as_secs()
+            );
+        }
     }
 
     pub(crate) fn note_heard(&self) {
@@ -86,21 +116,27 @@ impl std::fmt::Debug for Notices {
 
 /// Marks of items already reported, with the times. Bounded by what servers write within [`REMEMBERED`].
 #[derive(Default)]
-struct Told(HashMap<Vec<u8>, Instant>);
+struct Told {
+    since: HashMap<Vec<u8>, Instant>,
+    forgot: Option<Instant>,
+}
 
 impl Told {
     /// Records a mark. Returns `true` if it is new.
     fn is_new(&mut self, mark: Vec<u8>) -> bool {
-        self.0.insert(mark, Instant::now()).is_none()
+        self.since.insert(mark, Instant::now()).is_none()
     }
 
     fn forget_old(&mut self) {
-        self.0.retain(|_, since| since.elapsed() < REMEMBERED);
+        if self.forgot.is_none_or(|at| at.elapsed() >= FORGET_PAUSE) {
+            self.since.retain(|_, since| since.elapsed() < REMEMBERED);
+            self.forgot = Some(Instant::now());
+        }
     }
 
     /// Returns the marks that a query may still find, if it finds rows for `found_for`.
     fn recent(&self, found_for: Duration) -> Vec<&[u8]> {
-        let recent = self.0.iter().filter(|(_, since)| since.elapsed() < found_for * SPANS);
+        let recent = self.since.iter().filter(|(_, since)| since.elapsed() < found_for * SPANS);
         recent.map(|(mark, _)| mark.as_slice()).collect()
     }
 }
@@ -110,6 +146,10 @@ impl Told {
 pub(crate) struct Memory {
     messages: Told,
     passed: Told,
+    /// Position in the relayed texts.
+    cursor: Cursor,
+    /// Relayed texts that are not read yet.
+    unread: Unread,
     /// `true` after the first pass. Messages found in the first pass are not reported.
     pub(crate) has_begun: bool,
     /// Time of the next sweep for expired texts. `None` if there are no texts.
@@ -135,31 +175,63 @@ impl Database {
         Ok(())
     }
 
-    /// Reports the texts that other processes relayed.
+    /// Reports some of the texts that other processes relayed. Returns `true` if there are more.
     pub(crate) fn tell_passed(
         &self,
         connection: &mut Connection,
         memory: &mut Memory,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         memory.passed.forget_old();
-        loop {
-            let heard = memory.passed.recent(ACTS);
-            let passed = connection.look(|connection| {
+        self.find_passed(connection, memory)?;
+        let missed = memory.unread.expire();
+        if missed > 0 {
+            tracing::error!("{missed} answers from other servers were not read in time");
+        }
+        self.notices.note_unread(memory.unread.oldest_answer());
+        let marks = memory.unread.next(AT_ONCE);
+        if !marks.is_empty() {
+            let texts = connection.look(|connection| {
                 format::send_check(connection)?;
-                relay::passed(connection, &self.sender, &heard)
-            })?;
-            let mut has_new = false;
-            for (mark, text) in passed {
-                let is_new = memory.passed.is_new(mark);
-                has_new |= is_new;
-                if let Some(hear) = self.notices.of_passed.get().filter(|_| is_new) {
-                    hear(&text);
+                relay::contents(connection, &marks)
+            });
+            let texts = match texts {
+                Ok(texts) => texts,
+                Err(error) => {
+                    // Reads them again after reconnecting.
+                    for mark in marks {
+                        memory.unread.add(mark, Duration::ZERO);
+                    }
+                    return Err(error);
+                }
+            };
+            for Content { mark, text } in texts {
+                match (text, self.notices.of_passed.get()) {
+                    (Some(text), Some(hear)) => hear(&text),
+                    (None, _) => memory.unread.add(mark, Duration::ZERO),
+                    _ => {}
                 }
             }
-            if !has_new {
-                return Ok(());
-            }
         }
+        self.notices.note_unread(memory.unread.oldest_answer());
+        Ok(!memory.unread.is_empty())
+    }
+
+    /// Finds the texts that other processes relayed, without their contents.
+    fn find_passed(&self, connection: &mut Connection, memory: &mut Memory) -> Result<(), StoreError> {
+        let mut has_more = true;
+        while has_more && !memory.unread.is_full() {
+            let (rows, more) = connection.look(|connection| {
+                format::send_check(connection)?;
+                relay::marks(connection, &self.sender, &mut memory.cursor)
+            })?;
+            for row in rows {
+                if memory.passed.is_new(row.mark.clone()) {
+                    memory.unread.add(row.mark, row.age);
+                }
+            }
+            has_more = more;
+        }
+        Ok(())
     }
 
     /// Reports the messages that other processes added.
@@ -195,6 +267,12 @@ impl Database {
 }
 
 impl Memory {
+    /// Makes the next pass read all relayed texts that still act: rows may have appeared before the cursor, or
+    /// another database with another clock may have taken over.
+    pub(crate) fn look_back(&mut self) {
+        self.cursor = Cursor::default();
+    }
+
     /// Removes some expired texts when the sweep is due.
     pub(crate) fn sweep(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
         if self.sweep.is_none_or(|due| due > Instant::now()) {

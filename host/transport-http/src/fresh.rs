@@ -10,14 +10,23 @@ use parking_lot::Mutex;
 /// Maximum age of a message, including differences between the clocks of two servers. Each follows the
 /// database's clock to within a second or two.
 const LIFETIME: Duration = scorpiox_store_postgres::ACTS;
+/// Interval between removals of old entries.
+const FORGET_PAUSE: Duration = Duration::from_secs(1);
 /// Size of the timestamp before a message, in bytes.
 pub(crate) const STAMP: usize = 8;
 
 /// Hashes of recently received messages. Sealing makes every message unique.
 #[derive(Debug, Default)]
 pub(crate) struct Fresh {
-    heard: Mutex<HashMap<u64, Instant>>,
+    heard: Mutex<Heard>,
     hasher: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    since: HashMap<u64, Instant>,
+    /// Time at which old entries were removed last.
+    forgot: Option<Instant>,
 }
 
 impl Fresh {
@@ -30,8 +39,11 @@ impl Fresh {
         }
         let mut heard = self.heard.lock();
         // Older entries are not needed, because their timestamps have expired even with clock differences.
-        heard.retain(|_, since| since.elapsed() < 3 * LIFETIME);
-        heard.insert(self.hasher.hash_one(closed), Instant::now()).is_none()
+        if heard.forgot.is_none_or(|at| at.elapsed() >= FORGET_PAUSE) {
+            heard.since.retain(|_, since| since.elapsed() < 3 * LIFETIME);
+            heard.forgot = Some(Instant::now());
+        }
+        heard.since.insert(self.hasher.hash_one(closed), Instant::now()).is_none()
     }
 }
 

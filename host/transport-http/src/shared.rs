@@ -8,7 +8,8 @@ use crate::request::session_id::{LIFETIME, Number};
 use parking_lot::Mutex;
 use scorpiox_exchange::seal::{Envelope, Secret};
 use scorpiox_store::StoreError;
-use scorpiox_store_postgres::Database;
+use scorpiox_store_postgres::{Database, Kind};
+use sha2::{Digest as _, Sha256};
 
 use crate::bounds::MayBlock;
 use crate::ended::{self, End, Ended, MAX_OF_PRINCIPAL, of_same_account};
@@ -44,19 +45,29 @@ impl Shared {
         matches!(self, Self::Database(..))
     }
 
-    /// Prepares a message of a session's client for the other servers. Calling the result sends it.
+    /// Fails if messages of other servers are not read in time.
+    pub(crate) fn hears(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Files(_) => Ok(()),
+            Self::Database(database, _) => database.hears(),
+        }
+    }
+
+    /// Prepares a message of a session's client for the other servers. Calling the result sends it. The
+    /// messages of different principals are read in turn.
     pub(crate) fn pass_on(
         &self,
+        kind: Kind,
         number: &Number,
         message: &[u8],
     ) -> Option<impl FnOnce(&MayBlock) -> io::Result<()> + use<>> {
         let Self::Database(database, envelope) = self else { return None };
         let stamp = fresh::now(database.clock_ahead()).to_be_bytes();
         let closed = envelope.close(&[&stamp[..], &number[..], message].concat());
-        let database = Arc::clone(database);
+        let (database, group) = (Arc::clone(database), group_of(number));
         Some(move |_: &MayBlock| {
             let closed = closed.ok_or_else(|| io::Error::other("the system gives no random bytes"))?;
-            database.pass_on(&closed).map_err(io::Error::other)
+            database.pass_on_of(kind, group, &closed).map_err(io::Error::other)
         })
     }
 
@@ -111,6 +122,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// Returns a value that is the same for all sessions of an account.
+fn group_of(number: &Number) -> [u8; 8] {
+    let (first, _) = of_same_account(number);
+    let hash: [u8; 32] = Sha256::digest(first).into();
+    hash.first_chunk().copied().unwrap_or_default()
 }
 
 /// Converts an error of the database. An error of kind `ResourceBusy` tells the client to retry.

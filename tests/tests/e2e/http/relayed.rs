@@ -86,10 +86,11 @@ impl Pair {
 
     /// Relays `most` messages that are [`long`] and returns the refusal of the next one.
     fn flood(&self, server: &HttpServer, most: usize) -> Response {
-        for _ in 0..most {
-            assert_eq!(cancel(server, &self.session, 99, &long()).status, 202);
+        // A repeated cancellation would not be relayed.
+        for id in 0..most as u64 {
+            assert_eq!(cancel(server, &self.session, 1000 + id, &long()).status, 202);
         }
-        let refused = cancel(server, &self.session, 99, &long());
+        let refused = cancel(server, &self.session, 999, &long());
         assert!(refused.status == 429, "{refused:?}");
         refused
     }
@@ -122,6 +123,24 @@ fn a_row_that_is_written_again_acts_once() {
     fs::write(team.program.workspace().join("go"), "").expect("a file");
     let answer = std::iter::from_fn(|| next.message()).last().expect("an answer");
     assert!(answer["id"] == 3 && answer.to_string().contains("done"), "{answer}");
+}
+
+#[test]
+fn repeated_cancellations_are_relayed_once_and_many_are_refused() {
+    let pair = Pair::start();
+    let before = pair.rows();
+    for id in [98, 99, 99, 99, 98] {
+        assert_eq!(cancel(&pair.servers[1], &pair.session, id, "x").status, 202);
+    }
+    let nothing = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {} });
+    let posted = pair.servers[1].post(&nothing).with("Mcp-Session-Id", &pair.session);
+    assert_eq!(pair.servers[1].ask(&posted).status, 202);
+    assert_eq!(pair.rows() - before, 2);
+    for id in 0..510 {
+        assert_eq!(cancel(&pair.servers[1], &pair.session, 1000 + id, "x").status, 202, "{id}");
+    }
+    let refused = cancel(&pair.servers[1], &pair.session, 999, "x");
+    assert!(refused.status == 429 && refused.body.contains("512 cancellations"), "{refused:?}");
 }
 
 /// Each message is a row that all servers read. Programs that share a token answer hundreds of questions in a
