@@ -1,5 +1,5 @@
-//! `requestState`: sealed tokens that a client returns to this server, with their creation time and the
-//! answers of earlier rounds.
+//! `requestState`: sealed tokens that a client returns to this server, with their creation time, the number of
+//! the call, and the answers of earlier rounds.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -14,6 +14,11 @@ const MAX_AGE: Duration = Duration::from_hours(24);
 const MAX_ANSWERS_BYTES: usize = 64 * 1024;
 /// Size of the leading timestamp in bytes.
 const TIME_BYTES: usize = 16;
+/// Size of the call number in bytes.
+const NUMBER_BYTES: usize = 16;
+
+/// Number of a call, the same in all its rounds. Random, so no two calls have the same.
+pub type CallNumber = [u8; NUMBER_BYTES];
 
 /// The call that a token belongs to: a method or tool, and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +40,9 @@ pub struct Known {
     /// Time to the answer in milliseconds; `None` if the client was not asked.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
+    /// Time of the question, in milliseconds since 1970; `None` if the client was not asked.
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u64>,
 }
 
 /// Answers of earlier rounds, by request key.
@@ -43,8 +51,12 @@ pub type Answers = BTreeMap<String, Known>;
 /// An opened token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
+    /// Creation time of the token, in milliseconds since 1970.
+    pub made: u64,
     /// Age of the token.
     pub age: Duration,
+    /// Number of the call.
+    pub number: CallNumber,
     /// Answers in the token.
     pub answers: Answers,
 }
@@ -59,8 +71,9 @@ pub fn can_carry(answers: &Answers) -> Result<(), String> {
 }
 
 /// Creates the token of a call.
-pub fn mark(seal: &Seal, subject: &Subject, answers: &Answers) -> Option<String> {
+pub fn mark(seal: &Seal, subject: &Subject, number: &CallNumber, answers: &Answers) -> Option<String> {
     let mut content = since_epoch(SystemTime::now()).as_millis().to_be_bytes().to_vec();
+    content.extend_from_slice(number);
     if !answers.is_empty() {
         serde_json::to_writer(&mut content, answers).ok()?;
     }
@@ -70,14 +83,27 @@ pub fn mark(seal: &Seal, subject: &Subject, answers: &Answers) -> Option<String>
 /// Opens a token, if it belongs to this call and has not expired.
 pub fn open(seal: &Seal, mark: &str, subject: &Subject) -> Option<Opened> {
     let content = seal.open(mark, &bound(subject))?;
-    let (made, answers) = content.split_first_chunk::<TIME_BYTES>()?;
-    let made = Duration::from_millis(u64::try_from(u128::from_be_bytes(*made)).ok()?);
-    let age = since_epoch(SystemTime::now()).saturating_sub(made);
+    let (made, rest) = content.split_first_chunk::<TIME_BYTES>()?;
+    let (number, answers) = rest.split_first_chunk::<NUMBER_BYTES>()?;
+    let made = u64::try_from(u128::from_be_bytes(*made)).ok()?;
+    let age = age(made);
     let answers = match answers {
         [] => Answers::default(),
         json => serde_json::from_slice(json).ok()?,
     };
-    (age <= MAX_AGE).then_some(Opened { age, answers })
+    (age <= MAX_AGE).then_some(Opened { made, age, number: *number, answers })
+}
+
+/// Returns the time since a moment in milliseconds since 1970.
+pub(crate) fn age(since: u64) -> Duration {
+    since_epoch(SystemTime::now()).saturating_sub(Duration::from_millis(since))
+}
+
+/// Returns a new call number.
+pub(crate) fn number() -> Option<CallNumber> {
+    let mut number = CallNumber::default();
+    getrandom::fill(&mut number).ok()?;
+    Some(number)
 }
 
 /// Returns the strings that a token is bound to.
@@ -103,13 +129,14 @@ mod tests {
     fn a_mark_is_of_one_call_and_holds_its_answers() {
         let seal = Seal::of(&[7; 32], "states");
         let (call, none) = (subject("a.b", "{}"), Answers::default());
-        let known = Known { answer: json!({ "action": "accept" }), after: Some(7) };
+        let known = Known { answer: json!({ "action": "accept" }), after: Some(7), asked: Some(8) };
         let answers = Answers::from([("name".to_owned(), known)]);
-        let (first, second) = (mark(&seal, &call, &none), mark(&seal, &call, &answers));
+        let (first, second) = (mark(&seal, &call, &[3; 16], &none), mark(&seal, &call, &[3; 16], &answers));
         let (first, second) = (first.expect("a mark"), second.expect("a mark"));
         assert_ne!(first, second);
         assert_eq!(open(&seal, &first, &call).expect("its own").answers, none);
         assert_eq!(open(&seal, &second, &call).expect("its own").answers, answers);
+        assert_eq!(open(&seal, &second, &call).expect("its own").number, [3; 16]);
         let of_another = Subject { principal: "bob".to_owned(), ..call.clone() };
         for other in [of_another, subject("a.c", "{}"), subject("a.b", "{\"x\":1}"), subject("a.b{}", "")] {
             assert_eq!(open(&seal, &second, &other), None);
@@ -121,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_be_carried_is_refused() {
-        let known = |length| Known { answer: json!("x".repeat(length)), after: None };
+        let known = |length| Known { answer: json!("x".repeat(length)), after: None, asked: None };
         assert!(can_carry(&Answers::from([("a".to_owned(), known(60_000))])).is_ok());
         let error = can_carry(&Answers::from([("a".to_owned(), known(70_000))])).expect_err("refused");
         assert!(error.contains("the limit is 65536"), "{error}");

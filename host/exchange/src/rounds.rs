@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::request_state::{self, Answers, Known, Subject};
+use crate::request_state::{self, Answers, CallNumber, Known, Subject};
 
 /// Handling of answers that come without a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +26,17 @@ pub enum Unmarked {
 #[derive(Debug)]
 pub struct Rounds {
     subject: Subject,
-    /// Token that came with the call; empty without a token.
-    state: String,
-    /// Age of the token; `None` without a token.
-    age: Option<Duration>,
+    number: CallNumber,
+    /// Creation time of the token that came with the call and its age; `None` without a token.
+    asked: Option<(u64, Duration)>,
+    /// Number of answers in the token.
+    carried: usize,
     /// Answers used in earlier rounds and in this one.
     known: Answers,
     /// Answers that came with this round.
     given: Map<String, Value>,
     /// Requests to the client by key, as JSON.
-    asked: BTreeMap<String, Box<RawValue>>,
+    requests: BTreeMap<String, Box<RawValue>>,
 }
 
 impl Rounds {
@@ -65,18 +66,40 @@ impl Rounds {
             if responses.is_some() && unmarked == Unmarked::Refused {
                 return Err(refused());
             }
-            let (known, asked) = Default::default();
-            return Ok(Self { subject, state: String::new(), age: None, known, given, asked });
+            let number = request_state::number().ok_or_else(|| {
+                RpcError::internal("the system gives no random bytes to number the call with")
+            })?;
+            let (known, requests) = Default::default();
+            return Ok(Self { subject, number, asked: None, carried: 0, known, given, requests });
         };
         let state: String = serde_json::from_str(state.get()).map_err(|_| refused())?;
         let opened = request_state::open(seal, &state, &subject).ok_or_else(refused)?;
-        let (age, known) = (Some(opened.age), opened.answers);
-        Ok(Self { subject, state, age, known, given, asked: BTreeMap::new() })
+        let (asked, known) = (Some((opened.made, opened.age)), opened.answers);
+        let (number, carried) = (opened.number, known.len());
+        Ok(Self { subject, number, asked, carried, known, given, requests: BTreeMap::new() })
     }
 
-    /// Returns the token that came with the call; empty without a token.
-    pub fn state(&self) -> &str {
-        &self.state
+    /// Returns the number of the call.
+    pub fn number(&self) -> CallNumber {
+        self.number
+    }
+
+    /// Returns the number of runs for which a client that answers each question once needs the call, up to this
+    /// round.
+    pub fn runs(&self) -> usize {
+        self.carried + 1
+    }
+
+    /// Makes this a new call, without answers of earlier rounds. Without random bytes it keeps its number, with
+    /// which no approval is good any more.
+    pub fn start_over(&mut self) {
+        self.known.clear();
+        self.number = request_state::number().unwrap_or(self.number);
+    }
+
+    /// Returns the time since the question whose answer this is, or `None` if the client was not asked.
+    pub fn since_question(&self, key: &str) -> Option<Duration> {
+        self.known.get(key)?.asked.map(request_state::age)
     }
 
     /// Returns the answer to a request and the time it took, if there is a valid one.
@@ -92,9 +115,10 @@ impl Rounds {
         }
         let given = self.given.get(key)?;
         let answer = read(given).ok()?;
-        let after = self.age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-        self.known.insert(key.to_owned(), Known { answer: given.clone(), after });
-        Some((answer, self.age))
+        let after = self.asked.map(|(_, age)| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        let asked = self.asked.map(|(made, _)| made);
+        self.known.insert(key.to_owned(), Known { answer: given.clone(), after, asked });
+        Some((answer, self.asked.map(|(_, age)| age)))
     }
 
     /// Checks that the answers so far fit into a token.
@@ -104,7 +128,7 @@ impl Rounds {
 
     /// Adds a request for the next round.
     pub fn ask(&mut self, key: &str, request: Box<RawValue>) {
-        self.asked.insert(key.to_owned(), request);
+        self.requests.insert(key.to_owned(), request);
     }
 
     /// Returns the result that makes the client call again, if there are requests for it.
@@ -113,15 +137,15 @@ impl Rounds {
         revision: Revision,
         seal: &Seal,
     ) -> Option<Result<Enveloped<InputRequired<'_>>, RpcError>> {
-        if self.asked.is_empty() {
+        if self.requests.is_empty() {
             return None;
         }
-        let Some(request_state) = request_state::mark(seal, &self.subject, &self.known) else {
+        let Some(request_state) = request_state::mark(seal, &self.subject, &self.number, &self.known) else {
             return Some(Err(RpcError::internal(
                 "the system gives no random bytes to mark the question with",
             )));
         };
-        let body = InputRequired { input_requests: &self.asked, request_state };
+        let body = InputRequired { input_requests: &self.requests, request_state };
         Some(Ok(Enveloped::input_required(revision, body)))
     }
 }
@@ -158,6 +182,10 @@ mod tests {
         RawValue::from_string("{}".to_owned()).expect("JSON")
     }
 
+    fn taken_again(seal: &Seal) -> Rounds {
+        rounds(&json!({}), seal, Unmarked::Taken).expect("read")
+    }
+
     fn state(rounds: &Rounds, seal: &Seal) -> Value {
         let required = rounds.required(Revision::V2026_07_28, seal).expect("asked").expect("a mark");
         serde_json::to_value(&required).expect("JSON")["requestState"].clone()
@@ -173,13 +201,22 @@ mod tests {
         let mut second = rounds(&params, &seal, Unmarked::Taken).expect("read");
         let (one, after) = second.answer("one", number).expect("answered");
         assert!(one == 1 && after.is_some());
+        assert!(second.number() == first.number() && (first.runs(), second.runs()) == (1, 1));
+        assert!(second.since_question("one").is_some() && second.since_question("two").is_none());
         second.ask("two", raw());
         let params =
             json!({ "requestState": state(&second, &seal), "inputResponses": { "two": 2, "more": 3 } });
         let mut third = rounds(&params, &seal, Unmarked::Taken).expect("read");
         assert_eq!(third.answer("one", number).map(|(one, _)| one), Some(1), "it came with the mark");
+        assert!(third.number() == first.number() && third.runs() == 2);
+        assert!(third.since_question("one").is_some(), "its time came with the mark");
         assert_eq!(third.answer("two", number).map(|(two, _)| two), Some(2));
         assert!(third.required(Revision::V2026_07_28, &seal).is_none());
+        third.start_over();
+        third.ask("one", raw());
+        let fourth = rounds(&json!({ "requestState": state(&third, &seal) }), &seal, Unmarked::Taken);
+        let mut fourth = fourth.expect("read");
+        assert!(fourth.answer("one", number).is_none() && fourth.number() != first.number());
     }
 
     #[test]
@@ -198,6 +235,7 @@ mod tests {
         assert!(rounds(&unmarked, &seal, Unmarked::Refused).is_err());
         let mut taken = rounds(&unmarked, &seal, Unmarked::Taken).expect("read");
         assert_eq!(taken.answer("one", number).expect("answered"), (1, None), "nobody asked");
+        assert!(taken.since_question("one").is_none() && taken.number() != taken_again(&seal).number());
         for state in [json!("made up"), json!(7), json!({})] {
             let params = json!({ "requestState": state, "inputResponses": { "one": 1 } });
             assert!(rounds(&params, &seal, Unmarked::Taken).is_err(), "{params}");

@@ -176,6 +176,12 @@ impl CallRules {
 }
 
 impl CallRule {
+    /// Returns `true` if the call can be approved at all. Principals of a team's server do not approve their own
+    /// calls, unless the rule says so.
+    pub fn can_be_approved(&self, by_principal: bool) -> bool {
+        self.own || !by_principal
+    }
+
     fn is_about(&self, tool: &str, original: Option<&str>) -> bool {
         let covers = |name: &str| self.tools.iter().any(|pattern| pattern.covers(name));
         self.tools.is_empty() || covers(tool) || original.is_some_and(covers)

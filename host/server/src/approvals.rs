@@ -1,50 +1,109 @@
-//! Approvals of calls: the questions that are open, and the tokens that were used.
+//! Approvals of calls: the questions that are open, and the calls that ran with an approval.
+//!
+//! Both are counted per principal, so that one principal uses up the approvals of no other.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::time::Instant;
 
 use parking_lot::Mutex;
-use sha2::{Digest as _, Sha256};
+use scorpiox_exchange::request_state::CallNumber;
+
+use crate::client::APPROVAL_TIME;
 
 /// Maximum number of questions that are open at once. Each of them occupies a thread of its session.
 const MAX_OPEN: usize = 8;
-/// Time for which a used token is remembered; older tokens are not accepted at all.
-const TOKEN_TIME: Duration = Duration::from_hours(24);
-/// Maximum number of remembered tokens. Beyond it, no token is accepted.
-const MAX_SPENT: usize = 10_000;
+/// Maximum number of open questions of one principal.
+const MAX_OPEN_OF_ONE: usize = MAX_OPEN / 2;
+/// Maximum number of remembered calls of one principal. Beyond it, none of its approvals is accepted.
+const MAX_CALLS: usize = 1000;
 
 /// Approvals of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
-    open: AtomicUsize,
-    spent: Mutex<BTreeMap<[u8; 32], Instant>>,
+    open: Mutex<Questions>,
+    /// Calls that ran with an approval, by the key of the principal. They are remembered as long as the approval
+    /// is good.
+    calls: Mutex<HashMap<String, HashMap<CallNumber, Runs>>>,
+}
+
+#[derive(Debug, Default)]
+struct Questions {
+    all: usize,
+    of: HashMap<String, usize>,
+}
+
+/// Runs of a call.
+#[derive(Debug)]
+struct Runs {
+    count: usize,
+    first: Instant,
+}
+
+/// Decision on the use of an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spent {
+    /// The call may run.
+    Now,
+    /// The approval was used before.
+    Before,
+    /// The principal has used too many approvals.
+    TooMany,
 }
 
 /// An open question.
 #[derive(Debug)]
-pub(crate) struct Open<'a>(&'a Approvals);
+pub(crate) struct Open<'a> {
+    all: &'a Approvals,
+    principal: String,
+}
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        let mut open = self.all.open.lock();
+        open.all = open.all.saturating_sub(1);
+        if let Some(count) = open.of.get_mut(&self.principal) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                open.of.remove(&self.principal);
+            }
+        }
     }
 }
 
 impl Approvals {
-    /// Counts a question as open; returns `None` if too many are.
-    pub(crate) fn begin(&self) -> Option<Open<'_>> {
-        let begun = self
-            .open
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < MAX_OPEN).then_some(open + 1));
-        begun.is_ok().then_some(Open(self))
+    /// Counts a question as open; returns `None` if too many are. Without principals there is one person, who
+    /// may be asked all questions.
+    pub(crate) fn begin(&self, principal: Option<&str>) -> Option<Open<'_>> {
+        let most = if principal.is_some() { MAX_OPEN_OF_ONE } else { MAX_OPEN };
+        let principal = principal.unwrap_or_default().to_owned();
+        let mut open = self.open.lock();
+        let of_one = open.of.get(&principal).copied().unwrap_or(0);
+        if open.all >= MAX_OPEN || of_one >= most {
+            return None;
+        }
+        open.all += 1;
+        open.of.insert(principal.clone(), of_one + 1);
+        Some(Open { all: self, principal })
     }
 
-    /// Returns `true` if a token was not used for an approval before, and remembers it as used.
-    pub(crate) fn spend(&self, token: &str) -> bool {
-        let mut spent = self.spent.lock();
-        spent.retain(|_, at| at.elapsed() <= TOKEN_TIME);
-        spent.len() < MAX_SPENT && spent.insert(Sha256::digest(token).into(), Instant::now()).is_none()
+    /// Counts a run of an approved call, of which there may be `most` so far. A client that gives no new answer
+    /// needs no further run.
+    pub(crate) fn spend(&self, principal: &str, call: CallNumber, most: usize) -> Spent {
+        let mut all = self.calls.lock();
+        all.retain(|_, calls| {
+            calls.retain(|_, runs| runs.first.elapsed() <= APPROVAL_TIME);
+            !calls.is_empty()
+        });
+        let calls = all.entry(principal.to_owned()).or_default();
+        if !calls.contains_key(&call) && calls.len() >= MAX_CALLS {
+            return Spent::TooMany;
+        }
+        let runs = calls.entry(call).or_insert_with(|| Runs { count: 0, first: Instant::now() });
+        if runs.count >= most {
+            return Spent::Before;
+        }
+        runs.count += 1;
+        Spent::Now
     }
 }
 
@@ -52,18 +111,41 @@ impl Approvals {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_token_is_good_once() {
-        let approvals = Approvals::default();
-        assert!(approvals.spend("a") && approvals.spend("b") && !approvals.spend("a"));
+    fn call(number: usize) -> CallNumber {
+        u128::try_from(number).expect("small").to_be_bytes()
     }
 
     #[test]
-    fn a_few_questions_are_open_at_once() {
+    fn an_approval_is_good_for_one_run_and_one_more_for_each_answer() {
         let approvals = Approvals::default();
-        let mut open: Vec<_> = (0..MAX_OPEN).map(|_| approvals.begin().expect("room")).collect();
-        assert!(approvals.begin().is_none());
-        open.pop();
-        assert!(approvals.begin().is_some());
+        let spend = |number, most| approvals.spend("ann", call(number), most);
+        assert_eq!([spend(1, 1), spend(2, 1), spend(1, 1)], [Spent::Now, Spent::Now, Spent::Before]);
+        assert_eq!([spend(1, 2), spend(1, 2), spend(1, 1)], [Spent::Now, Spent::Before, Spent::Before]);
+    }
+
+    #[test]
+    fn a_principal_uses_up_its_own_approvals_only() {
+        let approvals = Approvals::default();
+        assert!((0..MAX_CALLS).all(|number| approvals.spend("eve", call(number), 1) == Spent::Now));
+        assert_eq!(approvals.spend("eve", call(MAX_CALLS), 1), Spent::TooMany);
+        assert_eq!(approvals.spend("eve", call(0), 1), Spent::Before);
+        assert_eq!(approvals.spend("bob", call(0), 1), Spent::Now);
+    }
+
+    #[test]
+    fn a_few_questions_are_open_at_once_and_half_of_them_for_one_principal() {
+        let approvals = Approvals::default();
+        let mut open: Vec<_> = (0..MAX_OPEN).map(|_| approvals.begin(None).expect("room")).collect();
+        assert!(approvals.begin(None).is_none() && approvals.begin(Some("ann")).is_none());
+        open.clear();
+        open.extend((0..MAX_OPEN_OF_ONE).map(|_| approvals.begin(Some("eve")).expect("room")));
+        assert!(approvals.begin(Some("eve")).is_none());
+        open.push(approvals.begin(Some("bob")).expect("there is room for others"));
+        open.remove(0);
+        open.push(approvals.begin(Some("eve")).expect("a question was answered"));
+        assert!(approvals.begin(Some("eve")).is_none());
+        drop(open);
+        let questions = approvals.open.lock();
+        assert!(questions.all == 0 && questions.of.is_empty());
     }
 }

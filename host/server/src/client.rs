@@ -26,6 +26,7 @@ use super::reply::Reply;
 use super::request_state::Subject;
 use super::scope::{Answer, Scope};
 use super::workspace::Workspace;
+use crate::approvals::Spent;
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_capabilities::requests::Abilities;
 use scorpiox_mcp::{LogLevel, Params, Revision, RpcError};
@@ -101,6 +102,9 @@ enum Unanswered {
     /// The client declined faster than a user could read the questions.
     #[error("it declined after {} ms, before anybody could read the questions", .0.as_millis())]
     NoPerson(Duration),
+    /// The principal has used too many approvals.
+    #[error("too many of your approvals were used within {} minutes; call again later", APPROVAL_TIME.as_secs() / 60)]
+    TooMany,
     /// The client refused, or its answer is invalid.
     #[error("{0}")]
     Failed(String),
@@ -136,6 +140,8 @@ struct Asking {
 
 struct Inner {
     workspace: Arc<Workspace>,
+    /// Key of the calling principal; empty if there is none.
+    principal: String,
     revision: Revision,
     able: Abilities,
     asking: Mutex<Asking>,
@@ -180,6 +186,7 @@ impl Client {
         }
         Ok(Self(Arc::new(Inner {
             workspace: Arc::clone(scope.workspace()),
+            principal: session.principal_key().unwrap_or_default().to_owned(),
             revision: request.revision,
             able,
             asking: Mutex::new(Asking { way, was_asked: false, runs_once: false }),
@@ -200,10 +207,12 @@ impl Client {
     /// Returns the client for questions while the call runs, which a flag withdraws. In the newest revision it
     /// shows no forms: it answers only after the end of a call.
     pub(crate) fn during_the_call(&self, withdrawn: &Cancel) -> Self {
-        let Inner { workspace, revision, able, log_level, outgoing, reply, progress, .. } = &*self.0;
+        let Inner { workspace, principal, revision, able, log_level, outgoing, reply, progress, .. } =
+            &*self.0;
         let shows_forms = able.forms && matches!(self.asking().way, Way::Requests);
         Self(Arc::new(Inner {
             workspace: Arc::clone(workspace),
+            principal: principal.clone(),
             revision: *revision,
             able: Abilities { forms: shows_forms, ..*able },
             asking: Mutex::new(Asking { way: Way::Requests, was_asked: false, runs_once: true }),
@@ -215,10 +224,11 @@ impl Client {
         }))
     }
 
-    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, and
-    /// for [`APPROVAL_TIME`].
+    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, under
+    /// the policy that asked, and for [`APPROVAL_TIME`].
     pub(crate) fn approve(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
-        let hash = Sha256::digest(questions.to_text());
+        let policy = self.0.workspace.operator().loaded().map_or("", |loaded| &loaded.hash).to_owned();
+        let hash = Sha256::digest(format!("{policy}\n{}", questions.to_text()));
         self.ask_under(&format!("{APPROVAL}{}", hex(&hash)), questions, uses, rule)
     }
 
@@ -232,7 +242,7 @@ impl Client {
             Some(Err(Unanswered::Later)) => return Asked::Later,
             Some(Err(Unanswered::Cancelled)) => return Asked::Cancelled,
             // Without a user, a terminal or dialog would only block.
-            Some(Err(error @ Unanswered::NoPerson(_))) => {
+            Some(Err(error @ (Unanswered::NoPerson(_) | Unanswered::TooMany))) => {
                 return Asked::NoWay(format!("the client: {error}"));
             }
             Some(Err(Unanswered::Failed(why))) => Some(why),
@@ -275,13 +285,13 @@ impl Client {
                 // An answer without a duration was not requested here, so the form may not have been read.
                 let answered =
                     rounds.answer(key, any_object).and_then(|(answer, after)| Some((answer, after?)));
-                let approvals = &self.0.workspace.app().approvals;
-                let is_good = |after: Duration| {
-                    key == FORM || after <= APPROVAL_TIME && approvals.spend(rounds.state())
-                };
-                if let Some((answer, after)) = answered.filter(|(_, after)| is_good(*after)) {
-                    *was_asked |= key == FORM;
-                    return Ok(Shown { answer, after });
+                if let Some((answer, after)) = answered {
+                    if key == FORM || self.is_approval_good(rounds, key)? {
+                        *was_asked |= key == FORM;
+                        return Ok(Shown { answer, after });
+                    }
+                    // The next token must not carry an approval that was used or is too old.
+                    rounds.start_over();
                 }
                 rounds.ask(key, embedded(ELICIT, &form));
                 Err(Unanswered::Later)
@@ -291,6 +301,19 @@ impl Client {
                 let asked = self.request(ELICIT, &form, "Waiting for the person's answer");
                 asked.map(|answer| Shown { answer, after: begun.elapsed() }).map_err(Into::into)
             }
+        }
+    }
+
+    /// Checks and uses up the approval with this key, in each round of the call.
+    fn is_approval_good(&self, rounds: &Rounds, key: &str) -> Result<bool, Unanswered> {
+        if rounds.since_question(key).is_none_or(|since| since > APPROVAL_TIME) {
+            return Ok(false);
+        }
+        let approvals = &self.0.workspace.app().approvals;
+        match approvals.spend(&self.0.principal, rounds.number(), rounds.runs()) {
+            Spent::Now => Ok(true),
+            Spent::Before => Ok(false),
+            Spent::TooMany => Err(Unanswered::TooMany),
         }
     }
 

@@ -53,7 +53,7 @@ pub(crate) fn required<'a>(
         }
     };
     // Callers of a team's server do not approve their own calls, unless the rule says so.
-    match rules.iter().find(|rule| scope.session.principal.is_some() && !rule.own) {
+    match rules.iter().find(|rule| !rule.can_be_approved(scope.session.principal.is_some())) {
         None => Ok(rules),
         Some(rule) => {
             let why = format!(
@@ -85,7 +85,8 @@ pub(super) fn obtain(
     let questions = question(&tool.name, arguments, rules).map_err(|why| {
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
     })?;
-    let Some(_open) = scope.workspace().app().approvals.begin() else {
+    let principal = scope.session.principal_key();
+    let Some(_open) = scope.workspace().app().approvals.begin(principal) else {
         let why =
             format!("{first} asks first, and too many questions are open; call again when they are answered");
         return Err(refused(scope, tool, first, "too many questions", &why));

@@ -198,6 +198,83 @@ fn in_the_newest_revision_an_approval_is_good_for_its_call_and_its_rule() {
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
 }
 
+/// Calls with forms in the newest revision, like a client that answers what it is asked.
+fn ask_with_forms(server: &mut Started, params: &Value) -> Value {
+    let mut params = modern(params.clone());
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    server.ask("tools/call", params)
+}
+
+/// Returns the key of the only question of an answer.
+fn asked(answer: &Value) -> String {
+    let requests = answer["result"]["inputRequests"].as_object().unwrap_or_else(|| panic!("{answer}"));
+    requests.keys().next().expect("a key").clone()
+}
+
+/// Adds the answer to the question of an earlier round.
+fn with(call: &Value, round: &Value, answer: &Value) -> Value {
+    let mut call = call.clone();
+    call["requestState"] = round["result"]["requestState"].clone();
+    call["inputResponses"] = json!({ (asked(round)): answer });
+    call
+}
+
+#[test]
+fn an_approval_runs_a_tool_that_asks_once_more_for_each_answer() {
+    let rule = "version = 1\n[[rules]]\nname = \"quiet\"\ntools = [\"AskUserQuestion\"]\nthen = \"ask\"\n";
+    let mut server = program(rule).start();
+    let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
+    let call = json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}});
+    let first = ask_with_forms(&mut server, &call);
+    assert!(asked(&first).starts_with("approval-"), "{first}");
+    let second = ask_with_forms(&mut server, &with(&call, &first, &allow()));
+    assert_eq!(asked(&second), "form", "{second}");
+    let choice = json!({"action": "accept", "content": {"q1": "B"}});
+    let done = ask_with_forms(&mut server, &with(&call, &second, &choice));
+    assert_eq!(done["result"]["structuredContent"]["answers"][0]["selected"], "B", "{done}");
+    // Neither token is good for another run.
+    for again in [with(&call, &first, &allow()), with(&call, &second, &choice)] {
+        let round = ask_with_forms(&mut server, &again);
+        assert!(asked(&round).starts_with("approval-"), "{round}");
+        // Nor is the token of the new question without an answer.
+        let mut without = call.clone();
+        without["requestState"] = round["result"]["requestState"].clone();
+        let round = ask_with_forms(&mut server, &without);
+        assert!(asked(&round).starts_with("approval-"), "{round}");
+        // A new approval is.
+        let round = ask_with_forms(&mut server, &with(&call, &round, &allow()));
+        assert_eq!(asked(&round), "form", "{round}");
+    }
+    // A client that does not answer the tool's question gets one more run, not many.
+    let first = ask_with_forms(&mut server, &call);
+    let mut round = ask_with_forms(&mut server, &with(&call, &first, &allow()));
+    let mut runs = 0;
+    while asked(&round) == "form" {
+        runs += 1;
+        assert!(runs < 4, "{round}");
+        let mut without = call.clone();
+        without["requestState"] = round["result"]["requestState"].clone();
+        round = ask_with_forms(&mut server, &without);
+    }
+    assert_eq!(runs, 2);
+}
+
+#[test]
+fn an_approval_under_another_policy_is_asked_for_again() {
+    let program = program(PUSH);
+    let mut server = program.start();
+    let call = json!({"name": "Bash", "arguments": {"command": PUSHED}});
+    let first = ask_with_forms(&mut server, &call);
+    // The rule that asks stays as it is.
+    let new = program.put("home/.scorpiox/policy.new", format!("{PUSH}[web]\nenabled = false\n"));
+    fs::rename(&new, new.with_file_name("policy.toml")).expect("renamed");
+    let second = ask_with_forms(&mut server, &with(&call, &first, &allow()));
+    assert!(asked(&second).starts_with("approval-") && asked(&second) != asked(&first), "{second}");
+    assert!(!program.workspace().join("ran").exists());
+    let done = ask_with_forms(&mut server, &with(&call, &second, &allow()));
+    assert!(text(&done).contains("exit code 0") && program.workspace().join("ran").exists(), "{done}");
+}
+
 #[test]
 fn a_tool_that_asks_by_itself_is_asked_for_first() {
     let rule = "version = 1\n[[rules]]\nname = \"quiet\"\ntools = [\"AskUserQuestion\"]\nthen = \"ask\"\n";
