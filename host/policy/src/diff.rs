@@ -99,9 +99,49 @@ pub fn changed_sections(before: &Policy, after: &Policy) -> BTreeSet<String> {
 }
 
 impl Policy {
-    /// Returns the headers of the sections in which `after` may forbid something that this policy allows.
+    /// Returns the headers of the sections in which `after` may forbid something that this policy allows, or
+    /// takes a value away that running calls and commands have, such as a secret.
     pub fn lost_sections(&self, after: &Self, places: &Places) -> BTreeSet<String> {
-        changed_sections(self, &self.narrowed_by(after, places))
+        let mut lost = changed_sections(self, &self.narrowed_by(after, places));
+        lost.extend(self.lost_values(after));
+        // The intersection has the rules of both policies, so equal names in it are no sections of their own.
+        lost.into_iter()
+            .map(
+                |header| {
+                    if header.starts_with(RULE) { header.trim_end_matches('\'').to_owned() } else { header }
+                },
+            )
+            .collect()
+    }
+
+    /// Returns the headers of the sections in which `after` has another value, or none. An intersection would
+    /// not show that: in it, the value of the policy that is narrowed wins.
+    fn lost_values(&self, after: &Self) -> BTreeSet<String> {
+        let (old, new) = (keys(&render(self)), keys(&render(after)));
+        let is_lost = |at: &&(String, String)| is_value(&at.0, &at.1) && old.get(*at) != new.get(*at);
+        let mut lost: BTreeSet<_> = old.keys().filter(is_lost).map(|(header, _)| header.clone()).collect();
+        // The page does not show these keys.
+        let key = |policy: &Self, name: &str| {
+            let engine = policy.search.engines.get(name);
+            engine.and_then(|engine| engine.key.as_ref()).map(|key| key.value.clone())
+        };
+        let engines = self.search.engines.keys();
+        let changed = engines.filter(|name| key(self, name).is_some() && key(self, name) != key(after, name));
+        lost.extend(changed.map(|name| format!("[search.engine.{name}]")));
+        lost
+    }
+}
+
+/// Returns `true` if a key has a value that calls and commands use as it is.
+fn is_value(header: &str, key: &str) -> bool {
+    match header {
+        "[web]" => key == "browser_path",
+        "[plugins]" => key == "index",
+        _ if header.starts_with("[shell.profile.") => key.starts_with("env.set."),
+        _ if header.starts_with("[search.engine.") => key == "base_url",
+        _ => ["[plugins.secrets.", "[plugins.registries.", "[plugins.signers."]
+            .iter()
+            .any(|section| header.starts_with(section) && key != "names" && key != "approve"),
     }
 }
 
@@ -207,5 +247,34 @@ mod tests {
         ] {
             assert!(loses(before, after), "{before:?} to {after:?}");
         }
+    }
+
+    #[test]
+    fn a_value_that_is_removed_or_replaced_is_lost() {
+        let set =
+            |value: &str| format!("[shell.profile.workspace]\nenv = {{ set = {{ TOKEN = '{value}' }} }}\n");
+        let engine = |key: &str| format!("[search.engine.kagi]\n{key}\n");
+        let browser = |path: &str| format!("[web]\nbrowser_path = '{path}'\n");
+        let secret = |file: &str| format!("[plugins.secrets.a]\ntoken = {{ file = '{file}' }}\n");
+        for (before, other) in [
+            (set("old"), set("new")),
+            (engine("key = 'aaaaaaaaaaaa'"), engine("key = 'bbbbbbbbbbbb'")),
+            (engine("base_url = 'https://a.example.com/'"), engine("base_url = 'https://b.example.com/'")),
+            (browser("/opt/a"), browser("/opt/b")),
+            (secret("/run/a"), secret("/run/b")),
+        ] {
+            assert!(loses(&before, &other), "{before:?} to {other:?}");
+            assert!(loses(&before, ""), "{before:?} to nothing");
+            assert!(!loses(&before, &before), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_changed_rule_is_named_as_it_is_written() {
+        let rule =
+            |then: &str| policy(&format!("[[rules]]\nname = \"r\"\ntools = [\"Bash\"]\nthen = \"{then}\"\n"));
+        let places = Places::standard("/work".into(), None, Path::new("/home/ann/.scorpiox"));
+        let lost = rule("ask").lost_sections(&rule("deny"), &places);
+        assert_eq!(lost.into_iter().collect::<Vec<_>>(), ["[[rules]] \"r\""]);
     }
 }
