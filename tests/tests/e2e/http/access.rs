@@ -306,6 +306,28 @@ fn the_rule_that_decides_about_a_principal_is_explained() {
     assert_eq!(why(&["Bash", "--as", "bob", "--scope", "run"]).0, Some(0));
 }
 
+#[test]
+fn a_rule_that_asks_is_explained_as_it_holds_over_http() {
+    let rule = "[[rules]]\nname = \"quiet\"\ntools = [\"TaskManager\"]\nthen = \"ask\"\n";
+    let program = program(rule);
+    let why = |arguments: &[&str]| {
+        let (status, out, error) = program.run(&[&["policy", "why", "tool"], arguments].concat());
+        (status.code(), format!("{out}{error}"))
+    };
+    let (code, said) = why(&["TaskManager"]);
+    assert!(code == Some(0) && said.contains("asks before each call"), "{said}");
+    let (code, said) = why(&["TaskManager", "--as", "ann"]);
+    assert!(code == Some(1) && said.contains("only a rule with `self = true`"), "{said}");
+    let server = program.serve_http(0);
+    let call = json!({ "name": "TaskManager", "arguments": { "action": "list", "query": "" } });
+    let refused = server.shown(ANN).modern("tools/call", call).body;
+    assert!(refused.contains("only a rule with `self = true`"), "{refused}");
+    let itself = format!("{rule}self = true\n");
+    let program = self::program(&itself);
+    let (status, out, _) = program.run(&["policy", "why", "tool", "TaskManager", "--as", "ann"]);
+    assert!(status.success() && out.contains("asks before each call"), "{out}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {

@@ -26,6 +26,9 @@ use scorpiox_workspace_config::Operator;
 /// Timeout of a name lookup.
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
 
+/// Reason why a rule that asks refuses a call over HTTP.
+const OVER_HTTP: &str = "over HTTP only a rule with `self = true` lets the caller give it";
+
 /// Treatment of host names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
@@ -130,7 +133,17 @@ impl<'a> Judge<'a> {
         let operator = self.shell.operator();
         let (places, workspace) = (operator.places()?, &operator.site().workspace);
         for rule in self.policy.calls.about(tool, original, workspace, &places) {
+            let is_approved = rule.can_be_approved(self.principal.is_some());
             let effect = match (rule.then, rule.arguments.is_empty()) {
+                (Then::Ask, true) if !is_approved => {
+                    return Ok(Err(Verdict::denied(format!("{rule} requires an approval, and {OVER_HTTP}"))));
+                }
+                (Then::Ask, false) if !is_approved => {
+                    because = format!(
+                        "{because}; {rule} denies calls with its arguments, because it requires an approval, and {OVER_HTTP}"
+                    );
+                    continue;
+                }
                 (Then::Deny, true) => return Ok(Err(Verdict::denied(format!("{rule} denies it")))),
                 (Then::Deny, false) => "denies calls with its arguments",
                 (Then::Ask, true) => "asks before each call",
