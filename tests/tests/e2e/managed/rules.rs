@@ -222,7 +222,8 @@ fn with(call: &Value, round: &Value, answer: &Value) -> Value {
 #[test]
 fn an_approval_runs_a_tool_that_asks_once_more_for_each_answer() {
     let rule = "version = 1\n[[rules]]\nname = \"quiet\"\ntools = [\"AskUserQuestion\"]\nthen = \"ask\"\n";
-    let mut server = program(rule).start();
+    let program = program(rule);
+    let mut server = program.start();
     let questions = r#"{"questions":[{"text":"Which?","options":["A","B"]}]}"#;
     let call = json!({"name": "AskUserQuestion", "arguments": {"questions_json": questions}});
     let first = ask_with_forms(&mut server, &call);

@@ -32,7 +32,7 @@ fn a_new_repository_that_can_be_changed_by_another_name_is_told() {
         for (at, way) in SHARED.iter().enumerate() {
             let ran = bash(server, &format!("mkdir s{at} && cd s{at} && {way}"));
             assert_eq!(ran.exit_code(), 0, "{way}: {}", ran.text);
-            assert!(ran.text.contains(&format!("/s{at}/p/.git: git starts")), "{way}: {}", ran.text);
+            assert!(ran.text.contains(&format!("s{at}/p/.git\": git starts")), "{way}: {}", ran.text);
         }
     });
 }
@@ -47,7 +47,7 @@ fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
         );
         wait_for(&program.workspace().join("ready"));
         let ran = bash(server, "git init -q p && cat p/.git/config > notes && mv notes p/.git/config");
-        assert!(ran.text.contains("/p/.git: git starts"), "{}", ran.text);
+        assert!(ran.text.contains("p/.git\": git starts"), "{}", ran.text);
         program.put("workspace/go", "");
         read_to_end(server, task);
     });
@@ -69,7 +69,7 @@ fn what_repositories_share_is_told_by_the_command_that_changed_it() {
         assert!(!ran.text.contains("new: "), "{}", ran.text);
         program.put("workspace/go", "");
         let told = read_to_end(server, task);
-        assert!(told.contains("/common: git starts"), "{told}");
+        assert!(told.contains("common\": git starts"), "{told}");
     });
 }
 
@@ -114,7 +114,7 @@ fn names_that_the_persons_configuration_leads_to_are_protected_and_told() {
         assert!(!program.workspace().join("cloned/tools/differ").exists(), "{tier}");
         // The result reports names in new directories.
         let ran = bash(&mut server, "mkdir -p new/.githooks new/tools && echo x > new/tools/differ");
-        let is_told = |name: &str| ran.text.contains(&format!("/new/{name}"));
+        let is_told = |name: &str| ran.text.contains(&format!("new/{name}\""));
         assert!(
             ran.text.contains("new: ") && is_told(".githooks") && is_told("tools/differ"),
             "{}",
