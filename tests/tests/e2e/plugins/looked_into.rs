@@ -164,7 +164,10 @@ fn tools_without_descriptions_get_them_from_the_wit_that_somebody_names() {
     let wit = "package a:b;\nworld w {\n/// Divides two numbers.\nexport divide: func();\n/// Other.\nexport other: func();\n}";
     program.put("workspace/types/a.wit", wit);
     let (_, out, err) = program.run(&["plugin", "test", "kinds.wasm", "--wit", "types"]);
-    assert!(out.contains("    | Divides two numbers.\n") && !out.contains("No tool has a description"), "{out}{err}");
+    assert!(
+        out.contains("    | Divides two numbers.\n") && !out.contains("No tool has a description"),
+        "{out}{err}"
+    );
     let (_, hash, err) = program.run(&["plugin", "hash", "kinds.wasm", "--wit", "types"]);
     let (added, out, err2) =
         program.run(&["plugin", "add", "kinds.wasm", "--wit", "types/a.wit", "--yes", hash.trim()]);
@@ -351,7 +354,10 @@ fn a_draft_requests_what_a_policy_of_wassette_allows_and_names_the_rest() {
     assert!(said.contains("permissions.ipc: it is not known here"), "{out}");
     let path = program.workspace().join("made/plugin.toml");
     let draft = fs::read_to_string(&path).expect("the draft");
-    assert!(draft.contains("\nhosts = [\"api.example.com\"]\n") && draft.contains("\nread = [\"workspace\"]\n"), "{draft}");
+    assert!(
+        draft.contains("\nhosts = [\"api.example.com\"]\n") && draft.contains("\nread = [\"workspace\"]\n"),
+        "{draft}"
+    );
     let (added, _, err) = program.run(&["plugin", "add", "made"]);
     assert!(!added.success() && err.contains(".why is empty; say what for"), "{err}");
     fs::write(&path, draft.replace("why = \"\"", "why = \"the weather\"")).expect("writes");
