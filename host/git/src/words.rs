@@ -179,6 +179,8 @@ struct Split {
     next: Next,
     /// Number of words of the current command that are not options.
     count: usize,
+    /// `true` behind the first word of the current command that is neither an option nor an assignment.
+    has_begun: bool,
     /// Folders in which the command may resolve its words, in addition to the initial one.
     folders: Vec<String>,
     /// Endings that the current command may add to its words.
@@ -256,7 +258,7 @@ impl Split {
                 text.contains('/') && self.count < PROGRAM_WORDS
                     || self.may_be_program(text)
                     // The first word is looked up in `PATH`.
-                    || !self.is_alias && self.count > 0 && is_file_name(text)
+                    || !self.is_alias && self.has_begun && is_file_name(text)
             }
         };
         let is_path = inside.is_some() || ["./", "../", "~/"].iter().any(|start| text.starts_with(start));
@@ -271,6 +273,7 @@ impl Split {
                 self.look_in(value);
             }
         }
+        self.has_begun |= is_first;
         let may_run =
             is_first || !self.is_alias && !is_option && !next.is_value() && !ONLY_FIRST.contains(&text);
         if may_run && let Some(runner) = runner(text) {
@@ -333,6 +336,7 @@ impl Split {
     fn next_command(&mut self) {
         self.end_word();
         (self.count, self.next, self.endings) = (0, Next::Word, &[]);
+        self.has_begun = false;
     }
 }
 
