@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::Program;
 use serde_json::{Value, json};
 
-use super::support::{background, bash, in_each_tier, in_tier, read_to_end, start, with_policy};
+use super::support::{background, bash, comes_true, in_each_tier, in_tier, read_to_end, start, with_policy};
 
 /// Listener on the machine that reports connections.
 struct Host {
@@ -261,5 +261,29 @@ fn the_first_refused_host_is_named_with_the_command_that_allows_it() {
         assert!(status.success(), "{out}{err}");
         let ran = bash(&mut server, "curl -sS https://packages.example.com/; exit 7");
         assert!(!ran.text.contains("was refused"), "{}", ran.text);
+    }
+}
+
+#[test]
+fn a_socket_of_another_program_that_appears_meanwhile_is_refused_and_named() {
+    for tier in ["T1", "T1b"] {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let connect = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"debugger.sock\"); print(\"ESCAPED\")'";
+        let task = background(
+            &mut server,
+            &format!("touch ready; until [ -e there ]; do sleep 0.02; done; {connect}; echo over"),
+        );
+        assert!(comes_true(Duration::from_secs(20), || program.workspace().join("ready").exists()), "{tier}");
+        let service = UnixListener::bind(program.workspace().join("debugger.sock")).expect("a socket");
+        service.set_nonblocking(true).expect("a mode");
+        program.put("workspace/there", "");
+        let told = read_to_end(&mut server, task);
+        assert!(told.contains("Connection refused") && told.contains("over"), "{tier}: {told}");
+        assert!(!told.contains("ESCAPED") && service.accept().is_err(), "{tier}: {told}");
+        assert!(
+            told.contains("not connected: \"debugger.sock\": no command listens there"),
+            "{tier}: {told}"
+        );
     }
 }
