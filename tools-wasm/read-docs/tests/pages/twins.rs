@@ -1,6 +1,7 @@
 //! Pages that announce a Markdown version, and indexes of sites.
 
 use crate::fake::{Fake, data};
+use scorpiox_processor_time::Stopwatch;
 use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::web::{Response, WebError};
 use serde_json::json;
@@ -268,8 +269,8 @@ fn floods_of_announcements_take_no_time() {
     let links = "<link rel=alternate type=text/markdown href=https://other.org/x.md>".repeat(20_000);
     let header = "<https://other.org/x>; rel=alternate; type=\"text/markdown\", ".repeat(20_000);
     let said = "<p>index of /llms.txtx index".repeat(20_000);
-    let started = std::time::Instant::now();
+    let stopwatch = Stopwatch::start();
     let mut web = Fake::html(&page(&links, &said)).header("link", &header);
     web.read();
-    assert!(web.requests.len() == 1 && started.elapsed().as_secs() < 20);
+    assert!(web.requests.len() == 1 && stopwatch.elapsed().as_secs() < 20);
 }

@@ -1,6 +1,8 @@
 //! Hostile pages.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use scorpiox_processor_time::Stopwatch;
 
 use super::fake::*;
 use super::*;
@@ -9,15 +11,6 @@ use crate::html;
 
 /// Maximum processor time of a test without optimization; quadratic work takes minutes.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Returns the processor time of this thread, which other programs do not affect. If the system does not
-/// report it, returns the time since `begun`.
-fn worked(begun: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    // A system without accounting reports 0, which would never advance.
-    let nanoseconds = told.and_then(|told| told.split(' ').next()?.parse().ok()).filter(|told| *told > 0);
-    nanoseconds.map_or_else(|| begun.elapsed(), Duration::from_nanos)
-}
 
 #[test]
 fn pages_made_to_cost_time_or_memory_are_refused_in_time() {
@@ -45,13 +38,12 @@ fn pages_made_to_cost_time_or_memory_are_refused_in_time() {
         format!("UIStartpage.AppSerpWeb,{}", "[".repeat(1_000_000)),
         "UIStartpage.AppSerpWeb,".repeat(80_000),
     ];
-    let begun = Instant::now();
     for (number, page) in pages.iter().enumerate() {
         for name in ["bing", "mwmbl", "startpage"] {
-            let before = worked(begun);
+            let stopwatch = Stopwatch::start();
             let answer = (engine(name).read)(&response(200, page.as_bytes()));
             assert!(matches!(answer, Answer::Unreadable(_)), "page {number}, {name}: {answer:?}");
-            let took = worked(begun).saturating_sub(before);
+            let took = stopwatch.elapsed();
             assert!(took < PATIENCE, "page {number}, {name}: {took:?}");
         }
     }

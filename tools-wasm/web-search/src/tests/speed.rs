@@ -1,11 +1,13 @@
-//! Measures the time for a page of ordinary size: printed with `--nocapture`, and always bounded.
+//! Measures the processor time for a page of ordinary size: printed with `--nocapture`, and always bounded.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use scorpiox_processor_time::Stopwatch;
 
 use super::*;
 use crate::engine::Answer;
 
-/// Limit without optimization on a busy machine. The component takes a hundredth of this time.
+/// Maximum processor time without optimization. The component takes a hundredth of it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Adds as much markup around the results as result pages have.
@@ -19,9 +21,9 @@ fn padded(page: &[u8]) -> Vec<u8> {
 fn pages_of_ordinary_size_are_read_quickly() {
     for engine in &ENGINES {
         let page = padded(&page(engine.name, "normal"));
-        let begun = Instant::now();
+        let stopwatch = Stopwatch::start();
         let answer = (engine.read)(&response(200, page.clone()));
-        let elapsed = begun.elapsed();
+        let elapsed = stopwatch.elapsed();
         assert!(matches!(answer, Answer::Hits(_)), "{}", engine.name);
         assert!(elapsed < PATIENCE, "{}: {elapsed:?}", engine.name);
         #[allow(clippy::print_stdout)] // printed on request
