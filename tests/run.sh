@@ -54,7 +54,7 @@ tests/team/set-up.sh
 # Most of these tests wait for time to pass, for processes or for screens. The `measuring` tests measure
 # durations and need an otherwise idle machine. The `clients` tests start clients that a parallel step
 # installs.
-measuring=(faults:: bulk:: shell::output:: plugins::many:: web::docs::hostile)
+measuring=(faults:: bulk:: shell::output:: plugins::many:: web::docs::hostile http::unsent::)
 clients=http::others::
 (cd tests && cargo test --quiet --tests -- --test-threads $((3 * $(nproc))) "${measuring[@]/#/--skip=}" --skip=$clients)
 

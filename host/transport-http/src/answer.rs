@@ -81,8 +81,8 @@ pub(crate) fn empty(status: StatusCode) -> Answer {
 }
 
 /// Returns an answer with a JSON-RPC message.
-pub(crate) fn json(status: StatusCode, line: Vec<u8>) -> Answer {
-    let mut answer = Response::new(Content::Whole(Bytes::from(line)));
+pub(crate) fn json(status: StatusCode, line: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Content::Whole(line.into()));
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, JSON);
     answer.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, StatusCode};
 use scorpiox_mcp::RpcError;
@@ -94,16 +95,16 @@ impl Challenge {
         match unknown {
             Unknown::Missing => {
                 let why = format!("a token is needed: Authorization: Bearer TOKEN{}", self.hint);
-                self.refusal(StatusCode::UNAUTHORIZED, path, None, &self.needed, &why, plain(&why))
+                self.refusal(StatusCode::UNAUTHORIZED, path, None, &self.needed, &why, plain(&why).into())
             }
             Unknown::NotGood(why) => {
                 let why = format!("{why}{}", self.hint);
                 let kind = Some("invalid_token");
-                self.refusal(StatusCode::UNAUTHORIZED, path, kind, &self.needed, &why, plain(&why))
+                self.refusal(StatusCode::UNAUTHORIZED, path, kind, &self.needed, &why, plain(&why).into())
             }
             Unknown::Insufficient(scopes) => {
                 let why = format!("the token lacks a scope: {} needed", words(scopes));
-                self.insufficient(path, scopes, &why, plain(&why))
+                self.insufficient(path, scopes, &why, plain(&why).into())
             }
             Unknown::Unavailable => answer::refused(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -119,7 +120,7 @@ impl Challenge {
         path: &str,
         issuer: Option<&str>,
         denial: &AccessDenial,
-        line: Vec<u8>,
+        line: Bytes,
     ) -> Answer {
         self.insufficient(path, &self.gained(issuer, &denial.scopes), &denial.why, line)
     }
@@ -137,7 +138,7 @@ impl Challenge {
     }
 
     /// Returns the answer to a request that lacks scopes, if other scopes would help.
-    fn insufficient(&self, path: &str, scopes: &BTreeSet<String>, why: &str, line: Vec<u8>) -> Answer {
+    fn insufficient(&self, path: &str, scopes: &BTreeSet<String>, why: &str, line: Bytes) -> Answer {
         let kind = (!scopes.is_empty()).then_some("insufficient_scope");
         self.refusal(StatusCode::FORBIDDEN, path, kind, scopes, why, line)
     }
@@ -149,7 +150,7 @@ impl Challenge {
         kind: Option<&str>,
         scopes: &BTreeSet<String>,
         why: &str,
-        line: Vec<u8>,
+        line: Bytes,
     ) -> Answer {
         let mut refused = answer::json(status, line);
         if status == StatusCode::FORBIDDEN && kind.is_none() {

@@ -67,6 +67,8 @@ pub(crate) struct Endpoint {
     pub(crate) places: Arc<Places>,
     /// Memory budget for request bodies.
     pub(crate) room: Room,
+    /// Memory budget for answers until they are sent.
+    pub(crate) unsent: Room,
     /// Retained answers.
     pub(crate) kept: Arc<KeptAnswers>,
     /// Subscriptions, which stay open until their client disconnects.

@@ -1,6 +1,7 @@
 //! Writes a stream as server-sent events in the body of an answer.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,6 +19,10 @@ use crate::stream::{Awaited, Next, Stream};
 /// connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const COMMENT: &[u8] = b":\n\n";
+const END: &[u8] = b"\n\n";
+/// Maximum size of a line that is copied into one piece with its head. A copy is not counted in the memory for
+/// answers.
+const MAX_COPIED: usize = 16 * 1024;
 /// Reconnection delay for clients, in milliseconds.
 const RETRY_MS: u32 = 3000;
 
@@ -27,8 +32,8 @@ pub(crate) struct Events {
     /// Number of the next event.
     next: u64,
     reading: u64,
-    /// Data sent before the first event.
-    first: Option<Bytes>,
+    /// Pieces to send before anything else.
+    pieces: VecDeque<Bytes>,
     /// Prefix of event IDs; `None` if the client cannot resume the stream.
     ids: Option<String>,
     silence: Pin<Box<Sleep>>,
@@ -57,7 +62,7 @@ impl Events {
             stream,
             next,
             reading,
-            first: None,
+            pieces: VecDeque::new(),
             ids: None,
             silence: Box::pin(sleep(KEEP_ALIVE)),
             until: None,
@@ -71,7 +76,7 @@ impl Events {
         let prefix = source.prefix();
         if is_announced {
             let id = self.next;
-            self.first = Some(format!("id: {prefix}{id}\nretry: {RETRY_MS}\ndata:\n\n").into());
+            self.pieces.push_back(format!("id: {prefix}{id}\nretry: {RETRY_MS}\ndata:\n\n").into());
         }
         self.ids = Some(prefix);
         self
@@ -94,8 +99,8 @@ impl Events {
     }
 
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
+        if let Some(piece) = self.pieces.pop_front() {
+            return Poll::Ready(Some(piece));
         }
         if self.until.as_mut().is_some_and(|until| until.as_mut().poll(context).is_ready()) {
             return Poll::Ready(None);
@@ -104,7 +109,7 @@ impl Events {
             Next::Event(number, line) => {
                 self.next = number + 1;
                 self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
-                Poll::Ready(Some(self.event(&line)))
+                Poll::Ready(Some(self.event(line)))
             }
             Next::End => Poll::Ready(None),
             Next::Wait => {
@@ -118,18 +123,25 @@ impl Events {
         }
     }
 
-    /// Formats an event. A line of JSON contains no line breaks.
-    fn event(&self, line: &[u8]) -> Bytes {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
+    /// Formats an event. A line of JSON contains no line breaks. Returns the first piece of a large event; the
+    /// others follow.
+    fn event(&mut self, mut line: Bytes) -> Bytes {
+        if line.ends_with(b"\n") {
+            line.truncate(line.len() - 1);
+        }
         let mut head = String::with_capacity(48);
         if let Some(prefix) = &self.ids {
             let _ = writeln!(head, "id: {prefix}{}", self.next);
         }
         head.push_str("event: message\ndata: ");
+        if line.len() > MAX_COPIED {
+            self.pieces.extend([line, Bytes::from_static(END)]);
+            return head.into();
+        }
         let mut event = Vec::with_capacity(head.len() + line.len() + 2);
         event.extend_from_slice(head.as_bytes());
-        event.extend_from_slice(line);
-        event.extend_from_slice(b"\n\n");
+        event.extend_from_slice(&line);
+        event.extend_from_slice(END);
         event.into()
     }
 }

@@ -80,6 +80,6 @@ fn gone(endpoint: &Endpoint, number: StreamNumber, answers: Answers) -> Answer {
         "the answer is no longer here: {why}; see what the request did before you repeat it"
     ));
     let stream = Stream::passing();
-    stream.end(Some(error.reply(&id)));
+    stream.end(Some(error.reply(&id).into()));
     answer::events(Events::of(stream, 0))
 }

@@ -148,7 +148,7 @@ mod tests {
     fn said(all: &Arc<KeptAnswers>, principal: &str) -> Arc<Stream> {
         let stream = Stream::kept();
         stream.stays(all.stay(&principal.into(), &stream, BYTES - BESIDE));
-        stream.end(Some(vec![b'x'; BYTES - BESIDE]));
+        stream.end(Some(vec![b'x'; BYTES - BESIDE].into()));
         stream
     }
 
@@ -184,7 +184,7 @@ mod tests {
         let stream = Stream::kept();
         let reading = stream.begin_reading();
         stream.stays(all.stay(&"a".into(), &stream, BYTES));
-        stream.end(Some(vec![b'x'; BYTES]));
+        stream.end(Some(vec![b'x'; BYTES].into()));
         assert!(!stream.is_forgotten());
         stream.end_reading(reading);
         said(&all, "b");

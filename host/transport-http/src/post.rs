@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderName;
@@ -101,7 +102,7 @@ async fn read(endpoint: &Endpoint, caller: &Caller, body: Incoming) -> Result<Bo
     match timeout(BODY_TIME, Limited::new(body, MAX_LINE_BYTES).collect()).await {
         Ok(Ok(body)) => {
             let bytes = body.to_bytes();
-            Ok(Body { room: room.shrunk(bytes.len()), bytes, trace: None })
+            Ok(Body { room: room.shrunk(bytes.len()), bytes, unsent: None, trace: None })
         }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => {
@@ -134,6 +135,10 @@ async fn modern_answer(
     }
     // Dropped with this future, or with the body of the answer.
     let once = Once(Client::new(caller, &endpoint.options.secret));
+    let body = match running::reserve(endpoint, &once.0, Some(claims), body).await {
+        Ok(body) => body,
+        Err(error) => return answer::error(StatusCode::SERVICE_UNAVAILABLE, Some(id), &error),
+    };
     let stream = Stream::passing();
     if claims.method == LISTEN {
         endpoint.subscribed(&once.0, &stream);
@@ -141,8 +146,8 @@ async fn modern_answer(
     running::run(endpoint, Arc::clone(&once.0), &Matter::Request(claims), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => match stream.refusal() {
-            Some(refusal) => refuse(endpoint, &once.0, &refusal, line.into()),
-            None => answer::json(modern::status(reply::error_code(&line, id)), line.into()),
+            Some(refusal) => refuse(endpoint, &once.0, &refusal, line),
+            None => answer::json(modern::status(reply::error_code(&line, id)), line),
         },
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
         Beginning::Events => {
@@ -154,7 +159,7 @@ async fn modern_answer(
 }
 
 /// Returns the answer to a refused call. `line` is the message with the reason.
-fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Vec<u8>) -> Answer {
+fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Bytes) -> Answer {
     match refusal {
         Refusal::Denied(denial) => endpoint.challenge.deny(&client.path(), client.issuer(), denial, line),
         Refusal::Exceeded(retry_after) => {
@@ -277,6 +282,12 @@ async fn spoken(
     body: Body,
 ) -> Answer {
     let is_request = claims.is_some_and(|claims| claims.id().is_some());
+    let body = match running::reserve(endpoint, &client, claims, body).await {
+        Ok(body) => body,
+        Err(error) => {
+            return answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.and_then(Claims::id), &error);
+        }
+    };
     let (number, stream) = client.keep_stream();
     // Counts as a reader until the client disconnects or starts reading.
     let awaited = stream.awaited();
@@ -287,8 +298,8 @@ async fn spoken(
             client.forget_stream(number);
             // Calls in a batch are refused individually.
             match stream.refusal().filter(|_| is_request) {
-                Some(refusal) => refuse(endpoint, &client, &refusal, line.into()),
-                None => answer::json(StatusCode::OK, line.into()),
+                Some(refusal) => refuse(endpoint, &client, &refusal, line),
+                None => answer::json(StatusCode::OK, line),
             }
         }
         Beginning::Nothing => {
@@ -321,12 +332,12 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
     if let Some(code) = error {
         let is_busy = code == BUSY;
         let status = if is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_REQUEST };
-        return answer::json(status, line.into());
+        return answer::json(status, line);
     }
     let Some(id) = session_id(endpoint, caller, &client, &bytes).and_then(|id| id.parse().ok()) else {
         return answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &too_many_sessions());
     };
-    let mut answer = answer::json(StatusCode::OK, line.into());
+    let mut answer = answer::json(StatusCode::OK, line);
     answer.headers_mut().insert(SESSION, id);
     answer
 }

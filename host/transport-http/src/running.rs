@@ -2,6 +2,7 @@
 //! a thread, so queued calls only cost the memory of their bodies.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::request::claims::Claims;
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::jsonrpc::{Incoming, Message};
 use scorpiox_server::{Reply, Step};
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::bounds::{Entry, Held, Place, Turn, WaitsFor};
 use crate::endpoint::Endpoint;
@@ -27,10 +29,22 @@ const QUICK: [&str; 5] = ["initialize", "ping", "logging/setLevel", "server/disc
 /// Error for a message that finds no thread.
 const FULL: &str = "too much of its principal waits for the disk already";
 
+/// Method with an answer that can be large although its client pays nothing for it.
+const READ: &str = "resources/read";
+/// Maximum size of its answer in bytes: a text of 4 MiB, of which each byte can take six in JSON, and the rest of
+/// the answer.
+const MAX_READ_ANSWER: usize = (6 * 4 * 1024 + 64) * 1024;
+/// Maximum time that an answer waits for memory.
+const ROOM_TIME: Duration = Duration::from_secs(10);
+const NO_ROOM: &str = "answers that were not read yet take the memory for it; read them first";
+
 /// A received body with its share of the memory budget.
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
+    #[expect(dead_code, reason = "it is there to be dropped")]
     pub(crate) room: Held,
+    /// Reserved memory for the answer, if that can be large.
+    pub(crate) unsent: Option<Held>,
     /// Trace that the request belongs to, from its headers.
     pub(crate) trace: Option<Trace>,
 }
@@ -68,6 +82,23 @@ enum Registered {
     /// Messages of a batch are registered when the batch runs.
     Batch,
     Nothing,
+}
+
+/// Reserves memory for the answer of a request before it is produced, if it can be large. Returns the error for
+/// the request if there is none in time.
+pub(crate) async fn reserve(
+    endpoint: &Endpoint,
+    client: &Client,
+    claims: Option<&Claims>,
+    body: Body,
+) -> Result<Body, RpcError> {
+    if claims.is_none_or(|claims| claims.method != READ) {
+        return Ok(body);
+    }
+    match timeout(ROOM_TIME, endpoint.unsent.take(&client.principal, MAX_READ_ANSWER)).await {
+        Ok(Some(held)) => Ok(Body { unsent: Some(held), ..body }),
+        Ok(None) | Err(_) => Err(RpcError::new(BUSY, format!("there is no room for the answer: {NO_ROOM}"))),
+    }
 }
 
 /// Runs the messages of a body. Output goes to `stream`, which ends with the answer. A subscription leaves it
@@ -129,13 +160,17 @@ impl Task {
     fn refuse(self) {
         // Writing an audit line would need the disk too.
         tracing::warn!("a message was dropped or refused, without a line in the audit: {FULL}");
-        let error = RpcError::new(BUSY, format!("{FULL}; repeat it later"));
-        let answer = match Incoming::parse(&self.body.bytes) {
+        let answer = self.error(&RpcError::new(BUSY, format!("{FULL}; repeat it later")));
+        self.end(answer, None);
+    }
+
+    /// Returns an error as the answer to the message, if it is to be answered.
+    fn error(&self, error: &RpcError) -> Option<Vec<u8>> {
+        match Incoming::parse(&self.body.bytes) {
             Ok(Incoming::Single(Message::Request { id, .. })) => Some(error.reply(&id)),
             Ok(Incoming::Single(_)) => None,
             Ok(Incoming::Batch(_)) | Err(_) => Some(error.reply_to_unknown()),
-        };
-        self.end(answer);
+        }
     }
 
     /// Registers the message and runs it when a slot is free. Any audit line is written on a blocking thread.
@@ -149,7 +184,7 @@ impl Task {
         let endpoint = Arc::clone(&self.endpoint);
         match self.register() {
             Registered::Waits(ticket) => drop(endpoint.blocking.spawn(self.wait(turn, ticket))),
-            Registered::Answered(answer) => self.end(Some(answer)),
+            Registered::Answered(answer) => self.end(Some(answer), None),
             Registered::Batch => drop(endpoint.blocking.spawn(async move { self.start(turn.await) })),
             Registered::Nothing => {}
         }
@@ -197,8 +232,8 @@ impl Task {
             Ok(Incoming::Single(message)) => session.perform_again(message, ticket, &self.reply()),
             _ => None,
         };
-        drop((place, awake));
-        self.end(answer);
+        drop(awake);
+        self.end(answer, place.map(Seat::Place));
     }
 
     fn perform(self, seat: Seat) {
@@ -226,22 +261,65 @@ impl Task {
             },
             Err(error) => Some(error.reply()),
         };
-        drop((seat, awake));
-        self.end(answer);
+        drop(awake);
+        self.end(answer, Some(seat));
     }
 
-    /// Ends the stream with an answer, if any.
-    fn end(self, answer: Option<Vec<u8>>) {
+    /// Ends the stream with an answer, if any. Frees the slot when there is memory for the answer until it is
+    /// sent.
+    fn end(mut self, answer: Option<Vec<u8>>, seat: Option<Seat>) {
+        let client = Arc::clone(&self.client);
+        match answer {
+            None => {
+                drop(seat);
+                self.send(None);
+            }
+            Some(answer) => {
+                // Earlier messages that were not read yet stay in memory as long as the answer does.
+                let bytes = self.stream.bytes() + answer.len();
+                let held = match self.body.unsent.take() {
+                    Some(reserved) => Some(reserved.shrunk(bytes)),
+                    None => self.endpoint.unsent.try_take(&client.principal, bytes),
+                };
+                match held {
+                    Some(held) => {
+                        drop(seat);
+                        self.send(Some(held.holding(answer)));
+                    }
+                    None => self.send_later(answer, bytes, seat),
+                }
+            }
+        }
+        client.session.follow_list_changes();
+    }
+
+    /// Sends an answer when there is memory for it. If there is none in time, an error takes its place.
+    fn send_later(self, answer: Vec<u8>, bytes: usize, seat: Option<Seat>) {
+        let endpoint = Arc::clone(&self.endpoint);
+        let send = async move {
+            let room = self.endpoint.unsent.take(&self.client.principal, bytes);
+            let answer = if let Ok(Some(held)) = timeout(ROOM_TIME, room).await {
+                Some(held.holding(answer))
+            } else {
+                tracing::warn!("an answer of {bytes} bytes was not sent: {NO_ROOM}");
+                drop(answer);
+                let why = format!("the request ran, but its answer of {bytes} bytes was dropped: {NO_ROOM}");
+                self.error(&RpcError::new(BUSY, why)).map(Into::into)
+            };
+            drop(seat);
+            self.send(answer);
+        };
+        drop(endpoint.blocking.spawn(send));
+    }
+
+    fn send(self, answer: Option<Bytes>) {
         let Self { endpoint, client, body, stream } = self;
-        let session = &client.session;
-        let sent = answer.as_ref().map_or(0, Vec::len);
-        session.workspace().records().moved(&client.principal, body.bytes.len(), sent);
+        let sent = answer.as_ref().map_or(0, Bytes::len);
+        client.session.workspace().records().moved(&client.principal, body.bytes.len(), sent);
         if stream.is_kept() && sent > 0 {
             stream.stays(endpoint.kept.stay(&client.principal, &stream, stream.bytes() + sent));
         }
         stream.end(answer);
-        drop(body.room);
-        session.follow_list_changes();
     }
 }
 

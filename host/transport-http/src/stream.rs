@@ -119,14 +119,14 @@ impl Stream {
     }
 
     /// Ends the stream with an answer, if any.
-    pub(crate) fn end(&self, answer: Option<Vec<u8>>) {
+    pub(crate) fn end(&self, answer: Option<Bytes>) {
         let mut state = self.state.lock();
         if state.has_ended {
             return;
         }
         state.has_ended = true;
         state.is_answer_alone = answer.is_some() && state.first == 0 && state.events.is_empty();
-        state.push(answer.map(Bytes::from));
+        state.push(answer);
     }
 
     /// Stores the budget entry of the answer that follows.
@@ -330,7 +330,7 @@ mod tests {
         assert!(timeout(MOMENT, &mut beginning).await.is_err(), "it is not decided");
         stream.admission(Admission::Refused);
         assert!(timeout(MOMENT, &mut beginning).await.is_err(), "the answer has not come");
-        stream.end(Some(b"{}".to_vec()));
+        stream.end(Some(Bytes::from_static(b"{}")));
         let begun = timeout(ADMISSION_TIME, beginning).await;
         assert!(matches!(begun, Ok(Beginning::Answer(line)) if *line == *b"{}"));
         assert!(matches!(stream.refusal(), Some(Refusal::Unserved)));

@@ -38,6 +38,8 @@ mod stalled;
 mod team;
 #[cfg(unix)]
 mod tls;
+#[cfg(target_os = "linux")]
+mod unsent;
 #[cfg(unix)]
 mod webdriver;
 mod workspaces;

@@ -1,5 +1,5 @@
-//! Limits for HTTP clients, shared among principals: calls and bodies (`places`), blocking work and its
-//! threads (`blocking`), stalled connections (`patient`), and invalid tokens (`peers`).
+//! Limits for HTTP clients, shared among principals: calls (`places`), memory of bodies (`room`), blocking work
+//! and its threads (`blocking`), stalled connections (`patient`), and invalid tokens (`peers`).
 //!
 //! Invariant: nothing here depends on the kind of work that it limits.
 
@@ -7,8 +7,10 @@ mod blocking;
 mod patient;
 mod peers;
 mod places;
+mod room;
 
 pub use blocking::{Blocking, MAX_BLOCKING, MayBlock, RETRY_AFTER, WaitsFor, WeakMap};
 pub use patient::{Patient, Served, Serving};
 pub use peers::Peers;
-pub use places::{Entry, Held, MAX_RUNNING, PART, Place, Places, Room, Turn};
+pub use places::{Entry, MAX_RUNNING, PART, Place, Places, Turn};
+pub use room::{Held, Room};

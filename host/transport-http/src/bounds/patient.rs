@@ -1,5 +1,5 @@
-//! A connection that is closed if its client stalls: if it reads nothing for a while, or does not complete
-//! the request headers that it started. Closing the connection releases everything held for it.
+//! A connection that is closed if its client stalls: if it reads nothing for a while or too slowly, or does not
+//! complete the request headers that it started. Closing the connection releases everything held for it.
 
 use std::future::Future as _;
 use std::io;
@@ -10,10 +10,13 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
-/// Maximum time for which a client may accept no data.
+/// Time for which a client may accept no data. A client that accepts data regains time by [`MIN_RATE`].
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Rate in bytes per second below which a client loses time.
+const MIN_RATE: u32 = 16 * 1024;
 
 /// Maximum time for receiving the request headers, from their first byte.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -48,31 +51,57 @@ impl Serving {
 pub struct Patient<S> {
     stream: S,
     patience: Duration,
+    /// Time for which the client may still accept no data.
+    left: Duration,
     serving: Serving,
     /// Timer that runs while request headers are incomplete.
     head: Option<Pin<Box<Sleep>>>,
-    /// Timer that runs while data waits to be accepted.
-    until: Option<Pin<Box<Sleep>>>,
+    /// Timer that runs while data waits to be accepted, and its start.
+    until: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
 impl<S> Patient<S> {
     /// Wraps a stream. `serving` says whether a request is being served.
     pub fn new(stream: S, serving: Serving) -> Self {
-        Self { stream, patience: PATIENCE, serving, head: None, until: None }
+        Self { stream, patience: PATIENCE, left: PATIENCE, serving, head: None, until: None }
     }
 
-    /// Returns the result of a write, or an error if it has been pending for too long.
-    fn bounded<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.until = None;
-            return written;
+    /// Returns the number of written bytes, or an error if writing has been pending for too long.
+    fn written(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.regain(bytes);
         }
-        let patience = self.patience;
-        let until = self.until.get_or_insert_with(|| Box::pin(sleep(patience)));
+        self.bounded(written, context)
+    }
+
+    /// Gives time for accepted data, after subtracting the time that it was waited for.
+    fn regain(&mut self, bytes: usize) {
+        if let Some((since, _)) = self.until.take() {
+            self.left = self.left.saturating_sub(since.elapsed());
+        }
+        if self.left < self.patience {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            let gained = Duration::from_secs(bytes.into()) / MIN_RATE;
+            self.left = self.patience.min(self.left + gained);
+        }
+    }
+
+    /// Returns the result of an operation, or an error if it has been pending for too long.
+    fn bounded<T>(&mut self, done: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if done.is_ready() {
+            self.regain(0);
+            return done;
+        }
+        let left = self.left;
+        let (_, until) = self.until.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(left))));
         ready!(until.as_mut().poll(context));
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "the client takes nothing of what it is sent",
+            "the client takes too little of what it is sent",
         )))
     }
 }
@@ -110,7 +139,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.bounded(written, context)
+        self.written(written, context)
     }
 
     fn poll_write_vectored(
@@ -119,7 +148,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.bounded(written, context)
+        self.written(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -143,6 +172,7 @@ mod tests {
     use std::io::Read as _;
     use std::net::{TcpListener, TcpStream};
 
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::runtime::Builder;
 
     use super::*;
@@ -157,8 +187,9 @@ mod tests {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let outcome = runtime.block_on(async {
             let stream = tokio::net::TcpStream::from_std(stream).expect("a stream");
+            let patience = Duration::from_millis(300);
             let mut patient =
-                Patient { patience: Duration::from_millis(300), ..Patient::new(stream, Serving::default()) };
+                Patient { patience, left: patience, ..Patient::new(stream, Serving::default()) };
             let piece = vec![0; 64 * 1024];
             let mut left = bytes;
             while left > 0 {
@@ -169,6 +200,23 @@ mod tests {
         });
         client.join().expect("it ends");
         outcome
+    }
+
+    #[tokio::test]
+    async fn a_client_that_takes_a_little_now_and_then_is_let_go() {
+        let (mut client, stream) = tokio::io::duplex(1);
+        let patience = Duration::from_millis(300);
+        let mut patient = Patient { patience, left: patience, ..Patient::new(stream, Serving::default()) };
+        let reading = tokio::spawn(async move {
+            while client.read_u8().await.is_ok() {
+                sleep(patience / 6).await;
+            }
+        });
+        let sent = patient.write_all(&[0; 1000]);
+        let sent = tokio::time::timeout(100 * patience, sent).await.expect("it ends");
+        assert_eq!(sent.expect_err("it is too slow").kind(), io::ErrorKind::TimedOut);
+        drop(patient);
+        reading.await.expect("it ends");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Limits on running calls and on the memory of request bodies.
+//! Limits on running calls.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 /// Maximum number of running calls.
 pub const MAX_RUNNING: usize = 64;
@@ -164,87 +164,6 @@ impl Drop for Turn {
     }
 }
 
-/// Maximum size of a small body in bytes. Small bodies have their own budget, so that slow large ones do not
-/// block them.
-const SMALL: usize = 64 * 1024;
-/// Maximum total size of small bodies, and of large ones, in bytes.
-const MAX_SMALL_BYTES: usize = 16 * 1024 * 1024;
-const MAX_LARGE_BYTES: usize = 64 * 1024 * 1024;
-/// Unit in which bytes are counted.
-const UNIT: usize = 1024;
-
-/// Memory budget for bodies.
-pub struct Room {
-    all: Bytes,
-    /// Budget of each principal that uses any; `None` if there is only one principal.
-    of: Option<Mutex<HashMap<String, Weak<Bytes>>>>,
-}
-
-/// Budgets for small and for large bodies.
-struct Bytes {
-    small: Arc<Semaphore>,
-    large: Arc<Semaphore>,
-}
-
-/// Budget of one body, released on drop.
-pub struct Held {
-    all: OwnedSemaphorePermit,
-    part: Option<(OwnedSemaphorePermit, Arc<Bytes>)>,
-}
-
-impl Held {
-    /// Reduces the budget to the actual size of the body, and releases the rest.
-    #[must_use]
-    pub fn shrunk(mut self, bytes: usize) -> Self {
-        let shrink = |room: &mut OwnedSemaphorePermit| {
-            drop(room.split(room.num_permits().saturating_sub(bytes.div_ceil(UNIT))));
-        };
-        shrink(&mut self.all);
-        self.part.iter_mut().for_each(|(part, _)| shrink(part));
-        self
-    }
-}
-
-impl Bytes {
-    fn new(part: usize) -> Self {
-        let of = |bytes: usize| Arc::new(Semaphore::new(bytes / UNIT / part));
-        Self { small: of(MAX_SMALL_BYTES), large: of(MAX_LARGE_BYTES) }
-    }
-
-    async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let room = if bytes <= SMALL { &self.small } else { &self.large };
-        let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
-        Arc::clone(room).acquire_many_owned(units).await.ok()
-    }
-}
-
-impl Room {
-    /// Creates the budget for one principal, or for several (`are_many`) that must not starve each other.
-    pub fn new(are_many: bool) -> Self {
-        Self { all: Bytes::new(1), of: are_many.then(Mutex::default) }
-    }
-
-    /// Waits for the budget of a body of at most `bytes` bytes.
-    pub async fn take(&self, principal: &str, bytes: usize) -> Option<Held> {
-        let part = match self.part_of(principal) {
-            None => None,
-            Some(part) => Some((part.take(bytes).await?, part)),
-        };
-        Some(Held { all: self.all.take(bytes).await?, part })
-    }
-
-    fn part_of(&self, principal: &str) -> Option<Arc<Bytes>> {
-        let mut of = self.of.as_ref()?.lock();
-        if let Some(part) = of.get(principal).and_then(Weak::upgrade) {
-            return Some(part);
-        }
-        of.retain(|_, part| part.strong_count() > 0);
-        let part = Arc::new(Bytes::new(PART));
-        of.insert(principal.to_owned(), Arc::downgrade(&part));
-        Some(part)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -316,20 +235,5 @@ mod tests {
         let last = in_time(third).await;
         drop((running, last));
         assert!(places.load().0 == [0, 0] && places.taken.lock().of.is_empty());
-    }
-
-    #[tokio::test]
-    async fn one_of_several_principals_leaves_room_to_the_others() {
-        let room = Room::new(true);
-        let half = room.take("a", MAX_LARGE_BYTES / PART).await.expect("room");
-        let more = tokio::time::timeout(Duration::from_millis(50), room.take("a", SMALL + 1)).await;
-        assert!(more.is_err(), "it has its part");
-        assert!(room.take("b", MAX_LARGE_BYTES / PART).await.is_some());
-        let half = half.shrunk(UNIT);
-        assert!(room.take("a", SMALL + 1).await.is_some());
-        drop(half);
-        room.take("c", 1).await.expect("room");
-        let known = room.of.as_ref().map(|of| of.lock().len());
-        assert_eq!(known, Some(1), "those without any are forgotten");
     }
 }
