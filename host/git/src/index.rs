@@ -1,7 +1,8 @@
-//! Checks by inode that a git index belongs to a work tree.
+//! Reads the index of a work tree: the files that it tracks, and by their inodes, if it belongs to the tree.
 
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -10,6 +11,8 @@ use crate::read;
 
 /// Maximum number of bytes read from the start of an index.
 const MAX_BYTES: u64 = 64 << 10;
+/// Maximum size of an index to read completely, in bytes.
+const MAX_WHOLE_BYTES: u64 = 4 << 20;
 /// Maximum number of entries to compare.
 const MAX_ENTRIES: usize = 100;
 /// Size of the header, in bytes.
@@ -52,6 +55,47 @@ pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
         rest = next;
     }
     false
+}
+
+/// Returns `true` if `is_fine` returns `true` for the path of each tracked file, relative to the tree. An index
+/// that is too large, damaged, or of another version is not fine.
+pub(crate) fn tracked(index: &Path, is_fine: impl FnMut(&Path) -> bool) -> bool {
+    all_tracked(index, is_fine).unwrap_or(false)
+}
+
+fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<bool> {
+    let found = index.symlink_metadata().ok()?;
+    if !found.is_file() || found.len() > MAX_WHOLE_BYTES {
+        return None;
+    }
+    let mut file = BufReader::new(File::open(index).ok()?.take(MAX_WHOLE_BYTES));
+    let mut header = [0; HEADER];
+    file.read_exact(&mut header).ok()?;
+    if !header.starts_with(b"DIRC") || !matches!(word(&header, 4), Some(2 | 3)) {
+        return None;
+    }
+    for _ in 0..word(&header, 8)? {
+        let mut head = [0; ENTRY];
+        file.read_exact(&mut head).ok()?;
+        let flags = u16::from_be_bytes([head[ENTRY - 2], head[ENTRY - 1]]);
+        let mut begin = ENTRY;
+        if flags & IS_EXTENDED != 0 {
+            file.read_exact(&mut [0; 2]).ok()?;
+            begin += 2;
+        }
+        let mut path = Vec::new();
+        file.read_until(0, &mut path).ok()?;
+        if path.pop() != Some(0) || path.is_empty() {
+            return None;
+        }
+        if !is_fine(Path::new(OsStr::from_bytes(&path))) {
+            return Some(false);
+        }
+        // One of the zero bytes after the path has been read.
+        let padding = (begin + path.len()) / 8 * 8 + 8 - (begin + path.len()) - 1;
+        file.read_exact(&mut [0; 8][..padding]).ok()?;
+    }
+    Some(true)
 }
 
 fn is_noted(entry: &[u8], found: &Metadata) -> bool {

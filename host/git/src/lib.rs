@@ -15,6 +15,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(unix)]
+mod around;
+mod borrowed;
 mod config;
 mod harmless;
 mod hidden;
@@ -24,6 +27,7 @@ mod index;
 mod leads;
 mod names;
 mod obeyed;
+mod objects;
 mod outside;
 mod parse;
 mod read;
@@ -33,6 +37,9 @@ mod starts;
 mod user;
 mod words;
 
+#[cfg(unix)]
+pub use around::around;
+pub use borrowed::{is_proven, lenders, stores_behind};
 pub use hidden::{Hidden, hidden};
 pub use identity::identity;
 pub use leads::Leads;

@@ -112,6 +112,9 @@ impl Profile {
         let read = self.read.iter().map(|rule| ("read", rule));
         let covering =
             write.chain(read).filter_map(|(key, rule)| Some((depth(rule, path, places)?, key, rule)));
+        let mut opened = self.read.iter().chain(&self.write).filter(|rule| rule.place == Place::Workspace);
+        let lent = opened.next().and_then(|rule| Some((innermost(&places.lent, path)?, "read", rule)));
+        let covering = covering.chain(lent);
         // A folder of the machine that is mounted at its own path takes precedence over the private `/tmp`.
         let innermost =
             covering.max_by_key(|(depth, key, rule)| (*depth, rule.place != Place::Tmp, *key == WRITE));
@@ -223,8 +226,13 @@ fn both(a: Source, b: Source) -> String {
 }
 
 fn depth(rule: &PathRule, path: &Path, places: &Places) -> Option<usize> {
-    let folders = places.folders(&rule.place).into_iter();
-    folders.filter(|folder| path.starts_with(folder)).map(|folder| folder.components().count()).max()
+    innermost(&places.folders(&rule.place), path)
+}
+
+/// Returns the depth of the innermost folder that contains a path.
+fn innermost(folders: &[PathBuf], path: &Path) -> Option<usize> {
+    let around = folders.iter().filter(|folder| path.starts_with(folder));
+    around.map(|folder| folder.components().count()).max()
 }
 
 fn is_in(path: &Path, place: &Place, places: &Places) -> bool {

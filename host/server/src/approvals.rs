@@ -11,9 +11,11 @@ use scorpiox_exchange::request_state::CallNumber;
 use crate::client::APPROVAL_TIME;
 
 /// Maximum number of questions that are open at once. Each of them occupies a thread of its session.
-const MAX_OPEN: usize = 8;
+const MAX_OPEN: usize = 32;
 /// Maximum number of open questions of one principal.
-const MAX_OPEN_OF_ONE: usize = MAX_OPEN / 2;
+const MAX_OPEN_OF_ONE: usize = 4;
+/// Maximum number of open questions to the one person of a server without principals.
+const MAX_OPEN_TO_ONE: usize = 8;
 /// Maximum number of remembered calls of one principal. Beyond it, none of its approvals is accepted.
 const MAX_CALLS: usize = 1000;
 
@@ -74,7 +76,7 @@ impl Approvals {
     /// Counts a question as open; returns `None` if too many are. Without principals there is one person, who
     /// may be asked all questions.
     pub(crate) fn begin(&self, principal: Option<&str>) -> Option<Open<'_>> {
-        let most = if principal.is_some() { MAX_OPEN_OF_ONE } else { MAX_OPEN };
+        let most = if principal.is_some() { MAX_OPEN_OF_ONE } else { MAX_OPEN_TO_ONE };
         let principal = principal.unwrap_or_default().to_owned();
         let mut open = self.open.lock();
         let of_one = open.of.get(&principal).copied().unwrap_or(0);
@@ -133,10 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_questions_are_open_at_once_and_half_of_them_for_one_principal() {
+    fn a_few_questions_are_open_at_once_and_fewer_of_one_principal() {
         let approvals = Approvals::default();
-        let mut open: Vec<_> = (0..MAX_OPEN).map(|_| approvals.begin(None).expect("room")).collect();
-        assert!(approvals.begin(None).is_none() && approvals.begin(Some("ann")).is_none());
+        let mut open: Vec<_> = (0..MAX_OPEN_TO_ONE).map(|_| approvals.begin(None).expect("room")).collect();
+        assert!(approvals.begin(None).is_none());
+        open.clear();
+        let begin = |number| approvals.begin(Some(&format!("{}", number % (MAX_OPEN / 2)))).expect("room");
+        open.extend((0..MAX_OPEN).map(begin));
+        assert!(approvals.begin(Some("ann")).is_none());
         open.clear();
         open.extend((0..MAX_OPEN_OF_ONE).map(|_| approvals.begin(Some("eve")).expect("room")));
         assert!(approvals.begin(Some("eve")).is_none());

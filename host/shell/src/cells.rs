@@ -42,6 +42,8 @@ pub(crate) struct Ready {
     skills: Vec<PathBuf>,
     /// Git directory of the workspace, if it lies outside.
     repository: Option<PathBuf>,
+    /// Stores of objects that were visible when the cell was built.
+    lent: Vec<PathBuf>,
     /// Unseen folders that were already reported.
     told: Mutex<Vec<PathBuf>>,
     /// Questions about unknown hosts, if the profile asks them.
@@ -110,7 +112,8 @@ impl Cells {
 
 impl Ready {
     fn is_current(&self, places: &Places) -> bool {
-        let is_same = self.skills == places.skills && self.repository == places.repository;
+        let is_same =
+            self.skills == places.skills && self.repository == places.repository && self.lent == places.lent;
         is_same && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
@@ -214,8 +217,8 @@ fn build(
     let proxy = cell.take_listener().map(|listener| plan::proxy(profile, listener, unknown.as_ref()));
     let proxy = proxy.transpose().map_err(ShellError::io("starting the proxy"))?;
     let survey = plan::survey(profile, places, &plan.areas);
-    let environment = environment::build(site, profile, &plan, cell.proxy_port());
-    let (skills, repository) = (places.skills.clone(), places.repository.clone());
+    let environment = environment::build(site, profile, places, &plan, cell.proxy_port());
+    let (skills, lent, repository) = (places.skills.clone(), places.lent.clone(), places.repository.clone());
     Ok(Ready {
         cell,
         tier,
@@ -224,6 +227,7 @@ fn build(
         survey,
         shown,
         skills,
+        lent,
         repository,
         told: Mutex::default(),
         unknown,

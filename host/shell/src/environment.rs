@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 
-use scorpiox_policy::{Network as NetworkRule, Profile};
+use scorpiox_policy::{Network as NetworkRule, Places, Profile};
 use scorpiox_sandbox::{Network, PROXY_PORT, Tier};
 use scorpiox_workspace_config::Site;
 
@@ -57,6 +57,7 @@ const WITH_SOME_HOSTS: [(&str, &str); 4] = [
 pub(super) fn build(
     site: &Site,
     profile: &Profile,
+    places: &Places,
     plan: &Plan,
     proxy_port: Option<u16>,
 ) -> Vec<(String, String)> {
@@ -79,6 +80,11 @@ pub(super) fn build(
     if plan.spec.tier == Tier::Seatbelt {
         // Hooks cannot be created in a new repository, so templates are disabled.
         set("GIT_TEMPLATE_DIR", String::new());
+    }
+    let tree = places.repository.as_deref().and_then(Path::parent);
+    if tree.is_some_and(|tree| site.workspace.starts_with(tree)) {
+        // In the cell, the workspace and the repository around it are mounted separately.
+        set("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".to_owned());
     }
     set("SHELL", "/bin/bash".to_owned());
     let user = user();

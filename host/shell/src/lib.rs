@@ -78,6 +78,8 @@ const MAX_SURVEYS: usize = 16;
 const JUDGE_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of unseen folders that the notes of a command name.
 const MAX_NOTES: usize = 5;
+/// Explains why the workspace of a policy with several has no repository outside of it, as the end of a sentence.
+const SHARED: &str = ", since workspaces of a policy with several get none by themselves";
 /// Maximum length of a command in bytes, which is the kernel's limit for a single argument.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
 
@@ -180,35 +182,38 @@ impl Started {
     /// Names the location of the workspace's repository if commands do not see all of it.
     fn repository_elsewhere(&self) -> Option<String> {
         let hidden = hidden(self.cell.plan.spec.workspace.as_path())?;
-        let is_seen = self.cell.plan.areas.iter().any(|area| hidden.path().starts_with(&area.path));
-        let (list, why) = match &hidden {
-            Hidden::Around(_) => (None, ""),
-            Hidden::Elsewhere(_) => (Some("write"), self.why_apart()),
-            Hidden::Borrowed(_) => (Some("read"), ""),
+        let needed = match &hidden {
+            Hidden::Around(tree) => tree.join(".git"),
+            Hidden::Elsewhere(path) | Hidden::Borrowed(path) => path.clone(),
         };
-        let how = list.map_or_else(
-            || "start the server there".to_owned(),
-            |list| {
-                let path = hidden.path().display();
-                format!(
-                    "open it with \"{path}\" in `{list}` of [shell.profile.{}] of policy.toml",
-                    self.profile
-                )
-            },
-        );
+        let is_seen = self.cell.plan.areas.iter().any(|area| needed.starts_with(&area.path));
+        let apart = self.apart();
+        let (list, why) = match &hidden {
+            Hidden::Around(_) if apart == Some(Apart::Shared) => ("write", SHARED),
+            Hidden::Around(_) => ("read", " completely, and git would take its other files for deleted"),
+            Hidden::Elsewhere(_) => ("write", why_apart(apart)),
+            Hidden::Borrowed(_) => ("read", ""),
+        };
+        let how = match &hidden {
+            Hidden::Around(tree) if self.is_around_home(tree) => "start the server there".to_owned(),
+            hidden => {
+                let (path, profile) = (hidden.path().display(), &self.profile);
+                format!("open it with \"{path}\" in `{list}` of [shell.profile.{profile}] of policy.toml")
+            }
+        };
         (!is_seen).then(|| format!("git: {hidden}{why}; the person can {how}"))
     }
 
-    /// Explains why an external repository does not belong to the workspace, as the end of a sentence.
-    fn why_apart(&self) -> &'static str {
+    /// Returns `true` if a work tree is, or contains, the home folder, which is never opened for a folder in it.
+    fn is_around_home(&self, tree: &Path) -> bool {
         let site = self.operator.site();
-        match self.operator.policy().ok().and_then(|policy| site.repository(policy)) {
-            Some(Err(Apart::Shared)) => ", since workspaces of a policy with several get none by themselves",
-            Some(Err(Apart::Later)) => {
-                ", since the folder did not lead there before the first command ran in it"
-            }
-            Some(Ok(_)) | None => ", and nothing says that it is this folder's",
-        }
+        tree.parent().is_none() || site.home.as_ref().is_some_and(|home| home.starts_with(tree))
+    }
+
+    /// Returns the reason why an external repository is not opened along with the workspace, if one is known.
+    fn apart(&self) -> Option<Apart> {
+        let policy = self.operator.policy().ok()?;
+        self.operator.site().repository(policy)?.err()
     }
 
     /// Records the denied files that the command tried to open.
@@ -232,6 +237,15 @@ impl Started {
     fn lost_hosts(&self, since: Instant) -> Lost {
         let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
         proxy.map(|proxy| proxy.lost(since)).unwrap_or_default()
+    }
+}
+
+/// Explains why an external repository does not belong to a workspace, as the end of a sentence.
+const fn why_apart(apart: Option<Apart>) -> &'static str {
+    match apart {
+        Some(Apart::Shared) => SHARED,
+        Some(Apart::Later) => ", since the folder did not lead there before the first command ran in it",
+        None => ", and nothing says that it is this folder's",
     }
 }
 

@@ -77,7 +77,7 @@ impl Plan {
         make_folder(&outputs)?;
         // Record the workspace before commands can write to it: later sessions must not follow links that
         // commands create.
-        worked_on::remember(&site.own_home, &site.workspace, places.repository.as_deref())
+        worked_on::remember(&site.own_home, &site.workspace, places.repository.as_deref(), &places.lent)
             .map_err(ShellError::io("noting the workspace"))?;
         let held = Scratch::new(&site.own_home, &name)
             .map_err(ShellError::io("making a folder for temporary files"))?;
@@ -246,6 +246,11 @@ pub(super) fn areas(
             continue;
         }
         for path in places.folders(&rule.place) {
+            let is_around =
+                path.parent().is_some_and(|tree| site.workspace != path && site.workspace.starts_with(tree));
+            if places.repository.as_ref() == Some(&path) && is_around && site.around_in(profile).is_none() {
+                continue;
+            }
             // A path that a command can redirect must not decide what later commands see, or whether they see
             // anything.
             let path = match resolve(&path, writable) {
@@ -262,6 +267,12 @@ pub(super) fn areas(
                 None => {}
             }
         }
+    }
+    let mut rules = profile.read.iter().chain(&profile.write);
+    if rules.any(|rule| rule.place == Place::Workspace) {
+        let lent = places.lent.iter().filter(|path| !areas.iter().any(|area| path.starts_with(&area.path)));
+        let lent: Vec<_> = lent.map(|path| Area { path: path.clone(), write: false }).collect();
+        areas.extend(lent);
     }
     // A narrowed profile must not reach anything that the outer profile keeps closed, not even through a
     // link.

@@ -4,13 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_fs::Writable;
-use scorpiox_git::outside;
-use scorpiox_policy::{Files, MANAGED_FILE, Place, Places, Policy};
+#[cfg(unix)]
+use scorpiox_git::around;
+use scorpiox_git::{is_proven, lenders, outside, stores_behind};
+use scorpiox_policy::{Files, MANAGED_FILE, Place, Places, Policy, Profile};
 
 use crate::{SkillFolders, worked_on};
 
 /// Name of the user's policy file.
 const POLICY_FILE: &str = "policy.toml";
+
+/// Maximum number of stores of objects from each of which the next one takes objects, as in git.
+const MAX_STORES_BEHIND: usize = 5;
 
 /// The workspace and its surroundings.
 #[derive(Debug, Clone)]
@@ -63,23 +68,88 @@ impl Site {
 
     /// Resolves places under a policy, including the repository.
     pub(crate) fn places(&self, policy: &Policy) -> Places {
-        Places { repository: self.repository(policy).and_then(Result::ok), ..self.usual_places() }
+        let repository = self.repository(policy).and_then(Result::ok);
+        Places { repository, lent: self.lent(policy), ..self.usual_places() }
     }
 
     /// Returns the repository outside the workspace that belongs to it, or why commands do not see it.
     pub fn repository(&self, policy: &Policy) -> Option<Result<PathBuf, Apart>> {
-        let found = outside(&self.workspace)?;
+        let outside = outside(&self.workspace);
+        let found = outside.clone().or_else(|| self.around(policy))?;
         if !policy.served.is_empty() {
             // Write access to one work tree gives access to everything committed in the repository.
             return Some(Err(Apart::Shared));
         }
+        // A command cannot lead the workspace to a repository in a folder around it, except to the repository of
+        // a folder that it may write anyway.
+        let is_its = outside.is_none() || self.may_have(policy, &found);
+        Some(if is_its { Ok(found) } else { Err(Apart::Later) })
+    }
+
+    /// Returns the repository of a work tree that the workspace is a folder of, if a profile that may write the
+    /// workspace shows all files of the tree.
+    fn around(&self, policy: &Policy) -> Option<PathBuf> {
+        let writes = |profile: &&Profile| profile.write.iter().any(|rule| rule.place == Place::Workspace);
+        policy.shell.profiles.values().filter(writes).find_map(|profile| self.around_in(profile))
+    }
+
+    /// Returns the repository of a work tree that the workspace is a folder of, if the profile shows all files of
+    /// the tree.
+    #[cfg(unix)]
+    pub fn around_in(&self, profile: &Profile) -> Option<PathBuf> {
+        let places = self.usual_places();
+        let rules = profile.read.iter().chain(&profile.write);
+        let named = rules.filter(|rule| matches!(rule.place, Place::Path(_)));
+        let folders = named.flat_map(|rule| places.folders(&rule.place));
+        let folders: Vec<_> = folders.map(|folder| dunce::canonicalize(&folder).unwrap_or(folder)).collect();
+        let sees = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+        let found = around(&self.workspace, self.home.as_deref(), sees)?;
+        (!self.own_home.starts_with(found.parent()?)).then_some(found)
+    }
+
+    /// Returns `None`: this system does not say whom a repository belongs to.
+    #[cfg(not(unix))]
+    pub fn around_in(&self, _: &Profile) -> Option<PathBuf> {
+        None
+    }
+
+    /// Returns the stores outside the workspace that its repository takes objects from, if the user, and no
+    /// command, can have chosen them.
+    fn lent(&self, policy: &Policy) -> Vec<PathBuf> {
+        let lenders = lenders(&self.workspace);
+        if lenders.is_empty() || !policy.served.is_empty() {
+            return Vec::new();
+        }
+        let Ok(worked_on) = worked_on::others(&self.own_home, &self.workspace) else { return Vec::new() };
+        let mut lent = Vec::new();
+        for lender in lenders {
+            let mut stores = vec![lender];
+            // A store names others in a file that commands of its own workspace may have written.
+            for depth in 0..MAX_STORES_BEHIND {
+                let Some(store) = stores.get(depth) else { break };
+                if !worked_on.iter().any(|folder| store.starts_with(folder)) {
+                    let behind: Vec<_> = stores_behind(store);
+                    stores.extend(
+                        behind.into_iter().filter(|store| !stores.contains(store)).collect::<Vec<_>>(),
+                    );
+                }
+            }
+            let is_known = worked_on::has(&self.own_home, &self.workspace, &stores[0]).unwrap_or(false);
+            if is_known || self.may_have(policy, &stores[0]) && is_proven(&self.workspace, &stores) {
+                lent.extend(stores);
+            }
+        }
+        lent
+    }
+
+    /// Returns `true` if the user, and no command, can have chosen a repository or store of the workspace.
+    fn may_have(&self, policy: &Policy, found: &Path) -> bool {
         let places = self.usual_places();
         let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
         let named = rules.filter(|rule| !matches!(rule.place, Place::Workspace | Place::Tmp));
         let writable = named.flat_map(|rule| places.folders(&rule.place));
         let writable = writable.map(|folder| dunce::canonicalize(&folder).unwrap_or(folder)).collect();
-        let is_its = worked_on::may_have(&self.own_home, &self.workspace, &found, writable).unwrap_or(false);
-        Some(if is_its { Ok(found) } else { Err(Apart::Later) })
+        worked_on::may_have(&self.own_home, &self.workspace, found, writable).unwrap_or(false)
     }
 
     /// Returns the policy's files; `own` is [`own_policy`](Self::own_policy).

@@ -2,7 +2,7 @@
 //! may be a command's.
 //!
 //! A single list is shared by all sessions of a user. Each line is JSON: either one path, or a pair of a
-//! workspace and the repository that it had before the first command ran there.
+//! workspace and a repository, or a store of objects, that it had before the first command ran there.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -28,6 +28,11 @@ pub fn others(own_home: &Path, workspace: &Path) -> io::Result<Vec<PathBuf>> {
     let mut all = folders(&read(own_home)?);
     all.retain(|folder| folder != workspace);
     Ok(all)
+}
+
+/// Returns `true` if the list has a workspace with this repository or store.
+pub fn has(own_home: &Path, workspace: &Path, other: &Path) -> io::Result<bool> {
+    Ok(has_pair(&read(own_home)?, workspace, other))
 }
 
 /// Returns `true` if the user, and no command, can have chosen the repository of a workspace: the workspace
@@ -57,17 +62,22 @@ pub fn may_have(
 }
 
 /// Adds a workspace to the list before the first command runs there, together with the external repository
-/// that is opened along with it.
-pub fn remember(own_home: &Path, workspace: &Path, repository: Option<&Path>) -> io::Result<()> {
+/// that is opened along with it, and the stores of objects that are opened for reading.
+pub fn remember(
+    own_home: &Path,
+    workspace: &Path,
+    repository: Option<&Path>,
+    lent: &[PathBuf],
+) -> io::Result<()> {
     let lines = read(own_home)?;
     let known = folders(&lines);
     let named = [Some(workspace), repository].into_iter().flatten().map(Path::to_string_lossy);
     let new = named.filter(|folder| known.iter().all(|known| known != Path::new(&**folder)));
     let mut added: Vec<_> = new.map(|folder| serde_json::json!(folder)).collect();
-    if let Some(repository) = repository {
-        let pair = || serde_json::json!([workspace.to_string_lossy(), repository.to_string_lossy()]);
-        added.extend((!has_pair(&lines, workspace, repository)).then(pair));
-    }
+    let pairs = repository.into_iter().chain(lent.iter().map(PathBuf::as_path));
+    let pairs = pairs.filter(|other| !has_pair(&lines, workspace, other));
+    added
+        .extend(pairs.map(|other| serde_json::json!([workspace.to_string_lossy(), other.to_string_lossy()])));
     if added.is_empty() {
         return Ok(());
     }
@@ -124,7 +134,7 @@ mod tests {
         let (a, b) = (Path::new("/w/a\nb"), Path::new("/w/c"));
         assert_eq!(others(home.path(), a).expect("it works"), [""; 0].map(PathBuf::from));
         for folder in [a, a, b] {
-            remember(home.path(), folder, None).expect("it works");
+            remember(home.path(), folder, None, &[]).expect("it works");
         }
         assert_eq!(others(home.path(), a).expect("it works"), [b]);
         assert_eq!(others(home.path(), b).expect("it works"), [a]);
@@ -132,7 +142,7 @@ mod tests {
         let mut file = private::options().append(true).open(list(home.path())).expect("it works");
         file.write_all(b"\"/w/\xc3").expect("it works");
         assert_eq!(others(home.path(), a).expect("it works"), [b]);
-        remember(home.path(), Path::new("/w/d"), None).expect("it works");
+        remember(home.path(), Path::new("/w/d"), None, &[]).expect("it works");
         assert_eq!(others(home.path(), a).expect("it works"), [b, Path::new("/w/d")]);
         std::fs::remove_file(list(home.path())).expect("it works");
         std::fs::create_dir(list(home.path())).expect("it works");
@@ -148,19 +158,25 @@ mod tests {
             |tree: &str, its: &Path| may_have(home.path(), Path::new(tree), its, Vec::new()).expect("a list");
         assert!(may_have("/w/tree", repository));
         for _ in 0..2 {
-            remember(home.path(), tree, Some(repository)).expect("it works");
+            remember(home.path(), tree, Some(repository), &[]).expect("it works");
         }
         assert!(may_have("/w/tree", repository), "also later");
         assert!(!may_have("/w/tree", other), "commands may have led it there");
         assert_eq!(others(home.path(), tree).expect("it works"), [repository], "commands could write both");
         assert_eq!(std::fs::read_to_string(list(home.path())).expect("a list").lines().count(), 4);
 
-        remember(home.path(), Path::new("/w/plain"), None).expect("it works");
+        remember(home.path(), Path::new("/w/plain"), None, &[]).expect("it works");
         assert!(!may_have("/w/plain", repository), "it had none before");
         // A command of a workspace around it may have written this.
         assert!(!may_have("/w/plain/inner", repository));
         assert!(may_have("/w/plain/inner", Path::new("/w/plain/.git")));
         assert!(may_have("/w/plainer", repository), "another folder");
+        let lent = [PathBuf::from("/w/lender/objects")];
+        remember(home.path(), Path::new("/w/borrower"), None, &lent).expect("it works");
+        assert!(has(home.path(), Path::new("/w/borrower"), &lent[0]).expect("a list"));
+        assert!(!has(home.path(), tree, &lent[0]).expect("a list"));
+        let written = others(home.path(), tree).expect("it works");
+        assert!(!written.contains(&lent[0]), "commands could not write it");
         let from_around = |its| super::may_have(home.path(), Path::new("/w/new"), its, vec!["/w/".into()]);
         assert!(
             from_around(repository).expect("a list") && !from_around(Path::new("/x/.git")).expect("a list")

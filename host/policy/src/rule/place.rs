@@ -226,6 +226,9 @@ pub struct Places {
     pub toolchains: Vec<PathBuf>,
     /// Git directory of the workspace, if it is outside of it.
     pub repository: Option<PathBuf>,
+    /// Folders outside of the workspace that its repository takes objects from. A profile that opens
+    /// `@workspace` opens them for reading.
+    pub lent: Vec<PathBuf>,
     /// Folders that `@skills` covers.
     pub skills: Vec<PathBuf>,
     /// Path of `@tmp`, as a command sees it.
@@ -248,6 +251,7 @@ impl Places {
             toolchains: home.as_ref().map(below).unwrap_or_default(),
             system: SYSTEM.iter().map(PathBuf::from).collect(),
             repository: None,
+            lent: Vec::new(),
             skills: Vec::new(),
             tmp: PathBuf::from("/tmp"),
             own_home: own_home.to_owned(),

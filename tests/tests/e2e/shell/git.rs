@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use scorpiox_tests::{Program, Started};
@@ -222,11 +222,6 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
     for tier in TIERS {
         let program = in_tier(tier);
         let root = program.workspace().parent().expect("a folder").to_owned();
-        let git = |folder: &Path, words: &[&str]| {
-            let mut git = Command::new("git");
-            git.current_dir(folder).args(["-c", "user.name=n", "-c", "user.email=n@example.com"]).args(words);
-            assert!(git.output().expect("git").status.success(), "{words:?}");
-        };
         let main = root.join("main");
         fs::create_dir_all(&main).expect("a folder");
         git(&main, &["init", "-q", "-b", "main"]);
@@ -263,6 +258,107 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
             "{}",
             ran.text
         );
+    }
+}
+
+/// Runs git as the person, outside the sandbox.
+fn git(folder: &Path, words: &[&str]) {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(["-c", "user.name=n", "-c", "user.email=n@example.com"]).args(words);
+    assert!(git.output().expect("git").status.success(), "{words:?}");
+}
+
+/// Creates a repository `main` with the file `pkg/a`, and returns its folder.
+fn main_repository(program: &Program) -> PathBuf {
+    let main = program.workspace().parent().expect("a folder").join("main");
+    fs::create_dir_all(main.join("pkg")).expect("a folder");
+    git(&main, &["init", "-q", "-b", "main"]);
+    fs::write(main.join("pkg/a"), "a").expect("a file");
+    git(&main, &["add", "-A"]);
+    git(&main, &["commit", "-qm", "one"]);
+    main
+}
+
+fn start_in(program: &Program, folder: &Path) -> Started {
+    let mut command = program.command();
+    command.current_dir(folder);
+    let mut server = Started::spawn(command);
+    server.initialize("2025-11-25");
+    server
+}
+
+const COMMIT: &str = "git status --short && echo b > b && git add b && git -c user.name=n -c user.email=n@example.com \
+                      commit -qm two && git log --format=%s | head -1 && git status --short";
+
+/// In a folder that has all files of a work tree, git works as in the tree. If files are elsewhere, git would take
+/// them for deleted, so the result says what shows them.
+#[test]
+fn a_folder_of_a_work_tree_has_its_repository_if_all_files_are_seen() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let main = main_repository(&program);
+        let mut server = start_in(&program, &main.join("pkg"));
+        // In T2, git finds the folder of the tree but may not list it.
+        let ran = bash(&mut server, COMMIT).succeeded();
+        let ran = ran.replace("warning: could not open directory '.': Permission denied\n", "");
+        assert_eq!(ran, "two\n", "{tier}");
+        let config = fs::read_to_string(main.join(".git/config")).expect("a configuration");
+        let ran = bash(
+            &mut server,
+            "cd ../.git; echo x >> config; echo x > hooks/pre-commit; echo x > ../c; echo finished",
+        );
+        assert!(ran.text.contains("finished"), "{}", ran.text);
+        assert_eq!(
+            fs::read_to_string(main.join(".git/config")).expect("it is there"),
+            config,
+            "{}",
+            ran.text
+        );
+        assert!(!main.join(".git/hooks/pre-commit").exists() && !main.join("c").exists(), "{}", ran.text);
+
+        fs::write(main.join("c"), "c").expect("a file");
+        git(&main, &["add", "c"]);
+        let ran = bash(&mut server, "git status --short");
+        let named = format!("the person can open it with \"{}\" in `read`", main.display());
+        assert!(ran.is_error && ran.text.contains(&named), "{}", ran.text);
+        assert!(ran.text.contains("git would take its other files for deleted"), "{}", ran.text);
+        let policy = format!(
+            "version = 1\n[shell.profile.workspace]\nread = [\"@system\", {:?}]\n",
+            main.display().to_string()
+        );
+        program.put("home/.scorpiox/policy.toml", policy);
+        let mut server = start_in(&program, &main.join("pkg"));
+        let ran = bash(
+            &mut server,
+            "git -c user.name=n -c user.email=n@example.com commit -qm three && git status --short && cat ../c",
+        );
+        assert_eq!(ran.succeeded(), "c", "{tier}");
+    }
+}
+
+/// A clone that takes objects from another repository reads them, as long as no command can have named it.
+#[test]
+fn a_clone_that_shares_objects_reads_them() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let main = main_repository(&program);
+        let root = main.parent().expect("a folder");
+        let other = root.join("other");
+        git(root, &["clone", "-q", "--shared", "main", "clone"]);
+        git(root, &["clone", "-q", "--no-hardlinks", "main", "other"]);
+        git(root, &["clone", "-q", "--shared", "clone", "second"]);
+        for clone in ["second", "clone"] {
+            let mut server = start_in(&program, &root.join(clone));
+            assert_eq!(bash(&mut server, COMMIT).succeeded(), "two\n", "{tier}, {clone}");
+            let write = format!("echo x > {}/x; echo finished", main.join(".git/objects").display());
+            assert!(bash(&mut server, &write).text.contains("finished"));
+            assert!(!main.join(".git/objects/x").exists());
+            // A command names another store with the same history.
+            let lead = format!("echo {}/.git/objects > .git/objects/info/alternates; true", other.display());
+            bash(&mut server, &lead);
+            let seen = format!("ls {}/.git/objects", other.display());
+            assert!(bash(&mut server, &seen).is_error, "{tier}, {clone}");
+        }
     }
 }
 

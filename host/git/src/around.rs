@@ -1,0 +1,86 @@
+//! Finds the repository around a folder of its work tree.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::index::tracked;
+use crate::signs::is_of_git;
+
+/// Returns the resolved git directory of the work tree that a folder belongs to, if commands that see the folder
+/// and what `sees` returns `true` for see all of its tracked files. Otherwise git would take the others for
+/// deleted.
+///
+/// The folder itself must contain tracked files: other folders inside of a work tree, such as a checkout that
+/// the repository ignores, do not belong to it. `home` and folders around it are never taken for a work tree.
+pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    // Fast path, because this runs on every call.
+    if folder.join(".git").symlink_metadata().is_ok() {
+        return None;
+    }
+    let folder = dunce::canonicalize(folder).ok()?;
+    let tree = folder.ancestors().skip(1).find(|tree| tree.join(".git").symlink_metadata().is_ok())?;
+    if tree.parent().is_none() || home.is_some_and(|home| home.starts_with(tree)) {
+        return None;
+    }
+    let git = tree.join(".git");
+    if !git.symlink_metadata().ok()?.is_dir() || !is_mine(&git) || !is_of_git(&git) {
+        return None;
+    }
+    let mut has_tracked = false;
+    let are_all_seen = tracked(&git.join("index"), |path| {
+        let path = tree.join(path);
+        let is_inside = path.starts_with(&folder);
+        has_tracked |= is_inside;
+        is_inside || sees(&path)
+    });
+    (are_all_seen && has_tracked).then_some(git)
+}
+
+/// Returns `true` if this user owns a folder: git does not use a repository of somebody else.
+fn is_mine(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw())
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use scorpiox_test_support::bed::Bed;
+
+    use super::*;
+
+    #[allow(clippy::disallowed_methods, reason = "nothing but git tells how git writes")]
+    #[test]
+    fn a_folder_has_the_repository_around_it_if_the_rest_of_its_tree_is_seen() {
+        let bed = Bed::with(&["main/pkg/x", "main/ignored"]);
+        let git = |words: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.current_dir(bed.at("main")).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+            let _alone = crate::STARTS.write().unwrap();
+            assert!(git.args(words).output().unwrap().status.success(), "{words:?}");
+        };
+        let of = |folder: &str| around(&bed.at(folder), None, |_| false);
+        git(&["init", "-q"]);
+        bed.put("main/pkg/x/a", "a");
+        assert_eq!(of("main/pkg/x"), None, "nothing is tracked");
+        git(&["add", "-A"]);
+        let main = bed.at("main/.git");
+        assert_eq!(of("main/pkg/x"), Some(main.clone()));
+        assert_eq!((of("main"), of("main/ignored"), of("")), (None, None, None));
+        assert_eq!(around(&bed.at("main/pkg/x"), Some(&bed.at("main/pkg")), |_| true), None, "a home");
+        bed.put("main/pkg/xy", "a file with the folder's name at its beginning");
+        git(&["add", "-A"]);
+        assert_eq!(of("main/pkg/x"), None, "it would be taken for deleted");
+        assert_eq!(
+            around(&bed.at("main/pkg/x"), None, |path| path == bed.at("main/pkg/xy")),
+            Some(main.clone())
+        );
+        for version in ["3", "4"] {
+            git(&["update-index", "--index-version", version]);
+            assert_eq!(of("main/pkg/x"), None);
+            let all = around(&bed.at("main/pkg/x"), None, |_| true);
+            assert_eq!(all.is_some(), version == "3", "version {version}");
+        }
+        std::fs::write(bed.at("main/.git/index"), b"DIRC\0\0\0\x02\0\0\0\x01").unwrap();
+        assert_eq!(around(&bed.at("main/pkg/x"), None, |_| true), None, "it is damaged");
+    }
+}
