@@ -151,8 +151,11 @@ impl<'a> Walk<'a> {
             self.meet(&trail.end, tree);
             return;
         }
-        let named =
-            read::text(&trail.end, MAX_PATH_BYTES).map(|text| gitdir(&text.bytes)).unwrap_or_default();
+        let text = read::text(&trail.end, MAX_PATH_BYTES);
+        if let Some(tree) = tree.filter(|_| text.as_ref().is_some_and(read::Text::is_unknown)) {
+            self.leave_out(tree);
+        }
+        let named = text.map(|text| gitdir(&text.bytes)).unwrap_or_default();
         // Git resolves the text relative to the link.
         let bases: Vec<&Path> = tree.into_iter().chain(trail.end.parent()).collect();
         let folders = named.iter().flat_map(|named| bases.iter().map(move |base| base.join(named)));
@@ -189,6 +192,15 @@ impl<'a> Walk<'a> {
         Some(trail.end)
     }
 
+    /// Returns the paths that the content of a small file in a folder may denote.
+    fn lines(&mut self, folder: &Path, name: &str) -> Vec<PathBuf> {
+        let text = read::text(&folder.join(name), MAX_PATH_BYTES);
+        if text.as_ref().is_some_and(read::Text::is_unknown) {
+            self.leave_out(folder);
+        }
+        text.map(|text| paths(&text.bytes)).unwrap_or_default()
+    }
+
     fn folder(&mut self, folder: &Path) {
         self.obeyed.files.extend(OBEYED.map(|name| folder.join(name)));
         let attributes = folder.join("info/attributes");
@@ -197,11 +209,11 @@ impl<'a> Walk<'a> {
         }
         let mut claimed = BTreeSet::from([folder.to_owned()]);
         // The git directory of a linked work tree names this tree, and the common directory.
-        for back in lines(&folder.join("gitdir")) {
+        for back in self.lines(folder, "gitdir") {
             claimed.extend(folder.join(back).parent().map(Path::to_owned));
         }
         let mut common = None;
-        for named in lines(&folder.join("commondir")) {
+        for named in self.lines(folder, "commondir") {
             if let Some(end) = self.led(&folder.join(named), folder) {
                 self.meet(&end, None);
                 common.get_or_insert(end);
@@ -297,11 +309,6 @@ fn gitdir(text: &[u8]) -> Vec<PathBuf> {
     text.strip_prefix(b"gitdir:")
         .map(|text| paths(text.strip_prefix(b" ").unwrap_or(text)))
         .unwrap_or_default()
-}
-
-/// Returns the paths that the content of a small file may denote.
-fn lines(file: &Path) -> Vec<PathBuf> {
-    read::text(file, MAX_PATH_BYTES).map(|text| paths(&text.bytes)).unwrap_or_default()
 }
 
 /// Returns the interpretations of a text as a path. The first is git's: up to a zero byte, without line ends

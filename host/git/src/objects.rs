@@ -1,5 +1,6 @@
 //! Looks up objects in a store of git, without reading them.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -31,7 +32,10 @@ impl Id {
 /// Returns `true` if a store has an object, as a file or in a pack.
 pub(crate) fn holds(store: &Path, id: &Id) -> bool {
     let [first, rest @ ..] = id.0;
-    let name: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = rest.iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    });
     if store.join(format!("{first:02x}")).join(name).symlink_metadata().is_ok_and(|found| found.is_file()) {
         return true;
     }

@@ -11,18 +11,53 @@ pub(crate) struct Text {
     pub is_cut: bool,
 }
 
-/// Returns the first bytes of a regular file; `None` if it is not a regular file or cannot be read.
+impl Text {
+    /// A file of which nothing is known, although git may read it.
+    const UNKNOWN: Self = Self { bytes: Vec::new(), is_cut: true };
+
+    /// Returns `true` if nothing is known of the file.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.is_cut && self.bytes.is_empty()
+    }
+}
+
+/// Returns the first bytes of a regular file; `None` if it does not exist, is not a regular file, or may not be
+/// read. After any other error, such as too many open files, nothing is known of it.
 pub(crate) fn text(path: &Path, most: u64) -> Option<Text> {
-    let file = open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
+    match try_text(path, most) {
+        Ok(text) => text,
+        Err(error) if is_absent(&error) || is_closed_to_all(&error) => None,
+        Err(_) => Some(Text::UNKNOWN),
+    }
+}
+
+/// Returns `true` if git cannot read a file either.
+fn is_closed_to_all(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        if matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::NAMETOOLONG)) {
+            return true;
+        }
+    }
+    error.kind() == ErrorKind::PermissionDenied
+}
+
+fn try_text(path: &Path, most: u64) -> io::Result<Option<Text>> {
+    let found = path.metadata()?;
+    if !found.is_file() {
+        return Ok(None);
+    }
+    let file = open(path)?;
+    if !file.metadata()?.is_file() {
+        return Ok(None);
     }
     let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let is_cut = bytes.len() > most;
     bytes.truncate(most);
-    Some(Text { bytes, is_cut })
+    Ok(Some(Text { bytes, is_cut }))
 }
 
 /// Converts a path as written by git.

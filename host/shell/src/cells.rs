@@ -177,6 +177,15 @@ pub(super) struct Rules {
     pub reopened: Vec<PathBuf>,
 }
 
+/// Tiers that this process has built a cell in, with the kind of its network. None of them is missing on this
+/// machine.
+static WORKED: Mutex<Vec<(Tier, Network)>> = Mutex::new(Vec::new());
+
+/// Returns `true` if a tier has worked for a profile with the same kind of network.
+fn has_worked(profile: &Profile, tier: Tier) -> bool {
+    plan::network(profile, tier).is_ok_and(|network| WORKED.lock().contains(&(tier, network)))
+}
+
 /// Builds the best cell that works on this machine and that the policy accepts.
 fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
@@ -187,13 +196,24 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
     let mut tried = Vec::new();
     for tier in TIERS.iter().copied().filter(|tier| *tier >= min_tier) {
         match build(site, profile, places, &writable, tier) {
-            Ok(ready) => return Ok(ready),
+            Ok(ready) => {
+                let mut worked = WORKED.lock();
+                let works = (tier, ready.plan.spec.network);
+                if !worked.contains(&works) {
+                    worked.push(works);
+                }
+                return Ok(ready);
+            }
             // The rule cannot be enforced in any tier, nor without a sandbox.
             Err(error @ ShellError::Rule { .. }) => return Err(error),
             Err(ShellError::Cell(CellError::NoSandbox)) if goes_without && !may_go_without => {
                 return Err(ShellError::NothingHolds(profile.name.clone()));
             }
             Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),
+            // A command could bring this about, for example by using up descriptors, to get a lower tier.
+            Err(error) if error.may_pass() && has_worked(profile, tier) => {
+                return Err(ShellError::WorkedBefore { tier, why: error.to_string() });
+            }
             Err(error) => tried.push((tier, error.to_string())),
         }
     }

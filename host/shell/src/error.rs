@@ -24,6 +24,16 @@ pub enum ShellError {
     /// No sandbox tier that the policy allows can be built on this machine.
     #[error("{0}")]
     NoTier(NoTier),
+    /// A sandbox tier that worked before cannot be built now, and a lower tier is no substitute.
+    #[error(
+        "the command was not run: sandbox {tier}, which worked before, cannot be built now: {why}. Repeat it later"
+    )]
+    WorkedBefore {
+        /// Tier that failed.
+        tier: Tier,
+        /// Reason for the failure.
+        why: String,
+    },
     /// No sandbox is available, but the profile makes a promise that only a sandbox can enforce.
     #[error(
         "the command was not run: profile {0} lets commands change nothing, as an active plan does, and without a \
@@ -154,6 +164,11 @@ impl ShellError {
                 | Self::Rule { .. }
                 | Self::TooManyTasks(_)
         )
+    }
+
+    /// Returns `true` if the error says nothing about the tier: the same attempt may succeed later.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Cell(_) | Self::Io { .. } | Self::NotTried(_))
     }
 
     /// Returns `true` if the cell is dead and must be replaced.

@@ -215,7 +215,7 @@ pub(super) fn asks(profile: &Profile) -> bool {
     lists && profile.unknown_hosts.value == Unknown::Ask
 }
 
-fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
+pub(super) fn network(profile: &Profile, tier: Tier) -> Result<Network, ShellError> {
     match &profile.network.value {
         NetworkRule::Off => Ok(Network::Off),
         NetworkRule::Open => Ok(Network::Host),

@@ -9,17 +9,16 @@
 //! This holds for cells with their own network. With the machine's network, commands reach the machine's
 //! services in any case.
 
+mod connectors;
 mod listeners;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use libc::c_long;
-use rustix::fs::{AtFlags, FileType, OFlags, fcntl_getfl, fstat};
+use rustix::fs::{AtFlags, FileType, fstat};
 use rustix::io::Errno;
 use rustix::net::AddressFamily;
 use rustix::net::sockopt::socket_domain;
@@ -29,6 +28,7 @@ use scorpiox_sys::linux::sys::{self, Answer, Question};
 
 use crate::guard::{Caller, Told, path_of};
 use crate::questions::{INTERRUPTED, RETRY_TIME, is_interrupted};
+use connectors::{Connectors, Made, Progress};
 
 /// The call that connects a socket.
 pub(super) const CONNECT: c_long = libc::SYS_connect;
@@ -36,10 +36,6 @@ pub(super) const CONNECT: c_long = libc::SYS_connect;
 const MAX_ADDRESS: usize = size_of::<libc::sockaddr_storage>();
 /// Offset of the path in the address of a Unix socket.
 const PATH: usize = size_of::<libc::sa_family_t>();
-/// Maximum number of connections to wait for at the same time.
-const MAX_BLOCKED: usize = 128;
-/// Stack size of a thread that waits for a connection.
-const STACK_BYTES: usize = 64 * 1024;
 
 /// Returns `true` if the supervisor makes the connections of commands in such a cell.
 pub(super) fn are_connected_by_supervisor(tier: Tier, network: Network) -> bool {
@@ -52,8 +48,9 @@ pub(super) struct Sockets {
     /// Descriptor of the notifications.
     questions: Arc<OwnedFd>,
     refused: Told,
-    /// Calls that wait for their connection, each with a flag that is set by the answer.
-    blocked: Vec<(Question, Arc<AtomicBool>)>,
+    connectors: Connectors,
+    /// Calls that wait for their connection.
+    blocked: Vec<(Question, Progress)>,
 }
 
 /// Socket of the caller and its new peer's address.
@@ -75,7 +72,8 @@ impl Connection {
 
 impl Sockets {
     pub(super) fn new(questions: Arc<OwnedFd>) -> Self {
-        Self { questions, refused: Told::default(), blocked: Vec::new() }
+        let connectors = Connectors::new(Arc::clone(&questions));
+        Self { questions, refused: Told::default(), connectors, blocked: Vec::new() }
     }
 
     /// Makes a connection. Returns `None` if the call is answered as soon as the connection is made.
@@ -84,10 +82,13 @@ impl Sockets {
             Ok(connection) => connection,
             Err(error) => return Some(failed(&error)),
         };
-        match fcntl_getfl(&connection.socket) {
-            Ok(flags) if flags.contains(OFlags::NONBLOCK) => Some(connection.make()),
-            Ok(_) => self.wait_for(connection, *question),
-            Err(error) => Some(failed(&error.into())),
+        match self.connectors.connect(connection, *question) {
+            Made::Now(answer) => Some(answer),
+            Made::Later(progress) => {
+                self.forget_answered();
+                self.blocked.push((*question, progress));
+                None
+            }
         }
     }
 
@@ -126,31 +127,6 @@ impl Sockets {
         Err(Errno::CONNREFUSED.into())
     }
 
-    /// Makes a connection for which its caller waits, in a thread of its own.
-    fn wait_for(&mut self, connection: Connection, question: Question) -> Option<Answer> {
-        self.forget_answered();
-        if self.blocked.len() >= MAX_BLOCKED {
-            return Some(Answer::Fail(libc::EAGAIN));
-        }
-        let is_answered = Arc::new(AtomicBool::new(false));
-        let (questions, flag) = (Arc::clone(&self.questions), Arc::clone(&is_answered));
-        let connect = move || {
-            let answer = connection.make();
-            drop(connection);
-            // The flag comes first: after the answer, the thread may call again.
-            flag.store(true, Ordering::Release);
-            // Fails if the calling thread has ended or was interrupted.
-            let _ = sys::answer(questions.as_fd(), &question, answer);
-        };
-        match thread::Builder::new().stack_size(STACK_BYTES).spawn(connect) {
-            Ok(_) => {
-                self.blocked.push((question, is_answered));
-                None
-            }
-            Err(_) => Some(Answer::Fail(libc::EAGAIN)),
-        }
-    }
-
     /// Interrupts waiting calls whose thread has a signal to handle. Their connection may still be made, as
     /// with TCP. Returns the time until the next attempt, if some still wait.
     pub(super) fn interrupt(&mut self) -> Option<Duration> {
@@ -167,7 +143,7 @@ impl Sockets {
     }
 
     fn forget_answered(&mut self) {
-        self.blocked.retain(|(_, is_answered)| !is_answered.load(Ordering::Acquire));
+        self.blocked.retain(|(_, progress)| !progress.is_answered());
     }
 
     /// Returns the paths of the sockets that the command was refused.
