@@ -129,3 +129,20 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_at_the_moment_is_not_absent() {
+        // Linux opens it like any file, and fails to read from its beginning.
+        let failing = text(Path::new("/proc/self/mem"), 100).unwrap();
+        assert!(failing.is_unknown());
+        assert!(text(Path::new("/proc/self/none"), 100).is_none() && text(Path::new("/proc"), 100).is_none());
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("loop", folder.path().join("loop")).unwrap();
+        assert!(text(&folder.path().join("loop"), 100).is_none());
+    }
+}

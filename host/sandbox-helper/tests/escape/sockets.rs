@@ -199,6 +199,15 @@ fn a_connection_that_waits_is_interrupted_or_made() {
 }
 
 #[test]
+fn a_connection_blocks_no_other_call() {
+    for tier in [Tier::T1, Tier::T1b] {
+        let mut bed = Bed::new(tier);
+        bed.arm("sockets");
+        bed.run("./sockets block").assert_nothing_escaped();
+    }
+}
+
+#[test]
 fn commands_of_a_cell_reach_each_others_sockets() {
     let mut bed = Bed::new(Tier::T1);
     let serve = "import socket, sys

@@ -1,9 +1,11 @@
 /* Ways out through sockets. The first argument selects the attack: "reach" tries the addresses of
    listeners outside, "swap" exchanges the arguments of a call while it is decided, "kinds" creates
-   sockets of every kind, "own" talks to itself, "interrupt" waits for a full listener. */
+   sockets of every kind, "own" talks to itself, "interrupt" waits for a full listener, "block" makes a call wait
+   that was not to wait. */
 #include "attack.h"
 #include "filter.h"
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -14,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A Unix datagram would block if the listener does not read. */
@@ -216,6 +219,41 @@ static void interrupt(void) {
     MUST_HOLD("room lets it go on", status == 0);
 }
 
+static int blocked = -1;
+
+static void *change_flags(void *unused) {
+    for (;;) {
+        fcntl(blocked, F_SETFL, 0);
+        fcntl(blocked, F_SETFL, O_NONBLOCK);
+    }
+    return unused;
+}
+
+static void *connect_again(void *to) {
+    address *path = to;
+    for (;;)
+        connect(blocked, &path->to.any, path->size);
+    return NULL;
+}
+
+/* A call on a socket that changes its flags meanwhile keeps no other call from its answer. */
+static void block(void) {
+    static address path;
+    path = named("/tmp/full", 0);
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), first = socket(AF_UNIX, SOCK_STREAM, 0);
+    MUST_HOLD("a listener", bind(listener, &path.to.any, path.size) == 0 && listen(listener, 0) == 0);
+    MUST_HOLD("the first has room", connect(first, &path.to.any, path.size) == 0);
+    blocked = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, change_flags, NULL);
+    pthread_create(&threads[1], NULL, connect_again, &path);
+    time_t end = time(NULL) + 3;
+    while (time(NULL) < end) {
+        int made = open("made", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        MUST_HOLD("a file", made >= 0 && close(made) == 0 && unlink("made") == 0);
+    }
+}
+
 /* Only the kinds of sockets that programs need may be created. */
 static void kinds(void) {
     for (int family = 0; family < 64; family++) {
@@ -315,6 +353,8 @@ int main(int count, char **arguments) {
         race(told("PATHS"));
     else if (!strcmp(which, "interrupt"))
         interrupt();
+    else if (!strcmp(which, "block"))
+        block();
     else
         return 1;
     return finished();
