@@ -56,7 +56,9 @@ pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
         let now = rustix::process::getrlimit(resource).maximum;
         set(resource, now.map_or(most, |now| now.min(most)))
     };
-    lower(Resource::Core, 0)?;
+    // With a limit of 0, the kernel still passes the memory of a process to a program that `core_pattern` names;
+    // with 1, it does not. It writes no file that is smaller than a page.
+    lower(Resource::Core, 1)?;
     lower(Resource::Fsize, limits.file_size)?;
     lower(Resource::Nofile, limits.open_files)?;
     // Limits writable memory rather than reserved memory: Node.js and others reserve far more than they use.

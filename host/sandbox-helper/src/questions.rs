@@ -214,7 +214,8 @@ impl Questions {
     /// Returns the result concerning names. Must be called after the last process of the command has ended.
     pub(super) fn end(self) -> Names {
         let names = self.guard.map(Guard::end).unwrap_or_default();
-        Names { sockets: self.sockets.map(Sockets::end).unwrap_or_default(), ..names }
+        let (sockets, sockets_others) = self.sockets.map(Sockets::end).unwrap_or_default();
+        Names { sockets, sockets_others, ..names }
     }
 }
 

@@ -390,8 +390,10 @@ pub struct Repository {
 /// Result concerning names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
-    /// Paths that the command was denied to create; the first few.
+    /// Paths that the command was denied to create; the first few of each name.
     pub refused: Vec<RawPath>,
+    /// Number of further attempts.
+    pub refused_others: u32,
     /// Current paths of names that came with unpacked files, or of a directory that contains them; the first
     /// few.
     pub unpacked: Vec<RawPath>,
@@ -402,8 +404,11 @@ pub struct Names {
     pub repositories: Vec<Repository>,
     /// Number of further repositories.
     pub repositories_others: u32,
-    /// Paths of sockets that the command was refused, because no command listens there; the first few.
+    /// Paths of sockets that the command was refused, because no command listens there; the first few
+    /// of each name.
     pub sockets: Vec<RawPath>,
+    /// Number of further attempts.
+    pub sockets_others: u32,
 }
 
 /// Messages from the supervisor of a command to the host.

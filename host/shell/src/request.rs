@@ -92,4 +92,9 @@ pub(super) fn note_names(uses: &Uses, outcome: &Outcome) {
     for path in &outcome.names.sockets {
         uses.denied("shell", path.as_path().display(), "no command listens at this socket", BUILT_IN);
     }
+    let others = [(outcome.names.refused_others, "names"), (outcome.names.sockets_others, "sockets")];
+    for (count, kind) in others.into_iter().filter(|(count, _)| *count > 0) {
+        let target = format_args!("{count} more attempts with {kind}");
+        uses.denied("shell", target, "like those that are listed", BUILT_IN);
+    }
 }

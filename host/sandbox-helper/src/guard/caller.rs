@@ -345,9 +345,11 @@ impl<'a> Caller<'a> {
                 _ => text,
             }));
         }
-        // Commands have no access to the open files of this process.
-        let supervisor = format!("/proc/{}", rustix::process::getpid());
-        if path_of(&folder.try_clone_to_owned()?)?.starts_with(supervisor) {
+        // Commands have no access to the open files of this process, which each of its threads has too.
+        let path = path_of(&folder.try_clone_to_owned()?)?;
+        let of_task = path.strip_prefix("/proc").ok().and_then(|path| path.components().next());
+        let of_task = of_task.ok_or(io::ErrorKind::PermissionDenied)?;
+        if Path::new("/proc/self/task").join(of_task).symlink_metadata().is_ok() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         Ok(Link::Open)

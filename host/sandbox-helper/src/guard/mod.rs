@@ -247,20 +247,26 @@ impl Guard {
             Repository { path, identity: identity.unwrap_or_default() }
         };
         let repositories = repositories.into_iter().map(repository).collect();
+        let (refused, refused_others) = self.refused.into_paths();
         Names {
-            refused: self.refused.into_paths(),
+            refused,
+            refused_others,
             unpacked,
             unpacked_others,
             repositories,
             repositories_others,
             sockets: Vec::new(),
+            sockets_others: 0,
         }
     }
 }
 
-/// The first few of a set of paths. They travel in one packet.
+/// The first few of a set of paths, and the number of all others. They travel in one packet.
 #[derive(Debug, Default)]
-pub(super) struct Told(Vec<PathBuf>);
+pub(super) struct Told {
+    paths: Vec<PathBuf>,
+    others: u32,
+}
 
 impl Told {
     /// Returns the first few of these paths, and the number of all others.
@@ -269,24 +275,42 @@ impl Told {
         for path in &paths {
             told.add_within(path, most, most_bytes);
         }
-        let untold = u32::try_from(paths.len() - told.0.len()).unwrap_or(u32::MAX);
-        (told.into_paths(), others.saturating_add(untold))
+        let untold = u32::try_from(paths.len() - told.paths.len()).unwrap_or(u32::MAX);
+        told.others = others.saturating_add(untold);
+        told.into_paths()
     }
 
+    /// Adds a path. A path with a new name takes the place of one with a name that another one has: attempts with
+    /// one name must not hide those with another.
     pub(super) fn add(&mut self, path: &Path) {
-        self.add_within(path, MAX_TOLD, MAX_TOLD_BYTES);
-    }
-
-    fn add_within(&mut self, path: &Path, most: usize, most_bytes: usize) {
-        let bytes: usize = self.0.iter().map(|path| path.as_os_str().len()).sum();
-        let is_told = self.0.len() < most && bytes + path.as_os_str().len() < most_bytes;
-        if is_told && !self.0.iter().any(|known| known == path) {
-            self.0.push(path.to_owned());
+        if self.paths.iter().any(|known| known == path) || self.add_within(path, MAX_TOLD, MAX_TOLD_BYTES) {
+            return;
+        }
+        self.others = self.others.saturating_add(1);
+        let has_name = |known: &Path, of: &Path| known.file_name() == of.file_name();
+        if self.paths.iter().any(|known| has_name(known, path)) {
+            return;
+        }
+        let is_double = |at: &usize| self.paths[..*at].iter().any(|known| has_name(known, &self.paths[*at]));
+        let Some(last) = (0..self.paths.len()).rev().find(is_double) else { return };
+        let replaced = self.paths.remove(last);
+        if !self.add_within(path, MAX_TOLD, MAX_TOLD_BYTES) {
+            self.paths.insert(last, replaced);
         }
     }
 
-    pub(super) fn into_paths(self) -> Vec<RawPath> {
-        self.0.into_iter().map(RawPath::from).collect()
+    /// Adds a new path if there is room for it. Returns `true` if there was.
+    fn add_within(&mut self, path: &Path, most: usize, most_bytes: usize) -> bool {
+        let bytes: usize = self.paths.iter().map(|path| path.as_os_str().len()).sum();
+        let has_room = self.paths.len() < most && bytes + path.as_os_str().len() < most_bytes;
+        if has_room && !self.paths.iter().any(|known| known == path) {
+            self.paths.push(path.to_owned());
+        }
+        has_room
+    }
+
+    pub(super) fn into_paths(self) -> (Vec<RawPath>, u32) {
+        (self.paths.into_iter().map(RawPath::from).collect(), self.others)
     }
 }
 
@@ -298,4 +322,26 @@ fn failed(error: rustix::io::Errno) -> Answer {
 /// Returns the identity of an open file or directory.
 fn identity_of(fd: &std::os::fd::OwnedFd) -> io::Result<reach::Identity> {
     Ok(reach::identity(&rustix::fs::fstat(fd)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_with_one_name_hide_no_other_name_and_are_counted() {
+        let mut told = Told::default();
+        for number in 0..20 {
+            told.add(Path::new(&format!("/w/{number}/.git")));
+        }
+        told.add(Path::new("/w/0/.git"));
+        told.add(Path::new("/w/.mcp.json"));
+        told.add(Path::new("/w/a/.mcp.json"));
+        let (paths, others) = told.into_paths();
+        let paths: Vec<_> = paths.iter().map(|path| path.as_path().to_owned()).collect();
+        assert!(paths.len() == MAX_TOLD && paths.contains(&PathBuf::from("/w/.mcp.json")), "{paths:?}");
+        assert!(paths.contains(&PathBuf::from("/w/0/.git")));
+        // Twelve did not fit, one gave up its place, and one more came with a known name.
+        assert_eq!(others, 12 + 1 + 1);
+    }
 }

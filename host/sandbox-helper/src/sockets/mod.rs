@@ -146,8 +146,8 @@ impl Sockets {
         self.blocked.retain(|(_, progress)| !progress.is_answered());
     }
 
-    /// Returns the paths of the sockets that the command was refused.
-    pub(super) fn end(self) -> Vec<RawPath> {
+    /// Returns the paths of the sockets that the command was refused, and the number of further attempts.
+    pub(super) fn end(self) -> (Vec<RawPath>, u32) {
         self.refused.into_paths()
     }
 }

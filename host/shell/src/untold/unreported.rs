@@ -55,7 +55,13 @@ struct Kept {
 impl Untold {
     /// Stores the names that a command created until they are reported.
     pub fn keep(&self, task: Option<u32>, names: &Names, entry: Option<Entry>) {
-        let brought = Names { refused: Vec::new(), sockets: Vec::new(), ..names.clone() };
+        let brought = Names {
+            refused: Vec::new(),
+            refused_others: 0,
+            sockets: Vec::new(),
+            sockets_others: 0,
+            ..names.clone()
+        };
         if brought == Names::default() {
             return;
         }

@@ -21,7 +21,7 @@ pub(super) fn about_names(call: &Call<'_>, names: &Names) -> impl Iterator<Item 
 
 fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     let list = |paths: &[RawPath], others| named(workspace, paths, others);
-    let refused = list(&names.refused, 0).map(|paths| {
+    let refused = list(&names.refused, names.refused_others).map(|paths| {
         format!(
             "not created: {paths}: other programs obey files of this name, or write through links there, so \
              commands cannot create them; the person can"
@@ -48,7 +48,7 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
             names.repositories_others
         )
     });
-    let sockets = list(&names.sockets, 0).map(|paths| {
+    let sockets = list(&names.sockets, names.sockets_others).map(|paths| {
         format!(
             "not connected: {paths}: no command listens there, and commands do not reach other programs' sockets"
         )
@@ -56,7 +56,7 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     [refused, unpacked, repositories, unseen, sockets].into_iter().flatten().collect()
 }
 
-/// Lists paths, and the number of the remaining ones.
+/// Lists paths, and the number of further ones or attempts.
 fn named(workspace: &Path, paths: &[RawPath], others: u32) -> Option<String> {
     let mut names: Vec<_> = paths.iter().map(|path| quoted(workspace, path.as_path())).collect();
     if others > 0 {
