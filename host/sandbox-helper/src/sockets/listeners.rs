@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::fs::{fstat, major, minor};
+use rustix::fs::{fstat, fstatfs, major, minor};
 use rustix::io::Errno;
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
@@ -29,6 +29,14 @@ const ENTRY: usize = 16;
 /// Size of the receive buffer in bytes: the kernel sends no larger message here.
 const BUFFER_BYTES: usize = 32 * 1024;
 
+/// File systems on which the first 32 bits of an inode number and the device identify a file: ext4 and its
+/// predecessors, tmpfs, overlayfs, F2FS, and XFS up to a size. On others, such as Btrfs, a command could make a
+/// socket that has the number of another program's.
+const NUMBERED: [u64; 4] = [0xef53, 0x0102_1994, 0x794c_7630, 0xf2f5_2010];
+const XFS: u64 = 0x5846_5342;
+/// Maximum size of XFS on which all inode numbers have 32 bits, in bytes. Larger ones can have others.
+const MAX_XFS_BYTES: u64 = 1 << 40;
+
 /// File that a listening socket is bound to, as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bound {
@@ -39,6 +47,9 @@ struct Bound {
 /// Returns `true` if a socket of this process's network listens at this file. The open file keeps its inode
 /// number from being used again.
 pub(super) fn includes(file: &OwnedFd) -> io::Result<bool> {
+    if !are_files_numbered(file)? {
+        return Ok(false);
+    }
     let about = fstat(file)?;
     // The kernel reports only 32 bits of the number: others could share them.
     let Ok(inode) = u32::try_from(about.st_ino) else { return Ok(false) };
@@ -50,8 +61,17 @@ pub(super) fn includes(file: &OwnedFd) -> io::Result<bool> {
         }
         elsewhere = true;
     }
-    // Some file systems, such as Btrfs, report another device for a file than for its mount.
+    // Overlayfs reports another device for some files than for its mount.
     Ok(elsewhere && all()?.contains(&Bound { inode, device: device_of_mount(file)? }))
+}
+
+/// Returns `true` if the kernel's report identifies files of this file system.
+fn are_files_numbered(file: &OwnedFd) -> io::Result<bool> {
+    let about = fstatfs(file)?;
+    // Both have types that depend on the machine.
+    let kind = u64::try_from(about.f_type).unwrap_or(0) & u64::from(u32::MAX);
+    let bytes = about.f_blocks.saturating_mul(u64::try_from(about.f_bsize).unwrap_or(u64::MAX));
+    Ok(NUMBERED.contains(&kind) || (kind == XFS && bytes <= MAX_XFS_BYTES))
 }
 
 /// Returns a device number in the kernel's own format.

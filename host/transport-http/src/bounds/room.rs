@@ -24,7 +24,8 @@ struct Sizes {
 }
 
 const REQUESTS: Sizes = Sizes { small: 16 * MIB, large: 64 * MIB };
-const ANSWERS: Sizes = Sizes { small: 32 * MIB, large: 128 * MIB };
+/// Answers that are kept for clients whose connection broke are among these, up to 64 MiB of either kind.
+const ANSWERS: Sizes = Sizes { small: 96 * MIB, large: 128 * MIB };
 
 /// Memory budget for bodies.
 pub struct Room {
