@@ -246,9 +246,7 @@ pub(super) fn areas(
             continue;
         }
         for path in places.folders(&rule.place) {
-            let is_around =
-                path.parent().is_some_and(|tree| site.workspace != path && site.workspace.starts_with(tree));
-            if places.repository.as_ref() == Some(&path) && is_around && site.around_in(profile).is_none() {
+            if places.repository.as_ref() == Some(&path) && !site.opens(&path, profile) {
                 continue;
             }
             // A path that a command can redirect must not decide what later commands see, or whether they see

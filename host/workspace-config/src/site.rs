@@ -93,10 +93,17 @@ impl Site {
         policy.shell.profiles.values().filter(writes).find_map(|profile| self.around_in(profile))
     }
 
+    /// Returns `true` if a profile opens the repository of the workspace along with it: the repository of a work
+    /// tree around the workspace only if the profile shows all files of the tree.
+    pub fn opens(&self, repository: &Path, profile: &Profile) -> bool {
+        let has_own = self.workspace.join(".git").symlink_metadata().is_ok();
+        has_own || self.around_in(profile).as_deref() == Some(repository)
+    }
+
     /// Returns the repository of a work tree that the workspace is a folder of, if the profile shows all files of
     /// the tree.
     #[cfg(unix)]
-    pub fn around_in(&self, profile: &Profile) -> Option<PathBuf> {
+    fn around_in(&self, profile: &Profile) -> Option<PathBuf> {
         let places = self.usual_places();
         let rules = profile.read.iter().chain(&profile.write);
         let named = rules.filter(|rule| matches!(rule.place, Place::Path(_)));
@@ -109,7 +116,7 @@ impl Site {
 
     /// Returns `None`: this system does not say whom a repository belongs to.
     #[cfg(not(unix))]
-    pub fn around_in(&self, _: &Profile) -> Option<PathBuf> {
+    fn around_in(&self, _: &Profile) -> Option<PathBuf> {
         None
     }
 

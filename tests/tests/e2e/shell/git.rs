@@ -290,6 +290,29 @@ fn start_in(program: &Program, folder: &Path) -> Started {
 const COMMIT: &str = "git status --short && echo b > b && git add b && git -c user.name=n -c user.email=n@example.com \
                       commit -qm two && git log --format=%s | head -1 && git status --short";
 
+/// Work trees that lie in the folder of their repository, or beside it.
+#[test]
+fn repositories_above_their_work_trees_are_used() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let main = main_repository(&program);
+        let root = main.parent().expect("a folder");
+        git(&main, &["worktree", "add", "-q", ".trees/inside", "-b", "inside"]);
+        git(root, &["clone", "-q", "--bare", "main", "bare.git"]);
+        git(&root.join("bare.git"), &["worktree", "add", "-q", "../of-bare", "main"]);
+        git(root, &["clone", "-q", "--separate-git-dir", "apart", "main", "separate"]);
+        // The index proves the tree by a file that lies directly in it.
+        let separate = root.join("separate");
+        fs::write(separate.join("top"), "top").expect("a file");
+        git(&separate, &["add", "top"]);
+        git(&separate, &["commit", "-qm", "top"]);
+        for tree in [main.join(".trees/inside"), root.join("of-bare"), separate] {
+            let mut server = start_in(&program, &tree);
+            assert_eq!(bash(&mut server, COMMIT).succeeded(), "two\n", "{tier}, {}", tree.display());
+        }
+    }
+}
+
 /// In a folder that has all files of a work tree, git works as in the tree. If files are elsewhere, git would take
 /// them for deleted, so the result says what shows them.
 #[test]
