@@ -10,8 +10,8 @@ use crate::signs::is_of_git;
 /// and what `sees` returns `true` for see all of its tracked files. Otherwise git would take the others for
 /// deleted.
 ///
-/// The folder itself must contain tracked files: other folders inside of a work tree, such as a checkout that
-/// the repository ignores, do not belong to it. `home` and folders around it are never taken for a work tree.
+/// Unless the whole tree is seen, the folder itself must contain tracked files: other folders inside of a work
+/// tree, such as a checkout that the repository ignores, do not belong to it. `home` and folders around it are never taken for a work tree.
 pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     // Fast path, because this runs on every call.
     if folder.join(".git").symlink_metadata().is_ok() {
@@ -25,6 +25,9 @@ pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) 
     let git = tree.join(".git");
     if !git.symlink_metadata().ok()?.is_dir() || !is_mine(&git) || !is_of_git(&git) {
         return None;
+    }
+    if sees(tree) {
+        return Some(git);
     }
     let mut has_tracked = false;
     let are_all_seen = tracked(&git.join("index"), |path| {
@@ -78,9 +81,11 @@ mod tests {
             git(&["update-index", "--index-version", version]);
             assert_eq!(of("main/pkg/x"), None);
             let all = around(&bed.at("main/pkg/x"), None, |_| true);
-            assert_eq!(all.is_some(), version == "3", "version {version}");
+            assert_eq!(all, Some(main.clone()), "the whole tree is seen");
+            let files = around(&bed.at("main/pkg/x"), None, Path::is_file);
+            assert_eq!(files.is_some(), version == "3", "version {version}");
         }
         std::fs::write(bed.at("main/.git/index"), b"DIRC\0\0\0\x02\0\0\0\x01").unwrap();
-        assert_eq!(around(&bed.at("main/pkg/x"), None, |_| true), None, "it is damaged");
+        assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "it is damaged");
     }
 }

@@ -212,7 +212,11 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
             Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),
             // A command could bring this about, for example by using up descriptors, to get a lower tier.
             Err(error) if error.may_pass() && has_worked(profile, tier) => {
-                return Err(ShellError::WorkedBefore { tier, why: error.to_string() });
+                let why = match error {
+                    ShellError::Cell(error) => error.to_string(),
+                    error => error.to_string(),
+                };
+                return Err(ShellError::WorkedBefore { tier, why });
             }
             Err(error) => tried.push((tier, error.to_string())),
         }

@@ -26,7 +26,8 @@ pub enum ShellError {
     NoTier(NoTier),
     /// A sandbox tier that worked before cannot be built now, and a lower tier is no substitute.
     #[error(
-        "the command was not run: sandbox {tier}, which worked before, cannot be built now: {why}. Repeat it later"
+        "the command was not run: sandbox {tier}, which worked before, cannot be built now: {why}. Repeat it when fewer \
+         commands run, or raise the limit of open files with `ulimit -n` where the server is started"
     )]
     WorkedBefore {
         /// Tier that failed.

@@ -12,7 +12,7 @@ use scorpiox_executor::Cancel;
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::jsonrpc::{Incoming, Message};
-use scorpiox_server::{Reply, Step};
+use scorpiox_server::{MAX_RESOURCE_BYTES, Reply, Step};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -31,9 +31,10 @@ const FULL: &str = "too much of its principal waits for the disk already";
 
 /// Method with an answer that can be large although its client pays nothing for it.
 const READ: &str = "resources/read";
-/// Maximum size of its answer in bytes: a text of 4 MiB, of which each byte can take six in JSON, and the rest of
-/// the answer.
-const MAX_READ_ANSWER: usize = (6 * 4 * 1024 + 64) * 1024;
+/// Maximum size of its answer in bytes: a text, of which each byte can take six in JSON, and the rest of the
+/// answer.
+#[allow(clippy::cast_possible_truncation, reason = "it is a few MiB")]
+const MAX_READ_ANSWER: usize = 6 * MAX_RESOURCE_BYTES as usize + 64 * 1024;
 /// Maximum time that an answer waits for memory.
 const ROOM_TIME: Duration = Duration::from_secs(10);
 const NO_ROOM: &str = "answers that were not read yet take the memory for it; read them first";

@@ -135,10 +135,9 @@ impl Site {
             for depth in 0..MAX_STORES_BEHIND {
                 let Some(store) = stores.get(depth) else { break };
                 if !worked_on.iter().any(|folder| store.starts_with(folder)) {
-                    let behind: Vec<_> = stores_behind(store);
-                    stores.extend(
-                        behind.into_iter().filter(|store| !stores.contains(store)).collect::<Vec<_>>(),
-                    );
+                    let mut behind = stores_behind(store);
+                    behind.retain(|store| !stores.contains(store));
+                    stores.append(&mut behind);
                 }
             }
             let is_known = worked_on::has(&self.own_home, &self.workspace, &stores[0]).unwrap_or(false);

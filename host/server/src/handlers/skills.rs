@@ -35,7 +35,7 @@ const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Maximum size of a file that can be read as a resource. Base64 and JSON must fit into a client's line.
-const MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
+pub const MAX_RESOURCE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// A skill that can be served: its name is its path.
 struct Served {
@@ -178,7 +178,7 @@ pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
     let (name, path) = split(uri).ok_or_else(missing)?;
     let served = served(scope)?;
     let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
-    let read = skill.open().and_then(|opened| skill.reading.whole(&opened, &path, MAX_READ_BYTES));
+    let read = skill.open().and_then(|opened| skill.reading.whole(&opened, &path, MAX_RESOURCE_BYTES));
     let bytes = read.map_err(|error| match error {
         SkillReadError::NotFound => missing(),
         error => RpcError::invalid_params(format!("{uri} cannot be read: {error}")),

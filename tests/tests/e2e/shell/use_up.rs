@@ -105,6 +105,27 @@ fn a_disk_in_memory_is_bounded() {
     }
 }
 
+/// A server that has no descriptors left refuses commands. It never runs them with less of a sandbox.
+#[test]
+fn a_server_without_descriptors_stays_in_its_tier() {
+    let policy = "[shell]\nallow_unsandboxed = true\n";
+    // In T1b, each command has a cell of its own, which needs descriptors.
+    let program = with_policy(in_tier("T1b"), policy).after("ulimit -n 64");
+    let mut server = start(&program);
+    assert_eq!(bash(&mut server, "true").data["tier"], "T1b");
+    let arguments = json!({ "command": "sleep 1; echo ran" });
+    let calls = (0..60).map(|_| json!({ "name": "Bash", "arguments": arguments }));
+    let ids: Vec<_> = calls.map(|call| server.request("tools/call", call)).collect();
+    let texts: Vec<_> = ids.into_iter().map(|id| server.answer(id)["result"].to_string()).collect();
+    let (ran, refused): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| text.contains("ran\\n"));
+    assert!(ran.iter().all(|text| text.contains("sandbox T1b")), "{ran:?}");
+    assert!(refused.iter().any(|text| text.contains("T1b, which worked before")), "{refused:?}");
+    assert!(
+        refused.iter().all(|text| text.contains("Too many open files") || text.contains("read whole")),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn sixty_four_commands_at_once_are_all_answered() {
     in_each_tier(|_, server| {
