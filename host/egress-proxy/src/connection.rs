@@ -2,14 +2,15 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use crate::Denied;
 use crate::head::{self, Ask, Refused};
-use crate::shared::Shared;
+use crate::shared::{Closed, Connection};
 use crate::socks::{self, Reply};
 use crate::tunnel;
+use crate::{Denied, Limits};
 
 /// Maximum length of a request head in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -26,47 +27,53 @@ type Head = (Vec<u8>, Vec<u8>);
 enum NoWay {
     Refused(String),
     Unreachable(String),
+    /// The command has ended.
+    Closed,
+}
+
+impl From<Closed> for NoWay {
+    fn from(_: Closed) -> Self {
+        Self::Closed
+    }
 }
 
 /// Serves a connection until it ends.
-pub(crate) fn serve(client: &TcpStream, shared: &Shared) -> io::Result<()> {
-    client.set_read_timeout(Some(shared.limits.setup))?;
-    client.set_write_timeout(Some(shared.limits.idle))?;
+pub(crate) fn serve(client: &TcpStream, connection: &Connection) -> io::Result<()> {
+    let limits = connection.limits();
+    client.set_read_timeout(Some(limits.setup))?;
+    client.set_write_timeout(Some(limits.idle))?;
     let mut first = [0];
     if client.peek(&mut first)? == 0 {
         return Ok(());
     }
-    if first == [5] { serve_socks(client, shared) } else { serve_http(client, shared) }
+    if first == [5] { serve_socks(client, connection) } else { serve_http(client, connection) }
 }
 
-fn serve_socks(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
+fn serve_socks(mut client: &TcpStream, connection: &Connection) -> io::Result<()> {
     let Some((host, port)) = socks::ask(&mut client)? else { return Ok(()) };
     let host = match std::str::from_utf8(&host).ok().and_then(head::name) {
         Some(host) if port != 0 => host,
         _ => {
-            shared.refuse(
-                &String::from_utf8_lossy(&host),
-                port,
-                Denied {
-                    why: "no plain host name; no line of the policy allows it".to_owned(),
-                    rule: BUILT_IN.to_owned(),
-                },
-            );
+            let why = "no plain host name; no line of the policy allows it".to_owned();
+            let denied = Denied { why, rule: BUILT_IN.to_owned() };
+            connection.refuse(&String::from_utf8_lossy(&host), port, &denied);
             return socks::reply(&mut client, Reply::NotAllowed);
         }
     };
-    match connect(&host, port, shared) {
+    match connect(&host, port, connection) {
         Ok(server) => {
             socks::reply(&mut client, Reply::Succeeded)?;
-            pass(client, &server, shared)
+            pass(client, &server, connection.limits())
         }
+        Err(NoWay::Closed) => Ok(()),
         Err(NoWay::Refused(_)) => socks::reply(&mut client, Reply::NotAllowed),
         Err(NoWay::Unreachable(_)) => socks::reply(&mut client, Reply::Unreachable),
     }
 }
 
-fn serve_http(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
-    let (head, rest) = match read_head(client, shared)? {
+fn serve_http(mut client: &TcpStream, connection: &Connection) -> io::Result<()> {
+    let limits = connection.limits();
+    let (head, rest) = match read_head(client, limits)? {
         Ok(read) => read,
         Err(refused) => return answer(client, refused.0, refused.1),
     };
@@ -75,18 +82,19 @@ fn serve_http(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
         Err(Refused(status, why)) => return answer(client, status, why),
     };
     let (Ask::Tunnel { host, port } | Ask::Forward { host, port, .. }) = &ask;
-    let server = match connect(host, *port, shared) {
+    let server = match connect(host, *port, connection) {
         Ok(server) => server,
+        Err(NoWay::Closed) => return Ok(()),
         Err(NoWay::Refused(why)) => return answer(client, 403, &why),
         Err(NoWay::Unreachable(why)) => return answer(client, 502, &why),
     };
     match ask {
         Ask::Tunnel { .. } => {
             client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
-            (&server).write_all(&rest)?;
-            pass(client, &server, shared)
+            (&*server).write_all(&rest)?;
+            pass(client, &server, limits)
         }
-        Ask::Forward { head, body_bytes, .. } => forward(client, &server, shared, &head, (&rest, body_bytes)),
+        Ask::Forward { head, body_bytes, .. } => forward(client, &server, limits, &head, (&rest, body_bytes)),
     }
 }
 
@@ -94,11 +102,11 @@ fn serve_http(mut client: &TcpStream, shared: &Shared) -> io::Result<()> {
 fn forward(
     client: &TcpStream,
     mut server: &TcpStream,
-    shared: &Shared,
+    limits: &Limits,
     head: &[u8],
     (rest, body_bytes): (&[u8], u64),
 ) -> io::Result<()> {
-    set_idle(client, server, shared)?;
+    set_idle(client, server, limits)?;
     server.write_all(head)?;
     let here = rest.len().min(usize::try_from(body_bytes).unwrap_or(usize::MAX));
     server.write_all(&rest[..here])?;
@@ -115,22 +123,22 @@ fn forward(
     })
 }
 
-fn pass(client: &TcpStream, server: &TcpStream, shared: &Shared) -> io::Result<()> {
-    set_idle(client, server, shared)?;
+fn pass(client: &TcpStream, server: &TcpStream, limits: &Limits) -> io::Result<()> {
+    set_idle(client, server, limits)?;
     tunnel::run(client, server)
 }
 
-fn set_idle(client: &TcpStream, server: &TcpStream, shared: &Shared) -> io::Result<()> {
+fn set_idle(client: &TcpStream, server: &TcpStream, limits: &Limits) -> io::Result<()> {
     for stream in [client, server] {
-        stream.set_read_timeout(Some(shared.limits.idle))?;
-        stream.set_write_timeout(Some(shared.limits.idle))?;
+        stream.set_read_timeout(Some(limits.idle))?;
+        stream.set_write_timeout(Some(limits.idle))?;
     }
     Ok(())
 }
 
 /// Reads the head of a request. Returns it with the bytes that follow.
-fn read_head(mut client: &TcpStream, shared: &Shared) -> io::Result<Result<Head, Refused>> {
-    let until = Instant::now() + shared.limits.setup;
+fn read_head(mut client: &TcpStream, limits: &Limits) -> io::Result<Result<Head, Refused>> {
+    let until = Instant::now() + limits.setup;
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
     loop {
@@ -156,21 +164,17 @@ fn read_head(mut client: &TcpStream, shared: &Shared) -> io::Result<Result<Head,
 }
 
 /// Applies the policy, resolves the name once, checks every address, and connects to one of them.
-fn connect(host: &str, port: u16, shared: &Shared) -> Result<TcpStream, NoWay> {
+fn connect(host: &str, port: u16, connection: &Connection) -> Result<Arc<TcpStream>, NoWay> {
+    let (shared, limits) = (&connection.shared, connection.limits());
     let refuse = |denied: Denied| {
-        let said = format!("{host}:{port} was refused: {denied}");
-        shared.refuse(host, port, denied);
-        NoWay::Refused(said)
+        connection.refuse(host, port, &denied);
+        NoWay::Refused(format!("{host}:{port} was refused: {denied}"))
     };
     let rule = shared.rules.decide(host, port).map_err(refuse)?;
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let addresses = match literal {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => shared.resolver.resolve(host, port, shared.limits.setup).map_err(|error| {
-            // The lookup itself reached a name server, so the host counts as reached.
-            shared.let_through(host, port, rule.clone());
-            NoWay::Unreachable(format!("{host} cannot be looked up: {error}"))
-        })?,
+        Err(_) => look_up(host, port, &rule, connection)?,
     };
     // All addresses must pass, because a mix of public and private addresses is an attempt to evade this
     // check.
@@ -183,18 +187,32 @@ fn connect(host: &str, port: u16, shared: &Shared) -> Result<TcpStream, NoWay> {
             return Err(refuse(Denied { why, rule: BUILT_IN.to_owned() }));
         }
     }
-    shared.let_through(host, port, rule);
+    connection.let_through(host, port, &rule)?;
     let mut last = "it has no address".to_owned();
     for address in addresses.iter().take(MAX_TRIES) {
-        match TcpStream::connect_timeout(address, shared.limits.setup) {
+        match TcpStream::connect_timeout(address, limits.setup) {
             Ok(server) => {
-                shared.follow(&server);
+                let server = Arc::new(server);
+                connection.follow(&server)?;
                 return Ok(server);
             }
             Err(error) => last = error.to_string(),
         }
     }
     Err(NoWay::Unreachable(format!("{host}:{port} cannot be reached: {last}")))
+}
+
+/// Resolves a name that a rule allows.
+fn look_up(host: &str, port: u16, rule: &str, connection: &Connection) -> Result<Vec<SocketAddr>, NoWay> {
+    connection.look_up(host, port, rule)?;
+    match connection.shared.resolver.resolve(host, port, connection.limits().setup) {
+        Ok(addresses) => Ok(addresses),
+        Err(error) => {
+            // The lookup itself reached a name server, so the host counts as reached.
+            connection.let_through(host, port, rule)?;
+            Err(NoWay::Unreachable(format!("{host} cannot be looked up: {error}")))
+        }
+    }
 }
 
 fn answer(mut client: &TcpStream, status: u16, why: &str) -> io::Result<()> {

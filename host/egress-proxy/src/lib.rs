@@ -12,9 +12,11 @@ mod address;
 mod bell;
 mod connection;
 mod head;
+mod places;
 mod recent;
 mod resolve;
 mod server;
+mod session;
 mod shared;
 mod socks;
 mod tunnel;
@@ -24,9 +26,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 pub use address::AddressPolicy;
+pub use places::descriptors;
 pub use resolve::{Resolve, SystemResolver};
 pub use server::Proxy;
-pub use shared::{Lost, Reached, Refusal};
+pub use session::{Lost, Reached, Refusal, Session};
 
 /// Policy for destination hosts.
 pub trait Decide: Send + Sync {
@@ -55,10 +58,13 @@ impl fmt::Display for Denied {
     }
 }
 
+/// Maximum number of concurrent connections of a command.
+pub const MAX_CONNECTIONS: usize = 128;
+
 /// Limits of a proxy.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Maximum number of concurrent connections.
+    /// Maximum number of concurrent connections of a command.
     pub connections: usize,
     /// Timeout for each of these: receiving a request, resolving a name, connecting to an address.
     pub setup: Duration,
@@ -68,7 +74,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 128, setup: Duration::from_secs(10), idle: Duration::from_mins(5) }
+        Self { connections: MAX_CONNECTIONS, setup: Duration::from_secs(10), idle: Duration::from_mins(5) }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Accepts connections.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
 
 use crate::bell::{self, Bell, Rung};
-use crate::shared::{Lost, Reached, Refusal, Shared};
+use crate::session::Session;
+use crate::shared::{Admitted, Shared};
 use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
 
 /// A running proxy. Dropping it closes all its connections.
@@ -39,19 +39,9 @@ impl Proxy {
         Ok(Self { shared, bell: Some(bell), accepts: Some(accepts) })
     }
 
-    /// Returns the distinct hosts refused after `since`, the most recent last. At most 1,024 are retained.
-    pub fn refusals(&self, since: Instant) -> Vec<Refusal> {
-        self.shared.refusals(since)
-    }
-
-    /// Returns the distinct hosts allowed after `since`, the most recent last. At most 1,024 are retained.
-    pub fn reached(&self, since: Instant) -> Vec<Reached> {
-        self.shared.reached(since)
-    }
-
-    /// Returns the numbers of hosts that were requested after `since` and are no longer retained.
-    pub fn lost(&self, since: Instant) -> Lost {
-        self.shared.lost(since)
+    /// Registers a command. The proxy serves only commands that are registered.
+    pub fn session(&self) -> Session {
+        Session::begin(&self.shared)
     }
 }
 
@@ -81,18 +71,25 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, rung: &Rung) {
 }
 
 fn begin(client: TcpStream, shared: &Arc<Shared>) {
-    let Some(id) = shared.register(&client) else { return };
-    let own = Arc::clone(shared);
+    let Ok(from) = client.peer_addr() else { return };
+    let client = Arc::new(client);
+    let connection = match shared.admit(&client, from.ip()) {
+        Admitted::Yes(connection) => connection,
+        Admitted::Crowded => {
+            let _ = (&*client).write_all(b"HTTP/1.1 503 Too many connections\r\nConnection: close\r\n\r\n");
+            return;
+        }
+        Admitted::Stray => return,
+    };
+    // Without a thread, the connection is closed.
     let started = thread::Builder::new().name("proxied".to_owned()).spawn(move || {
-        Shared::serve(id);
-        let served = client.set_nonblocking(false).and_then(|()| connection::serve(&client, &own));
+        let served = client.set_nonblocking(false).and_then(|()| connection::serve(&client, &connection));
         if let Err(error) = served {
             tracing::debug!("a proxied connection ended: {error}");
         }
         let _ = client.shutdown(Shutdown::Both);
-        own.forget(id);
     });
-    if started.is_err() {
-        shared.forget(id);
+    if let Err(error) = started {
+        tracing::debug!("a connection cannot be proxied: {error}");
     }
 }

@@ -1,50 +1,19 @@
-//! State shared by the connections of a proxy: its rules, and the allowed and refused hosts.
+//! State shared by the connections of a proxy: its rules, and the commands to which the connections belong.
 
-use std::collections::HashMap;
-use std::io::Write;
-use std::net::{Shutdown, TcpStream};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
 use std::sync::Arc;
-use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::places::Place;
 use crate::recent::Recent;
 use crate::{AddressPolicy, Decide, Denied, Limits, Resolve};
 
-/// A refused host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Host as requested.
-    pub host: String,
-    /// Port number.
-    pub port: u16,
-    /// Reason for the refusal.
-    pub why: String,
-    /// Rule that refused the host.
-    pub rule: String,
-    /// Number of requests, up to 16.
-    pub times: usize,
-}
-
-/// An allowed host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reached {
-    /// Host as requested.
-    pub host: String,
-    /// Port number.
-    pub port: u16,
-    /// Rule that allowed the host.
-    pub rule: String,
-}
-
-/// Numbers of requested hosts that are no longer retained.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// Refused hosts.
-    pub refused: usize,
-    /// Allowed hosts.
-    pub reached: usize,
-}
+/// First address of those that tell commands apart, in a part of the loopback network that programs do not use.
+const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 64, 0, 1]);
+/// Number of these addresses.
+const SOURCES: u64 = 1 << 20;
 
 /// State shared by connections.
 pub(crate) struct Shared {
@@ -57,24 +26,68 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct State {
-    refusals: Recent<Denied>,
-    /// Allowed hosts, with the rules that allowed them.
-    reached: Recent<String>,
-    /// Both streams of each connection, which close with the proxy.
-    streams: HashMap<u64, Vec<TcpStream>>,
-    last_id: u64,
-    stopped: bool,
+    sessions: BTreeMap<u64, Requests>,
+    connections: HashMap<u64, Open>,
+    last_session: u64,
+    last_connection: u64,
+    is_stopped: bool,
 }
 
-thread_local! {
-    /// ID of the connection that this thread serves.
-    static CONNECTION: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+/// Requests of a command.
+#[derive(Default)]
+pub(crate) struct Requests {
+    pub refusals: Recent<Denied>,
+    /// Allowed hosts, with the rules that allowed them.
+    pub reached: Recent<String>,
+    /// Number of connections that found no place.
+    pub crowded: usize,
+    /// `true` if the command may have connections no more.
+    has_ended: bool,
 }
+
+/// An open connection.
+struct Open {
+    /// Session of the command, if its source address is known.
+    session: Option<u64>,
+    /// The streams of the command and of the server.
+    streams: Vec<Arc<TcpStream>>,
+    /// Host that is being looked up, with its port and the rule that allows it.
+    lookup: Option<(String, u16, String)>,
+    /// `true` if the connection must reach nothing any more.
+    is_closed: bool,
+}
+
+/// Result of an attempt to register a connection.
+pub(crate) enum Admitted {
+    Yes(Connection),
+    /// Too many connections are open.
+    Crowded,
+    /// No command runs.
+    Stray,
+}
+
+/// A registered connection, which is forgotten on drop.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub shared: Arc<Shared>,
+    id: u64,
+    _place: Place,
+}
+
+/// Error of a connection that was closed with its command.
+#[derive(Debug)]
+pub(crate) struct Closed;
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").field("limits", &self.limits).finish_non_exhaustive()
     }
+}
+
+/// Returns the source address of a session.
+fn source(session: u64) -> Ipv4Addr {
+    let number = u32::try_from(session % SOURCES).unwrap_or_default();
+    Ipv4Addr::from(FIRST_SOURCE + number)
 }
 
 impl Shared {
@@ -91,83 +104,147 @@ impl Shared {
         self.state.lock()
     }
 
-    /// Registers a connection, or returns `None` if the limit is reached or the proxy is stopped.
-    pub(crate) fn register(&self, client: &TcpStream) -> Option<u64> {
+    /// Registers a command. Returns its ID and its source address.
+    pub(crate) fn begin(&self) -> (u64, Ipv4Addr) {
         let mut state = self.lock();
-        if state.stopped || state.streams.len() >= self.limits.connections {
-            let _ = { client }.write_all(b"HTTP/1.1 503 Too many connections\r\nConnection: close\r\n\r\n");
-            return None;
+        state.last_session += 1;
+        let id = state.last_session;
+        state.sessions.insert(id, Requests::default());
+        (id, source(id))
+    }
+
+    /// Closes the connections of a command, and those of unknown commands with the last one.
+    pub(crate) fn end(&self, session: u64) {
+        let mut state = self.lock();
+        let State { sessions, connections, .. } = &mut *state;
+        let Some(requests) = sessions.get_mut(&session).filter(|requests| !requests.has_ended) else {
+            return;
+        };
+        requests.has_ended = true;
+        // A lookup has reached a name server, so its host counts as reached.
+        let mine = connections.values().filter(|open| open.session.is_none_or(|owner| owner == session));
+        for (host, port, rule) in mine.filter_map(|open| open.lookup.as_ref()) {
+            requests.reached.add(host, *port, rule.clone());
         }
-        state.last_id += 1;
-        let id = state.last_id;
-        state.streams.insert(id, vec![client.try_clone().ok()?]);
-        Some(id)
+        let is_last = sessions.values().all(|requests| requests.has_ended);
+        for open in connections.values_mut() {
+            if open.session.map_or(is_last, |owner| owner == session) {
+                open.close();
+            }
+        }
     }
 
-    /// Sets the ID of the connection that this thread serves.
-    pub(crate) fn serve(id: u64) {
-        CONNECTION.set(id);
+    /// Removes the requests of a command.
+    pub(crate) fn forget_session(&self, session: u64) {
+        self.lock().sessions.remove(&session);
     }
 
-    /// Removes a connection that has ended.
-    pub(crate) fn forget(&self, id: u64) {
-        self.lock().streams.remove(&id);
+    /// Returns something of the requests of a command.
+    pub(crate) fn of<T: Default>(&self, session: u64, get: impl FnOnce(&Requests) -> T) -> T {
+        self.lock().sessions.get(&session).map(get).unwrap_or_default()
+    }
+
+    /// Registers a connection from an address.
+    pub(crate) fn admit(self: &Arc<Self>, client: &Arc<TcpStream>, from: IpAddr) -> Admitted {
+        let mut state = self.lock();
+        if state.is_stopped {
+            return Admitted::Stray;
+        }
+        let mut running =
+            state.sessions.iter().filter(|(_, requests)| !requests.has_ended).map(|(id, _)| *id);
+        let IpAddr::V4(from) = from else { return Admitted::Stray };
+        let session = running.clone().find(|id| source(*id) == from);
+        if session.is_none() && running.next().is_none() {
+            return Admitted::Stray;
+        }
+        let own = state.connections.values().filter(|open| open.session == session).count();
+        let place = if own < self.limits.connections { Place::take(own) } else { None };
+        let Some(place) = place else {
+            state.requests_of(session).for_each(|requests| requests.crowded += 1);
+            return Admitted::Crowded;
+        };
+        state.last_connection += 1;
+        let id = state.last_connection;
+        let open = Open { session, streams: vec![Arc::clone(client)], lookup: None, is_closed: false };
+        state.connections.insert(id, open);
+        Admitted::Yes(Connection { shared: Arc::clone(self), id, _place: place })
     }
 
     /// Closes all connections and accepts no new ones.
     pub(crate) fn stop(&self) {
         let mut state = self.lock();
-        state.stopped = true;
-        for stream in state.streams.values().flatten() {
+        state.is_stopped = true;
+        state.connections.values_mut().for_each(Open::close);
+    }
+}
+
+impl State {
+    /// Returns a connection, unless it was closed.
+    fn open(&mut self, connection: u64) -> Result<&mut Open, Closed> {
+        self.connections.get_mut(&connection).filter(|open| !open.is_closed).ok_or(Closed)
+    }
+
+    /// Returns the requests of a session, or of all running commands.
+    fn requests_of(&mut self, session: Option<u64>) -> impl Iterator<Item = &mut Requests> {
+        let sessions = self.sessions.iter_mut();
+        let meant = sessions.filter(move |(id, _)| session.is_none_or(|session| session == **id));
+        meant.map(|(_, requests)| requests).filter(|requests| !requests.has_ended)
+    }
+}
+
+impl Open {
+    fn close(&mut self) {
+        self.is_closed = true;
+        for stream in &self.streams {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
+}
 
-    /// Adds a stream to the current connection, so that it closes with the proxy.
-    pub(crate) fn follow(&self, server: &TcpStream) {
-        let mut state = self.lock();
-        match (state.stopped, server.try_clone()) {
-            (false, Ok(copy)) => state.streams.entry(CONNECTION.get()).or_default().push(copy),
-            _ => drop(server.shutdown(Shutdown::Both)),
-        }
+impl Connection {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Records that a host is being looked up.
+    pub(crate) fn look_up(&self, host: &str, port: u16, rule: &str) -> Result<(), Closed> {
+        let mut state = self.shared.lock();
+        state.open(self.id)?.lookup = Some((host.to_owned(), port, rule.to_owned()));
+        Ok(())
+    }
+
+    /// Records an allowed host. The connection may reach it afterwards.
+    pub(crate) fn let_through(&self, host: &str, port: u16, rule: &str) -> Result<(), Closed> {
+        let mut state = self.shared.lock();
+        let open = state.open(self.id)?;
+        open.lookup = None;
+        let session = open.session;
+        let sessions = state.requests_of(session);
+        sessions.for_each(|requests| requests.reached.add(host, port, rule.to_owned()));
+        Ok(())
     }
 
     /// Records a refusal.
-    pub(crate) fn refuse(&self, host: &str, port: u16, denied: Denied) {
+    pub(crate) fn refuse(&self, host: &str, port: u16, denied: &Denied) {
         let host: String = host.chars().filter(|c| !c.is_control()).take(253).collect();
         tracing::info!("a command was refused {host:?} port {port}: {}", denied.why);
-        self.lock().refusals.add(&host, port, denied);
+        let mut state = self.shared.lock();
+        let Ok(open) = state.open(self.id) else { return };
+        open.lookup = None;
+        let session = open.session;
+        let sessions = state.requests_of(session);
+        sessions.for_each(|requests| requests.refusals.add(&host, port, denied.clone()));
     }
 
-    /// Records an allowed host.
-    pub(crate) fn let_through(&self, host: &str, port: u16, rule: String) {
-        self.lock().reached.add(host, port, rule);
+    /// Adds the stream of the server, so that it closes with the connection.
+    pub(crate) fn follow(&self, server: &Arc<TcpStream>) -> Result<(), Closed> {
+        self.shared.lock().open(self.id)?.streams.push(Arc::clone(server));
+        Ok(())
     }
+}
 
-    /// Returns the distinct hosts refused after `since`, the most recent last.
-    pub(crate) fn refusals(&self, since: Instant) -> Vec<Refusal> {
-        let state = self.lock();
-        let refusal = |(host, port, denied, times): (&str, u16, &Denied, usize)| {
-            let Denied { why, rule } = denied.clone();
-            Refusal { host: host.to_owned(), port, why, rule, times }
-        };
-        state.refusals.since(since).map(refusal).collect()
-    }
-
-    /// Returns the distinct hosts allowed after `since`, the most recent last.
-    pub(crate) fn reached(&self, since: Instant) -> Vec<Reached> {
-        let state = self.lock();
-        let reached = |(host, port, rule, _): (&str, u16, &String, usize)| Reached {
-            host: host.to_owned(),
-            port,
-            rule: rule.clone(),
-        };
-        state.reached.since(since).map(reached).collect()
-    }
-
-    /// Returns the numbers of hosts that were requested after `since` and dropped.
-    pub(crate) fn lost(&self, since: Instant) -> Lost {
-        let state = self.lock();
-        Lost { refused: state.refusals.lost_since(since), reached: state.reached.lost_since(since) }
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.lock().connections.remove(&self.id);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Limits, Proxy, Resolve};
+use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Limits, Proxy, Resolve, Session};
 
 /// Allows names that start with `good`, and records the requested names.
 #[derive(Default)]
@@ -40,6 +40,8 @@ const SECOND: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
 
 struct Setting {
+    /// Command without a known source address.
+    session: Session,
     proxy: Option<Proxy>,
     at: SocketAddr,
     rules: Arc<Good>,
@@ -55,7 +57,8 @@ fn setting(answers: Vec<Vec<IpAddr>>, limits: Limits) -> Setting {
     let addresses = AddressPolicy::new(vec![LOCAL.into()], "[web]");
     let proxy =
         Proxy::start(listener, Arc::clone(&rules) as _, Arc::clone(&resolver) as _, addresses, limits);
-    Setting { proxy: Some(proxy.expect("it starts")), at, rules, resolver }
+    let proxy = proxy.expect("it starts");
+    Setting { session: proxy.session(), proxy: Some(proxy), at, rules, resolver }
 }
 
 impl Setting {
@@ -78,15 +81,16 @@ impl Setting {
 
     /// Returns the allowed hosts, each with its rule.
     fn reached(&self) -> Vec<(String, u16, String)> {
-        let past = Instant::now().checked_sub(Duration::from_mins(1)).expect("a past");
-        let reached = self.proxy.as_ref().expect("it runs").reached(past);
-        reached.into_iter().map(|reached| (reached.host, reached.port, reached.rule)).collect()
+        reached(&self.session)
     }
 
     fn refusals(&self) -> usize {
-        let past = Instant::now().checked_sub(Duration::from_mins(1)).expect("a past");
-        self.proxy.as_ref().expect("it runs").refusals(past).len()
+        self.session.refusals().len()
     }
+}
+
+fn reached(session: &Session) -> Vec<(String, u16, String)> {
+    session.reached().into_iter().map(|reached| (reached.host, reached.port, reached.rule)).collect()
 }
 
 /// Starts a server for one connection. It returns everything it reads until the client closes.
@@ -204,6 +208,7 @@ fn too_many_connections_and_slow_heads_are_refused() {
     let setting = setting(vec![vec![LOCAL]], limits);
     let mut slow = setting.send(b"GET http://good");
     assert!(setting.ask(b"").starts_with("HTTP/1.1 503 "));
+    assert_eq!(setting.session.lost().crowded, 1);
     let mut answer = String::new();
     slow.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
@@ -223,4 +228,95 @@ fn the_end_of_the_proxy_is_the_end_of_its_connections() {
     assert!(dropped.elapsed() < Duration::from_millis(500), "{:?}", dropped.elapsed());
     server.join().expect("it ends");
     assert!(TcpStream::connect(setting.at).is_err(), "nobody listens any more");
+}
+
+/// Resolver that waits for the test.
+struct Slow(Mutex<Option<mpsc::Receiver<()>>>, mpsc::Sender<()>);
+
+impl Resolve for Slow {
+    fn resolve(&self, _host: &str, port: u16, _time: Duration) -> std::io::Result<Vec<SocketAddr>> {
+        let wait = self.0.lock().take().expect("one lookup");
+        self.1.send(()).expect("the test waits");
+        wait.recv_timeout(Duration::from_secs(10)).map_err(std::io::Error::other)?;
+        Ok(vec![SocketAddr::new(LOCAL, port)])
+    }
+}
+
+#[test]
+fn a_host_is_recorded_before_the_end_or_not_reached() {
+    let listener = TcpListener::bind((LOCAL, 0)).expect("a listener");
+    let at = listener.local_addr().expect("an address");
+    let ((release, wait), (looks, looked)) = (mpsc::channel(), mpsc::channel());
+    let resolver = Arc::new(Slow(Mutex::new(Some(wait)), looks));
+    let addresses = AddressPolicy::new(vec![LOCAL.into()], "[web]");
+    let proxy = Proxy::start(listener, Arc::new(Good::default()), resolver, addresses, Limits::default());
+    let proxy = proxy.expect("it starts");
+    let session = proxy.session();
+    let target = TcpListener::bind((LOCAL, 0)).expect("a listener");
+    let port = target.local_addr().expect("an address").port();
+    let mut client = TcpStream::connect(at).expect("it accepts");
+    write!(client, "CONNECT good.example:{port} HTTP/1.1\r\n\r\n").expect("it reads");
+    looked.recv_timeout(Duration::from_secs(10)).expect("a lookup");
+    assert_eq!(reached(&session), []);
+    session.end();
+    assert_eq!(reached(&session), [("good.example".to_owned(), port, "line 1".to_owned())]);
+    // Another command runs, but the connection is not its own.
+    let other = proxy.session();
+    release.send(()).expect("it waits");
+    let mut rest = Vec::new();
+    client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    client.read_to_end(&mut rest).expect("the end");
+    target.set_nonblocking(true).expect("a listener");
+    assert!(target.accept().is_err(), "nothing is reached after the end");
+    assert_eq!((rest.len(), reached(&other)), (0, Vec::new()));
+}
+
+#[test]
+fn without_a_command_nothing_is_served() {
+    let setting = Setting::usual();
+    setting.session.end();
+    let mut client = TcpStream::connect(setting.at).expect("it accepts");
+    client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    assert!(matches!(client.read(&mut [0]), Ok(0) | Err(_)));
+}
+
+/// Connects from an address of this machine, as the sandbox does for a command.
+#[cfg(target_os = "linux")]
+fn connect_from(source: Ipv4Addr, to: SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&socket, &SocketAddr::new(source.into(), 0)).expect("a free address");
+    connect(&socket, &to).expect("it accepts");
+    let client = TcpStream::from(socket);
+    client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    client
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn connections_end_with_their_own_command() {
+    let setting = Setting::usual();
+    let other = setting.proxy.as_ref().expect("it runs").session();
+    let tunnel = |source| {
+        let (port, server) = server(b"pong");
+        let mut client = connect_from(source, setting.at);
+        write!(client, "CONNECT good{}.example:{port} HTTP/1.1\r\n\r\n", source.octets()[3])
+            .expect("it reads");
+        client.read_exact(&mut [0; 39]).expect("a tunnel");
+        (client, server)
+    };
+    let (mut ours, our_server) = tunnel(setting.session.source());
+    let (mut theirs, their_server) = tunnel(other.source());
+    setting.session.end();
+    assert!(matches!(ours.read(&mut [0]), Ok(0) | Err(_)), "it is closed");
+    our_server.join().expect("it ends");
+    theirs.write_all(b"ping").expect("it is open");
+    let mut answer = [0; 4];
+    theirs.read_exact(&mut answer).expect("an answer");
+    assert_eq!(&answer, b"pong");
+    let hosts = |session| reached(session).into_iter().map(|(host, ..)| host).collect::<Vec<_>>();
+    let name = |session: &Session| vec![format!("good{}.example", session.source().octets()[3])];
+    assert_eq!((hosts(&setting.session), hosts(&other)), (name(&setting.session), name(&other)));
+    drop(theirs);
+    their_server.join().expect("it ends");
 }

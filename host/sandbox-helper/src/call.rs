@@ -21,9 +21,10 @@ use crate::bwrap::{self, Inside};
 use crate::landlock::Rules;
 use crate::questions::{self, Questions};
 use crate::seccomp::{Filters, Shared};
+use crate::sockets::{self, Sockets};
 use crate::supervise::{Supervisor, give_up};
 use crate::tree::Tree;
-use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, namespaces, root, sockets};
+use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, namespaces, root};
 
 const BASH: &CStr = c"/bin/bash";
 
@@ -279,7 +280,8 @@ fn start_shell(
         moves.end_start().map_err(Fault::at("keeping moves from starts"))?;
     }
     let connects = sockets::are_connected_by_supervisor(cell.spec.tier, cell.spec.network);
-    Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard, connects))))
+    let connect = connects.then_some(|questions| Sockets::new(questions, order.source));
+    Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard, connect))))
 }
 
 /// Changes the working directory. If an earlier command removed all permissions of the directory, the helper

@@ -28,6 +28,7 @@ mod kernel_memory;
 mod landlock;
 mod many_in_one;
 mod namespaces;
+mod pace;
 mod questions;
 mod reserved;
 mod root;

@@ -13,6 +13,7 @@ use scorpiox_sandbox::wire::Names;
 use scorpiox_sys::linux::sys::{self, Answer, Ask, Question};
 
 use crate::bound::{self, Bounds};
+use crate::pace::Pace;
 use crate::reserved;
 use crate::sockets::{self, Sockets};
 use crate::tree::Tree;
@@ -23,9 +24,6 @@ const MAX_AT_ONCE: usize = 256;
 const TIME_AT_ONCE: Duration = Duration::from_millis(10);
 /// Maximum number of threads that wait for the reader of a pipe.
 const MAX_WAITING: usize = 512;
-/// Interval between attempts to open a waiting pipe.
-pub(super) const RETRY_TIME: Duration = Duration::from_millis(5);
-
 /// Interval between attempts to move while another command starts, which takes a few milliseconds.
 const START_RETRY_TIME: Duration = Duration::from_millis(1);
 /// Time that a move gives way to starts of other commands, until further starts have to wait for it.
@@ -45,6 +43,7 @@ pub(super) struct Questions {
     sockets: Option<Sockets>,
     /// Calls that wait for the reader of a pipe.
     waiting: Vec<(Question, Pipe)>,
+    pace: Pace,
     /// Moves that wait for the start of another command, oldest first: at most one for each thread.
     giving_way: VecDeque<Question>,
     /// Time since which there are waiting moves.
@@ -69,15 +68,22 @@ pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
 }
 
 impl Questions {
-    /// Creates the decision makers of a command, which connect its sockets if `connects` is `true`.
-    pub(super) fn new(listener: OwnedFd, bounds: Bounds, guard: Option<Guard>, connects: bool) -> Self {
+    /// Creates the decision makers of a command. `connect` creates that of its connections, unless the kernel
+    /// makes them.
+    pub(super) fn new(
+        listener: OwnedFd,
+        bounds: Bounds,
+        guard: Option<Guard>,
+        connect: Option<impl FnOnce(Arc<OwnedFd>) -> Sockets>,
+    ) -> Self {
         let listener = Arc::new(listener);
         Self {
-            sockets: connects.then(|| Sockets::new(Arc::clone(&listener))),
+            sockets: connect.map(|connect| connect(Arc::clone(&listener))),
             listener,
             bounds,
             guard,
             waiting: Vec::new(),
+            pace: Pace::default(),
             giving_way: VecDeque::new(),
             since: None,
         }
@@ -147,7 +153,7 @@ impl Questions {
     /// Returns `true` if no further call can wait.
     fn is_full(&mut self) -> bool {
         if self.waiting.len() >= MAX_WAITING {
-            self.retry_pipes();
+            open_pipes(self.listener.as_fd(), &mut self.waiting);
         }
         self.waiting.len() >= MAX_WAITING
     }
@@ -198,17 +204,11 @@ impl Questions {
     }
 
     fn retry_pipes(&mut self) -> Option<Duration> {
-        let listener = self.listener.as_fd();
-        self.waiting.retain(|(question, pipe)| {
-            if !sys::still_waits(listener, question) {
-                return false;
-            }
-            let answer = pipe.open().or_else(|| is_interrupted(question.thread).then_some(INTERRUPTED));
-            let Some(answer) = answer else { return true };
-            let _ = sys::answer(listener, question, answer);
-            false
-        });
-        (!self.waiting.is_empty()).then_some(RETRY_TIME)
+        let Self { listener, waiting, pace, .. } = self;
+        pace.check(|| {
+            open_pipes(listener.as_fd(), waiting);
+            !waiting.is_empty()
+        })
     }
 
     /// Returns the result concerning names. Must be called after the last process of the command has ended.
@@ -217,6 +217,19 @@ impl Questions {
         let (sockets, sockets_others) = self.sockets.map(Sockets::end).unwrap_or_default();
         Names { sockets, sockets_others, ..names }
     }
+}
+
+/// Opens the pipes that have a reader now, and answers their calls.
+fn open_pipes(listener: BorrowedFd<'_>, waiting: &mut Vec<(Question, Pipe)>) {
+    waiting.retain(|(question, pipe)| {
+        if !sys::still_waits(listener, question) {
+            return false;
+        }
+        let answer = pipe.open().or_else(|| is_interrupted(question.thread).then_some(INTERRUPTED));
+        let Some(answer) = answer else { return true };
+        let _ = sys::answer(listener, question, answer);
+        false
+    });
 }
 
 /// Returns `true` if a thread has a pending signal that it handles. Otherwise only a fatal signal interrupts

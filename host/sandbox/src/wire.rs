@@ -1,5 +1,6 @@
 //! Messages between the host and the helper.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -268,6 +269,8 @@ pub struct CommandSpec {
     pub granted: Vec<Granted>,
     /// Trees in which the command can move entries, if the locks of `Moves` are passed along.
     pub changed: Option<Trees>,
+    /// Source address of connections to the host's proxy, which tells commands of a common network apart by it.
+    pub source: Option<Ipv4Addr>,
 }
 
 impl CommandSpec {
@@ -284,6 +287,7 @@ impl CommandSpec {
             areas: Vec::new(),
             granted: Vec::new(),
             changed: None,
+            source: None,
         }
     }
 }

@@ -477,9 +477,9 @@ impl Task {
         let mut met = Met::default();
         let end = self.drain(&mut started, &mut met);
         let uses = self.touched(&end);
-        note_reached(&uses, &started.reached(self.started));
-        let lost = started.lost_hosts(self.started);
-        uses.left_out(lost.reached, lost.refused + self.unknown(&started.refusals(self.started)));
+        note_reached(&uses, &started.reached());
+        let lost = started.lost_hosts();
+        uses.left_out(lost.reached, lost.refused + self.unknown(&started.refusals()));
         started.note_met(&met, &uses);
         let entry = started.active.take();
         match &end {
@@ -543,7 +543,10 @@ impl Task {
                 }
                 Err(error) => Some(TaskEnd::Lost(error.to_string())),
             };
-            let refusals = started.refusals(self.started);
+            if end.is_some() {
+                started.end_connections();
+            }
+            let refusals = started.refusals();
             let has_refusals = !refusals.is_empty();
             self.state().refusals.add(refusals);
             let complained = (complaints.is_offline(), complaints.lacks_repository());
@@ -552,6 +555,7 @@ impl Task {
                 self.state().advice = started.advice(&complaints, has_refusals);
             }
             if let Some(end) = end {
+                moved.extend(started.crowded());
                 self.state().advice.append(&mut moved);
                 if self.stop.reason() == Some(Reason::PolicyChanged) {
                     self.state().advice.push(ENDED_BY_POLICY.to_owned());

@@ -40,7 +40,7 @@ use crate::untold::{ActiveCommands, Entry, Untold};
 use parking_lot::Mutex;
 use scorpiox_audit::Uses;
 use scorpiox_command_output::Complaints;
-use scorpiox_egress_proxy::{Lost, Proxy, Reached, Refusal};
+use scorpiox_egress_proxy::{Lost, MAX_CONNECTIONS, Proxy, Reached, Refusal, Session};
 use scorpiox_executor::Reason;
 use scorpiox_git::{Hidden, Leads, User, hidden, starts_programs};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
@@ -107,8 +107,10 @@ struct Started {
     rule: String,
     /// Cell of the command, retained while the command runs.
     cell: Arc<Ready>,
+    /// Connections of the command, if it has a proxy.
+    session: Option<Session>,
     /// Proxy of this command, if the cell has no shared one.
-    proxy: Option<Proxy>,
+    _proxy: Option<Proxy>,
     /// Notes that are reported once, such as folders hidden from the command and the reason.
     notes: Vec<String>,
     operator: Arc<Operator>,
@@ -221,22 +223,35 @@ impl Started {
         met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
     }
 
-    /// Returns the hosts reached after `since`.
-    fn reached(&self, since: Instant) -> Vec<Reached> {
-        let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
-        proxy.map(|proxy| proxy.reached(since)).unwrap_or_default()
+    /// Tells of connections that were closed, because too many were open.
+    fn crowded(&self) -> Option<String> {
+        let count = self.lost_hosts().crowded;
+        (count > 0).then(|| {
+            format!(
+                "network: refused for want of a place (503): {count} connections; a command can have {MAX_CONNECTIONS} \
+                 open, and fewer while others have many"
+            )
+        })
     }
 
-    /// Returns the hosts refused after `since`.
-    fn refusals(&self, since: Instant) -> Vec<Refusal> {
-        let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
-        proxy.map(|proxy| proxy.refusals(since)).unwrap_or_default()
+    /// Closes the connections of the command. No host is reached afterwards.
+    fn end_connections(&self) {
+        self.session.iter().for_each(Session::end);
     }
 
-    /// Returns the numbers of hosts requested after `since` that the other two functions leave out.
-    fn lost_hosts(&self, since: Instant) -> Lost {
-        let proxy = self.proxy.as_ref().or(self.cell.proxy.as_ref());
-        proxy.map(|proxy| proxy.lost(since)).unwrap_or_default()
+    /// Returns the hosts that the command has reached.
+    fn reached(&self) -> Vec<Reached> {
+        self.session.as_ref().map(Session::reached).unwrap_or_default()
+    }
+
+    /// Returns the hosts that the command was refused.
+    fn refusals(&self) -> Vec<Refusal> {
+        self.session.as_ref().map(Session::refusals).unwrap_or_default()
+    }
+
+    /// Returns the numbers of requests that the other two functions leave out.
+    fn lost_hosts(&self) -> Lost {
+        self.session.as_ref().map(Session::lost).unwrap_or_default()
     }
 }
 
@@ -397,6 +412,7 @@ impl Shell {
         let begin = || starts::begin(&self.site().own_home, &cell.plan.areas);
         let moves = (cell.tier != Tier::None).then(begin).transpose()?;
         let Rules { covers, granted, unseen, reopened } = cell.special(self.site())?;
+        let mut session = cell.proxy.as_ref().map(Proxy::session);
         let command = CommandSpec {
             command: request.command.clone(),
             environment: cell.environment.clone(),
@@ -408,6 +424,7 @@ impl Shell {
             areas: area::exposed(&cell.plan.areas),
             granted,
             changed: None,
+            source: session.as_ref().map(Session::source),
         };
         let site = self.site();
         // The entry must exist before the command can run, so that it survives a killed server.
@@ -419,6 +436,7 @@ impl Shell {
         let proxy =
             listener.map(|listener| plan::proxy(profile, listener, cell.unknown.as_ref())).transpose();
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
+        session = session.or_else(|| proxy.as_ref().map(Proxy::session));
         // Each note is reported only once, so only to a caller that passes it on and after the command has
         // started.
         let notes = match request.run_as {
@@ -437,7 +455,8 @@ impl Shell {
             profile: name,
             rule,
             cell,
-            proxy,
+            session,
+            _proxy: proxy,
             notes,
             operator: Arc::clone(&self.operator),
             network_rule,

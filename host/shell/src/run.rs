@@ -201,6 +201,7 @@ impl Waited {
     }
 
     pub(super) fn completed(mut self, request: &Request, outcome: Outcome, cancel: &Cancel) -> Completed {
+        self.started.end_connections();
         let (outcome, moved) = self.started.judged(outcome);
         // A cancelled call returns no result, and a component does not show created names.
         if cancel.is_set() || request.run_as.owner().is_some() {
@@ -213,8 +214,9 @@ impl Waited {
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
         let has_refusals = !refusals.is_empty();
         let advice = if failed { self.started.advice(&self.complaints, has_refusals) } else { Vec::new() };
+        let crowded = self.started.crowded();
         let Started { tier, profile, mut notes, .. } = self.started;
-        notes.extend(advice.into_iter().chain(moved));
+        notes.extend(crowded.into_iter().chain(advice).chain(moved));
         if cancel.reason() == Some(Reason::PolicyChanged) {
             notes.push(ENDED_BY_POLICY.to_owned());
         }
@@ -233,10 +235,10 @@ impl Waited {
 
     /// Returns the hosts refused so far, each once, and records all refusals in the audit record of the call.
     fn refusals(&self, request: &Request) -> Vec<Refusal> {
-        let refusals = self.started.refusals(self.since);
+        let refusals = self.started.refusals();
         note_hosts(&request.uses, &refusals);
-        note_reached(&request.uses, &self.started.reached(self.since));
-        let lost = self.started.lost_hosts(self.since);
+        note_reached(&request.uses, &self.started.reached());
+        let lost = self.started.lost_hosts();
         request.uses.left_out(lost.reached, lost.refused);
         self.started.note_met(&self.met, &request.uses);
         refusals

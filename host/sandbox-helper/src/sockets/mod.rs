@@ -11,8 +11,10 @@
 
 mod connectors;
 mod listeners;
+mod proxy;
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +29,8 @@ use scorpiox_sandbox::wire::{Network, Tier};
 use scorpiox_sys::linux::sys::{self, Answer, Question};
 
 use crate::guard::{Caller, Told, path_of};
-use crate::questions::{INTERRUPTED, RETRY_TIME, is_interrupted};
+use crate::pace::Pace;
+use crate::questions::{INTERRUPTED, is_interrupted};
 use connectors::{Connectors, Made, Progress};
 
 /// The call that connects a socket.
@@ -47,10 +50,13 @@ pub(super) fn are_connected_by_supervisor(tier: Tier, network: Network) -> bool 
 pub(super) struct Sockets {
     /// Descriptor of the notifications.
     questions: Arc<OwnedFd>,
+    /// Source address of connections to the host's proxy.
+    source: Option<Ipv4Addr>,
     refused: Told,
     connectors: Connectors,
     /// Calls that wait for their connection.
     blocked: Vec<(Question, Progress)>,
+    pace: Pace,
 }
 
 /// Socket of the caller and its new peer's address.
@@ -71,9 +77,16 @@ impl Connection {
 }
 
 impl Sockets {
-    pub(super) fn new(questions: Arc<OwnedFd>) -> Self {
+    pub(super) fn new(questions: Arc<OwnedFd>, source: Option<Ipv4Addr>) -> Self {
         let connectors = Connectors::new(Arc::clone(&questions));
-        Self { questions, refused: Told::default(), connectors, blocked: Vec::new() }
+        Self {
+            questions,
+            source,
+            refused: Told::default(),
+            connectors,
+            blocked: Vec::new(),
+            pace: Pace::default(),
+        }
     }
 
     /// Makes a connection. Returns `None` if the call is answered as soon as the connection is made.
@@ -103,7 +116,12 @@ impl Sockets {
         let length = usize::try_from(word(length)).ok().filter(|length| *length <= MAX_ADDRESS);
         let address = caller.bytes(address, length.ok_or(Errno::INVAL)?).map_err(|_| Errno::FAULT)?;
         match path_in(&address).filter(|_| family == AddressFamily::UNIX) {
-            None => Ok(Connection { socket, address, _target: None }),
+            None => {
+                if let Some(source) = self.source.filter(|_| proxy::is_at(&address)) {
+                    proxy::come_from(source, &socket, family);
+                }
+                Ok(Connection { socket, address, _target: None })
+            }
             Some(path) => {
                 let target = caller.file_at(libc::AT_FDCWD, path.to_vec(), AtFlags::empty())?;
                 self.check(&target)?;
@@ -131,15 +149,17 @@ impl Sockets {
     /// with TCP. Returns the time until the next attempt, if some still wait.
     pub(super) fn interrupt(&mut self) -> Option<Duration> {
         self.forget_answered();
-        let questions = self.questions.as_fd();
-        self.blocked.retain(|(question, _)| {
-            if !is_interrupted(question.thread) {
-                return true;
-            }
-            let _ = sys::answer(questions, question, INTERRUPTED);
-            false
-        });
-        (!self.blocked.is_empty()).then_some(RETRY_TIME)
+        let Self { questions, blocked, pace, .. } = self;
+        pace.check(|| {
+            blocked.retain(|(question, _)| {
+                if !is_interrupted(question.thread) {
+                    return true;
+                }
+                let _ = sys::answer(questions.as_fd(), question, INTERRUPTED);
+                false
+            });
+            !blocked.is_empty()
+        })
     }
 
     fn forget_answered(&mut self) {

@@ -295,6 +295,7 @@ impl Bed {
             areas: vec![Exposed { path: self.workspace.as_path().into(), write: true }],
             granted: if self.tier == Tier::T2 { self.shield.granted(&self.workspace) } else { Vec::new() },
             changed: None,
+            source: None,
         };
         if let Some(meanwhile) = &self.meanwhile {
             meanwhile();

@@ -156,6 +156,60 @@ fn hosts_that_are_refused_to_commands_in_the_background_are_named_once() {
     }
 }
 
+/// Commands of a profile share a network in T1, but each is told of its own hosts alone.
+#[test]
+fn commands_at_the_same_time_are_told_of_their_own_hosts() {
+    let policy = "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [] }\n";
+    for tier in ["T1", "T1b"] {
+        let program = with_policy(in_tier(tier), policy);
+        let mut server = start(&program);
+        let ask = |host: &str| format!("curl -sS -m 5 -o /dev/null http://{host}/");
+        let java = "python3 -c \"import socket; s = socket.socket(socket.AF_INET6); s.connect(('::ffff:127.0.0.1', 3128)); \
+            s.sendall(b'CONNECT third.example:443 HTTP/1.1\\r\\n\\r\\n'); print(s.recv(99)[:12])\"";
+        let first = ask("first.example");
+        let task =
+            background(&mut server, &format!("until [ -e go ]; do sleep 0.02; done; {first}; touch done"));
+        let ran = bash(&mut server, &format!("{}; {java}", ask("second.example")));
+        assert!(ran.text.contains("[network: second.example:80 was refused: "), "{tier}: {}", ran.text);
+        assert!(ran.text.contains("[network: third.example:443 was refused: "), "{tier}: {}", ran.text);
+        let ran = bash(&mut server, "touch go; until [ -e done ]; do sleep 0.02; done");
+        assert!(!ran.text.contains("[network: "), "{tier}: {}", ran.text);
+        let read = read_to_end(&mut server, task);
+        assert!(read.contains("[network: first.example:80 was refused: "), "{tier}: {read}");
+        assert_eq!(read.matches("[network: ").count(), 1, "{tier}: {read}");
+    }
+}
+
+/// A command that holds all its places leaves some to others, and gives them back when it ends.
+#[test]
+fn connections_of_a_command_are_bounded_and_end_with_it() {
+    let host = Host::new();
+    let policy = format!(
+        "[shell.profile.workspace]\nnetwork = {{ mode = \"allowlist\", hosts = [\"127.0.0.1:{}\"], allow_private = [\"127.0.0.1/32\"] }}\n",
+        host.port
+    );
+    for tier in ["T1", "T1b"] {
+        let program = with_policy(in_tier(tier), &policy);
+        let mut server = start(&program);
+        // The host answers nothing, so each connection stays open until one side closes it.
+        let open = |count: usize| {
+            format!(
+                "python3 -c \"\nimport socket\nopened = [socket.create_connection(('127.0.0.1', 3128)) for _ in range({count})]\n\
+                 for s in opened: s.sendall(b'CONNECT 127.0.0.1:{} HTTP/1.1\\r\\n\\r\\n')\n\
+                 print(sum(s.recv(99).startswith(b'HTTP/1.1 200') for s in opened))\"",
+                host.port
+            )
+        };
+        for _ in 0..3 {
+            let ran = bash(&mut server, &open(130));
+            assert_eq!(ran.output().trim(), "128", "{tier}: {}", ran.text);
+            assert!(ran.text.contains("for want of a place (503): 2 connections"), "{tier}: {}", ran.text);
+            // Makes room for the next connections.
+            while host.was_reached() {}
+        }
+    }
+}
+
 #[test]
 fn a_list_of_hosts_is_refused_where_it_cannot_be_enforced() {
     let program = with_policy(

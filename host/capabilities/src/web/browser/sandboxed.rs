@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
+use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, Session, SystemResolver};
 use scorpiox_executor::{Cancel, threads};
 use scorpiox_fs::home::instance;
 use scorpiox_policy::{Redirects, WebDenial, WebPolicy};
@@ -92,15 +92,17 @@ impl Keeper {
             tries += 1;
             let begun = Instant::now();
             let warm = self.get(operator, router)?;
+            // Pages that are rendered at the same time share their connections, and are told each other's refusals.
+            let session = warm.proxy.session();
             let visit = Visit { url: &url, wait, until: begun + LOAD_TIME + wait, follow };
             let shown = warm.browser.render(&visit, &|| cancel.is_set());
             self.lock().used = Some(Instant::now());
-            for refusal in warm.proxy.refusals(begun) {
+            for refusal in session.refusals() {
                 watch(&refusal.host, refusal.port, Err(&refusal.why));
             }
             match shown {
                 Ok(shown) => {
-                    let mut notes = refusals(&warm.proxy, begun);
+                    let mut notes = refusals(&session);
                     if shown.still_loading {
                         notes.push(format!("the page was still loading after {} s", LOAD_TIME.as_secs()));
                     }
@@ -118,7 +120,7 @@ impl Keeper {
                 }
                 Err(error @ (BrowserError::Page(_) | BrowserError::Cancelled)) => {
                     let mut text = error.to_string();
-                    for refused in refusals(&warm.proxy, begun) {
+                    for refused in refusals(&session) {
                         text.push_str("; ");
                         text.push_str(&refused);
                     }
@@ -192,9 +194,9 @@ fn end_when_idle(kept: &Mutex<Kept>) {
     }
 }
 
-fn refusals(proxy: &Proxy, since: Instant) -> Vec<String> {
+fn refusals(session: &Session) -> Vec<String> {
     let mut hosts: Vec<(String, String)> = Vec::new();
-    for refusal in proxy.refusals(since) {
+    for refusal in session.refusals() {
         if !hosts.iter().any(|(host, _)| *host == refusal.host) {
             hosts.push((refusal.host, refusal.why));
         }

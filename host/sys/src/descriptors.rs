@@ -1,0 +1,24 @@
+//! Limit of open files.
+
+/// Returns the maximum number of open files of this process. The first call raises the limit to the maximum that
+/// the system grants, because the default is for programs that open few. Returns `None` without a limit.
+#[cfg(unix)]
+pub fn open_files_limit() -> Option<usize> {
+    use std::sync::OnceLock;
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    static LIMIT: OnceLock<Option<usize>> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        // Some systems have an additional maximum and refuse more. The lower limit then stays.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+        getrlimit(Resource::Nofile).current.and_then(|limit| limit.try_into().ok())
+    })
+}
+
+/// Returns `None`, because Windows has no such limit.
+#[cfg(windows)]
+pub fn open_files_limit() -> Option<usize> {
+    None
+}
