@@ -12,6 +12,8 @@ use serde_json::Value;
 const MAX_AGE: Duration = Duration::from_hours(24);
 /// Maximum size of the answers in a token, in bytes.
 const MAX_ANSWERS_BYTES: usize = 64 * 1024;
+/// Maximum difference between the clocks of two servers, or of one before and after it was set.
+const MAX_SKEW: Duration = Duration::from_mins(1);
 /// Size of the leading timestamp in bytes.
 const TIME_BYTES: usize = 16;
 /// Size of the call number in bytes.
@@ -86,7 +88,10 @@ pub fn open(seal: &Seal, mark: &str, subject: &Subject) -> Option<Opened> {
     let (made, rest) = content.split_first_chunk::<TIME_BYTES>()?;
     let (number, answers) = rest.split_first_chunk::<NUMBER_BYTES>()?;
     let made = u64::try_from(u128::from_be_bytes(*made)).ok()?;
-    let age = age(made);
+    let Some(age) = age(made) else {
+        tracing::warn!("a token is from the future: the clocks of servers differ, or this one was set back");
+        return None;
+    };
     let answers = match answers {
         [] => Answers::default(),
         json => serde_json::from_slice(json).ok()?,
@@ -94,9 +99,14 @@ pub fn open(seal: &Seal, mark: &str, subject: &Subject) -> Option<Opened> {
     (age <= MAX_AGE).then_some(Opened { made, age, number: *number, answers })
 }
 
-/// Returns the time since a moment in milliseconds since 1970.
-pub(crate) fn age(since: u64) -> Duration {
-    since_epoch(SystemTime::now()).saturating_sub(Duration::from_millis(since))
+/// Returns the time since a moment in milliseconds since 1970, or `None` if the moment is in the future by more than
+/// [`MAX_SKEW`].
+pub fn age(since: u64) -> Option<Duration> {
+    age_at(since_epoch(SystemTime::now()), Duration::from_millis(since))
+}
+
+fn age_at(now: Duration, since: Duration) -> Option<Duration> {
+    (since.saturating_sub(now) <= MAX_SKEW).then(|| now.saturating_sub(since))
 }
 
 /// Returns a new call number.
@@ -144,6 +154,15 @@ mod tests {
         for tampered in [format!("{second}-TAMPERED"), format!("A{second}"), String::new()] {
             assert_eq!(open(&seal, &tampered, &call), None);
         }
+    }
+
+    #[test]
+    fn a_token_from_the_future_is_refused() {
+        let (minute, second) = (Duration::from_mins(1), Duration::from_secs(1));
+        let now = minute * 100;
+        assert_eq!(age_at(now, now - second), Some(second));
+        assert_eq!(age_at(now, now + MAX_SKEW), Some(Duration::ZERO));
+        assert_eq!(age_at(now, now + MAX_SKEW + second), None);
     }
 
     #[test]

@@ -97,9 +97,15 @@ impl Rounds {
         self.number = request_state::number().unwrap_or(self.number);
     }
 
-    /// Returns the time since the question whose answer this is, or `None` if the client was not asked.
+    /// Returns the time of the question whose answer this is, in milliseconds since 1970.
+    pub fn asked(&self, key: &str) -> Option<u64> {
+        self.known.get(key)?.asked
+    }
+
+    /// Returns the time since the question whose answer this is, or `None` if the client was not asked, or the
+    /// question is from the future.
     pub fn since_question(&self, key: &str) -> Option<Duration> {
-        self.known.get(key)?.asked.map(request_state::age)
+        self.known.get(key)?.asked.and_then(request_state::age)
     }
 
     /// Returns the answer to a request and the time it took, if there is a valid one.

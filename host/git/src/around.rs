@@ -85,6 +85,9 @@ mod tests {
             let files = around(&bed.at("main/pkg/x"), None, Path::is_file);
             assert_eq!(files.is_some(), version == "3", "version {version}");
         }
+        git(&["update-index", "--index-version", "2"]);
+        git(&["update-index", "--split-index"]);
+        assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "the rest is in another file");
         std::fs::write(bed.at("main/.git/index"), b"DIRC\0\0\0\x02\0\0\0\x01").unwrap();
         assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "it is damaged");
     }

@@ -1,11 +1,11 @@
 //! Finds the stores that a repository takes objects from (`objects/info/alternates`).
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use scorpiox_fs::normalized;
 
-use crate::objects::{Id, holds};
 use crate::read;
 use crate::signs::is_of_git;
 
@@ -15,8 +15,10 @@ const MAX_LINK_BYTES: u64 = 4096;
 const MAX_STORES: usize = 8;
 /// Maximum size of a file of references, in bytes.
 const MAX_REFS_BYTES: u64 = 1 << 20;
-/// Maximum number of references to compare.
-const MAX_REFS: usize = 200;
+/// Maximum number of files and folders of references.
+const MAX_REFS: usize = 1000;
+/// Name below which a repository has its branches.
+const BRANCHES: &str = "refs/heads";
 
 /// Returns the stores outside of a work tree from which its repository takes objects: resolved paths of folders
 /// `objects`.
@@ -35,11 +37,15 @@ pub fn lenders(tree: &Path) -> Vec<PathBuf> {
     stores_behind(&objects).into_iter().filter(|store| !store.starts_with(&tree)).collect()
 }
 
-/// Returns `true` if the repository of a work tree refers to an object in one of the stores. Only a repository
-/// with the same history knows the name of an object, so a file that was delivered with a tree opens no store.
-pub fn is_proven<'a>(tree: &Path, stores: impl IntoIterator<Item = &'a PathBuf>) -> bool {
-    let references = references(&tree.join(".git"));
-    stores.into_iter().any(|store| references.iter().any(|id| holds(store, id)))
+/// Returns `true` if the repository of a work tree has a reference to the tip of each branch in the repository of
+/// a store, as a clone has. Whoever delivers a tree with a file that names the store does not know the tips of
+/// private branches.
+pub fn knows_branches(tree: &Path, store: &Path) -> bool {
+    let Some(lender) = store.parent() else { return false };
+    let Some(tips) = references(lender, BRANCHES).filter(|tips| !tips.is_empty()) else { return false };
+    let Some(known) = references(&tree.join(".git"), "refs") else { return false };
+    let known: HashSet<_> = known.values().collect();
+    tips.values().all(|tip| known.contains(tip))
 }
 
 /// Returns the existing stores from which a store takes objects.
@@ -55,25 +61,49 @@ pub fn stores_behind(objects: &Path) -> Vec<PathBuf> {
     stores.take(MAX_STORES).collect()
 }
 
-/// Returns objects that the references of a repository name.
-fn references(git: &Path) -> Vec<Id> {
-    let mut ids = Vec::new();
-    if let Some(text) = read::text(&git.join("packed-refs"), MAX_REFS_BYTES) {
-        ids.extend(text.bytes.split(|byte| *byte == b'\n').take(MAX_REFS).filter_map(Id::parse));
-    }
-    let mut folders = vec![git.join("refs")];
-    while let Some(folder) = folders.pop().filter(|_| ids.len() < 2 * MAX_REFS) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_REFS) {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() => {
-                    ids.extend(read::text(&entry.path(), 128).and_then(|text| Id::parse(&text.bytes)));
-                }
-                _ => {}
+/// Returns the references of a repository below a name, each with the object that it names; `None` if they cannot
+/// be read, or are too many.
+fn references(git: &Path, below: &str) -> Option<BTreeMap<String, String>> {
+    let mut references = BTreeMap::new();
+    let packed = git.join("packed-refs");
+    if packed.symlink_metadata().is_ok() {
+        let text = read::text(&packed, MAX_REFS_BYTES).filter(|text| !text.is_cut)?;
+        for line in String::from_utf8(text.bytes).ok()?.lines() {
+            let Some((id, name)) = line.split_once(' ').filter(|(id, _)| is_id(id)) else { continue };
+            if name.strip_prefix(below).is_some_and(|rest| rest.starts_with('/')) {
+                references.insert(name.to_owned(), id.to_owned());
             }
         }
     }
-    ids
+    let (mut folders, mut left) = (vec![below.to_owned()], MAX_REFS);
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(git.join(&folder)) {
+            Ok(entries) => entries,
+            Err(error) if read::is_absent(&error) => continue,
+            Err(_) => return None,
+        };
+        for entry in entries {
+            let entry = entry.ok()?;
+            left = usize::checked_sub(left, 1)?;
+            let name = format!("{folder}/{}", entry.file_name().to_str()?);
+            if entry.file_type().ok()?.is_dir() {
+                folders.push(name);
+                continue;
+            }
+            let text = read::text(&entry.path(), MAX_LINK_BYTES)?;
+            let text = String::from_utf8(text.bytes).ok()?;
+            // A symbolic reference names another one, which is listed as well.
+            if is_id(text.trim_end()) {
+                references.insert(name, text.trim_end().to_owned());
+            }
+        }
+    }
+    Some(references)
+}
+
+/// Returns `true` for the name of an object.
+fn is_id(text: &str) -> bool {
+    text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -94,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_lends_to_a_repository_that_names_one_of_its_objects() {
+    fn a_store_lends_to_a_repository_that_knows_its_branches() {
         let bed = Bed::with(&["main", "other"]);
         for folder in ["main", "other"] {
             git(&bed, folder, &["init", "-q"]);
@@ -107,25 +137,50 @@ mod tests {
         let store = bed.at("main/.git/objects");
         let found = lenders(&bed.at("clone"));
         assert_eq!(found, std::slice::from_ref(&store));
-        assert!(is_proven(&bed.at("clone"), &found));
+        assert!(knows_branches(&bed.at("clone"), &store));
         let second = lenders(&bed.at("second"));
         assert_eq!(second, [bed.at("clone/.git/objects")]);
         assert_eq!(stores_behind(&second[0]), std::slice::from_ref(&store));
-        assert!(!is_proven(&bed.at("second"), &second) && is_proven(&bed.at("second"), [&store]));
-        // In packs, too.
+        assert!(knows_branches(&bed.at("second"), &second[0]) && knows_branches(&bed.at("second"), &store));
+        // Packed, too.
         git(&bed, "main", &["gc", "-q"]);
-        assert!(is_proven(&bed.at("clone"), &found));
-        // A repository of another history.
-        bed.put(
-            "clone/.git/objects/info/alternates",
-            &format!("{}\n", bed.at("other/.git/objects").display()),
-        );
-        let other = lenders(&bed.at("clone"));
-        assert!(!other.is_empty() && !is_proven(&bed.at("clone"), &other));
-        bed.put(
-            "clone/.git/objects/info/alternates",
-            &format!("{}\n/\n../objects\n", bed.at("other").display()),
-        );
-        assert_eq!(lenders(&bed.at("clone")), [""; 0].map(PathBuf::from));
+        git(&bed, "clone", &["pack-refs", "--all"]);
+        assert!(knows_branches(&bed.at("clone"), &store));
+        // A branch that a clone does not know.
+        git(&bed, "main", &["branch", "topic"]);
+        assert!(knows_branches(&bed.at("clone"), &store), "the same commit");
+        bed.put("main/a", "private");
+        git(&bed, "main", &["commit", "-qam", "private"]);
+        assert!(!knows_branches(&bed.at("clone"), &store));
+        // The repository of another history, and folders that are no repositories with branches.
+        assert!(!knows_branches(&bed.at("clone"), &bed.at("other/.git/objects")));
+        std::fs::create_dir_all(bed.at("empty/.git/objects")).unwrap();
+        assert!(!knows_branches(&bed.at("clone"), &bed.at("empty/.git/objects")));
+        for (name, is_found) in [("other/.git/objects", true), ("other", false), ("/", false)] {
+            let named = bed.at(name);
+            bed.put("clone/.git/objects/info/alternates", &format!("{}\n", named.display()));
+            assert_eq!(!lenders(&bed.at("clone")).is_empty(), is_found, "{name}");
+        }
+    }
+
+    /// Commands of the lender's workspace may write anything there.
+    #[test]
+    fn references_that_cannot_be_read_are_not_known() {
+        let bed = Bed::with(&["main"]);
+        git(&bed, "main", &["init", "-q"]);
+        bed.put("main/a", "a");
+        git(&bed, "main", &["add", "a"]);
+        git(&bed, "main", &["commit", "-qm", "a"]);
+        git(&bed, "", &["clone", "-q", "--shared", "main", "clone"]);
+        let store = bed.at("main/.git/objects");
+        let pipe = bed.at("main/.git/refs/heads/pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(!knows_branches(&bed.at("clone"), &store));
+        std::fs::remove_file(pipe).unwrap();
+        assert!(knows_branches(&bed.at("clone"), &store));
+        for number in 0..MAX_REFS {
+            bed.put(format!("main/.git/refs/heads/many/{number}"), "");
+        }
+        assert!(!knows_branches(&bed.at("clone"), &store));
     }
 }

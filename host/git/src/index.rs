@@ -1,7 +1,7 @@
 //! Reads the index of a work tree: the files that it tracks, and by their inodes, if it belongs to the tree.
 
 use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -19,6 +19,8 @@ const MAX_ENTRIES: usize = 100;
 const HEADER: usize = 12;
 /// Size of an entry before its path, in bytes, with object names of 20 bytes.
 const ENTRY: usize = 62;
+/// Size of the checksum at the end, in bytes.
+const CHECKSUM: usize = 20;
 /// Flag of an entry that has two more bytes of flags.
 const IS_EXTENDED: u16 = 0x4000;
 
@@ -58,7 +60,7 @@ pub(crate) fn knows(index: &Path, tree: &Path) -> bool {
 }
 
 /// Returns `true` if `is_fine` returns `true` for the path of each tracked file, relative to the tree. An index
-/// that is too large, damaged, or of another version is not fine.
+/// that is too large, damaged, of another version, or needs an extension such as another index is not fine.
 pub(crate) fn tracked(index: &Path, is_fine: impl FnMut(&Path) -> bool) -> bool {
     all_tracked(index, is_fine).unwrap_or(false)
 }
@@ -68,7 +70,7 @@ fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<b
     if !found.is_file() || found.len() > MAX_WHOLE_BYTES {
         return None;
     }
-    let mut file = BufReader::new(File::open(index).ok()?.take(MAX_WHOLE_BYTES));
+    let mut file = BufReader::new(read::open(index).ok()?.take(MAX_WHOLE_BYTES));
     let mut header = [0; HEADER];
     file.read_exact(&mut header).ok()?;
     if !header.starts_with(b"DIRC") || !matches!(word(&header, 4), Some(2 | 3)) {
@@ -95,7 +97,25 @@ fn all_tracked(index: &Path, mut is_fine: impl FnMut(&Path) -> bool) -> Option<b
         let padding = (begin + path.len()) / 8 * 8 + 8 - (begin + path.len()) - 1;
         file.read_exact(&mut [0; 8][..padding]).ok()?;
     }
-    Some(true)
+    let mut rest = Vec::new();
+    file.read_to_end(&mut rest).ok()?;
+    Some(are_optional(&rest))
+}
+
+/// Returns `true` if git may ignore all extensions between the entries and the checksum of an index. Those whose
+/// names begin with a small letter change the meaning of the entries.
+fn are_optional(mut rest: &[u8]) -> bool {
+    while rest.len() > CHECKSUM {
+        let Some(length) = word(rest, 4).and_then(|length| usize::try_from(length).ok()) else {
+            return false;
+        };
+        let Some(next) = rest.get(8..).and_then(|rest| rest.get(length..)) else { return false };
+        if !rest[0].is_ascii_uppercase() {
+            return false;
+        }
+        rest = next;
+    }
+    rest.len() == CHECKSUM
 }
 
 fn is_noted(entry: &[u8], found: &Metadata) -> bool {

@@ -27,7 +27,6 @@ mod index;
 mod leads;
 mod names;
 mod obeyed;
-mod objects;
 mod outside;
 mod parse;
 mod read;
@@ -39,7 +38,7 @@ mod words;
 
 #[cfg(unix)]
 pub use around::around;
-pub use borrowed::{is_proven, lenders, stores_behind};
+pub use borrowed::{knows_branches, lenders, stores_behind};
 pub use hidden::{Hidden, hidden};
 pub use identity::identity;
 pub use leads::Leads;

@@ -22,8 +22,10 @@ use crate::read::{self, is_absent};
 /// Maximum number of entries to check in a repository and in those that it leads to; git creates a few
 /// hundred. A repository with more counts as shared.
 const MAX_ENTRIES: usize = 20_000;
+/// Maximum number of entries of content to check for links.
+const MAX_CONTENT: usize = 200_000;
 /// Folders with content and its names, which start no programs no matter who writes them. Clones share them
-/// by hard links.
+/// by hard links. Git also writes through symbolic links in them, wherever these lead, and creates none.
 const CONTENTS: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 /// Exception: the folder that leads to further repositories, and its parent.
 const LEADS_ON: (&str, &str) = ("objects", "info");
@@ -46,9 +48,10 @@ impl Marks {
     /// Returns `None` if something can be changed from elsewhere, or cannot be inspected.
     pub(crate) fn of(file: &Path, folders: &[PathBuf]) -> Option<Self> {
         let (mut marks, mut left) = (Self::default(), MAX_ENTRIES);
+        let mut content = MAX_CONTENT;
         marks.add_file(file)?;
         for folder in folders {
-            marks.add_folder(folder, &mut left)?;
+            marks.add_folder(folder, &mut left, &mut content)?;
         }
         Some(marks)
     }
@@ -75,7 +78,7 @@ impl Marks {
         cfg!(not(unix)) || self.0.values().flatten().all(|stamp| stamp.is_settled(now))
     }
 
-    fn add_folder(&mut self, folder: &Path, left: &mut usize) -> Option<()> {
+    fn add_folder(&mut self, folder: &Path, left: &mut usize, content: &mut usize) -> Option<()> {
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
             let Some(before) = stamp(&folder)? else {
@@ -97,9 +100,12 @@ impl Marks {
                 let (name, path) = (entry.file_name(), entry.path());
                 if !kind.is_dir() {
                     self.add_file(&path)?;
-                } else if name.eq_ignore_ascii_case(LEADS_ON.0) {
-                    open.push(path.join(LEADS_ON.1));
-                } else if !CONTENTS.iter().any(|contents| name.eq_ignore_ascii_case(contents)) {
+                } else if CONTENTS.iter().any(|contents| name.eq_ignore_ascii_case(contents)) {
+                    check_content(&path, content)?;
+                    if name.eq_ignore_ascii_case(LEADS_ON.0) {
+                        open.push(path.join(LEADS_ON.1));
+                    }
+                } else {
                     open.push(path);
                 }
             }
@@ -132,6 +138,29 @@ impl Marks {
         self.0.insert(path, Some(before));
         holds.then_some(())
     }
+}
+
+/// Returns `None` if a folder contains anything but files and folders, or cannot be inspected.
+fn check_content(folder: &Path, left: &mut usize) -> Option<()> {
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(&error) => continue,
+            Err(_) => return None,
+        };
+        for entry in entries {
+            let entry = entry.ok()?;
+            let kind = entry.file_type().ok()?;
+            *left = left.checked_sub(1)?;
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if !kind.is_file() {
+                return None;
+            }
+        }
+    }
+    Some(())
 }
 
 /// Returns the stamp of a file or folder, or `Some(None)` if it is absent. `None` if that is unknown.
@@ -203,6 +232,25 @@ mod tests {
             let after = marks();
             assert!(after != before, "change {number}");
             before = after;
+        }
+    }
+
+    /// Git writes names of branches and users into its logs, also through links.
+    #[test]
+    fn links_and_pipes_among_content_can_be_changed_from_elsewhere() {
+        let _none_starts = STARTS.read().unwrap();
+        for name in ["logs/HEAD", "logs/refs/heads/x", "objects/pack", "refs/heads/x", "lfs/tmp"] {
+            let bed = Bed::with(&["a/.git/objects/00", "a/.git/refs/heads", "a/.git/logs/refs/heads"]);
+            bed.put("a/.git/objects/00/x", "");
+            let folders = [bed.at("a/.git")];
+            assert!(Marks::of(&folders[0], &folders).is_some(), "{name}");
+            let path = folders[0].join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink("../../../x", &path).unwrap();
+            assert!(Marks::of(&folders[0], &folders).is_none(), "{name}");
+            fs::remove_file(&path).unwrap();
+            rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+            assert!(Marks::of(&folders[0], &folders).is_none(), "{name}");
         }
     }
 }

@@ -135,6 +135,7 @@ impl Loaded {
                 line: None,
                 what: "is not there, and this server was started with `--managed required`".to_owned(),
                 fix: "ask who manages this machine".to_owned(),
+                may_pass: false,
             });
         }
         let mut read = Vec::new();

@@ -44,11 +44,18 @@ pub(crate) fn read_whole(path: &Path, file: File) -> Result<String, Problem> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
-    problem(path, format!("cannot be read ({error})"), "make it readable for the user of this process")
+    let mend = "make it readable for the user of this process";
+    Problem { may_pass: may_pass(error), ..problem(path, format!("cannot be read ({error})"), mend) }
+}
+
+/// Returns `true` if an error says nothing about the file that is read.
+pub(crate) fn may_pass(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    !matches!(error.kind(), InvalidData | IsADirectory | NotADirectory | NotFound | PermissionDenied)
 }
 
 fn problem(path: &Path, what: String, fix: impl Into<String>) -> Problem {
-    Problem { path: path.to_owned(), line: None, what, fix: fix.into() }
+    Problem { path: path.to_owned(), line: None, what, fix: fix.into(), may_pass: false }
 }
 
 fn not_utf8(path: &Path, error: &std::string::FromUtf8Error) -> Problem {

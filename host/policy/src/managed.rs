@@ -9,14 +9,18 @@ use scorpiox_fs::{Trail, open_file};
 
 #[cfg(unix)]
 use crate::load::quoted;
-use crate::load::read_whole;
+use crate::load::{may_pass, read_whole};
 
 /// Returns the text of the file; `None` if it does not exist. Failing to inspect the path is an error,
 /// because the file may exist.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     let mend = "ask who manages this machine";
-    let unreadable = |error: &dyn std::fmt::Display| problem(path, format!("cannot be read ({error})"), mend);
-    let trail = Trail::follow(path).map_err(|lost| unreadable(&lost))?;
+    let unreadable = |error: &std::io::Error| Problem {
+        may_pass: may_pass(error),
+        ..problem(path, format!("cannot be read ({error})"), mend)
+    };
+    let trail =
+        Trail::follow(path).map_err(|lost| problem(path, format!("cannot be read ({lost})"), mend))?;
     if let Some(blocked) = &trail.blocked {
         return Err(problem(path, format!("cannot be there: {} is not a folder", blocked.display()), mend));
     }
@@ -144,7 +148,7 @@ mod system {
 }
 
 fn problem(path: &Path, what: String, fix: impl Into<String>) -> Problem {
-    Problem { path: PathBuf::from(path), line: None, what, fix: fix.into() }
+    Problem { path: PathBuf::from(path), line: None, what, fix: fix.into(), may_pass: false }
 }
 
 #[cfg(all(test, unix))]

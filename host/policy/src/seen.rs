@@ -29,12 +29,14 @@ pub(crate) fn remember(own: &Path) {
 pub(crate) fn check_absent(own: &Path) -> Result<(), Problem> {
     match note(own).symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        _ => Err(Problem {
+        found => Err(Problem {
             path: own.to_owned(),
             line: None,
             what: "is gone: it was in use here".to_owned(),
             fix: "put it back, or run `scorpiox-code policy forget` to go on without it".to_owned(),
+            may_pass: found.is_err_and(|error| may_pass(&error)),
         }),
     }
 }
 use crate::document::Problem;
+use crate::load::may_pass;

@@ -3,10 +3,9 @@
 //! Both are counted per principal, so that one principal uses up the approvals of no other.
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use parking_lot::Mutex;
-use scorpiox_exchange::request_state::CallNumber;
+use scorpiox_exchange::request_state::{CallNumber, age};
 
 use crate::client::APPROVAL_TIME;
 
@@ -38,7 +37,8 @@ struct Questions {
 #[derive(Debug)]
 struct Runs {
     count: usize,
-    first: Instant,
+    /// Time of the last question, in milliseconds since 1970.
+    asked: u64,
 }
 
 /// Decision on the use of an approval.
@@ -90,17 +90,19 @@ impl Approvals {
 
     /// Counts a run of an approved call, of which there may be `most` so far. A client that gives no new answer
     /// needs no further run.
-    pub(crate) fn spend(&self, principal: &str, call: CallNumber, most: usize) -> Spent {
+    /// The question was `asked` at this time, in milliseconds since 1970: a later clock may be set back.
+    pub(crate) fn spend(&self, principal: &str, call: CallNumber, most: usize, asked: u64) -> Spent {
         let mut all = self.calls.lock();
         all.retain(|_, calls| {
-            calls.retain(|_, runs| runs.first.elapsed() <= APPROVAL_TIME);
+            calls.retain(|_, runs| age(runs.asked).is_none_or(|age| age <= APPROVAL_TIME));
             !calls.is_empty()
         });
         let calls = all.entry(principal.to_owned()).or_default();
         if !calls.contains_key(&call) && calls.len() >= MAX_CALLS {
             return Spent::TooMany;
         }
-        let runs = calls.entry(call).or_insert_with(|| Runs { count: 0, first: Instant::now() });
+        let runs = calls.entry(call).or_insert(Runs { count: 0, asked });
+        runs.asked = runs.asked.max(asked);
         if runs.count >= most {
             return Spent::Before;
         }
@@ -111,16 +113,34 @@ impl Approvals {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     fn call(number: usize) -> CallNumber {
         u128::try_from(number).expect("small").to_be_bytes()
     }
 
+    fn now() -> u64 {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a date");
+        u64::try_from(now.as_millis()).expect("a date")
+    }
+
+    /// The clock was set back after the call, so the approval is good again later.
+    #[test]
+    fn a_run_is_remembered_as_long_as_its_approval_can_be_good() {
+        let approvals = Approvals::default();
+        let spend = |number, asked| approvals.spend("ann", call(number), 1, asked);
+        let hour = 3_600_000;
+        assert_eq!([spend(1, now() + hour), spend(2, now() - hour), spend(3, now())], [Spent::Now; 3]);
+        assert_eq!(approvals.calls.lock()["ann"].len(), 2, "the old one is forgotten");
+        assert_eq!(spend(1, now() + hour), Spent::Before);
+    }
+
     #[test]
     fn an_approval_is_good_for_one_run_and_one_more_for_each_answer() {
         let approvals = Approvals::default();
-        let spend = |number, most| approvals.spend("ann", call(number), most);
+        let spend = |number, most| approvals.spend("ann", call(number), most, now());
         assert_eq!([spend(1, 1), spend(2, 1), spend(1, 1)], [Spent::Now, Spent::Now, Spent::Before]);
         assert_eq!([spend(1, 2), spend(1, 2), spend(1, 1)], [Spent::Now, Spent::Before, Spent::Before]);
     }
@@ -128,10 +148,10 @@ mod tests {
     #[test]
     fn a_principal_uses_up_its_own_approvals_only() {
         let approvals = Approvals::default();
-        assert!((0..MAX_CALLS).all(|number| approvals.spend("eve", call(number), 1) == Spent::Now));
-        assert_eq!(approvals.spend("eve", call(MAX_CALLS), 1), Spent::TooMany);
-        assert_eq!(approvals.spend("eve", call(0), 1), Spent::Before);
-        assert_eq!(approvals.spend("bob", call(0), 1), Spent::Now);
+        assert!((0..MAX_CALLS).all(|number| approvals.spend("eve", call(number), 1, now()) == Spent::Now));
+        assert_eq!(approvals.spend("eve", call(MAX_CALLS), 1, now()), Spent::TooMany);
+        assert_eq!(approvals.spend("eve", call(0), 1, now()), Spent::Before);
+        assert_eq!(approvals.spend("bob", call(0), 1, now()), Spent::Now);
     }
 
     #[test]

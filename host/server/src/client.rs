@@ -306,11 +306,12 @@ impl Client {
 
     /// Checks and uses up the approval with this key, in each round of the call.
     fn is_approval_good(&self, rounds: &Rounds, key: &str) -> Result<bool, Unanswered> {
+        let Some(asked) = rounds.asked(key) else { return Ok(false) };
         if rounds.since_question(key).is_none_or(|since| since > APPROVAL_TIME) {
             return Ok(false);
         }
         let approvals = &self.0.workspace.app().approvals;
-        match approvals.spend(&self.0.principal, rounds.number(), rounds.runs()) {
+        match approvals.spend(&self.0.principal, rounds.number(), rounds.runs(), asked) {
             Spent::Now => Ok(true),
             Spent::Before => Ok(false),
             Spent::TooMany => Err(Unanswered::TooMany),

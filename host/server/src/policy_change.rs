@@ -128,6 +128,15 @@ impl Workspace {
             before.refuse_all(Outdated::Unsettled);
             return self;
         };
+        // Not confirmed, so the next request reads the files again. The policy in force has not become wrong.
+        if let Err(error) = operator.loaded()
+            && error.may_pass()
+        {
+            let why = error.cause();
+            tracing::warn!("the policy was changed, and cannot be read at the moment: {why}");
+            before.refuse_all(Outdated::Unread(why));
+            return self;
+        }
         let is_same = matches!(
             (before.loaded(), operator.loaded()),
             (Ok(old), Ok(new)) if (&old.hash, &old.files) == (&new.hash, &new.files)

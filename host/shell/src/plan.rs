@@ -16,7 +16,8 @@ use scorpiox_policy::{
     Profile, Source, TOOLCHAINS, Tier as MinTier, UnknownHosts as Unknown,
 };
 use scorpiox_sandbox::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Network, Tier};
-use scorpiox_workspace_config::{Site, existing, is_own, worked_on};
+use scorpiox_workspace_config::worked_on::{self, Along};
+use scorpiox_workspace_config::{Site, existing, is_own};
 
 use super::area::{self, Area};
 use super::error::ShellError;
@@ -75,15 +76,18 @@ impl Plan {
             return Err(ShellError::NoWorkspace(site.workspace.clone()));
         }
         make_folder(&outputs)?;
-        // Record the workspace before commands can write to it: later sessions must not follow links that
+        let areas = areas(site, profile, places, writable)?;
+        // Record the folders before commands can write to them: later sessions must not follow links that
         // commands create.
-        worked_on::remember(&site.own_home, &site.workspace, places.repository.as_deref(), &places.lent)
+        let written: Vec<_> = areas.iter().filter(|area| area.write).map(|area| area.path.clone()).collect();
+        let repository = places.repository.as_deref();
+        let along = Along { repository, lent: &places.lent, writable: &written };
+        worked_on::remember(&site.own_home, &site.workspace, along)
             .map_err(ShellError::io("noting the workspace"))?;
         let held = Scratch::new(&site.own_home, &name)
             .map_err(ShellError::io("making a folder for temporary files"))?;
         let scratch = held.path.clone();
         let network = network(profile, tier)?;
-        let areas = areas(site, profile, places, writable)?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
         let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
         let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];

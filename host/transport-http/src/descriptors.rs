@@ -2,9 +2,9 @@
 
 use scorpiox_sys::open_files_limit;
 
-/// Descriptors for everything except connections of clients and of commands: calls, the store, the audit and
-/// probes.
-const RESERVED: usize = 256;
+/// Descriptors for everything except connections of clients and of commands: 64 calls and 16 background commands with
+/// six each, the store, the audit and probes.
+const RESERVED: usize = 512 + 64;
 /// Minimum number of connections, whatever the limit is.
 const MIN_CONNECTIONS: usize = 64;
 
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn connections_leave_descriptors_for_calls_commands_and_probes() {
         assert_eq!(within(1_000_000, 16_384), 16_384);
-        assert_eq!(within(1024, 16_384), 512);
+        assert_eq!(within(1024, 16_384), 192);
         assert_eq!(within(100, 16_384), MIN_CONNECTIONS);
     }
 }

@@ -1,7 +1,8 @@
 //! State shared by all connections, and the path of a request through its checks to its answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use hyper::body::Incoming;
@@ -13,7 +14,7 @@ use scorpiox_exchange::seal::Secret;
 use tokio::sync::Semaphore;
 
 use crate::answer::{self, Answer};
-use crate::bounds::{Blocking, Peers, Places, Room};
+use crate::bounds::{Blocking, Peers, Places, Room, Streams};
 use crate::callers::{Callers, Known, Shown, Unknown};
 use crate::challenge::{self, Challenge};
 use crate::cors;
@@ -55,6 +56,29 @@ pub(crate) struct Options {
     pub(crate) doors: Doors,
 }
 
+/// Clients of single requests that have not ended.
+#[derive(Default)]
+pub(crate) struct Singles(Mutex<HashMap<u64, Arc<Client>>>);
+
+impl Singles {
+    /// Adds a client until [`remove`](Self::remove).
+    pub(crate) fn add(&self, client: Arc<Client>) -> u64 {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        self.0.lock().insert(number, client);
+        number
+    }
+
+    pub(crate) fn remove(&self, number: u64) {
+        let removed = self.0.lock().remove(&number);
+        drop(removed);
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Client>> {
+        self.0.lock().values().cloned().collect()
+    }
+}
+
 /// State shared by all connections.
 pub(crate) struct Endpoint {
     pub(crate) options: Options,
@@ -69,8 +93,12 @@ pub(crate) struct Endpoint {
     pub(crate) room: Room,
     /// Memory budget for answers until they are sent.
     pub(crate) unsent: Room,
+    /// Streams that stay open.
+    pub(crate) streams: Arc<Streams>,
     /// Retained answers.
     pub(crate) kept: Arc<KeptAnswers>,
+    /// Clients of single requests, by number.
+    pub(crate) singles: Singles,
     /// Subscriptions, which stay open until their client disconnects.
     pub(crate) subscriptions: Mutex<Vec<(Weak<Client>, Arc<Stream>)>>,
     /// Threads for blocking work.

@@ -20,6 +20,8 @@ use crate::stream::Stream;
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Delay before the client asks again for a stream that another server may have.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Delay before the client asks again for a stream beyond the limit.
+const FULL_RETRY: Duration = Duration::from_secs(30);
 
 pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if modern::names_modern(headers) {
@@ -54,7 +56,14 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
             (None, None) => unasked(),
         },
     };
-    answer::events(Events::of(stream, next).resumable(&source, false).until(caller.until).holding(client))
+    let Some(open) = endpoint.streams.open(&client.principal) else { return too_many_streams(endpoint) };
+    let events = Events::of(stream, next).resumable(&source, false).until(caller.until);
+    answer::events(events.holding((client, open)))
+}
+
+/// Refuses a stream. The client can make requests without it.
+fn too_many_streams(endpoint: &Endpoint) -> Answer {
+    answer::later(answer::refused(StatusCode::SERVICE_UNAVAILABLE, &endpoint.streams.why_full()), FULL_RETRY)
 }
 
 /// Returns the answer for a stream that is not available here. Never 404, which makes clients give up their

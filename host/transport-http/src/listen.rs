@@ -28,11 +28,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::bounds::{Blocking, MAX_BLOCKING, Patient, Peers, Places, Room, Serving};
+use crate::bounds::{Blocking, MAX_BLOCKING, Patient, Peers, Places, Room, Serving, Streams, whole};
 use crate::callers::Callers;
 use crate::challenge::Challenge;
 use crate::descriptors;
-use crate::endpoint::{Endpoint, Options, url};
+use crate::endpoint::{Endpoint, Options, Singles, url};
 use crate::files::Files;
 use crate::kept::KeptAnswers;
 use crate::lookups::Lookups;
@@ -62,7 +62,7 @@ const MAX_HEADERS: usize = 64;
 /// Pause after an error of `accept`, such as too many open files.
 const ERROR_TIME: Duration = Duration::from_millis(50);
 
-/// Maximum number of connections of one peer, unless it is on this machine or a declared proxy.
+/// Maximum number of connections of one peer (of IPv6, a /64), unless it is on this machine or a declared proxy.
 const MAX_OF_PEER: usize = 512;
 /// HSTS header: browsers use only encrypted connections to the host for a year.
 const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=31536000");
@@ -152,10 +152,12 @@ impl Server {
             places: Places::new(callers.are_many()),
             room: Room::of_requests(callers.are_many()),
             unsent: Room::of_answers(callers.are_many()),
+            streams: Streams::new(most_connections, callers.are_many()),
             kept: KeptAnswers::new(callers.are_many()),
             challenge: Challenge::of(&policy.http),
             callers,
             peers: Peers::default(),
+            singles: Singles::default(),
             subscriptions: Mutex::default(),
             lookups: Lookups::default(),
             answered: Mutex::default(),
@@ -208,6 +210,11 @@ impl Server {
         self.endpoint.served.all()
     }
 
+    /// Returns `true` if all connections are in use, so that others wait.
+    pub fn is_full(&self) -> bool {
+        self.connections.available_permits() == 0
+    }
+
     /// Returns `true` after [`end`](Self::end) has been called: the server accepts nothing new.
     pub fn is_ending(&self) -> bool {
         *self.ending.borrow()
@@ -223,7 +230,13 @@ impl Server {
             timeout(patience, self.connections.acquire_many(all)).await.is_ok()
         };
         if !self.runtime.block_on(all_gone) {
-            self.endpoint.sessions.all().iter().for_each(|client| client.session.stop_calls());
+            let singles = self.endpoint.singles.all();
+            self.endpoint
+                .sessions
+                .all()
+                .iter()
+                .chain(&singles)
+                .for_each(|client| client.session.stop_calls());
         }
         self.endpoint.sessions.all().iter().for_each(|client| client.end());
         self.endpoint.served.close();
@@ -335,6 +348,18 @@ struct Door {
 type OfPeers = Arc<Mutex<Shares<IpAddr>>>;
 
 impl Door {
+    /// Waits until a connection can be served. Returns `None` if the server is gone.
+    async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() {
+            return Some(permit);
+        }
+        tracing::warn!(
+            "all {} connections are in use; others wait until a client closes one",
+            self.endpoint.most_connections
+        );
+        Arc::clone(&self.connections).acquire_owned().await.ok()
+    }
+
     /// Admits a connection of a peer, unless it has too many. The connection counts until the result is
     /// dropped.
     fn admit(&self, peer: IpAddr) -> Option<Counted> {
@@ -346,6 +371,7 @@ impl Door {
         if is_proxy || peer.is_loopback() {
             return Some(Counted(None));
         }
+        let peer = whole(peer);
         let has_one = self.of_peers.lock().take(peer);
         has_one.then(|| Counted(Some((Arc::clone(&self.of_peers), peer))))
     }
@@ -388,8 +414,7 @@ impl Drop for Counted {
 async fn take(listener: TcpListener, door: Door, mut is_ending: watch::Receiver<bool>) {
     let begun = is_ending.clone();
     loop {
-        // The semaphore is never closed.
-        let Ok(permit) = Arc::clone(&door.connections).acquire_owned().await else { return };
+        let Some(permit) = door.permit().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = is_ending.changed() => break,

@@ -134,26 +134,32 @@ async fn modern_answer(
         return answer::error(status, Some(id), &error);
     }
     // Dropped with this future, or with the body of the answer.
-    let once = Once(Client::new(caller, &endpoint.options.secret));
-    let body = match running::reserve(endpoint, &once.0, Some(claims), body).await {
+    let once = Once::begin(endpoint, caller);
+    let body = match running::reserve(endpoint, &once.client, Some(claims), body).await {
         Ok(body) => body,
         Err(error) => return answer::error(StatusCode::SERVICE_UNAVAILABLE, Some(id), &error),
     };
     let stream = Stream::passing();
+    let mut open = None;
     if claims.method == LISTEN {
-        endpoint.subscribed(&once.0, &stream);
+        open = endpoint.streams.open(&once.client.principal);
+        if open.is_none() {
+            let error = RpcError::new(BUSY, endpoint.streams.why_full());
+            return answer::error(StatusCode::SERVICE_UNAVAILABLE, Some(id), &error);
+        }
+        endpoint.subscribed(&once.client, &stream);
     }
-    running::run(endpoint, Arc::clone(&once.0), &Matter::Request(claims), body, Arc::clone(&stream));
+    running::run(endpoint, Arc::clone(&once.client), &Matter::Request(claims), body, Arc::clone(&stream));
     match stream.beginning(PATIENCE).await {
         Beginning::Answer(line) => match stream.refusal() {
-            Some(refusal) => refuse(endpoint, &once.0, &refusal, line),
+            Some(refusal) => refuse(endpoint, &once.client, &refusal, line),
             None => answer::json(modern::status(reply::error_code(&line, id)), line),
         },
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
         Beginning::Events => {
             // A call that began in time may finish.
             let until = caller.until.filter(|_| claims.method == LISTEN);
-            answer::events(Events::of(stream, 0).until(until).holding(once))
+            answer::events(Events::of(stream, 0).until(until).holding((once, open)))
         }
     }
 }
@@ -229,11 +235,24 @@ async fn check_arguments(
 }
 
 /// The client of a single request, which ends when this is dropped.
-struct Once(Arc<Client>);
+struct Once {
+    endpoint: Arc<Endpoint>,
+    client: Arc<Client>,
+    number: u64,
+}
+
+impl Once {
+    fn begin(endpoint: &Arc<Endpoint>, caller: &Caller) -> Self {
+        let client = Client::new(caller, &endpoint.options.secret);
+        let number = endpoint.singles.add(Arc::clone(&client));
+        Self { endpoint: Arc::clone(endpoint), client, number }
+    }
+}
 
 impl Drop for Once {
     fn drop(&mut self) {
-        self.0.end();
+        self.endpoint.singles.remove(self.number);
+        self.client.end();
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Certificate {
 
 struct Current {
     config: Arc<ServerConfig>,
-    /// Stamps of the files read last, usable or not.
+    /// Stamps of the files whose content was used or refused last.
     stamps: [Option<Stamp>; 2],
     looked: Instant,
 }
@@ -51,13 +51,18 @@ impl Certificate {
             current.looked = Instant::now();
             let stamps = [&self.chain, &self.key].map(|path| stamp(path));
             if stamps != current.stamps {
-                current.stamps = stamps;
                 match config(&self.chain, &self.key) {
                     Ok(config) => {
                         tracing::info!("the certificate was read again");
-                        current.config = config;
+                        (current.config, current.stamps) = (config, stamps);
                     }
-                    Err(error) => tracing::error!("the certificate stays as it was: {error}"),
+                    Err(error) => {
+                        tracing::error!("the certificate stays as it was: {error}");
+                        // Only another content helps. After any other error, the files are read again.
+                        if error.kind() == io::ErrorKind::Other {
+                            current.stamps = stamps;
+                        }
+                    }
                 }
             }
         }

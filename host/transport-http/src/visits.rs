@@ -58,7 +58,8 @@ impl Endpoint {
         let _ = record(&workspace, seen, who, Some(refused), rule);
     }
 
-    /// Records an action before it is performed. On an error the action must not be performed.
+    /// Records an action before it is performed, under the policy as it is now. On an error the action must not be
+    /// performed.
     pub(crate) async fn did(
         &self,
         (act, from, path): (Act, IpAddr, String),
@@ -68,6 +69,15 @@ impl Endpoint {
         let workspace = self.served.of_path(&path);
         let key = who.as_deref().map(Principal::key).unwrap_or_default();
         let write = move |_: &_| {
+            // Under another policy, the reader might not be admitted any more.
+            if act != Act::LogOut {
+                if let Err(unserved) = workspace.in_force().records().policy_admission() {
+                    let why = unserved.to_string();
+                    let refused = Refused { kind: POLICY, why: &why };
+                    record(&workspace, Seen { act, from, path: &path }, who.as_deref(), Some(refused), None)?;
+                    return Err(why);
+                }
+            }
             let seen = Seen { act, from, path: &path };
             record(&workspace, seen, who.as_deref(), None, rule.as_deref())
         };

@@ -53,9 +53,31 @@ pub enum Outdated {
     /// The files change again and again.
     #[error("the policy is being written and was not finished within 3 s; repeat the call when it is")]
     Unsettled,
+    /// The files cannot be read at the moment.
+    #[error("the policy was changed, and cannot be read at the moment: {0}; repeat the call")]
+    Unread(String),
 }
 
 impl OperatorError {
+    /// Returns the message without the consequence for tools.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Policy(problem) => problem.to_string(),
+            Self::NotAWorkspace(refusal) => refusal.to_string(),
+            Self::Outdated(outdated) => outdated.to_string(),
+            Self::NoProfile { .. } | Self::Misplaced(_) | Self::Lost { .. } => self.to_string(),
+        }
+    }
+
+    /// Returns `true` if the policy could not be read for a reason that may pass by itself.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Policy(problem) => problem.may_pass,
+            Self::Lost { error, .. } => scorpiox_fs::shortage(error).is_some(),
+            Self::NotAWorkspace(_) | Self::Outdated(_) | Self::NoProfile { .. } | Self::Misplaced(_) => false,
+        }
+    }
+
     /// Returns the location of the refusing rule; `None` for a rule of this program.
     pub fn rule(&self) -> Option<String> {
         match self {

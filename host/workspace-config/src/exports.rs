@@ -37,6 +37,7 @@ pub(crate) fn check(
             line,
             what: format!("`{key}` in [audit] leads to {}, {why}", path.display()),
             fix: "name a path outside".to_owned(),
+            may_pass: false,
         });
     }
     Ok(())

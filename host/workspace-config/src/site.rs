@@ -6,7 +6,7 @@ use std::sync::Arc;
 use scorpiox_fs::Writable;
 #[cfg(unix)]
 use scorpiox_git::around;
-use scorpiox_git::{is_proven, lenders, outside, stores_behind};
+use scorpiox_git::{knows_branches, lenders, outside, stores_behind};
 use scorpiox_policy::{Files, MANAGED_FILE, Place, Places, Policy, Profile};
 
 use crate::{SkillFolders, worked_on};
@@ -128,21 +128,35 @@ impl Site {
             return Vec::new();
         }
         let Ok(worked_on) = worked_on::others(&self.own_home, &self.workspace) else { return Vec::new() };
+        // The list has such paths incompletely.
+        let is_text =
+            |path: &PathBuf| path.to_str().is_some_and(|path| !path.contains(char::REPLACEMENT_CHARACTER));
+        if !is_text(&self.workspace) || !worked_on.iter().all(is_text) {
+            return Vec::new();
+        }
         let mut lent = Vec::new();
         for lender in lenders {
+            let is_known =
+                |store: &PathBuf| worked_on::has(&self.own_home, &self.workspace, store).unwrap_or(false);
+            let is_lent = |store: &PathBuf| {
+                is_text(store)
+                    && (is_known(store)
+                        || self.may_have(policy, store) && knows_branches(&self.workspace, store))
+            };
             let mut stores = vec![lender];
-            // A store names others in a file that commands of its own workspace may have written.
+            // Each store behind another has to be known on its own: a delivered store can name any other, and
+            // commands of a store's own workspace too.
             for depth in 0..MAX_STORES_BEHIND {
-                let Some(store) = stores.get(depth) else { break };
+                let Some(store) = stores.get(depth).cloned() else { break };
+                if !is_lent(&store) {
+                    continue;
+                }
                 if !worked_on.iter().any(|folder| store.starts_with(folder)) {
-                    let mut behind = stores_behind(store);
+                    let mut behind = stores_behind(&store);
                     behind.retain(|store| !stores.contains(store));
                     stores.append(&mut behind);
                 }
-            }
-            let is_known = worked_on::has(&self.own_home, &self.workspace, &stores[0]).unwrap_or(false);
-            if is_known || self.may_have(policy, &stores[0]) && is_proven(&self.workspace, &stores) {
-                lent.extend(stores);
+                lent.push(store);
             }
         }
         lent

@@ -1,4 +1,4 @@
-//! Remembers the workspaces of all sessions. Commands could write in these folders, so a link in one of them
+//! Remembers the workspaces of all sessions, and the other folders that commands could write. A link in one of them
 //! may be a command's.
 //!
 //! A single list is shared by all sessions of a user. Each line is JSON: either one path, or a pair of a
@@ -61,17 +61,24 @@ pub fn may_have(
     Ok(around.iter().all(|folder| folder != workspace && repository.starts_with(folder)))
 }
 
-/// Adds a workspace to the list before the first command runs there, together with the external repository
-/// that is opened along with it, and the stores of objects that are opened for reading.
-pub fn remember(
-    own_home: &Path,
-    workspace: &Path,
-    repository: Option<&Path>,
-    lent: &[PathBuf],
-) -> io::Result<()> {
+/// Folders that belong to a workspace, or that its commands can write.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Along<'a> {
+    /// The external repository that is opened along with the workspace.
+    pub repository: Option<&'a Path>,
+    /// Stores of objects that are opened for reading.
+    pub lent: &'a [PathBuf],
+    /// Further folders that commands can write.
+    pub writable: &'a [PathBuf],
+}
+
+/// Adds a workspace to the list before the first command runs there, together with the folders along with it.
+pub fn remember(own_home: &Path, workspace: &Path, along: Along<'_>) -> io::Result<()> {
+    let Along { repository, lent, writable } = along;
     let lines = read(own_home)?;
     let known = folders(&lines);
-    let named = [Some(workspace), repository].into_iter().flatten().map(Path::to_string_lossy);
+    let written = writable.iter().map(PathBuf::as_path).filter(|folder| !folder.starts_with(workspace));
+    let named = [Some(workspace), repository].into_iter().flatten().chain(written).map(Path::to_string_lossy);
     let new = named.filter(|folder| known.iter().all(|known| known != Path::new(&**folder)));
     let mut added: Vec<_> = new.map(|folder| serde_json::json!(folder)).collect();
     let pairs = repository.into_iter().chain(lent.iter().map(PathBuf::as_path));
@@ -134,7 +141,7 @@ mod tests {
         let (a, b) = (Path::new("/w/a\nb"), Path::new("/w/c"));
         assert_eq!(others(home.path(), a).expect("it works"), [""; 0].map(PathBuf::from));
         for folder in [a, a, b] {
-            remember(home.path(), folder, None, &[]).expect("it works");
+            remember(home.path(), folder, Along::default()).expect("it works");
         }
         assert_eq!(others(home.path(), a).expect("it works"), [b]);
         assert_eq!(others(home.path(), b).expect("it works"), [a]);
@@ -142,7 +149,7 @@ mod tests {
         let mut file = private::options().append(true).open(list(home.path())).expect("it works");
         file.write_all(b"\"/w/\xc3").expect("it works");
         assert_eq!(others(home.path(), a).expect("it works"), [b]);
-        remember(home.path(), Path::new("/w/d"), None, &[]).expect("it works");
+        remember(home.path(), Path::new("/w/d"), Along::default()).expect("it works");
         assert_eq!(others(home.path(), a).expect("it works"), [b, Path::new("/w/d")]);
         std::fs::remove_file(list(home.path())).expect("it works");
         std::fs::create_dir(list(home.path())).expect("it works");
@@ -158,25 +165,32 @@ mod tests {
             |tree: &str, its: &Path| may_have(home.path(), Path::new(tree), its, Vec::new()).expect("a list");
         assert!(may_have("/w/tree", repository));
         for _ in 0..2 {
-            remember(home.path(), tree, Some(repository), &[]).expect("it works");
+            remember(home.path(), tree, Along { repository: Some(repository), ..Along::default() })
+                .expect("it works");
         }
         assert!(may_have("/w/tree", repository), "also later");
         assert!(!may_have("/w/tree", other), "commands may have led it there");
         assert_eq!(others(home.path(), tree).expect("it works"), [repository], "commands could write both");
         assert_eq!(std::fs::read_to_string(list(home.path())).expect("a list").lines().count(), 4);
 
-        remember(home.path(), Path::new("/w/plain"), None, &[]).expect("it works");
+        remember(home.path(), Path::new("/w/plain"), Along::default()).expect("it works");
         assert!(!may_have("/w/plain", repository), "it had none before");
         // A command of a workspace around it may have written this.
         assert!(!may_have("/w/plain/inner", repository));
         assert!(may_have("/w/plain/inner", Path::new("/w/plain/.git")));
         assert!(may_have("/w/plainer", repository), "another folder");
         let lent = [PathBuf::from("/w/lender/objects")];
-        remember(home.path(), Path::new("/w/borrower"), None, &lent).expect("it works");
+        remember(home.path(), Path::new("/w/borrower"), Along { lent: &lent, ..Along::default() })
+            .expect("it works");
         assert!(has(home.path(), Path::new("/w/borrower"), &lent[0]).expect("a list"));
         assert!(!has(home.path(), tree, &lent[0]).expect("a list"));
         let written = others(home.path(), tree).expect("it works");
         assert!(!written.contains(&lent[0]), "commands could not write it");
+        let writable = [PathBuf::from("/w/lib"), "/w/borrower/inside".into()];
+        let along = Along { writable: &writable, ..Along::default() };
+        remember(home.path(), Path::new("/w/borrower"), along).expect("it works");
+        let written = others(home.path(), tree).expect("it works");
+        assert!(written.contains(&writable[0]) && !written.contains(&writable[1]), "{written:?}");
         let from_around = |its| super::may_have(home.path(), Path::new("/w/new"), its, vec!["/w/".into()]);
         assert!(
             from_around(repository).expect("a list") && !from_around(Path::new("/x/.git")).expect("a list")

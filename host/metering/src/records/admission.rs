@@ -62,10 +62,15 @@ pub struct AuditState {
 impl Records {
     /// Decides whether a call is served under the policy in force. Waits a limited time for required exports.
     pub fn admission(&self) -> Result<(), Unserved> {
+        self.policy_admission()?;
+        self.audit_admission()
+    }
+
+    /// Fails if the policy is unusable, or was changed and does not take effect.
+    pub fn policy_admission(&self) -> Result<(), Unserved> {
         let operator = &self.in_force().operator;
         operator.policy().map_err(Unserved::Policy)?;
-        operator.check_current().map_err(|error| Unserved::Policy(Arc::new(error)))?;
-        self.audit_admission()
+        operator.check_current().map_err(|error| Unserved::Policy(Arc::new(error)))
     }
 
     /// Decides whether the audit log permits an action.

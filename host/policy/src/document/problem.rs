@@ -17,6 +17,8 @@ pub struct Problem {
     pub what: String,
     /// Suggested fix.
     pub fix: String,
+    /// `true` if the file could not be read for a reason that may pass by itself, such as too many open files.
+    pub may_pass: bool,
 }
 
 impl Problem {

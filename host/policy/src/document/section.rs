@@ -53,7 +53,7 @@ impl<'a> Document<'a> {
 
     /// Creates a problem for a line, or for the document as a whole.
     pub fn problem(&self, line: Option<usize>, what: impl Into<String>, fix: impl Into<String>) -> Problem {
-        Problem { path: self.path.to_owned(), line, what: what.into(), fix: fix.into() }
+        Problem { path: self.path.to_owned(), line, what: what.into(), fix: fix.into(), may_pass: false }
     }
 }
 

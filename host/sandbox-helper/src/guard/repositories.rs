@@ -265,22 +265,23 @@ impl Repositories {
         Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
     }
 
-    /// Returns `true` if a directory is, or lies in, a git directory that was in use before the command. Its
-    /// path is `inside` relative to the writable directory `root`.
+    /// Returns `true` if a directory is, or lies in, a git directory that the command did not create. Its path is
+    /// `inside` relative to the writable directory `root`. Names that git requires may be missing, because a
+    /// command can remove them for a while.
     pub(super) fn is_in_used(&self, root: &Path, inside: &Path) -> io::Result<bool> {
         let known = self.known.borrow();
-        if known.begun.is_empty() {
-            return Ok(false);
-        }
         let mut descent = Descent::from(root);
         for (number, part) in std::iter::once(OsStr::new("")).chain(inside).enumerate() {
             if number > 0 {
                 descent.enter(part);
             }
-            let key = key(&self.hasher, &About::folder(descent.folder()?)?);
-            // A project may have directories of such names that git does not use.
-            let is_used = known.complete.contains(&key) || folded(part) == NAME;
-            if is_used && known.begun.contains(&key) {
+            let folder = descent.folder()?;
+            let key = key(&self.hasher, &About::folder(folder)?);
+            if known.begun.contains(&key) {
+                return Ok(true);
+            }
+            // Another process may have made it meanwhile, under any name.
+            if !known.own_repositories.contains(&key) && signs(folder, None)?.are_complete() {
                 return Ok(true);
             }
         }

@@ -37,14 +37,14 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     let repositories = list(&repositories, 0).map(|paths| {
         format!(
             "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
-             status` in a repository around it that has it in its index; the person should look at its config and \
-             hooks before"
+             status` in a repository around it that has it in its index; the person should look at its config, \
+             its hooks and the links in it before"
         )
     });
     let unseen = (names.repositories_others > 0).then(|| {
         format!(
             "new: {} more repositories, more than are looked at: git may start programs that they name; the person \
-             should look at their config and hooks before using git there",
+             should look at their config, hooks and links before using git there",
             names.repositories_others
         )
     });

@@ -59,7 +59,7 @@ impl Peers {
 }
 
 /// Returns the /64 prefix of an IPv6 address, because a client usually has all of its addresses.
-fn whole(peer: IpAddr) -> IpAddr {
+pub fn whole(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) & !u128::from(u64::MAX)).into()),
         address @ IpAddr::V4(_) => address,

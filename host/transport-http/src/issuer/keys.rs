@@ -18,9 +18,9 @@ use crate::issuer::address::{Address, read};
 
 /// Time for which fetched keys are fresh.
 const FRESH_TIME: Duration = Duration::from_mins(10);
-/// Time for which they remain valid while fetching fails.
+/// Further time for which they remain valid while fetching fails.
 const STALE_TIME: Duration = Duration::from_hours(1);
-/// The same limit for a file, which may be incomplete while it is written.
+/// Time for which the keys of a file remain valid while it is unusable: it may be incomplete while it is written.
 const FILE_STALE_TIME: Duration = Duration::from_secs(10);
 /// Minimum time between two fetches, even if a token has an unknown key.
 const PAUSE: Duration = Duration::from_mins(1);
@@ -116,7 +116,7 @@ impl Issuer {
         let failed = self.look(current.as_ref().map(|current| current.since)).await.err();
         match (self.current.read().as_ref(), failed) {
             (Some(current), None) => Ok(Arc::clone(&current.keys)),
-            (Some(current), Some(_)) if self.is_bearable() => Ok(Arc::clone(&current.keys)),
+            (Some(current), Some(_)) if self.is_bearable(current) => Ok(Arc::clone(&current.keys)),
             (_, failed) => Err(failed.unwrap_or_else(|| "the keys of the issuer are not known".to_owned())),
         }
     }
@@ -139,7 +139,7 @@ impl Issuer {
         }
         // After a long idle time, the request waits for the current keys.
         let is_failing = self.failing.read().is_some();
-        if !(current.since.elapsed() < FRESH_TIME * 2 || is_failing && self.is_bearable()) {
+        if !(current.since.elapsed() < FRESH_TIME * 2 || is_failing && self.is_bearable(current)) {
             return false;
         }
         let is_free = self.looking.try_lock().is_ok_and(|looked| !was_just_now(*looked, PAUSE));
@@ -150,13 +150,12 @@ impl Issuer {
         true
     }
 
-    /// Returns `true` if refreshing has not been failing for longer than tolerated.
-    fn is_bearable(&self) -> bool {
-        let time = match self.source {
-            KeySource::File(_) => FILE_STALE_TIME,
-            KeySource::Url(..) => STALE_TIME,
-        };
-        self.failing.read().is_none_or(|since| since.elapsed() < time)
+    /// Returns `true` if keys that cannot be refreshed are not too old.
+    fn is_bearable(&self, current: &Current) -> bool {
+        match self.source {
+            KeySource::File(_) => self.failing.read().is_none_or(|since| since.elapsed() < FILE_STALE_TIME),
+            KeySource::Url(..) => current.since.elapsed() < FRESH_TIME + STALE_TIME,
+        }
     }
 
     fn is_fresh(&self, current: &Current) -> bool {
@@ -283,6 +282,12 @@ mod tests {
         assert!(issuer.is_current() && begun.elapsed() < Duration::from_secs(5), "nobody waits");
         assert!(is_asked(&listener, Duration::from_secs(10)));
         assert!(issuer.is_current() && !is_asked(&listener, Duration::from_millis(200)), "once is enough");
+        // However long refreshing has been failing.
+        *issuer.failing.write() = Some(Instant::now());
+        assert!(issuer.is_current());
+        let (issuer, _listener) = silent(FRESH_TIME + STALE_TIME);
+        *issuer.failing.write() = Some(Instant::now());
+        assert!(!issuer.is_current(), "too old");
         let (issuer, _listener) = silent(FRESH_TIME * 2);
         assert!(!issuer.is_current(), "after a long rest it is waited for");
     }

@@ -23,10 +23,11 @@ const PATIENCE: Duration = Duration::from_millis(800);
 const STORE: &str = "store";
 const UNDECIDED: &str = "undecided";
 const ENDING: &str = "ending";
+const CONNECTIONS: &str = "connections";
 
 /// Returns all reasons why a server may not be ready, as metric labels.
 pub(crate) fn reasons() -> impl Iterator<Item = &'static str> {
-    Unserved::REASONS.into_iter().chain([STORE, UNDECIDED, ENDING])
+    Unserved::REASONS.into_iter().chain([STORE, UNDECIDED, ENDING, CONNECTIONS])
 }
 
 /// Reason why a server is not ready: one of [`reasons`], and a sentence.
@@ -63,6 +64,10 @@ impl Readiness {
         if self.server.is_ending() {
             let why = "it was told to end, and finishes what runs".to_owned();
             return Err(NotReady { reason: ENDING, why });
+        }
+        if self.server.is_full() {
+            let why = "all of its connections are in use; others wait until a client closes one".to_owned();
+            return Err(NotReady { reason: CONNECTIONS, why });
         }
         {
             let mut found = self.found.lock();

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use scorpiox_tests::{Program, Started};
 
-use super::support::{TIERS, bash, bash_for, in_each_tier, in_tier, start};
+use super::support::{TIERS, background, bash, bash_for, in_each_tier, in_tier, read_to_end, start};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
@@ -382,6 +382,92 @@ fn a_clone_that_shares_objects_reads_them() {
             let seen = format!("ls {}/.git/objects", other.display());
             assert!(bash(&mut server, &seen).is_error, "{tier}, {clone}");
         }
+    }
+}
+
+/// Whoever delivers a tree can name any store in it, but does not know the branches of a private repository.
+#[test]
+fn a_delivered_tree_opens_no_repository() {
+    let program = Program::new();
+    let main = main_repository(&program);
+    let root = main.parent().expect("a folder").to_owned();
+    // An object that each repository may have.
+    let empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+    git(&main, &["commit", "-qm", "two", "--allow-empty"]);
+    fs::write(main.join("empty"), "").expect("a file");
+    git(&main, &["add", "empty"]);
+    git(&main, &["commit", "-qm", "three"]);
+    for (tree, lender) in [("direct", "../main/.git/objects"), ("behind", "../lender/objects")] {
+        git(&root, &["init", "-q", tree]);
+        let objects = root.join(tree).join(".git/objects");
+        fs::write(root.join(tree).join(".git/refs/heads/main"), empty).expect("a file");
+        let lender = root.join(tree).join(lender);
+        fs::write(objects.join("info/alternates"), format!("{}\n", lender.display())).expect("a file");
+        if tree == "behind" {
+            git(&root, &["clone", "-q", "--bare", "--no-hardlinks", "main", "lender"]);
+            git(&root.join("lender"), &["branch", "-f", "main", "HEAD~2"]);
+            let line = format!("{}/.git/objects\n", main.display());
+            fs::write(root.join("lender/objects/info/alternates"), line).expect("a file");
+            // The tree knows the delivered lender.
+            let tip = fs::read_to_string(root.join("lender/refs/heads/main")).expect("a branch");
+            fs::write(root.join(tree).join(".git/refs/heads/main"), tip).expect("a file");
+        }
+        let mut server = start_in(&program, &root.join(tree));
+        let ran = bash(&mut server, &format!("ls {}/.git/objects && echo SEEN", main.display()));
+        assert!(!ran.text.contains("SEEN"), "{tree}: {}", ran.text);
+    }
+}
+
+/// Git appends to its logs and writes messages through links, wherever these lead. The person's git does so as well.
+#[test]
+fn links_among_the_files_of_git_are_refused_or_named() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let main = main_repository(&program);
+        let root = main.parent().expect("a folder").to_owned();
+        let mut server = start(&program);
+        for (name, link) in [("x", "logs/HEAD"), ("y", "logs/refs/heads/x"), ("z", "objects/zz")] {
+            let ran = bash(
+                &mut server,
+                &format!(
+                    "git init -q {name}; mkdir -p {name}/.git/logs/refs/heads; ln -s /tmp/x {name}/.git/{link}"
+                ),
+            );
+            assert!(ran.text.contains(&format!("new: \"{name}/.git\"")), "{tier}, {link}: {}", ran.text);
+        }
+        // Without `HEAD`, git does not know the folder at the moment, but it is the person's.
+        git(&main, &["worktree", "add", "-q", "../linked", "-b", "side"]);
+        for tree in [root.join("linked"), main.join("pkg")] {
+            let mut server = start_in(&program, &tree);
+            let at = main.join(".git");
+            let at = at.display();
+            let ran = bash(
+                &mut server,
+                &format!("mv {at}/HEAD {at}/h; rm -f {at}/HEAD; git status; echo finished"),
+            );
+            assert!(ran.text.contains("finished"), "{tier}: {}", ran.text);
+            let ran = bash(
+                &mut server,
+                &format!(
+                    "mkdir -p {at}/logs; ln -sf ~/x {at}/logs/HEAD; ln -s config {at}/COMMIT_EDITMSG; echo finished"
+                ),
+            );
+            assert!(ran.text.contains("finished"), "{tier}: {}", ran.text);
+            for name in ["logs/HEAD", "COMMIT_EDITMSG"] {
+                assert!(!main.join(".git").join(name).is_symlink(), "{tier}, {name}: {}", ran.text);
+            }
+            fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+        }
+        // The person makes a repository while a command runs.
+        let task = background(
+            &mut server,
+            "until [ -e go ]; do sleep 0.02; done; ln -s config gd/COMMIT_EDITMSG; touch done",
+        );
+        git(&program.workspace(), &["init", "-q", "--separate-git-dir", "gd", "tree"]);
+        let ran = bash(&mut server, "touch go; until [ -e done ]; do sleep 0.02; done");
+        assert!(!ran.is_error, "{tier}: {}", ran.text);
+        let read = read_to_end(&mut server, task);
+        assert!(!program.workspace().join("gd/COMMIT_EDITMSG").is_symlink(), "{tier}: {read}");
     }
 }
 
