@@ -555,7 +555,7 @@ impl Task {
                 self.state().advice = started.advice(&complaints, has_refusals);
             }
             if let Some(end) = end {
-                moved.extend(started.crowded());
+                moved.extend(started.about_files(met).into_iter().chain(started.crowded()));
                 self.state().advice.append(&mut moved);
                 if self.stop.reason() == Some(Reason::PolicyChanged) {
                     self.state().advice.push(ENDED_BY_POLICY.to_owned());

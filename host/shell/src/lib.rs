@@ -162,7 +162,7 @@ impl Started {
         if *tier == Tier::None || network == Network::Host || has_refusals {
             return None;
         }
-        let under = if profile == DEFAULT_PROFILE { "" } else { &format!(" --profile {profile}") };
+        let under = self.under();
         let remedy = format!("the person can allow a host: `scorpiox-code policy allow host NAME{under}`");
         if network == Network::Proxy {
             let listed = if self.lists_hosts { "only the hosts of its list" } else { "no host" };
@@ -198,12 +198,25 @@ impl Started {
         };
         let how = match &hidden {
             Hidden::Around(tree) if self.is_around_home(tree) => "start the server there".to_owned(),
-            hidden => {
-                let (path, profile) = (hidden.path().display(), &self.profile);
-                format!("open it with \"{path}\" in `{list}` of [shell.profile.{profile}] of policy.toml")
-            }
+            hidden => self.how_to_open(hidden.path(), list),
         };
         (!is_seen).then(|| format!("git: {hidden}{why}; the person can {how}"))
+    }
+
+    /// Returns the step that adds a path to a list of the profile, after "the person can".
+    fn how_to_open(&self, path: &Path, list: &str) -> String {
+        let (path, profile) = (path.display().to_string(), &self.profile);
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
+        if !path.bytes().all(is_plain) {
+            return format!("open it with {path:?} in `{list}` of [shell.profile.{profile}] of policy.toml");
+        }
+        format!("open it: `scorpiox-code policy allow {list} {path}{}`", self.under())
+    }
+
+    /// Returns the option of `policy allow` that names the profile, unless it is the default.
+    fn under(&self) -> String {
+        let profile = &self.profile;
+        if profile == DEFAULT_PROFILE { String::new() } else { format!(" --profile {profile}") }
     }
 
     /// Returns `true` if a work tree is, or contains, the home folder, which is never opened for a folder in it.
@@ -216,6 +229,11 @@ impl Started {
     fn apart(&self) -> Option<Apart> {
         let policy = self.operator.policy().ok()?;
         self.operator.site().repository(policy)?.err()
+    }
+
+    /// Returns sentences about denied and protected files that the output complains about.
+    fn about_files(&self, met: &Met) -> Vec<String> {
+        met.sentences(self.cell.plan.spec.workspace.as_path(), self.cell.denied())
     }
 
     /// Records the denied files that the command tried to open.

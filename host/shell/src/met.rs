@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use scorpiox_audit::Uses;
 use scorpiox_fs::{Walks, normalized};
-use scorpiox_policy::DenySet;
+use scorpiox_policy::{DenyRule, DenySet, has_protected_name};
 
-/// Text that programs print, without the first letter, whose case varies.
-const WORDS: &[u8] = b"ermission denied";
+/// Texts that programs print, without the first letter, whose case varies. A protected file is on a mount that is
+/// read-only.
+const WORDS: [&[u8]; 2] = [b"ermission denied", b"ead-only file system"];
+/// Maximum number of sentences for a result.
+const MAX_SENTENCES: usize = 4;
 /// Maximum length of an inspected line in bytes.
 const MAX_LINE_BYTES: usize = 1024;
 /// Maximum number of stored lines.
@@ -47,7 +50,7 @@ impl Met {
     }
 
     fn find(&mut self, text: &[u8]) {
-        for at in memmem::find_iter(text, WORDS) {
+        for at in WORDS.iter().flat_map(|words| memmem::find_iter(text, words)) {
             let begin = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |begin| begin + 1);
             let end = text[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end);
             let line = String::from_utf8_lossy(&text[begin.max(at.saturating_sub(MAX_LINE_BYTES))..end]);
@@ -61,6 +64,61 @@ impl Met {
     /// Records the folder of each denied file named in the output, with the rule. The file itself is not
     /// named.
     pub(super) fn note(&self, uses: &Uses, workspace: &Path, deny: &DenySet) {
+        for (path, rule) in self.denied(workspace, deny) {
+            let folder = path.parent().unwrap_or(&path);
+            let (glob, rule) = (rule.glob(), rule.source.to_string());
+            if is_in_git(&path, workspace) {
+                let how = format!(
+                    "hidden by \"{glob}\" in `deny`, as the command's output says; what git keeps of it is not"
+                );
+                uses.hidden("files", folder.display(), &how, rule);
+            } else {
+                let why = format!("denied by \"{glob}\" in `deny`, as the command's output says");
+                uses.denied("files", folder.display(), &why, rule);
+            }
+        }
+    }
+
+    /// Returns sentences for the result about denied and protected files that the output complains about.
+    pub(super) fn sentences(&self, workspace: &Path, deny: &DenySet) -> Vec<String> {
+        let denied = self.denied(workspace, deny);
+        let mut sentences: Vec<_> = denied
+            .iter()
+            .map(|(_, rule)| {
+                format!("denied: {:?} in `deny` ({}) closes such files to commands", rule.glob(), rule.source)
+            })
+            .collect();
+        sentences.dedup();
+        let is_denied = |path: &PathBuf| denied.iter().any(|(known, _)| known == path);
+        let named = self.named(workspace);
+        let inside = named.iter().filter(|path| !is_denied(path));
+        let inside = inside.filter_map(|path| path.strip_prefix(workspace).ok());
+        let protected = inside.filter(|inside| has_protected_name(inside));
+        let exists = |inside: &&Path| workspace.join(inside).symlink_metadata().is_ok();
+        sentences.extend(protected.filter(exists).map(|inside| {
+            format!(
+                "protected: {inside:?}: other programs obey files of this name, so commands cannot change them; the \
+                 person can"
+            )
+        }));
+        sentences.truncate(MAX_SENTENCES);
+        sentences
+    }
+
+    /// Returns the denied files named in the output, each with its rule.
+    fn denied<'a>(&self, workspace: &Path, deny: &'a DenySet) -> Vec<(PathBuf, &'a DenyRule)> {
+        // The command controls its output, so paths that lead too far are ignored.
+        let mut walks = Walks::default();
+        let mut rule_of = |path: &Path| {
+            let mut led = || walks.follow(path).ok().and_then(|trail| deny.matches(&trail.end));
+            deny.matches(path).or_else(&mut led)
+        };
+        let named = self.named(workspace).into_iter();
+        named.filter_map(|path| rule_of(&path).map(|rule| (path, rule))).collect()
+    }
+
+    /// Returns everything in the lines that may be a path.
+    fn named(&self, workspace: &Path) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = Vec::new();
         for line in &self.lines {
             let pieces = line.split(AROUND).chain(line.split(|c: char| c == ' ' || AROUND.contains(&c)));
@@ -69,24 +127,7 @@ impl Met {
         }
         paths.sort_unstable();
         paths.dedup();
-        // The command controls its output, so paths that lead too far are ignored.
-        let mut walks = Walks::default();
-        for path in paths {
-            let mut led = || walks.follow(&path).ok().and_then(|trail| deny.matches(&trail.end));
-            if let Some(rule) = deny.matches(&path).or_else(&mut led) {
-                let folder = path.parent().unwrap_or(&path);
-                let (glob, rule) = (rule.glob(), rule.source.to_string());
-                if is_in_git(&path, workspace) {
-                    let how = format!(
-                        "hidden by \"{glob}\" in `deny`, as the command's output says; what git keeps of it is not"
-                    );
-                    uses.hidden("files", folder.display(), &how, rule);
-                } else {
-                    let why = format!("denied by \"{glob}\" in `deny`, as the command's output says");
-                    uses.denied("files", folder.display(), &why, rule);
-                }
-            }
-        }
+        paths
     }
 }
 
@@ -99,7 +140,7 @@ fn is_in_git(path: &Path, workspace: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_policy::{DenyRule, Places, Source};
+    use scorpiox_policy::{Places, Source};
 
     use super::*;
 
@@ -135,6 +176,34 @@ mod tests {
             home,
             ["files /h/.ssh, refused: denied by \"~/.ssh\" in `deny`, as the command's output says"]
         );
+    }
+
+    #[test]
+    fn the_result_says_which_rule_closes_a_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        std::fs::create_dir(root.join(".vscode")).expect("a folder");
+        std::fs::write(root.join(".vscode/tasks.json"), "").expect("a file");
+        let places = Places::standard(root.clone(), None, Path::new("/h/.own"));
+        let rule = DenyRule::parse("**/.env*", Source::Line(4)).expect("a glob");
+        let deny = DenySet::new(&[rule], std::slice::from_ref(&root), &places);
+        let said = |output: &str| {
+            let mut met = Met::default();
+            met.look(output.as_bytes());
+            met.sentences(&root, &deny)
+        };
+        let denied = "denied: \"**/.env*\" in `deny` (policy.toml line 4) closes such files to commands";
+        assert_eq!(said("cat: .env: Permission denied\ncat: a/.env.local: Permission denied\n"), [denied]);
+        let protected = said("bash: line 1: .vscode/tasks.json: Read-only file system\n");
+        assert!(
+            protected.len() == 1 && protected[0].starts_with("protected: \".vscode/tasks.json\": "),
+            "{protected:?}"
+        );
+        for other in
+            ["bash: .vscode/none: Permission denied\n", "a: Read-only file system\n", ".vscode/tasks.json\n"]
+        {
+            assert_eq!(said(other), [""; 0], "{other}");
+        }
     }
 
     #[test]

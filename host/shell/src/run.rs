@@ -214,9 +214,10 @@ impl Waited {
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
         let has_refusals = !refusals.is_empty();
         let advice = if failed { self.started.advice(&self.complaints, has_refusals) } else { Vec::new() };
+        let about_files = self.started.about_files(&self.met);
         let crowded = self.started.crowded();
         let Started { tier, profile, mut notes, .. } = self.started;
-        notes.extend(crowded.into_iter().chain(advice).chain(moved));
+        notes.extend(about_files.into_iter().chain(crowded).chain(advice).chain(moved));
         if cancel.reason() == Some(Reason::PolicyChanged) {
             notes.push(ENDED_BY_POLICY.to_owned());
         }
@@ -226,6 +227,7 @@ impl Waited {
     fn go_on(mut self, request: &Request, place: TaskPlace<'_>) -> Result<GoesOn, Arc<ShellError>> {
         let refusals = self.refusals(request);
         let mut notes = std::mem::take(&mut self.started.notes);
+        notes.extend(self.started.about_files(&self.met));
         notes.extend(self.started.advice(&self.complaints, !refusals.is_empty()));
         let (output, open) = self.transcript.hand_over();
         let before = Before { since: self.since, printed: &open, refusals: refusals.clone() };

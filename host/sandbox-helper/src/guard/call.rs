@@ -32,6 +32,15 @@ impl What {
     pub(super) fn is_socket(self) -> bool {
         matches!(self, Self::Node { mode } if mode & libc::S_IFMT == libc::S_IFSOCK)
     }
+
+    /// Returns `true` if writing to it writes elsewhere: a symbolic link or a pipe.
+    pub(super) fn leads_away(self) -> bool {
+        match self {
+            Self::Node { mode } => mode & libc::S_IFMT == libc::S_IFIFO,
+            Self::Symlink { .. } => true,
+            Self::Folder { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

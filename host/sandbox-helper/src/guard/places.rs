@@ -310,8 +310,9 @@ impl Places {
         inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
     }
 
-    /// Returns `true` if a symbolic link may be created in this directory. The user's git writes through
-    /// links among its own files, wherever they lead. Git itself creates no links there.
+    /// Returns `true` if a symbolic link or a pipe may be created in this directory. The user's git writes through
+    /// links among its own files, wherever they lead, and waits for the other end of pipes. Git itself creates
+    /// neither there.
     pub(super) fn may_take_links(&self, folder: &OwnedFd) -> io::Result<bool> {
         let path = path_of(folder)?;
         let inside = self.inside(&path);
