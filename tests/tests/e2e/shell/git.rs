@@ -490,7 +490,10 @@ fn a_repository_that_commands_do_not_see_is_named() {
     assert!(!ran.text.contains("[git: "), "{}", ran.text);
     program.put("workspace/.git", format!("gitdir: {}\n", root.join("main/.git").display()));
     let ran = bash(&mut server, "git status");
-    let named = format!("the person can open it: `scorpiox-code policy allow write {}`", root.join("main/.git").display());
+    let named = format!(
+        "the person can open it: `scorpiox-code policy allow write {}`",
+        root.join("main/.git").display()
+    );
     assert!(ran.text.contains(&named) && ran.text.contains("nothing says that it is this"), "{}", ran.text);
     // The repository claims this work tree. However, commands ran here before, and one of them may have
     // created the link.
