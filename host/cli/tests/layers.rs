@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Crates in `host/`, from the bottom layer. A crate may only depend on crates in lower layers.
 const LAYERS: [&[&str]; MOST_LAYERS] = [
-    &["component-abi", "component-json", "egress-proxy", "mcp", "sys", "test-support", "text"],
-    &["definitions", "executor", "fs", "questions", "sandbox", "signature", "terminal"],
+    &["component-abi", "component-json", "mcp", "sys", "test-support", "text"],
+    &["definitions", "egress-proxy", "executor", "fs", "questions", "sandbox", "signature", "terminal"],
     &["audit", "client-config", "command-output", "compiler", "git", "plugin", "policy", "store"],
     &["exchange", "sandbox-helper", "store-conformance", "store-postgres", "web", "workspace-config"],
     &["oci-registry", "shell"],

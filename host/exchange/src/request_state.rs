@@ -160,7 +160,7 @@ mod tests {
     fn a_token_from_the_future_is_refused() {
         let (minute, second) = (Duration::from_mins(1), Duration::from_secs(1));
         let now = minute * 100;
-        assert_eq!(age_at(now, now - second), Some(second));
+        assert_eq!(age_at(now, minute * 99), Some(minute));
         assert_eq!(age_at(now, now + MAX_SKEW), Some(Duration::ZERO));
         assert_eq!(age_at(now, now + MAX_SKEW + second), None);
     }

@@ -43,8 +43,8 @@ mod tests {
 
     #[test]
     fn slow_checks_are_rare() {
-        let begun = Instant::now();
         let pause = Pace::default().check(|| {
+            let begun = Instant::now();
             while begun.elapsed() < Duration::from_millis(2) {
                 std::hint::spin_loop();
             }

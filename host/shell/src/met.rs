@@ -96,6 +96,7 @@ impl Met {
         let protected = inside.filter(|inside| has_protected_name(inside));
         let exists = |inside: &&Path| workspace.join(inside).symlink_metadata().is_ok();
         sentences.extend(protected.filter(exists).map(|inside| {
+            let inside = inside.to_string_lossy();
             format!(
                 "protected: {inside:?}: other programs obey files of this name, so commands cannot change them; the \
                  person can"

@@ -70,13 +70,13 @@ impl Endpoint {
         let key = who.as_deref().map(Principal::key).unwrap_or_default();
         let write = move |_: &_| {
             // Under another policy, the reader might not be admitted any more.
-            if act != Act::LogOut {
-                if let Err(unserved) = workspace.in_force().records().policy_admission() {
-                    let why = unserved.to_string();
-                    let refused = Refused { kind: POLICY, why: &why };
-                    record(&workspace, Seen { act, from, path: &path }, who.as_deref(), Some(refused), None)?;
-                    return Err(why);
-                }
+            if act != Act::LogOut
+                && let Err(unserved) = workspace.in_force().records().policy_admission()
+            {
+                let why = unserved.to_string();
+                let refused = Refused { kind: POLICY, why: &why };
+                record(&workspace, Seen { act, from, path: &path }, who.as_deref(), Some(refused), None)?;
+                return Err(why);
             }
             let seen = Seen { act, from, path: &path };
             record(&workspace, seen, who.as_deref(), None, rule.as_deref())
