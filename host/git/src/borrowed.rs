@@ -62,10 +62,14 @@ pub fn stores_behind(objects: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the references of a repository below a name, each with the object that it names; `None` if they cannot
-/// be read, or are too many.
+/// be read, are too many, or are links: these could lead to the references of another repository.
 fn references(git: &Path, below: &str) -> Option<BTreeMap<String, String>> {
     let mut references = BTreeMap::new();
     let packed = git.join("packed-refs");
+    let folders = below.match_indices('/').map(|(end, _)| &below[..end]).chain([below]);
+    if read::is_link(&packed) || folders.into_iter().any(|folder| read::is_link(&git.join(folder))) {
+        return None;
+    }
     if packed.symlink_metadata().is_ok() {
         let text = read::text(&packed, MAX_REFS_BYTES).filter(|text| !text.is_cut)?;
         for line in String::from_utf8(text.bytes).ok()?.lines() {
@@ -86,9 +90,13 @@ fn references(git: &Path, below: &str) -> Option<BTreeMap<String, String>> {
             let entry = entry.ok()?;
             left = usize::checked_sub(left, 1)?;
             let name = format!("{folder}/{}", entry.file_name().to_str()?);
-            if entry.file_type().ok()?.is_dir() {
+            let kind = entry.file_type().ok()?;
+            if kind.is_dir() {
                 folders.push(name);
                 continue;
+            }
+            if !kind.is_file() {
+                return None;
             }
             let text = read::text(&entry.path(), MAX_LINK_BYTES)?;
             let text = String::from_utf8(text.bytes).ok()?;
@@ -178,6 +186,28 @@ mod tests {
         assert!(!knows_branches(&bed.at("clone"), &store));
         std::fs::remove_file(pipe).unwrap();
         assert!(knows_branches(&bed.at("clone"), &store));
+        // A delivered tree leads to the references of the lender itself.
+        for (name, target) in [
+            ("packed-refs", "../../main/.git/packed-refs"),
+            ("refs/heads/x", "../../../../main/.git/refs/heads/main"),
+            ("refs/remotes/x", "../../../../main/.git/refs/heads"),
+        ] {
+            let link = bed.at("clone/.git").join(name);
+            let before = std::fs::read(&link);
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert!(!knows_branches(&bed.at("clone"), &store), "{name}");
+            std::fs::remove_file(&link).unwrap();
+            if let Ok(before) = before {
+                std::fs::write(&link, before).unwrap();
+            }
+            assert!(knows_branches(&bed.at("clone"), &store), "{name}");
+        }
+        std::fs::rename(bed.at("clone/.git/refs"), bed.at("refs")).unwrap();
+        std::os::unix::fs::symlink("../../refs", bed.at("clone/.git/refs")).unwrap();
+        assert!(!knows_branches(&bed.at("clone"), &store));
+        std::fs::remove_file(bed.at("clone/.git/refs")).unwrap();
+        std::fs::rename(bed.at("refs"), bed.at("clone/.git/refs")).unwrap();
         for number in 0..MAX_REFS {
             bed.put(format!("main/.git/refs/heads/many/{number}"), "");
         }

@@ -314,18 +314,31 @@ impl Places {
     /// links among its own files, wherever they lead, and waits for the other end of pipes. Git itself creates
     /// neither there.
     pub(super) fn may_take_links(&self, folder: &OwnedFd) -> io::Result<bool> {
+        Ok(self.used(folder)?.is_none())
+    }
+
+    /// Returns the outermost git directory that a directory is, or lies in, if the command did not create it.
+    fn used(&self, folder: &OwnedFd) -> io::Result<Option<PathBuf>> {
         let path = path_of(folder)?;
+        if !self.is_in_area(&path) {
+            return Ok(None);
+        }
         let inside = self.inside(&path);
-        let root = path.ancestors().nth(inside.iter().count()).unwrap_or(&path);
-        Ok(!self.is_in_area(&path) || !self.repositories.is_in_used(root, inside)?)
+        let count = inside.iter().count();
+        let root = path.ancestors().nth(count).unwrap_or(&path);
+        let used = self.repositories.used(root, inside)?;
+        Ok(used.and_then(|parts| path.ancestors().nth(count - parts)).map(Path::to_owned))
     }
 
     /// Returns `true` if something may be moved between two directories. Entries may move to a directory of
-    /// git only from another one: they may be links, or contain some.
+    /// git only from the same git directory: they may be links, or contain some, and a command can make any
+    /// directory look like one of git.
     pub(super) fn may_take_moved(&self, from: &Spot, to: &Spot) -> io::Result<bool> {
-        Ok(identity_of(&from.folder)? == identity_of(&to.folder)?
-            || self.may_take_links(&to.folder)?
-            || !self.may_take_links(&from.folder)?)
+        if identity_of(&from.folder)? == identity_of(&to.folder)? {
+            return Ok(true);
+        }
+        let used = self.used(&to.folder)?;
+        Ok(used.is_none() || used == self.used(&from.folder)?)
     }
 
     /// Records that a name was created for something of this kind.

@@ -90,6 +90,10 @@ struct Known {
     /// Directories that the command turned into repositories, by creating the first name that git asks for or
     /// by the name `.git`.
     own_repositories: HashSet<u64>,
+    /// Entries that git asks for and that the command created or moved to their places. A repository in which
+    /// another process has replaced one is not the command's any more: the command may have removed its own
+    /// before.
+    own_signs: HashSet<u64>,
 }
 
 impl Known {
@@ -171,6 +175,11 @@ impl Repositories {
         if !OBEYED.contains(&name) {
             return;
         }
+        if ASKED_FOR.contains(&name)
+            && let Ok(about) = About::entry(&spot.folder, spot.bare())
+        {
+            self.own_sign(&about);
+        }
         // A directory that already was a repository has rules and needs no tracking.
         let about = About::folder(&spot.folder);
         let is_complete = |about: &About| self.known.borrow().complete.contains(&key(&self.hasher, about));
@@ -241,13 +250,43 @@ impl Repositories {
         }
     }
 
-    /// Returns `true` if a command may change the names that git obeys in a directory with these `signs`.
-    fn is_known(&self, about: &About, signs: impl FnOnce() -> io::Result<Signs>) -> io::Result<bool> {
+    fn own_sign(&self, about: &About) {
+        let mut known = self.known.borrow_mut();
+        if known.own_signs.len() < self.most_own {
+            known.own_signs.insert(key(&self.hasher, about));
+        }
+    }
+
+    /// Returns `true` if a command may change the names that git obeys in a directory, which `open` opens.
+    fn is_known(&self, about: &About, open: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<bool> {
         let (key, known) = (key(&self.hasher, about), self.known.borrow());
-        if known.begun.contains(&key) || known.own_repositories.contains(&key) {
+        if known.begun.contains(&key) {
             return Ok(true);
         }
-        Ok(known.own.contains(&key) && (!about.is_folder || !signs()?.are_begun()))
+        let is_repository = known.own_repositories.contains(&key);
+        if !is_repository && !known.own.contains(&key) {
+            return Ok(false);
+        }
+        if !about.is_folder {
+            return Ok(true);
+        }
+        let folder = open()?;
+        if is_repository { self.has_own_signs(&folder) } else { Ok(!signs(&folder, None)?.are_begun()) }
+    }
+
+    /// Returns `true` if all entries that git asks for are the command's.
+    fn has_own_signs(&self, folder: &OwnedFd) -> io::Result<bool> {
+        let known = self.known.borrow();
+        let asked_for = SIGNS.iter().filter(|sign| ASKED_FOR.contains(&&*sign.to_ascii_lowercase()));
+        for sign in asked_for {
+            match About::entry(folder, OsStr::new(sign)) {
+                Ok(about) if !known.own_signs.contains(&key(&self.hasher, &about)) => return Ok(false),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
 
     /// Returns `true` if a name, or its lock file, is obeyed by git in a repository that another process
@@ -255,7 +294,7 @@ impl Repositories {
     pub(super) fn holds_anothers(&self, spot: &Spot, name: &str) -> io::Result<bool> {
         if name == NAME {
             return match About::entry(&spot.folder, spot.bare()) {
-                Ok(about) => Ok(!self.is_known(&about, || signs(&entry(spot)?, None))?),
+                Ok(about) => Ok(!self.is_known(&about, || entry(spot))?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
                 Err(error) => Err(error),
             };
@@ -265,10 +304,10 @@ impl Repositories {
         Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
     }
 
-    /// Returns `true` if a directory is, or lies in, a git directory that the command did not create. Its path is
-    /// `inside` relative to the writable directory `root`. Names that git requires may be missing, because a
-    /// command can remove them for a while.
-    pub(super) fn is_in_used(&self, root: &Path, inside: &Path) -> io::Result<bool> {
+    /// Returns the number of parts of `inside` up to the outermost git directory that a directory is, or lies in, if
+    /// the command did not create it. The path of the directory is `inside` relative to the writable directory
+    /// `root`. Names that git requires may be missing, because a command can remove them for a while.
+    pub(super) fn used(&self, root: &Path, inside: &Path) -> io::Result<Option<usize>> {
         let known = self.known.borrow();
         let mut descent = Descent::from(root);
         for (number, part) in std::iter::once(OsStr::new("")).chain(inside).enumerate() {
@@ -278,14 +317,16 @@ impl Repositories {
             let folder = descent.folder()?;
             let key = key(&self.hasher, &About::folder(folder)?);
             if known.begun.contains(&key) {
-                return Ok(true);
+                return Ok(Some(number));
             }
             // Another process may have made it meanwhile, under any name.
-            if !known.own_repositories.contains(&key) && signs(folder, None)?.are_complete() {
-                return Ok(true);
+            if signs(folder, None)?.are_complete()
+                && !(known.own_repositories.contains(&key) && self.has_own_signs(folder)?)
+            {
+                return Ok(Some(number));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Returns `true` if an entry must stay where it is in a repository that existed before.
@@ -340,7 +381,7 @@ impl Repositories {
             if is_repository || may_be_one {
                 let folder = descent.folder()?;
                 let about = About::folder(folder)?;
-                let is_known = self.is_known(&about, || signs(folder, None))?;
+                let is_known = self.is_known(&about, || folder.try_clone())?;
                 let counts = || is_repository || is_new(about.born);
                 if !is_known && (counts() || is_of_git(folder, None)?) {
                     return Ok(true);
@@ -356,7 +397,7 @@ impl Repositories {
     }
 
     fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(!self.is_known(&About::folder(folder)?, || signs(folder, None))? && is_of_git(folder, None)?)
+        Ok(!self.is_known(&About::folder(folder)?, || folder.try_clone())? && is_of_git(folder, None)?)
     }
 }
 
@@ -453,7 +494,7 @@ mod tests {
             about
         };
         all.own(&about(1));
-        let is_known = |seconds| all.is_known(&about(seconds), || Ok(Signs::default())).expect("looks");
+        let is_known = |seconds| all.is_known(&about(seconds), || reach::open(&root)).expect("looks");
         assert!(is_known(1));
         assert!(!is_known(2));
     }
@@ -482,6 +523,35 @@ mod tests {
             all.made(&Spot::of(&root.join(name).join("commondir")), true, NEW);
             assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
         }
+    }
+
+    /// A command creates a name that git asks for, removes it, and waits for the person's repository.
+    #[test]
+    fn a_folder_that_was_claimed_is_not_the_commands_when_somebody_makes_a_repository_there() {
+        let (_folder, root, all) = bed();
+        let store = root.join("store");
+        folder(&store, Some(&all));
+        let make = |name: &str, command: bool| {
+            let path = store.join(name);
+            if name == "HEAD" {
+                std::fs::write(&path, "ref: refs/heads/main\n").expect("a file");
+            } else {
+                std::fs::create_dir(&path).expect("a folder");
+            }
+            if command {
+                all.made(&Spot::of(&path), name == "HEAD", NEW);
+            }
+        };
+        let hooks = || is_anothers(&all, &root, "store/hooks");
+        for name in ["HEAD", "objects", "refs"] {
+            make(name, true);
+        }
+        assert!(!hooks(), "its own");
+        assert_eq!(all.used(&root, Path::new("store")).expect("looks"), None);
+        std::fs::remove_file(store.join("HEAD")).expect("removes");
+        make("HEAD", false);
+        assert!(hooks());
+        assert_eq!(all.used(&root, Path::new("store/refs")).expect("looks"), Some(1));
     }
 
     #[test]
@@ -539,7 +609,7 @@ mod tests {
         };
         let opened = time(&|| drop(reach::open(&root.join(&inside)).expect("a folder")));
         let others = time(&|| assert!(!all.is_anothers(&root, &inside, NEW).expect("looks")));
-        let used = time(&|| assert!(!all.is_in_used(&root, &inside).expect("looks")));
+        let used = time(&|| assert!(all.used(&root, &inside).expect("looks").is_none()));
         for taken in [others, used] {
             assert!(taken < 50 * opened, "{taken:?} instead of about {opened:?}");
         }
