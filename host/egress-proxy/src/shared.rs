@@ -90,6 +90,11 @@ fn source(session: u64) -> Ipv4Addr {
     Ipv4Addr::from(FIRST_SOURCE + number)
 }
 
+/// Returns `true` if an address tells commands apart.
+fn is_source(address: Ipv4Addr) -> bool {
+    u64::from(u32::from(address).wrapping_sub(FIRST_SOURCE)) < SOURCES
+}
+
 impl Shared {
     pub(crate) fn new(
         rules: Arc<dyn Decide>,
@@ -154,7 +159,8 @@ impl Shared {
             state.sessions.iter().filter(|(_, requests)| !requests.has_ended).map(|(id, _)| *id);
         let IpAddr::V4(from) = from else { return Admitted::Stray };
         let session = running.clone().find(|id| source(*id) == from);
-        if session.is_none() && running.next().is_none() {
+        // An address of a command that has ended belongs to nobody else.
+        if session.is_none() && (is_source(from) || running.next().is_none()) {
             return Admitted::Stray;
         }
         let own = state.connections.values().filter(|open| open.session == session).count();

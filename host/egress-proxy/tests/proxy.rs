@@ -319,4 +319,7 @@ fn connections_end_with_their_own_command() {
     assert_eq!((hosts(&setting.session), hosts(&other)), (name(&setting.session), name(&other)));
     drop(theirs);
     their_server.join().expect("it ends");
+    // Another command runs, but the address is not its own.
+    let mut late = connect_from(setting.session.source(), setting.at);
+    assert!(matches!(late.read(&mut [0]), Ok(0) | Err(_)));
 }

@@ -98,7 +98,7 @@ fn references(git: &Path, below: &str) -> Option<BTreeMap<String, String>> {
             if !kind.is_file() {
                 return None;
             }
-            let text = read::text(&entry.path(), MAX_LINK_BYTES)?;
+            let text = read::text(&entry.path(), MAX_LINK_BYTES).filter(|text| !text.is_cut)?;
             let text = String::from_utf8(text.bytes).ok()?;
             // A symbolic reference names another one, which is listed as well.
             if is_id(text.trim_end()) {

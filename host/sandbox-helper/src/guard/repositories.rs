@@ -90,10 +90,6 @@ struct Known {
     /// Directories that the command turned into repositories, by creating the first name that git asks for or
     /// by the name `.git`.
     own_repositories: HashSet<u64>,
-    /// Entries that git asks for and that the command created or moved to their places. A repository in which
-    /// another process has replaced one is not the command's any more: the command may have removed its own
-    /// before.
-    own_signs: HashSet<u64>,
 }
 
 impl Known {
@@ -175,11 +171,6 @@ impl Repositories {
         if !OBEYED.contains(&name) {
             return;
         }
-        if ASKED_FOR.contains(&name)
-            && let Ok(about) = About::entry(&spot.folder, spot.bare())
-        {
-            self.own_sign(&about);
-        }
         // A directory that already was a repository has rules and needs no tracking.
         let about = About::folder(&spot.folder);
         let is_complete = |about: &About| self.known.borrow().complete.contains(&key(&self.hasher, about));
@@ -250,43 +241,23 @@ impl Repositories {
         }
     }
 
-    fn own_sign(&self, about: &About) {
-        let mut known = self.known.borrow_mut();
-        if known.own_signs.len() < self.most_own {
-            known.own_signs.insert(key(&self.hasher, about));
-        }
-    }
-
     /// Returns `true` if a command may change the names that git obeys in a directory, which `open` opens.
     fn is_known(&self, about: &About, open: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<bool> {
         let (key, known) = (key(&self.hasher, about), self.known.borrow());
         if known.begun.contains(&key) {
             return Ok(true);
         }
-        let is_repository = known.own_repositories.contains(&key);
-        if !is_repository && !known.own.contains(&key) {
+        if known.own_repositories.contains(&key) {
+            return Ok(true);
+        }
+        if !known.own.contains(&key) {
             return Ok(false);
         }
         if !about.is_folder {
             return Ok(true);
         }
         let folder = open()?;
-        if is_repository { self.has_own_signs(&folder) } else { Ok(!signs(&folder, None)?.are_begun()) }
-    }
-
-    /// Returns `true` if all entries that git asks for are the command's.
-    fn has_own_signs(&self, folder: &OwnedFd) -> io::Result<bool> {
-        let known = self.known.borrow();
-        let asked_for = SIGNS.iter().filter(|sign| ASKED_FOR.contains(&&*sign.to_ascii_lowercase()));
-        for sign in asked_for {
-            match About::entry(folder, OsStr::new(sign)) {
-                Ok(about) if !known.own_signs.contains(&key(&self.hasher, &about)) => return Ok(false),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(true)
+        Ok(!signs(&folder, None)?.are_begun())
     }
 
     /// Returns `true` if a name, or its lock file, is obeyed by git in a repository that another process
@@ -320,9 +291,7 @@ impl Repositories {
                 return Ok(Some(number));
             }
             // Another process may have made it meanwhile, under any name.
-            if signs(folder, None)?.are_complete()
-                && !(known.own_repositories.contains(&key) && self.has_own_signs(folder)?)
-            {
+            if !known.own_repositories.contains(&key) && signs(folder, None)?.are_complete() {
                 return Ok(Some(number));
             }
         }
@@ -523,35 +492,6 @@ mod tests {
             all.made(&Spot::of(&root.join(name).join("commondir")), true, NEW);
             assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
         }
-    }
-
-    /// A command creates a name that git asks for, removes it, and waits for the person's repository.
-    #[test]
-    fn a_folder_that_was_claimed_is_not_the_commands_when_somebody_makes_a_repository_there() {
-        let (_folder, root, all) = bed();
-        let store = root.join("store");
-        folder(&store, Some(&all));
-        let make = |name: &str, command: bool| {
-            let path = store.join(name);
-            if name == "HEAD" {
-                std::fs::write(&path, "ref: refs/heads/main\n").expect("a file");
-            } else {
-                std::fs::create_dir(&path).expect("a folder");
-            }
-            if command {
-                all.made(&Spot::of(&path), name == "HEAD", NEW);
-            }
-        };
-        let hooks = || is_anothers(&all, &root, "store/hooks");
-        for name in ["HEAD", "objects", "refs"] {
-            make(name, true);
-        }
-        assert!(!hooks(), "its own");
-        assert_eq!(all.used(&root, Path::new("store")).expect("looks"), None);
-        std::fs::remove_file(store.join("HEAD")).expect("removes");
-        make("HEAD", false);
-        assert!(hooks());
-        assert_eq!(all.used(&root, Path::new("store/refs")).expect("looks"), Some(1));
     }
 
     #[test]
