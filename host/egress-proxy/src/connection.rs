@@ -190,6 +190,7 @@ fn connect(host: &str, port: u16, connection: &Connection) -> Result<Arc<TcpStre
     connection.let_through(host, port, &rule)?;
     let mut last = "it has no address".to_owned();
     for address in addresses.iter().take(MAX_TRIES) {
+        connection.check()?;
         match TcpStream::connect_timeout(address, limits.setup) {
             Ok(server) => {
                 let server = Arc::new(server);

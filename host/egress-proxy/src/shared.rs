@@ -212,6 +212,11 @@ impl Connection {
         &self.shared.limits
     }
 
+    /// Fails if the connection was closed.
+    pub(crate) fn check(&self) -> Result<(), Closed> {
+        self.shared.lock().open(self.id).map(drop)
+    }
+
     /// Records that a host is being looked up.
     pub(crate) fn look_up(&self, host: &str, port: u16, rule: &str) -> Result<(), Closed> {
         let mut state = self.shared.lock();

@@ -115,7 +115,7 @@ impl Marks {
     }
 
     /// Adds a file. A folder is only marked, and an absent file counts as such. Returns `None` if the file
-    /// can be changed under another name: it is a symbolic link, has several hard links, or is open for
+    /// can be changed under another name: it is a symbolic link or a pipe, has several hard links, or is open for
     /// writing.
     fn add_file(&mut self, path: &Path) -> Option<()> {
         let found = match path.symlink_metadata() {
@@ -125,7 +125,7 @@ impl Marks {
                 return is_absent(&error).then_some(());
             }
         };
-        let is_shared = found.is_symlink()
+        let is_shared = leads_away(&found)
             || (found.is_file()
                 && (has_names(&found) || !read::open(path).is_ok_and(|file| is_alone(&file))));
         if is_shared { None } else { self.keep(path.to_owned(), Stamp::of(&found)) }
@@ -138,6 +138,18 @@ impl Marks {
         self.0.insert(path, Some(before));
         holds.then_some(())
     }
+}
+
+/// Returns `true` for a link or a pipe.
+fn leads_away(found: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if found.file_type().is_fifo() {
+            return true;
+        }
+    }
+    found.is_symlink()
 }
 
 /// Returns `None` if a folder contains anything but files and folders, or cannot be inspected.
@@ -239,7 +251,8 @@ mod tests {
     #[test]
     fn links_and_pipes_among_content_can_be_changed_from_elsewhere() {
         let _none_starts = STARTS.read().unwrap();
-        for name in ["logs/HEAD", "logs/refs/heads/x", "objects/pack", "refs/heads/x", "lfs/tmp"] {
+        for name in ["logs/HEAD", "logs/refs/heads/x", "objects/pack", "refs/heads/x", "lfs/tmp", "MERGE_MSG"]
+        {
             let bed = Bed::with(&["a/.git/objects/00", "a/.git/refs/heads", "a/.git/logs/refs/heads"]);
             bed.put("a/.git/objects/00/x", "");
             let folders = [bed.at("a/.git")];

@@ -86,13 +86,15 @@ pub(super) fn network(spec: &CellSpec) -> Result<Option<OwnedFd>, Fault> {
 }
 
 /// Limits the unread data of a TCP connection to that of any other socket: by default the kernel grows the
-/// buffers to megabytes. Applies to a cell with its own network, to which `/proc` must belong. If the limit
+/// buffers to megabytes. Switches off connections without `connect`, which the supervisor could not see. Applies to a cell with its own network, to which `/proc` must belong. If the limit
 /// cannot be set, the kernel's limit on all buffers applies.
 pub(super) fn bound_buffers(spec: &CellSpec) {
     if spec.network == Network::Host {
         return;
     }
-    for (file, bytes) in [("tcp_rmem", "4096 131072 212992"), ("tcp_wmem", "4096 16384 212992")] {
+    for (file, bytes) in
+        [("tcp_rmem", "4096 131072 212992"), ("tcp_wmem", "4096 16384 212992"), ("tcp_fastopen", "0")]
+    {
         let _ = fs::write(format!("/proc/sys/net/ipv4/{file}"), bytes);
     }
 }

@@ -194,7 +194,7 @@ impl Started {
             Hidden::Around(_) if apart == Some(Apart::Shared) => ("write", SHARED),
             Hidden::Around(_) => ("read", " completely, and git would take its other files for deleted"),
             Hidden::Elsewhere(_) => ("write", why_apart(apart)),
-            Hidden::Borrowed(_) => ("read", ""),
+            Hidden::Borrowed(_) => ("read", ", and nothing shows that this is a fresh clone of it"),
         };
         let how = match &hidden {
             Hidden::Around(tree) if self.is_around_home(tree) => "start the server there".to_owned(),

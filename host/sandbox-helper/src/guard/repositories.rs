@@ -241,23 +241,13 @@ impl Repositories {
         }
     }
 
-    /// Returns `true` if a command may change the names that git obeys in a directory, which `open` opens.
-    fn is_known(&self, about: &About, open: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<bool> {
+    /// Returns `true` if a command may change the names that git obeys in a directory with these `signs`.
+    fn is_known(&self, about: &About, signs: impl FnOnce() -> io::Result<Signs>) -> io::Result<bool> {
         let (key, known) = (key(&self.hasher, about), self.known.borrow());
-        if known.begun.contains(&key) {
+        if known.begun.contains(&key) || known.own_repositories.contains(&key) {
             return Ok(true);
         }
-        if known.own_repositories.contains(&key) {
-            return Ok(true);
-        }
-        if !known.own.contains(&key) {
-            return Ok(false);
-        }
-        if !about.is_folder {
-            return Ok(true);
-        }
-        let folder = open()?;
-        Ok(!signs(&folder, None)?.are_begun())
+        Ok(known.own.contains(&key) && (!about.is_folder || !signs()?.are_begun()))
     }
 
     /// Returns `true` if a name, or its lock file, is obeyed by git in a repository that another process
@@ -265,7 +255,7 @@ impl Repositories {
     pub(super) fn holds_anothers(&self, spot: &Spot, name: &str) -> io::Result<bool> {
         if name == NAME {
             return match About::entry(&spot.folder, spot.bare()) {
-                Ok(about) => Ok(!self.is_known(&about, || entry(spot))?),
+                Ok(about) => Ok(!self.is_known(&about, || signs(&entry(spot)?, None))?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
                 Err(error) => Err(error),
             };
@@ -350,7 +340,7 @@ impl Repositories {
             if is_repository || may_be_one {
                 let folder = descent.folder()?;
                 let about = About::folder(folder)?;
-                let is_known = self.is_known(&about, || folder.try_clone())?;
+                let is_known = self.is_known(&about, || signs(folder, None))?;
                 let counts = || is_repository || is_new(about.born);
                 if !is_known && (counts() || is_of_git(folder, None)?) {
                     return Ok(true);
@@ -366,7 +356,7 @@ impl Repositories {
     }
 
     fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(!self.is_known(&About::folder(folder)?, || folder.try_clone())? && is_of_git(folder, None)?)
+        Ok(!self.is_known(&About::folder(folder)?, || signs(folder, None))? && is_of_git(folder, None)?)
     }
 }
 
@@ -463,7 +453,7 @@ mod tests {
             about
         };
         all.own(&about(1));
-        let is_known = |seconds| all.is_known(&about(seconds), || reach::open(&root)).expect("looks");
+        let is_known = |seconds| all.is_known(&about(seconds), || Ok(Signs::default())).expect("looks");
         assert!(is_known(1));
         assert!(!is_known(2));
     }

@@ -63,6 +63,8 @@ pub(super) struct Sockets {
 struct Connection {
     socket: OwnedFd,
     address: Vec<u8>,
+    /// Source address, if the connection leads to the proxy.
+    source: Option<Ipv4Addr>,
     /// File that the address leads to, kept open until the connection is made.
     _target: Option<OwnedFd>,
 }
@@ -70,8 +72,19 @@ struct Connection {
 impl Connection {
     fn make(&self) -> Answer {
         match sys::connect(self.socket.as_fd(), &self.address) {
-            Ok(()) => Answer::Done,
+            Ok(()) => self.verified(),
             Err(error) => failed(&error),
+        }
+    }
+
+    /// Shuts a connection down if the program has changed its source address meanwhile.
+    fn verified(&self) -> Answer {
+        match self.source.map_or(Ok(()), |source| proxy::check(source, &self.socket)) {
+            Ok(()) => Answer::Done,
+            Err(error) => {
+                let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+                failed(&error)
+            }
         }
     }
 }
@@ -117,15 +130,16 @@ impl Sockets {
         let address = caller.bytes(address, length.ok_or(Errno::INVAL)?).map_err(|_| Errno::FAULT)?;
         match path_in(&address).filter(|_| family == AddressFamily::UNIX) {
             None => {
-                if let Some(source) = self.source.filter(|_| proxy::is_at(&address)) {
-                    proxy::come_from(source, &socket, family);
+                let source = self.source.filter(|_| proxy::is_at(&address));
+                if let Some(source) = source {
+                    proxy::come_from(source, &socket, family)?;
                 }
-                Ok(Connection { socket, address, _target: None })
+                Ok(Connection { socket, address, source, _target: None })
             }
             Some(path) => {
                 let target = caller.file_at(libc::AT_FDCWD, path.to_vec(), AtFlags::empty())?;
                 self.check(&target)?;
-                Ok(Connection { socket, address: address_of(&target), _target: Some(target) })
+                Ok(Connection { socket, address: address_of(&target), source: None, _target: Some(target) })
             }
         }
     }

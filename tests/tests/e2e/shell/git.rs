@@ -385,7 +385,7 @@ fn a_clone_that_shares_objects_reads_them() {
     }
 }
 
-/// Whoever delivers a tree can name any store in it, but does not know the branches of a private repository.
+/// The author of a delivered tree can name any store in it, but does not know the branches of a private repository.
 #[test]
 fn a_delivered_tree_opens_no_repository() {
     let program = Program::new();

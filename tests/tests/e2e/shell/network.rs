@@ -180,6 +180,31 @@ fn commands_at_the_same_time_are_told_of_their_own_hosts() {
     }
 }
 
+/// A command has no connection in the name of another.
+#[test]
+fn source_addresses_of_other_commands_are_refused() {
+    let policy = "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [] }\n";
+    let program = with_policy(in_tier("T1"), policy);
+    let mut server = start(&program);
+    let task = background(&mut server, "until [ -e go ]; do sleep 0.02; done");
+    let ran = bash(
+        &mut server,
+        "python3 - <<'P'\nimport socket\nmade = []\n\
+         for number in range(1, 10):\n    \
+         for flags in (0, 0x20000000):\n        \
+         s = socket.socket(); s.bind(('127.64.0.%d' % number, 0)); ask = b'CONNECT x.example:443 HTTP/1.1\\r\\n\\r\\n'\n        \
+         try:\n            \
+         if flags: s.sendto(ask, flags, ('127.0.0.1', 3128))\n            \
+         else: s.connect(('127.0.0.1', 3128)); s.sendall(ask)\n            \
+         s.recv(9); made.append((number, flags))\n        \
+         except OSError as error: pass\nprint(len(made), {flags for _, flags in made})\nP",
+    );
+    assert_eq!(ran.output().trim(), "1 {0}", "its own address, by `connect`: {}", ran.text);
+    bash(&mut server, "touch go");
+    let read = read_to_end(&mut server, task);
+    assert!(!read.contains("[network: "), "{read}");
+}
+
 /// A command that holds all its places leaves some to others, and gives them back when it ends.
 #[test]
 fn connections_of_a_command_are_bounded_and_end_with_it() {
