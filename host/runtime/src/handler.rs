@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use tokio::sync::oneshot;
 use wasmtime::Store;
 use wasmtime::component::{Func, Resource};
 use wasmtime_wasi_http::WasiHttpView as _;
@@ -10,7 +11,7 @@ use wasmtime_wasi_http::p3;
 use wasmtime_wasi_http::p3::bindings::http::types::ErrorCode;
 use wasmtime_wasi_io::IoView as _;
 
-use super::service::{Answer, collected, outcome};
+use super::service::{Answer, both, collected, failed_afterwards, outcome};
 use super::{CallState, tasks};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
 
@@ -31,17 +32,32 @@ pub(super) async fn call(
         (Ok(response),) => {
             let response = store.data_mut().table().delete(response)?;
             let response = response.into_http(&mut *store, async { Ok(()) })?;
-            store.run_concurrent(async |_| collected(response, most).await).await?
+            let (done, is_done) = oneshot::channel();
+            let reading = async {
+                let answer = collected(response, most).await;
+                // The receiver is dropped if the component failed meanwhile.
+                let _ = done.send(());
+                answer
+            };
+            // A component that fails right after its response ends both at the same moment.
+            match both(store.run_concurrent(async |_| is_done.await.is_ok()), reading).await {
+                (Err(error), Some(Answer::Whole(response))) if !tasks::is_cancelled(&error) => {
+                    failed_afterwards(&error);
+                    return Ok(outcome(Some(Answer::Whole(response))));
+                }
+                (Err(error), _) => return Err(error),
+                (Ok(_), answer) => answer,
+            }
         }
-        (Err(code),) => Answer::Refused(format!("{code:?}")),
+        (Err(code),) => Some(Answer::Refused(format!("{code:?}"))),
     };
-    if matches!(answer, Answer::Whole(_))
+    if matches!(answer, Some(Answer::Whole(_)))
         && let Err(error) = tasks::finish(store).await
     {
         if tasks::is_cancelled(&error) {
             return Err(error);
         }
-        tracing::warn!("it answered a request, and failed afterwards: {error:#}");
+        failed_afterwards(&error);
     }
-    Ok(outcome(Some(answer)))
+    Ok(outcome(answer))
 }

@@ -224,7 +224,7 @@ pub(super) async fn call(
     match (called, answer) {
         (Ok(()), answer) => Ok(outcome(answer)),
         (Err(error), Some(Answer::Whole(response))) if !is_cancelled(&error) => {
-            tracing::warn!("it answered a request, and failed afterwards: {error:#}");
+            failed_afterwards(&error);
             Ok(Ok(result(&response)))
         }
         (Err(error), _) => Err(error),
@@ -233,7 +233,10 @@ pub(super) async fn call(
 
 /// Runs a call, and polls its answer concurrently. After the end of the call, only an answer that is already
 /// complete counts.
-async fn both<C, A>(call: impl Future<Output = C>, answer: impl Future<Output = A>) -> (C, Option<A>) {
+pub(super) async fn both<C, A>(
+    call: impl Future<Output = C>,
+    answer: impl Future<Output = A>,
+) -> (C, Option<A>) {
     let (mut call, mut answer) = (pin!(call), pin!(answer));
     let mut answered = None;
     poll_fn(|context| {
@@ -246,6 +249,11 @@ async fn both<C, A>(call: impl Future<Output = C>, answer: impl Future<Output = 
         called.map(|called| (called, answered.take()))
     })
     .await
+}
+
+/// Logs the failure of a component that had already given its whole response.
+pub(super) fn failed_afterwards(error: &wasmtime::Error) {
+    tracing::warn!("it answered a request, and failed afterwards: {error:#}");
 }
 
 pub(super) async fn collected(response: Response<WasiBody>, most: usize) -> Answer {

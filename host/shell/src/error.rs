@@ -82,7 +82,7 @@ pub enum ShellError {
     )]
     Led,
     /// A required file or folder cannot be created or read.
-    #[error("{what}: {error}")]
+    #[error("{what}: {error}{advice}", advice = advice(error))]
     Io {
         /// Operation that failed.
         what: String,
@@ -127,6 +127,14 @@ impl std::fmt::Display for NoTier {
              without a sandbox (`allow_unsandboxed` in [shell] of policy.toml).",
         )
     }
+}
+
+/// Returns advice for an error that has nothing to do with the file or folder.
+fn advice(error: &std::io::Error) -> &'static str {
+    if !scorpiox_sys::is_out_of_descriptors(error) {
+        return "";
+    }
+    ". Repeat it when fewer commands run, or raise the limit of open files with `ulimit -n` where the server is started"
 }
 
 /// Returns the message prefix for a command that never started.

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use scorpiox_fs::home::private;
 use scorpiox_sandbox::Moves;
+use scorpiox_sys::is_out_of_descriptors;
 
 use super::{Area, ShellError};
 
@@ -26,14 +27,13 @@ pub(super) fn begin(own_home: &Path, areas: &[Area]) -> Result<Moves, ShellError
         Ok(moves)
     });
     begun.map_err(|error| {
+        let what = format!("nothing runs while folders could be moved away from the search for protected files, and {} cannot be locked", path.display());
         let why = match error.kind() {
+            _ if is_out_of_descriptors(&error) => return ShellError::Io { what, error },
             io::ErrorKind::TimedOut => "another process did not let go of it; `lslocks` shows which, to be ended",
             _ => "SCORPIOX_HOME has to lie on a file system where files can be written and locked (fcntl)",
         };
-        ShellError::Io {
-            what: format!("nothing runs while folders could be moved away from the search for protected files, and {} cannot be locked", path.display()),
-            error: io::Error::new(error.kind(), format!("{error} ({why})")),
-        }
+        ShellError::Io { what, error: io::Error::new(error.kind(), format!("{error} ({why})")) }
     })
 }
 

@@ -1,5 +1,7 @@
 //! Limit of open files.
 
+use std::io;
+
 /// Returns the maximum number of open files of this process. The first call raises the limit to the maximum that
 /// the system grants, because the default is for programs that open few. Returns `None` without a limit.
 #[cfg(unix)]
@@ -21,4 +23,19 @@ pub fn open_files_limit() -> Option<usize> {
 #[cfg(windows)]
 pub fn open_files_limit() -> Option<usize> {
     None
+}
+
+/// Returns `true` if an operation failed because the process or the system may open no more files.
+#[cfg(unix)]
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::MFILE | Errno::NFILE))
+}
+
+/// Returns `false`, because Windows has no such limit.
+#[cfg(windows)]
+pub fn is_out_of_descriptors(_: &io::Error) -> bool {
+    false
 }

@@ -17,6 +17,7 @@ impl wasip3::exports::http::handler::Guest for Service {
             "/error" => Err(ErrorCode::LoopDetected),
             "/trap" => panic!("it traps"),
             "/late-trap" => Ok(answer(200, b"given".to_vec(), End::Trap)),
+            "/half-trap" => Ok(answer(200, b"half of it".to_vec(), End::Early)),
             "/half" => Ok(answer(200, b"half of it".to_vec(), End::Never)),
             "/flood" => Ok(answer(200, vec![b'x'; 16 * 1024 * 1024], End::Whole)),
             "/waits" => {
@@ -32,6 +33,8 @@ enum End {
     Whole,
     Trap,
     Never,
+    /// Traps before the end of the body.
+    Early,
 }
 
 fn answer(status: u16, text: Vec<u8>, end: End) -> Response {
@@ -47,6 +50,7 @@ fn answer(status: u16, text: Vec<u8>, end: End) -> Response {
         if matches!(end, End::Never) {
             monotonic_clock::wait_for(u64::MAX).await;
         }
+        assert!(!matches!(end, End::Early), "it traps meanwhile");
         drop(writer);
         drop(trailers);
         if matches!(end, End::Trap) {

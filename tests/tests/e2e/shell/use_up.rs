@@ -114,16 +114,19 @@ fn a_server_without_descriptors_stays_in_its_tier() {
     let mut server = start(&program);
     assert_eq!(bash(&mut server, "true").data["tier"], "T1b");
     let arguments = json!({ "command": "sleep 1; echo ran" });
-    let calls = (0..60).map(|_| json!({ "name": "Bash", "arguments": arguments }));
-    let ids: Vec<_> = calls.map(|call| server.request("tools/call", call)).collect();
-    let texts: Vec<_> = ids.into_iter().map(|id| server.answer(id)["result"].to_string()).collect();
-    let (ran, refused): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| text.contains("ran\\n"));
-    assert!(ran.iter().all(|text| text.contains("sandbox T1b")), "{ran:?}");
-    assert!(refused.iter().any(|text| text.contains("T1b, which worked before")), "{refused:?}");
-    assert!(
-        refused.iter().all(|text| text.contains("Too many open files") || text.contains("read whole")),
-        "{refused:?}"
-    );
+    // Any step of a start can be the first without a descriptor, so several rounds are tried.
+    let met_a_tier_that_cannot_be_built = (0..10).any(|_| {
+        let calls = (0..60).map(|_| json!({ "name": "Bash", "arguments": arguments }));
+        let ids: Vec<_> = calls.map(|call| server.request("tools/call", call)).collect();
+        let texts: Vec<_> = ids.into_iter().map(|id| server.answer(id)["result"].to_string()).collect();
+        let (ran, refused): (Vec<_>, Vec<_>) = texts.into_iter().partition(|text| text.contains("ran\\n"));
+        assert!(ran.iter().all(|text| text.contains("sandbox T1b")), "{ran:?}");
+        for text in &refused {
+            assert!(text.contains("`ulimit -n`") || text.contains("read whole"), "{text}");
+        }
+        refused.iter().any(|text| text.contains("T1b, which worked before"))
+    });
+    assert!(met_a_tier_that_cannot_be_built);
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn a_component_that_serves_http_answers_requests() {
         ("/half", "waited for more than 2 s in all"),
         ("/error", "It answered with an error: ErrorCode::LoopDetected."),
         ("/trap", "failed internally"),
+        ("/half-trap", "failed internally"),
         ("/flood", "The body of its answer is larger than a result may be: `output_kib` of [limits]"),
         ("/waits", "waited for more than 2 s in all"),
     ] {
