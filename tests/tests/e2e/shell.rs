@@ -12,6 +12,7 @@ mod led;
 mod moves;
 mod network;
 mod output;
+mod persons;
 mod plan;
 mod policy;
 mod processes;

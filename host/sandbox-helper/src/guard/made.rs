@@ -68,7 +68,7 @@ impl Guard {
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
-        if what.leads_away() && !self.places.may_take_links(&spot.folder)? {
+        if what.leads_away() && !self.places.may_take_link(&spot)? {
             return self.refuse_at(&spot);
         }
         let done = match what {
@@ -114,7 +114,7 @@ impl Guard {
         if !self.may_link(caller, source, file)? {
             return Ok(Answer::Go);
         }
-        if (kind.is_symlink() || kind.is_fifo()) && !self.places.may_take_links(&spot.folder)? {
+        if (kind.is_symlink() || kind.is_fifo()) && !self.places.may_take_link(spot)? {
             return self.refuse_at(spot);
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());

@@ -310,15 +310,15 @@ impl Places {
         inside.min_by_key(|inside| inside.as_os_str().len()).unwrap_or(path)
     }
 
-    /// Returns `true` if a symbolic link or a pipe may be created in this directory. The user's git writes through
-    /// links among its own files, wherever they lead, and waits for the other end of pipes. Git itself creates
-    /// neither there.
-    pub(super) fn may_take_links(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(self.used(folder)?.is_none())
+    /// Returns `true` if a symbolic link or a pipe may get this name. The user's git writes through links among its
+    /// own files, wherever they lead, and waits for the other end of pipes. Git itself creates neither there.
+    pub(super) fn may_take_link(&self, spot: &Spot) -> io::Result<bool> {
+        Ok(self.used(&spot.folder, Some(&folded(spot.bare())))?.is_none())
     }
 
-    /// Returns the outermost git directory that a directory is, or lies in, if the command did not create it.
-    fn used(&self, folder: &OwnedFd) -> io::Result<Option<PathBuf>> {
+    /// Returns the outermost git directory that a directory is, or lies in, if the command did not create it. With
+    /// the folded `name` of an entry in the directory, a directory counts that can become a git directory.
+    fn used(&self, folder: &OwnedFd, name: Option<&str>) -> io::Result<Option<PathBuf>> {
         let path = path_of(folder)?;
         if !self.is_in_area(&path) {
             return Ok(None);
@@ -326,19 +326,23 @@ impl Places {
         let inside = self.inside(&path);
         let count = inside.iter().count();
         let root = path.ancestors().nth(count).unwrap_or(&path);
-        let used = self.repositories.used(root, inside)?;
+        let used = self.repositories.used(root, inside, name, |born| self.unpacked.is_new(born))?;
         Ok(used.and_then(|parts| path.ancestors().nth(count - parts)).map(Path::to_owned))
     }
 
     /// Returns `true` if something may be moved between two directories. Entries may move to a directory of
-    /// git only from the same git directory: they may be links, or contain some, and a command can make any
-    /// directory look like one of git.
+    /// git only from the same git directory: they may contain links, and a command can make any directory look like
+    /// one of git. Links there keep their names.
     pub(super) fn may_take_moved(&self, from: &Spot, to: &Spot) -> io::Result<bool> {
-        if identity_of(&from.folder)? == identity_of(&to.folder)? {
+        let name = folded(to.bare());
+        let kind = statat(&from.folder, from.bare(), AtFlags::SYMLINK_NOFOLLOW);
+        let kind = kind.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode));
+        if kind.is_file() && identity_of(&from.folder)? == identity_of(&to.folder)? {
             return Ok(true);
         }
-        let used = self.used(&to.folder)?;
-        Ok(used.is_none() || used == self.used(&from.folder)?)
+        let used = self.used(&to.folder, (!kind.is_file()).then_some(&*name))?;
+        let leads_away = kind.is_symlink() || kind.is_fifo();
+        Ok(used.is_none() || !leads_away && used == self.used(&from.folder, None)?)
     }
 
     /// Records that a name was created for something of this kind.

@@ -3,11 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use scorpiox_tests::{Program, Started};
 
-use super::support::{TIERS, background, bash, bash_for, in_each_tier, in_tier, read_to_end, start};
+use super::support::{
+    TIERS, background, bash, bash_for, git, in_each_tier, in_tier, read_to_end, start, start_in,
+};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
@@ -262,12 +263,6 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
 }
 
 /// Runs git as the person, outside the sandbox.
-fn git(folder: &Path, words: &[&str]) {
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(["-c", "user.name=n", "-c", "user.email=n@example.com"]).args(words);
-    assert!(git.output().expect("git").status.success(), "{words:?}");
-}
-
 /// Creates a repository `main` with the file `pkg/a`, and returns its folder.
 fn main_repository(program: &Program) -> PathBuf {
     let main = program.workspace().parent().expect("a folder").join("main");
@@ -277,14 +272,6 @@ fn main_repository(program: &Program) -> PathBuf {
     git(&main, &["add", "-A"]);
     git(&main, &["commit", "-qm", "one"]);
     main
-}
-
-fn start_in(program: &Program, folder: &Path) -> Started {
-    let mut command = program.command();
-    command.current_dir(folder);
-    let mut server = Started::spawn(command);
-    server.initialize("2025-11-25");
-    server
 }
 
 const COMMIT: &str = "git status --short && echo b > b && git add b && git -c user.name=n -c user.email=n@example.com \

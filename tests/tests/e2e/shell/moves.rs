@@ -1,13 +1,12 @@
 //! Tests of directories that one command keeps moving while others start.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
-use super::support::{TIERS, background, bash, comes_true, in_tier, start};
+use super::support::{TIERS, background, bash, comes_true, in_tier, start, start_in};
 
 /// Number of commands that start while the directory is moved.
 const COMMANDS: usize = 100;
@@ -84,15 +83,6 @@ fn a_folder_that_is_moved_all_the_time_is_protected_from_the_next_command() {
         assert!(!output.contains("refused"), "{tier}: {told}");
     }
     assert!(found.iter().all(|(.., read, changed)| (*read, *changed) == (0, 0)), "{found:?}");
-}
-
-/// Starts a server in another directory.
-fn start_in(program: &Program, folder: &Path) -> Started {
-    let mut command = program.command();
-    command.current_dir(folder);
-    let mut server = Started::spawn(command);
-    server.initialize("2025-11-25");
-    server
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Shared support for the shell tests.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use scorpiox_tests::container::Refused;
@@ -225,4 +226,20 @@ pub fn descendants(of: u32) -> Vec<(u32, String)> {
         }
     }
     found
+}
+
+/// Starts a server in a folder.
+pub fn start_in(program: &Program, folder: &Path) -> Started {
+    let mut command = program.command();
+    command.current_dir(folder);
+    let mut server = Started::spawn(command);
+    server.initialize("2025-11-25");
+    server
+}
+
+/// Runs the machine's git, as the person.
+pub fn git(folder: &Path, words: &[&str]) {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(["-c", "user.name=n", "-c", "user.email=n@example.com"]).args(words);
+    assert!(git.output().expect("git").status.success(), "{words:?}");
 }

@@ -17,9 +17,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
-use rustix::io::Errno;
-use scorpiox_git::{SIGNS, Signs};
+use scorpiox_git::SIGNS;
 use scorpiox_sys::linux::reach::{self, Descent, Identity};
 
 use super::absent::{folded, what_becomes};
@@ -28,33 +26,14 @@ use super::came::Came;
 use super::mounts::About;
 use super::opened::itself;
 
-/// Name of a git directory, in the form that [`folded`] returns.
-const NAME: &str = ".git";
-/// Directories in a git directory that hold further ones, at any depth.
-const HOLD_MORE: [&str; 2] = ["worktrees", "modules"];
-/// Names that make a directory a git directory, and names that git obeys in one.
-const OBEYED: [&str; 13] = [
-    "head",
-    "objects",
-    "refs",
-    "hooks",
-    "config",
-    "config.worktree",
-    "commondir",
-    "gitdir",
-    "info",
-    "worktrees",
-    "modules",
-    "remotes",
-    "branches",
-];
-/// Names of `OBEYED` without which git does not accept a directory as its own.
-const ASKED_FOR: [&str; 4] = ["head", "objects", "refs", "commondir"];
-/// Names of `OBEYED` that are directories whose contents git obeys.
-const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "modules", "remotes", "branches"];
-/// Names that must stay in an existing repository: without them git would search further up. Git itself
-/// replaces them, but never removes them.
-const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
+mod signs;
+mod used;
+
+use signs::{
+    ASKED_FOR, FIRST_MADE, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, OWN_SIGNS, STAY, entry, is_of_git,
+    is_written, signs, there,
+};
+
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
 /// installation creates. A repository in a directory beyond this limit counts as another process's.
 const MAX_OWN: usize = 1 << 18;
@@ -90,6 +69,9 @@ struct Known {
     /// Directories that the command turned into repositories, by creating the first name that git asks for or
     /// by the name `.git`.
     own_repositories: HashSet<u64>,
+    /// Names in `own_repositories` that git asks for and that the command created there. Once all of them are gone,
+    /// others can make a repository of the directory.
+    own_signs: HashSet<u64>,
 }
 
 impl Known {
@@ -132,7 +114,7 @@ impl Repositories {
         if is_repository {
             self.came.add(spot);
         }
-        self.note_obeyed(spot, &name, is_new);
+        self.note_used_by_git(spot, &name, is_new);
         // Most files that commands create are of neither kind.
         if (is_repository || !is_file)
             && let Ok(about) = About::entry(&spot.folder, spot.bare())
@@ -161,14 +143,19 @@ impl Repositories {
                 && !(about.is_folder && is_of_git(&to.folder, Some(to)).unwrap_or(true))
             {
                 self.own_repository(&about);
+                if let Ok(folder) = entry(to) {
+                    for sign in OWN_SIGNS {
+                        self.own_sign(&about, &folder, sign.as_ref());
+                    }
+                }
             }
         }
-        self.note_obeyed(to, &name, is_new);
+        self.note_used_by_git(to, &name, is_new);
     }
 
-    /// Records a new name in a directory, which git obeys if the directory is, or becomes, a git directory.
-    fn note_obeyed(&self, spot: &Spot, name: &str, is_new: impl Fn(Option<Duration>) -> bool) {
-        if !OBEYED.contains(&name) {
+    /// Records a new name in a directory, which git obeys or writes to if the directory is, or becomes, a git directory.
+    fn note_used_by_git(&self, spot: &Spot, name: &str, is_new: impl Fn(Option<Duration>) -> bool) {
+        if !is_written(name) {
             return;
         }
         // A directory that already was a repository has rules and needs no tracking.
@@ -204,16 +191,21 @@ impl Repositories {
             return Ok(());
         }
         let before = signs(&spot.folder, Some(name))?;
+        let is_own_repository = || self.is_own_repository(key, &spot.folder, Some(name));
         // A directory that another process created meanwhile is not the command's, whatever it contains.
         // Neither is a repository that another process started to create in a directory of the command.
         let was_none = if is_own {
             !before.are_begun()
         } else {
             let is_of_git = || before.are_of_git(Path::new(&itself(&spot.folder)));
-            !is_begun && !is_new(about.born) && !is_of_git()
+            !is_begun
+                && !is_new(about.born)
+                && !is_of_git()
+                && !self.is_begun_by_another(&spot.folder, about, Some(name), &is_new)?
         };
-        if was_none && is_asked_for {
+        if is_asked_for && (was_none || is_own_repository()?) {
             self.own_repository(about);
+            self.own_sign(about, &spot.folder, spot.bare());
         } else if was_none {
             // Git would not accept the directory yet, so another process can still turn it into its own
             // repository.
@@ -241,13 +233,73 @@ impl Repositories {
         }
     }
 
-    /// Returns `true` if a command may change the names that git obeys in a directory with these `signs`.
-    fn is_known(&self, about: &About, signs: impl FnOnce() -> io::Result<Signs>) -> io::Result<bool> {
-        let (key, known) = (key(&self.hasher, about), self.known.borrow());
-        if known.begun.contains(&key) || known.own_repositories.contains(&key) {
+    /// Records a name that git asks for in a repository of the command.
+    fn own_sign(&self, repository: &About, folder: &OwnedFd, name: &OsStr) {
+        let Ok(sign) = About::entry(folder, name) else { return };
+        let key = self.sign_key(key(&self.hasher, repository), &sign);
+        let mut known = self.known.borrow_mut();
+        if known.own_signs.len() < self.most_own {
+            known.own_signs.insert(key);
+        }
+    }
+
+    fn sign_key(&self, repository: u64, sign: &About) -> u64 {
+        self.hasher.hash_one((repository, sign.identity, sign.born))
+    }
+
+    /// Returns `true` if the command made a repository of this directory and a name that it created for that, other
+    /// than `but`, is still there.
+    fn is_own_repository(&self, key: u64, folder: &OwnedFd, but: Option<&str>) -> io::Result<bool> {
+        let known = self.known.borrow();
+        if !known.own_repositories.contains(&key) {
+            return Ok(false);
+        }
+        for name in OWN_SIGNS.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
+            if there(folder, name)?.is_some_and(|sign| known.own_signs.contains(&self.sign_key(key, &sign))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns `true` if another process created a directory, or something of git in it, since the command started:
+    /// the directory can be a git directory soon. Skips the name `but`.
+    fn is_begun_by_another(
+        &self,
+        folder: &OwnedFd,
+        about: &About,
+        but: Option<&str>,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<bool> {
+        let (key_of, known) = (|about: &About| key(&self.hasher, about), self.known.borrow());
+        let repository = key_of(about);
+        if is_new(about.born) && !known.own.contains(&repository) {
             return Ok(true);
         }
-        Ok(known.own.contains(&key) && (!about.is_folder || !signs()?.are_begun()))
+        for name in FIRST_MADE.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
+            let Some(sign) = there(folder, name)? else { continue };
+            let is_own = known.own.contains(&key_of(&sign))
+                || known.own_signs.contains(&self.sign_key(repository, &sign));
+            if is_new(sign.born) && !is_own {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns `true` if a command may change the names that git obeys in a directory, or in the file `.git` if
+    /// `folder` is `None`.
+    fn is_known(&self, about: &About, folder: Option<&OwnedFd>) -> io::Result<bool> {
+        let (key, known) = (key(&self.hasher, about), self.known.borrow());
+        if known.begun.contains(&key) {
+            return Ok(true);
+        }
+        if !known.own_repositories.contains(&key) && !known.own.contains(&key) {
+            return Ok(false);
+        }
+        let Some(folder) = folder else { return Ok(true) };
+        // A directory without a name that git asks for is still as the command made it.
+        Ok(self.is_own_repository(key, folder, None)? || !signs(folder, None)?.are_begun())
     }
 
     /// Returns `true` if a name, or its lock file, is obeyed by git in a repository that another process
@@ -255,7 +307,10 @@ impl Repositories {
     pub(super) fn holds_anothers(&self, spot: &Spot, name: &str) -> io::Result<bool> {
         if name == NAME {
             return match About::entry(&spot.folder, spot.bare()) {
-                Ok(about) => Ok(!self.is_known(&about, || signs(&entry(spot)?, None))?),
+                Ok(about) => {
+                    let folder = about.is_folder.then(|| entry(spot)).transpose()?;
+                    Ok(!self.is_known(&about, folder.as_ref())?)
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
                 Err(error) => Err(error),
             };
@@ -263,29 +318,6 @@ impl Repositories {
         let is_obeyed =
             OBEYED.contains(&name) || what_becomes(name).is_some_and(|name| OBEYED.contains(&name));
         Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
-    }
-
-    /// Returns the number of parts of `inside` up to the outermost git directory that a directory is, or lies in, if
-    /// the command did not create it. The path of the directory is `inside` relative to the writable directory
-    /// `root`. Names that git requires may be missing, because a command can remove them for a while.
-    pub(super) fn used(&self, root: &Path, inside: &Path) -> io::Result<Option<usize>> {
-        let known = self.known.borrow();
-        let mut descent = Descent::from(root);
-        for (number, part) in std::iter::once(OsStr::new("")).chain(inside).enumerate() {
-            if number > 0 {
-                descent.enter(part);
-            }
-            let folder = descent.folder()?;
-            let key = key(&self.hasher, &About::folder(folder)?);
-            if known.begun.contains(&key) {
-                return Ok(Some(number));
-            }
-            // Another process may have made it meanwhile, under any name.
-            if !known.own_repositories.contains(&key) && signs(folder, None)?.are_complete() {
-                return Ok(Some(number));
-            }
-        }
-        Ok(None)
     }
 
     /// Returns `true` if an entry must stay where it is in a repository that existed before.
@@ -340,7 +372,7 @@ impl Repositories {
             if is_repository || may_be_one {
                 let folder = descent.folder()?;
                 let about = About::folder(folder)?;
-                let is_known = self.is_known(&about, || signs(folder, None))?;
+                let is_known = self.is_known(&about, Some(folder))?;
                 let counts = || is_repository || is_new(about.born);
                 if !is_known && (counts() || is_of_git(folder, None)?) {
                     return Ok(true);
@@ -356,46 +388,8 @@ impl Repositories {
     }
 
     fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(!self.is_known(&About::folder(folder)?, || signs(folder, None))? && is_of_git(folder, None)?)
+        Ok(!self.is_known(&About::folder(folder)?, Some(folder))? && is_of_git(folder, None)?)
     }
-}
-
-/// Returns `true` if the contents of a directory, or of the one at `at`, make it a git directory.
-fn is_of_git(folder: &OwnedFd, at: Option<&Spot>) -> io::Result<bool> {
-    let opened;
-    let folder = match at {
-        None => folder,
-        Some(spot) => {
-            opened = entry(spot)?;
-            &opened
-        }
-    };
-    Ok(signs(folder, None)?.are_of_git(Path::new(&itself(folder))))
-}
-
-/// Opens the directory with this name for inspection.
-fn entry(spot: &Spot) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(&spot.folder, spot.bare(), flags, Mode::empty())?)
-}
-
-/// Returns the signs of git in a directory, except for the name `but`.
-fn signs(folder: &OwnedFd, but: Option<&str>) -> io::Result<Signs> {
-    let mut signs = Signs::default();
-    for name in SIGNS {
-        if but.is_some_and(|but| but.eq_ignore_ascii_case(name)) {
-            continue;
-        }
-        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => {
-                let kind = FileType::from_raw_mode(found.st_mode);
-                signs.note(name.as_ref(), kind.is_dir(), kind.is_file());
-            }
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(signs)
 }
 
 fn key(hasher: &RandomState, about: &About) -> u64 {
@@ -403,145 +397,4 @@ fn key(hasher: &RandomState, about: &About) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use rustix::time::{ClockId, clock_gettime};
-
-    use super::*;
-
-    const OLD: fn(Option<Duration>) -> bool = |_| false;
-    const NEW: fn(Option<Duration>) -> bool = |_| true;
-
-    /// Returns a directory, and the repositories of a command that knows none.
-    fn bed() -> (tempfile::TempDir, PathBuf, Repositories) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path");
-        (folder, root, Repositories::new(std::iter::empty()))
-    }
-
-    /// Creates a directory as the command or, without one, as another process.
-    fn folder(path: &Path, command: Option<&Repositories>) {
-        std::fs::create_dir(path).expect("a folder");
-        if let Some(command) = command {
-            command.made(&Spot::of(path), false, NEW);
-        }
-    }
-
-    fn is_anothers(repositories: &Repositories, root: &Path, inside: &str) -> bool {
-        repositories.is_anothers(root, Path::new(inside), NEW).expect("looks")
-    }
-
-    #[test]
-    fn a_repository_beyond_the_bound_is_not_the_commands() {
-        let (_folder, root, mut all) = bed();
-        all.most_own = 3;
-        for (name, is_remembered) in [("a", true), ("b", false)] {
-            folder(&root.join(name), Some(&all));
-            folder(&root.join(name).join(".git"), Some(&all));
-            assert_eq!(is_anothers(&all, &root, &format!("{name}/.git/hooks")), !is_remembered, "{name}");
-            if is_remembered {
-                folder(&root.join("c"), Some(&all));
-            }
-        }
-    }
-
-    #[test]
-    fn a_number_that_is_given_again_is_not_the_same_folder() {
-        let (_folder, root, all) = bed();
-        let about = |seconds| {
-            let mut about = About::folder(&reach::open(&root).expect("a folder")).expect("known");
-            about.born = Some(Duration::from_secs(seconds));
-            about
-        };
-        all.own(&about(1));
-        let is_known = |seconds| all.is_known(&about(seconds), || Ok(Signs::default())).expect("looks");
-        assert!(is_known(1));
-        assert!(!is_known(2));
-    }
-
-    /// A user runs `git init --bare` in an empty directory that the command created for the repository.
-    #[test]
-    fn a_repository_that_somebody_makes_in_a_folder_of_the_commands_is_theirs() {
-        for (name, first, is_new) in
-            [("bare", "", NEW), (".git", "", NEW), ("late", "config", NEW), ("persons", "config", OLD)]
-        {
-            let (_folder, root, all) = bed();
-            folder(&root.join(name), (is_new(None)).then_some(&all));
-            if !first.is_empty() {
-                std::fs::write(root.join(name).join(first), "").expect("a file");
-                all.made(&Spot::of(&root.join(name).join(first)), true, is_new);
-            }
-            for sign in ["refs", "objects"] {
-                std::fs::create_dir(root.join(name).join(sign)).expect("a folder");
-            }
-            std::fs::write(root.join(name).join("HEAD"), "ref: refs/heads/main\n").expect("a file");
-            let spot = Spot::of(&root.join(name).join("config"));
-            assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
-            assert!(is_anothers(&all, &root, &format!("{name}/hooks")), "{name}");
-            // A further name that the command creates does not make the repository its own either.
-            std::fs::write(root.join(name).join("commondir"), "x").expect("a file");
-            all.made(&Spot::of(&root.join(name).join("commondir")), true, NEW);
-            assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
-        }
-    }
-
-    #[test]
-    fn whose_a_repository_is_tells_who_made_its_signs() {
-        let (_folder, root, all) = bed();
-        let make = |path: &str, sign: &str, is_new: fn(Option<Duration>) -> bool| {
-            std::fs::write(root.join(path).join(sign), "x").expect("a file");
-            all.made(&Spot::of(&root.join(path).join(sign)), true, is_new);
-        };
-        for name in ["old", "theirs", "young", "own"] {
-            folder(&root.join(name), (name == "own").then_some(&all));
-        }
-        std::fs::write(root.join("theirs/HEAD"), "x").expect("a file");
-        std::fs::create_dir(root.join("theirs/objects")).expect("a folder");
-        for (name, is_new) in [("old", OLD), ("theirs", OLD), ("young", NEW), ("own", NEW)] {
-            make(name, "config", is_new);
-            // The guard denies that the command creates `HEAD` there.
-            if name != "theirs" {
-                make(name, "HEAD", is_new);
-            }
-            let spot = Spot::of(&root.join(name).join("config"));
-            let is_anothers = all.holds_anothers(&spot, "config").expect("looks");
-            assert_eq!(is_anothers, name == "theirs" || name == "young", "{name}");
-            assert_eq!(
-                super::tests::is_anothers(&all, &root, &format!("{name}/hooks")),
-                is_anothers,
-                "{name}"
-            );
-        }
-        assert!(all.found().0.is_empty(), "none is complete");
-        make("old", "commondir", OLD);
-        std::fs::rename(root.join("old"), root.join("moved")).expect("moves");
-        let (found, others) = all.found();
-        let paths: Vec<_> = found.into_iter().map(|(path, _)| path).collect();
-        assert_eq!((paths, others), (vec![root.join("moved")], 0));
-    }
-
-    /// Commands choose the depth, and other commands wait for the judgement of a move. Opening each prefix of
-    /// the path from the root takes about 200 times as long as opening the path.
-    #[test]
-    fn the_work_for_a_path_grows_with_its_depth_and_no_faster() {
-        const DEPTH: usize = 400;
-        let (_folder, root, all) = bed();
-        all.known.borrow_mut().begun.insert(0);
-        let inside: PathBuf = std::iter::repeat_n("info", DEPTH).collect();
-        std::fs::create_dir_all(root.join(&inside)).expect("folders");
-        let own_time = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time");
-        let time = |work: &dyn Fn()| {
-            let once = || {
-                let before = own_time();
-                work();
-                own_time().saturating_sub(before)
-            };
-            (0..5).map(|_| once()).min().unwrap_or_default()
-        };
-        let opened = time(&|| drop(reach::open(&root.join(&inside)).expect("a folder")));
-        let others = time(&|| assert!(!all.is_anothers(&root, &inside, NEW).expect("looks")));
-        let used = time(&|| assert!(all.used(&root, &inside).expect("looks").is_none()));
-        for taken in [others, used] {
-            assert!(taken < 50 * opened, "{taken:?} instead of about {opened:?}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,116 @@
+//! Names that make a directory a git directory, and names that git obeys or writes to in one.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+use scorpiox_git::{SIGNS, Signs};
+
+use super::super::caller::Spot;
+use super::super::mounts::About;
+use super::super::opened::itself;
+
+/// Name of a git directory, in the form that [`folded`] returns.
+pub(super) const NAME: &str = ".git";
+/// Directories in a git directory that hold further ones, at any depth.
+pub(super) const HOLD_MORE: [&str; 2] = ["worktrees", "modules"];
+/// Names that make a directory a git directory, and names that git obeys in one.
+pub(super) const OBEYED: [&str; 13] = [
+    "head",
+    "objects",
+    "refs",
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "info",
+    "worktrees",
+    "modules",
+    "remotes",
+    "branches",
+];
+/// Names of `OBEYED` without which git does not accept a directory as its own.
+pub(super) const ASKED_FOR: [&str; 4] = ["head", "objects", "refs", "commondir"];
+/// `ASKED_FOR` as git spells it.
+pub(super) const OWN_SIGNS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
+/// Names that git creates in a directory before it counts as a git directory.
+pub(super) const FIRST_MADE: [&str; 6] = ["hooks", "info", "branches", "refs", "HEAD", "objects"];
+/// Names at the top of a git directory that git writes to, or whose contents it writes, in addition to `OBEYED`.
+pub(super) const WRITTEN: [&str; 15] = [
+    "auto_merge",
+    "commit_editmsg",
+    "description",
+    "fetch_head",
+    "index",
+    "lfs",
+    "logs",
+    "merge_head",
+    "merge_msg",
+    "merge_rr",
+    "orig_head",
+    "packed-refs",
+    "rr-cache",
+    "shallow",
+    "squash_msg",
+];
+/// Name of the directory that holds the git directories of submodules, each a repository by itself.
+pub(super) const SUBMODULES: &str = "modules";
+/// Names of `OBEYED` that are directories whose contents git obeys.
+pub(super) const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "modules", "remotes", "branches"];
+/// Names that must stay in an existing repository: without them git would search further up. Git itself
+/// replaces them, but never removes them.
+pub(super) const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
+/// Returns `true` if git obeys or writes to a folded name at the top of a git directory.
+pub(super) fn is_written(name: &str) -> bool {
+    OBEYED.contains(&name) || WRITTEN.contains(&name)
+}
+
+/// Returns `true` if the contents of a directory, or of the one at `at`, make it a git directory.
+pub(super) fn is_of_git(folder: &OwnedFd, at: Option<&Spot>) -> io::Result<bool> {
+    let opened;
+    let folder = match at {
+        None => folder,
+        Some(spot) => {
+            opened = entry(spot)?;
+            &opened
+        }
+    };
+    Ok(signs(folder, None)?.are_of_git(Path::new(&itself(folder))))
+}
+
+/// Opens the directory with this name for inspection.
+pub(super) fn entry(spot: &Spot) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(&spot.folder, spot.bare(), flags, Mode::empty())?)
+}
+
+/// Inspects the entry with this name in a directory; `None` if there is none.
+pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
+    match About::entry(folder, name.as_ref()) {
+        Ok(about) => Ok(Some(about)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the signs of git in a directory, except for the name `but`.
+pub(super) fn signs(folder: &OwnedFd, but: Option<&str>) -> io::Result<Signs> {
+    let mut signs = Signs::default();
+    for name in SIGNS {
+        if but.is_some_and(|but| but.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let kind = FileType::from_raw_mode(found.st_mode);
+                signs.note(name.as_ref(), kind.is_dir(), kind.is_file());
+            }
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(signs)
+}

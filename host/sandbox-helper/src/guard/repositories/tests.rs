@@ -1,0 +1,221 @@
+use rustix::time::{ClockId, clock_gettime};
+
+use super::*;
+
+const OLD: fn(Option<Duration>) -> bool = |_| false;
+const NEW: fn(Option<Duration>) -> bool = |_| true;
+
+/// Returns a directory, and the repositories of a command that knows none.
+fn bed() -> (tempfile::TempDir, PathBuf, Repositories) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a path");
+    (folder, root, Repositories::new(std::iter::empty()))
+}
+
+/// Creates a directory as the command or, without one, as another process.
+fn folder(path: &Path, command: Option<&Repositories>) {
+    std::fs::create_dir(path).expect("a folder");
+    if let Some(command) = command {
+        command.made(&Spot::of(path), false, NEW);
+    }
+}
+
+fn is_anothers(repositories: &Repositories, root: &Path, inside: &str) -> bool {
+    repositories.is_anothers(root, Path::new(inside), NEW).expect("looks")
+}
+
+#[test]
+fn a_repository_beyond_the_bound_is_not_the_commands() {
+    let (_folder, root, mut all) = bed();
+    all.most_own = 3;
+    for (name, is_remembered) in [("a", true), ("b", false)] {
+        folder(&root.join(name), Some(&all));
+        folder(&root.join(name).join(".git"), Some(&all));
+        assert_eq!(is_anothers(&all, &root, &format!("{name}/.git/hooks")), !is_remembered, "{name}");
+        if is_remembered {
+            folder(&root.join("c"), Some(&all));
+        }
+    }
+}
+
+#[test]
+fn a_number_that_is_given_again_is_not_the_same_folder() {
+    let (_folder, root, all) = bed();
+    let about = |seconds| {
+        let mut about = About::folder(&reach::open(&root).expect("a folder")).expect("known");
+        about.born = Some(Duration::from_secs(seconds));
+        about
+    };
+    all.own(&about(1));
+    let is_known = |seconds| all.is_known(&about(seconds), None).expect("looks");
+    assert!(is_known(1));
+    assert!(!is_known(2));
+}
+
+/// A user runs `git init --bare` in an empty directory that the command created for the repository.
+#[test]
+fn a_repository_that_somebody_makes_in_a_folder_of_the_commands_is_theirs() {
+    for (name, first, is_new) in
+        [("bare", "", NEW), (".git", "", NEW), ("late", "config", NEW), ("persons", "config", OLD)]
+    {
+        let (_folder, root, all) = bed();
+        folder(&root.join(name), (is_new(None)).then_some(&all));
+        if !first.is_empty() {
+            std::fs::write(root.join(name).join(first), "").expect("a file");
+            all.made(&Spot::of(&root.join(name).join(first)), true, is_new);
+        }
+        for sign in ["refs", "objects"] {
+            std::fs::create_dir(root.join(name).join(sign)).expect("a folder");
+        }
+        std::fs::write(root.join(name).join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+        let spot = Spot::of(&root.join(name).join("config"));
+        assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        assert!(is_anothers(&all, &root, &format!("{name}/hooks")), "{name}");
+        // A further name that the command creates does not make the repository its own either.
+        std::fs::write(root.join(name).join("commondir"), "x").expect("a file");
+        all.made(&Spot::of(&root.join(name).join("commondir")), true, NEW);
+        assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+    }
+}
+
+/// A command that ran `touch HEAD; rm HEAD` in an empty directory has no claim to a later repository there.
+#[test]
+fn a_repository_is_the_commands_as_long_as_a_sign_of_it_is_there() {
+    let (_folder, root, all) = bed();
+    for (name, is_new, stays) in [("old", OLD, false), ("new", NEW, false), ("kept", NEW, true)] {
+        let folder = root.join(name);
+        super::tests::folder(&folder, is_new(None).then_some(&all));
+        let make = |sign: &str| {
+            std::fs::write(folder.join(sign), "x").expect("a file");
+            all.made(&Spot::of(&folder.join(sign)), true, is_new);
+        };
+        make("HEAD");
+        if stays {
+            make("commondir");
+        }
+        // The number of a removed file could be given to the next within one tick of the file system's clock.
+        std::fs::rename(folder.join("HEAD"), root.join(format!("{name}-removed"))).expect("moves");
+        let spot = Spot::of(&folder.join("config"));
+        assert!(!all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        for sign in ["refs", "objects"] {
+            std::fs::create_dir(folder.join(sign)).expect("a folder");
+        }
+        std::fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+        assert_eq!(all.holds_anothers(&spot, "config").expect("looks"), !stays, "{name}");
+        let used = all.used(&root, Path::new(name), None, NEW).expect("looks");
+        assert_eq!(used, (!stays).then_some(1), "{name}");
+    }
+}
+
+/// `git clone --bare` creates its directory, and the names in it one after the other.
+#[test]
+fn a_directory_that_git_may_be_filling_takes_no_links() {
+    let (_folder, root, all) = bed();
+    folder(&root.join("theirs"), None);
+    folder(&root.join("own"), Some(&all));
+    folder(&root.join("own/info"), Some(&all));
+    folder(&root.join("begun"), Some(&all));
+    folder(&root.join("begun/hooks"), None);
+    for (inside, name, is_used) in [
+        ("theirs", "logs", true),
+        ("theirs/logs", "head", true),
+        ("theirs", "lib.so", false),
+        ("own", "config", false),
+        ("begun", "config", true),
+        ("begun", "lib.so", false),
+    ] {
+        std::fs::create_dir_all(root.join(inside)).expect("folders");
+        let used = all.used(&root, Path::new(inside), Some(name), NEW).expect("looks");
+        assert_eq!(used, is_used.then_some(1), "{inside}/{name}");
+        assert_eq!(all.used(&root, Path::new(inside), None, NEW).expect("looks"), None, "{inside}");
+    }
+    assert_eq!(all.used(&root, Path::new("theirs"), Some("logs"), OLD).expect("looks"), None);
+}
+
+/// While git creates the git directory of a submodule, it creates a link there to see if there can be any.
+#[test]
+fn a_submodule_of_the_command_takes_a_link_that_git_does_not_use() {
+    let (_folder, root, all) = bed();
+    for sign in ["objects", "refs"] {
+        std::fs::create_dir_all(root.join(".git").join(sign)).expect("folders");
+    }
+    std::fs::write(root.join(".git/HEAD"), "x").expect("a file");
+    for own in [".git/modules/a/b", ".git/modules/a/b/logs", ".git/logs/refs"] {
+        std::fs::create_dir_all(root.join(own).parent().expect("one above")).expect("folders");
+        folder(&root.join(own), Some(&all));
+    }
+    for is_begun in [false, true] {
+        for (inside, name, is_used) in [
+            (".git/modules/a/b", "t1", false),
+            (".git/modules/a/b", "config", true),
+            (".git/modules/a/b/logs", "t1", true),
+            (".git/modules/a", "t1", true),
+            (".git/logs/refs", "t1", true),
+        ] {
+            let used = all.used(&root, Path::new(inside), Some(name), NEW).expect("looks");
+            assert_eq!(used, is_used.then_some(1), "{inside}/{name}");
+        }
+        if !is_begun {
+            let head = root.join(".git/modules/a/b/HEAD");
+            std::fs::write(&head, "x").expect("a file");
+            all.made(&Spot::of(&head), true, NEW);
+        }
+    }
+}
+
+#[test]
+fn whose_a_repository_is_tells_who_made_its_signs() {
+    let (_folder, root, all) = bed();
+    let make = |path: &str, sign: &str, is_new: fn(Option<Duration>) -> bool| {
+        std::fs::write(root.join(path).join(sign), "x").expect("a file");
+        all.made(&Spot::of(&root.join(path).join(sign)), true, is_new);
+    };
+    for name in ["old", "theirs", "young", "own"] {
+        folder(&root.join(name), (name == "own").then_some(&all));
+    }
+    std::fs::write(root.join("theirs/HEAD"), "x").expect("a file");
+    std::fs::create_dir(root.join("theirs/objects")).expect("a folder");
+    for (name, is_new) in [("old", OLD), ("theirs", OLD), ("young", NEW), ("own", NEW)] {
+        make(name, "config", is_new);
+        // The guard denies that the command creates `HEAD` there.
+        if name != "theirs" {
+            make(name, "HEAD", is_new);
+        }
+        let spot = Spot::of(&root.join(name).join("config"));
+        let is_anothers = all.holds_anothers(&spot, "config").expect("looks");
+        assert_eq!(is_anothers, name == "theirs" || name == "young", "{name}");
+        assert_eq!(super::tests::is_anothers(&all, &root, &format!("{name}/hooks")), is_anothers, "{name}");
+    }
+    assert!(all.found().0.is_empty(), "none is complete");
+    make("old", "commondir", OLD);
+    std::fs::rename(root.join("old"), root.join("moved")).expect("moves");
+    let (found, others) = all.found();
+    let paths: Vec<_> = found.into_iter().map(|(path, _)| path).collect();
+    assert_eq!((paths, others), (vec![root.join("moved")], 0));
+}
+
+/// Commands choose the depth, and other commands wait for the judgement of a move. Opening each prefix of
+/// the path from the root takes about 200 times as long as opening the path.
+#[test]
+fn the_work_for_a_path_grows_with_its_depth_and_no_faster() {
+    const DEPTH: usize = 400;
+    let (_folder, root, all) = bed();
+    all.known.borrow_mut().begun.insert(0);
+    let inside: PathBuf = std::iter::repeat_n("info", DEPTH).collect();
+    std::fs::create_dir_all(root.join(&inside)).expect("folders");
+    let own_time = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time");
+    let time = |work: &dyn Fn()| {
+        let once = || {
+            let before = own_time();
+            work();
+            own_time().saturating_sub(before)
+        };
+        (0..5).map(|_| once()).min().unwrap_or_default()
+    };
+    let opened = time(&|| drop(reach::open(&root.join(&inside)).expect("a folder")));
+    let others = time(&|| assert!(!all.is_anothers(&root, &inside, NEW).expect("looks")));
+    let used = time(&|| assert!(all.used(&root, &inside, Some("config"), OLD).expect("looks").is_none()));
+    for taken in [others, used] {
+        assert!(taken < 50 * opened, "{taken:?} instead of about {opened:?}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Git directories that a command changes but did not create.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use scorpiox_sys::linux::reach::Descent;
+
+use super::super::absent::folded;
+use super::super::mounts::About;
+use super::signs::{SUBMODULES, is_written, signs};
+use super::{Repositories, key};
+
+impl Repositories {
+    /// Returns the number of parts of `inside` up to the outermost git directory that a directory is, or lies in, if
+    /// the command did not create it. The path of the directory is `inside` relative to the writable directory
+    /// `root`. Names that git requires may be missing, because a command can remove them for a while. With the
+    /// folded `name` of an entry in the directory, a directory of another process counts that git may be filling.
+    ///
+    /// The git directory of a submodule that the command is creating does not count for names that git neither
+    /// obeys nor writes to: git creates a link there to see whether there can be any.
+    pub(in super::super) fn used(
+        &self,
+        root: &Path,
+        inside: &Path,
+        name: Option<&str>,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<Option<usize>> {
+        let mut descent = Descent::from(root);
+        let mut parts = inside.iter().peekable();
+        // The number of parts up to the git directory, and whether it holds those of submodules on this path.
+        let mut used: Option<(usize, bool)> = None;
+        for number in 0.. {
+            let folder = descent.folder()?;
+            let about = About::folder(folder)?;
+            let next = parts.next();
+            let folded_next = next.map(folded);
+            let below = folded_next.as_deref().or(name.filter(|_| next.is_none()));
+            used = match used {
+                None if self.is_used(folder, &about, below, name.is_some(), &is_new)? => {
+                    Some((number, below == Some(SUBMODULES)))
+                }
+                // The directory of submodules itself: any name in it is one of a submodule.
+                Some((at, true)) if number == at + 1 => Some((at, true)),
+                Some((at, true)) if below.is_some_and(is_written) => Some((at, false)),
+                Some((_, true)) if name.is_some() && self.is_own_submodule(folder, &about)? => None,
+                other => other,
+            };
+            let Some(next) = next else { break };
+            descent.enter(next);
+        }
+        Ok(used.map(|(number, _)| number))
+    }
+
+    /// Returns `true` if the command created this directory among those of submodules, and no other process made a
+    /// repository of it.
+    fn is_own_submodule(&self, folder: &OwnedFd, about: &About) -> io::Result<bool> {
+        Ok(self.owns(about) && self.is_known(about, Some(folder))?)
+    }
+
+    /// Returns `true` if a directory is a git directory that the command did not create. `below` is the name that
+    /// comes next on the path; with `may_become`, a directory of another process counts that git may be filling.
+    fn is_used(
+        &self,
+        folder: &OwnedFd,
+        about: &About,
+        below: Option<&str>,
+        may_become: bool,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<bool> {
+        let key = key(&self.hasher, about);
+        if self.known.borrow().begun.contains(&key) {
+            return Ok(true);
+        }
+        if self.is_own_repository(key, folder, None)? {
+            return Ok(false);
+        }
+        // Another process may have made it meanwhile, under any name.
+        Ok(signs(folder, None)?.are_complete()
+            || (may_become
+                && below.is_some_and(is_written)
+                && self.is_begun_by_another(folder, about, None, is_new)?))
+    }
+}

@@ -1,0 +1,95 @@
+//! Tests of repositories that the person makes while a command runs.
+
+use std::fs;
+
+use super::support::{TIERS, background, bash, git, in_each_tier, in_tier, read_to_end, start_in};
+
+/// Git fills a new directory step by step, and a command can create any other name in it meanwhile.
+#[test]
+fn a_directory_that_git_may_be_filling_takes_no_links_that_git_writes_through() {
+    in_each_tier(|program, server| {
+        for folder in ["own", "empty"] {
+            fs::create_dir(program.workspace().join(folder)).expect("a folder");
+        }
+        let task = background(
+            server,
+            "mkdir own/new; until [ -e go ]; do sleep 0.02; done; for d in bare empty; do mkdir $d/logs; \
+             ln -s ~/x $d/logs/HEAD; mkfifo $d/COMMIT_EDITMSG; ln -s ~/x x; mv x $d/FETCH_HEAD; mkdir -p y/z; \
+             ln -s ~/x y/z/a; mv y/z $d/rr-cache; mkdir $d/l; \
+             ln -s ~/x $d/l/a; mv $d/l $d/lfs; ln -s x $d/lib.so; done; ln -s x own/new/config; touch done",
+        );
+        for folder in ["bare", "empty/hooks"] {
+            fs::create_dir(program.workspace().join(folder)).expect("a folder");
+        }
+        program.put("workspace/go", "");
+        let ran = bash(server, "until [ -e done ]; do sleep 0.02; done");
+        assert!(!ran.is_error, "{}", ran.text);
+        let told = read_to_end(server, task);
+        for folder in ["bare", "empty"] {
+            for name in ["logs/HEAD", "COMMIT_EDITMSG", "FETCH_HEAD", "rr-cache", "lfs"] {
+                let path = program.workspace().join(folder).join(name);
+                assert!(path.symlink_metadata().is_err(), "{folder}/{name}: {told}");
+            }
+            assert!(program.workspace().join(folder).join("lib.so").is_symlink(), "{told}");
+        }
+        assert!(told.contains("not created: \"bare/logs/HEAD\", \"bare/COMMIT_EDITMSG\""), "{told}");
+        assert!(program.workspace().join("own/new/config").is_symlink(), "{told}");
+    });
+}
+
+#[test]
+fn a_directory_that_a_command_made_a_repository_of_for_a_moment_is_not_its_own() {
+    in_each_tier(|program, server| {
+        fs::create_dir(program.workspace().join("store")).expect("a folder");
+        let task = background(
+            server,
+            "touch store/HEAD; rm store/HEAD; mkdir made; touch made/HEAD; rm made/HEAD; touch ready; \
+             until [ -e go ]; do sleep 0.02; done; for d in store made; do echo x > $d/hooks/post-commit; \
+             echo x >> $d/config; ln -s x $d/link; done; touch done",
+        );
+        let ran = bash(server, "until [ -e ready ]; do sleep 0.02; done");
+        assert!(!ran.is_error, "{}", ran.text);
+        for folder in ["store", "made"] {
+            git(&program.workspace(), &["init", "-q", "--bare", folder]);
+        }
+        let config = fs::read(program.workspace().join("store/config")).expect("a file");
+        program.put("workspace/go", "");
+        let told = read_to_end(server, task);
+        for folder in ["store", "made"] {
+            let folder = program.workspace().join(folder);
+            for name in ["hooks/post-commit", "link"] {
+                assert!(folder.join(name).symlink_metadata().is_err(), "{name}: {told}");
+            }
+            assert_eq!(fs::read(folder.join("config")).expect("a file"), config, "{told}");
+        }
+    });
+}
+
+/// Git creates a link in the git directory of a new submodule, to see if there can be any.
+#[test]
+fn a_submodule_that_a_command_adds_keeps_its_links() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let (library, main) = (program.workspace().join("library"), program.workspace());
+        fs::create_dir(&library).expect("a folder");
+        git(&library, &["init", "-q", "-b", "main"]);
+        std::os::unix::fs::symlink("target", library.join("link")).expect("a link");
+        git(&library, &["add", "link"]);
+        git(&library, &["commit", "-qm", "one"]);
+        git(&main, &["init", "-q", "-b", "main"]);
+        git(&main, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", "./library", "sub"]);
+        git(&main, &["commit", "-qm", "one"]);
+        git(&main, &["submodule", "--quiet", "deinit", "-f", "sub"]);
+        fs::remove_dir_all(main.join(".git/modules/sub")).expect("removes");
+        git(&main, &["submodule", "--quiet", "init"]);
+        let mut server = start_in(&program, &main);
+        let ran = bash(
+            &mut server,
+            "git -c protocol.file.allow=always submodule --quiet update && readlink sub/link && \
+             git -C sub status --short; ln -s ~/x .git/modules/sub/logs/x",
+        );
+        assert!(ran.output().starts_with("target\n"), "{tier}: {}", ran.text);
+        assert!(ran.text.contains("new: \".git/modules/sub\""), "{tier}: {}", ran.text);
+        assert!(ran.text.contains("not created: \".git/modules/sub/logs/x\""), "{tier}: {}", ran.text);
+    }
+}
