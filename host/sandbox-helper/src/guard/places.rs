@@ -330,19 +330,21 @@ impl Places {
         Ok(used.and_then(|parts| path.ancestors().nth(count - parts)).map(Path::to_owned))
     }
 
-    /// Returns `true` if something may be moved between two directories. Entries may move to a directory of
-    /// git only from the same git directory: they may contain links, and a command can make any directory look like
-    /// one of git. Links there keep their names.
+    /// Returns `true` if something may be moved between two directories. To a directory of git, only files may move,
+    /// and only from the same git directory, because a command can make any directory look like one of git. Git itself
+    /// moves nothing else there, and a directory could contain links.
     pub(super) fn may_take_moved(&self, from: &Spot, to: &Spot) -> io::Result<bool> {
         let name = folded(to.bare());
         let kind = statat(&from.folder, from.bare(), AtFlags::SYMLINK_NOFOLLOW);
         let kind = kind.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode));
-        if kind.is_file() && identity_of(&from.folder)? == identity_of(&to.folder)? {
+        if !kind.is_file() {
+            return Ok(self.used(&to.folder, Some(&name))?.is_none());
+        }
+        if identity_of(&from.folder)? == identity_of(&to.folder)? {
             return Ok(true);
         }
-        let used = self.used(&to.folder, (!kind.is_file()).then_some(&*name))?;
-        let leads_away = kind.is_symlink() || kind.is_fifo();
-        Ok(used.is_none() || !leads_away && used == self.used(&from.folder, None)?)
+        let used = self.used(&to.folder, None)?;
+        Ok(used.is_none() || used == self.used(&from.folder, None)?)
     }
 
     /// Records that a name was created for something of this kind.

@@ -30,8 +30,8 @@ mod signs;
 mod used;
 
 use signs::{
-    ASKED_FOR, FIRST_MADE, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, OWN_SIGNS, STAY, entry, is_of_git,
-    is_written, signs, there,
+    ASKED_FOR, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, OWN_SIGNS, STAY, entry,
+    is_of_git, is_written, signs, there,
 };
 
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
@@ -63,6 +63,8 @@ struct Known {
     begun: HashSet<u64>,
     /// Directories that git accepted as repositories at the start: they cannot become new ones.
     complete: HashSet<u64>,
+    /// Directories with a `.git` at the start.
+    work_trees: HashSet<u64>,
     /// Directories that the command created. A repository inside one is the command's only if the command
     /// created it, too.
     own: HashSet<u64>,
@@ -72,6 +74,8 @@ struct Known {
     /// Names in `own_repositories` that git asks for and that the command created there. Once all of them are gone,
     /// others can make a repository of the directory.
     own_signs: HashSet<u64>,
+    /// Files that the command created with a name of `FIRST_WRITTEN`.
+    own_files: HashSet<u64>,
 }
 
 impl Known {
@@ -95,9 +99,20 @@ impl Repositories {
     /// Records the existing repositories, given the paths with rules: every repository has such a path.
     pub(super) fn new<'a>(ruled: impl Iterator<Item = &'a Path>) -> Self {
         let hasher = RandomState::new();
-        let is_obeyed = |path: &&Path| path.file_name().is_some_and(|name| OBEYED.contains(&&*folded(name)));
-        let folders: BTreeSet<&Path> = ruled.filter(is_obeyed).filter_map(Path::parent).collect();
+        let (mut folders, mut work_trees) = (BTreeSet::new(), BTreeSet::new());
+        for path in ruled {
+            let (Some(name), Some(folder)) = (path.file_name().map(folded), path.parent()) else { continue };
+            if OBEYED.contains(&&*name) {
+                folders.insert(folder);
+            } else if name == NAME {
+                work_trees.insert(folder);
+            }
+        }
         let mut known = Known::default();
+        for path in &work_trees {
+            let about = reach::open(path).and_then(|folder| About::folder(&folder));
+            known.work_trees.extend(about.iter().map(|about| key(&hasher, about)));
+        }
         for path in folders {
             // A directory that is missing or cannot be inspected counts as another process's.
             let _ = known.begin(path, &hasher);
@@ -165,6 +180,11 @@ impl Repositories {
             return;
         }
         self.came.add_folder(&spot.folder);
+        if let Ok(about) = &about
+            && FIRST_WRITTEN.iter().any(|first| first.eq_ignore_ascii_case(name))
+        {
+            self.own_file(about, spot);
+        }
         // A directory that cannot be inspected counts as another process's.
         if let Ok(about) = about
             && SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(name))
@@ -197,12 +217,8 @@ impl Repositories {
         let was_none = if is_own {
             !before.are_begun()
         } else {
-            let is_of_git = || before.are_of_git(Path::new(&itself(&spot.folder)));
-            !is_begun
-                && !is_new(about.born)
-                && !is_of_git()
-                && !self.is_begun_by_another(&spot.folder, about, Some(name), &is_new)?
-        };
+            !is_begun && !is_new(about.born) && !before.are_of_git(Path::new(&itself(&spot.folder)))
+        } && !self.is_begun_by_another(&spot.folder, about, Some(name), &is_new)?;
         if is_asked_for && (was_none || is_own_repository()?) {
             self.own_repository(about);
             self.own_sign(about, &spot.folder, spot.bare());
@@ -219,6 +235,11 @@ impl Repositories {
         if known.own.len() < self.most_own {
             known.own.insert(key(&self.hasher, about));
         }
+    }
+
+    /// Returns `true` if this was the top of a work tree when the command started.
+    fn is_work_tree(&self, folder: &About) -> bool {
+        self.known.borrow().work_trees.contains(&key(&self.hasher, folder))
     }
 
     /// Returns `true` if the command created this new directory.
@@ -243,6 +264,16 @@ impl Repositories {
         }
     }
 
+    /// Records a file that the command created.
+    fn own_file(&self, folder: &About, spot: &Spot) {
+        let Ok(file) = About::entry(&spot.folder, spot.bare()) else { return };
+        let key = self.sign_key(key(&self.hasher, folder), &file);
+        let mut known = self.known.borrow_mut();
+        if known.own_files.len() < self.most_own {
+            known.own_files.insert(key);
+        }
+    }
+
     fn sign_key(&self, repository: u64, sign: &About) -> u64 {
         self.hasher.hash_one((repository, sign.identity, sign.born))
     }
@@ -262,8 +293,8 @@ impl Repositories {
         Ok(false)
     }
 
-    /// Returns `true` if another process created a directory, or something of git in it, since the command started:
-    /// the directory can be a git directory soon. Skips the name `but`.
+    /// Returns `true` if another process created a directory, or git's first names in it, since the command started: the
+    /// directory can be a git directory soon. Skips the name `but`.
     fn is_begun_by_another(
         &self,
         folder: &OwnedFd,
@@ -277,10 +308,17 @@ impl Repositories {
             return Ok(true);
         }
         for name in FIRST_MADE.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
-            let Some(sign) = there(folder, name)? else { continue };
-            let is_own = known.own.contains(&key_of(&sign))
-                || known.own_signs.contains(&self.sign_key(repository, &sign));
-            if is_new(sign.born) && !is_own {
+            let Some(sign) = there(folder, name)?.filter(|sign| sign.is_folder) else { continue };
+            if is_new(sign.born) && !known.own.contains(&key_of(&sign)) {
+                return Ok(true);
+            }
+        }
+        // Programs create a `config` in directories of all kinds. In one that the command created, nobody else does.
+        let is_own = known.own.contains(&repository);
+        for name in FIRST_WRITTEN.iter().filter(|name| is_own || **name == "HEAD") {
+            let file = there(folder, name)?.filter(|_| but.is_none_or(|but| !but.eq_ignore_ascii_case(name)));
+            let Some(file) = file else { continue };
+            if is_new(file.born) && !known.own_files.contains(&self.sign_key(repository, &file)) {
                 return Ok(true);
             }
         }

@@ -36,28 +36,57 @@ pub(super) const OBEYED: [&str; 13] = [
 pub(super) const ASKED_FOR: [&str; 4] = ["head", "objects", "refs", "commondir"];
 /// `ASKED_FOR` as git spells it.
 pub(super) const OWN_SIGNS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
-/// Names that git creates in a directory before it counts as a git directory.
-pub(super) const FIRST_MADE: [&str; 6] = ["hooks", "info", "branches", "refs", "HEAD", "objects"];
+/// Directories that git creates in a directory before it counts as a git directory.
+pub(super) const FIRST_MADE: [&str; 5] = ["hooks", "info", "branches", "refs", "objects"];
+/// Files that git creates in a directory before it counts as a git directory.
+pub(super) const FIRST_WRITTEN: [&str; 3] = ["HEAD", "description", "config"];
 /// Names at the top of a git directory that git writes to, or whose contents it writes, in addition to `OBEYED`.
-pub(super) const WRITTEN: [&str; 15] = [
+pub(super) const WRITTEN: [&str; 44] = [
+    "add_edit.patch",
+    "addp-hunk-edit.diff",
+    "annex",
     "auto_merge",
+    "bisect_ancestors_ok",
+    "bisect_expected_rev",
+    "bisect_log",
+    "bisect_names",
+    "bisect_run",
+    "bisect_start",
+    "bisect_terms",
+    "cherry_pick_head",
     "commit_editmsg",
     "description",
+    "edit_description",
     "fetch_head",
+    "fsmonitor--daemon",
+    "fsmonitor--daemon.ipc",
+    "gc.pid",
+    "hub",
     "index",
     "lfs",
     "logs",
+    "lost-found",
+    "merge_autostash",
     "merge_head",
+    "merge_mode",
     "merge_msg",
     "merge_rr",
+    "notes_editmsg",
+    "notes_merge_worktree",
     "orig_head",
     "packed-refs",
+    "rebase-apply",
+    "rebase-merge",
+    "rebase_head",
+    "reftable",
+    "revert_head",
     "rr-cache",
+    "sequencer",
     "shallow",
     "squash_msg",
+    "svn",
+    "tag_editmsg",
 ];
-/// Name of the directory that holds the git directories of submodules, each a repository by itself.
-pub(super) const SUBMODULES: &str = "modules";
 /// Names of `OBEYED` that are directories whose contents git obeys.
 pub(super) const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "modules", "remotes", "branches"];
 /// Names that must stay in an existing repository: without them git would search further up. Git itself

@@ -114,6 +114,9 @@ fn a_directory_that_git_may_be_filling_takes_no_links() {
     folder(&root.join("theirs"), None);
     folder(&root.join("own"), Some(&all));
     folder(&root.join("own/info"), Some(&all));
+    folder(&root.join("own/linked"), Some(&all));
+    std::os::unix::fs::symlink("x", root.join("own/linked/hooks")).expect("a link");
+    std::fs::write(root.join("own/linked/info"), "x").expect("a file");
     folder(&root.join("begun"), Some(&all));
     folder(&root.join("begun/hooks"), None);
     for (inside, name, is_used) in [
@@ -121,6 +124,7 @@ fn a_directory_that_git_may_be_filling_takes_no_links() {
         ("theirs/logs", "head", true),
         ("theirs", "lib.so", false),
         ("own", "config", false),
+        ("own/linked", "config", false),
         ("begun", "config", true),
         ("begun", "lib.so", false),
     ] {
@@ -132,34 +136,67 @@ fn a_directory_that_git_may_be_filling_takes_no_links() {
     assert_eq!(all.used(&root, Path::new("theirs"), Some("logs"), OLD).expect("looks"), None);
 }
 
-/// While git creates the git directory of a submodule, it creates a link there to see if there can be any.
+/// Git creates `description`, `hooks` and `info` before the names that it asks for.
 #[test]
-fn a_submodule_of_the_command_takes_a_link_that_git_does_not_use() {
+fn a_directory_that_git_has_begun_to_fill_cannot_be_claimed() {
+    for first in ["hooks", "description"] {
+        let (_folder, root, all) = bed();
+        folder(&root.join("store"), Some(&all));
+        match first {
+            "hooks" => folder(&root.join("store/hooks"), None),
+            file => std::fs::write(root.join("store").join(file), "x").expect("a file"),
+        }
+        folder(&root.join("store/refs"), Some(&all));
+        for name in ["HEAD", "objects"] {
+            std::fs::write(root.join("store").join(name), "x").expect("a file");
+        }
+        let spot = Spot::of(&root.join("store/config"));
+        assert!(all.holds_anothers(&spot, "config").expect("looks"), "{first}");
+    }
+}
+
+/// `git init` by the command.
+#[test]
+fn a_directory_that_the_command_fills_is_its_repository() {
     let (_folder, root, all) = bed();
-    for sign in ["objects", "refs"] {
-        std::fs::create_dir_all(root.join(".git").join(sign)).expect("folders");
-    }
-    std::fs::write(root.join(".git/HEAD"), "x").expect("a file");
-    for own in [".git/modules/a/b", ".git/modules/a/b/logs", ".git/logs/refs"] {
-        std::fs::create_dir_all(root.join(own).parent().expect("one above")).expect("folders");
-        folder(&root.join(own), Some(&all));
-    }
-    for is_begun in [false, true] {
-        for (inside, name, is_used) in [
-            (".git/modules/a/b", "t1", false),
-            (".git/modules/a/b", "config", true),
-            (".git/modules/a/b/logs", "t1", true),
-            (".git/modules/a", "t1", true),
-            (".git/logs/refs", "t1", true),
-        ] {
-            let used = all.used(&root, Path::new(inside), Some(name), NEW).expect("looks");
-            assert_eq!(used, is_used.then_some(1), "{inside}/{name}");
+    folder(&root.join("own"), Some(&all));
+    for name in ["description", "hooks", "info", "refs", "config", "HEAD", "objects"] {
+        let path = root.join("own").join(name);
+        if ["description", "config", "HEAD"].contains(&name) {
+            std::fs::write(&path, "x").expect("a file");
+            all.made(&Spot::of(&path), true, NEW);
+        } else {
+            folder(&path, Some(&all));
         }
-        if !is_begun {
-            let head = root.join(".git/modules/a/b/HEAD");
-            std::fs::write(&head, "x").expect("a file");
-            all.made(&Spot::of(&head), true, NEW);
+        let spot = Spot::of(&root.join("own/config"));
+        assert!(!all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        assert_eq!(all.used(&root, Path::new("own"), Some("config"), NEW).expect("looks"), None, "{name}");
+    }
+}
+
+/// `git clone --bare up proj; cd proj; git worktree add tree`
+#[test]
+fn a_work_tree_in_a_bare_repository_takes_links() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a path");
+    for git in ["bare", "app/.git"] {
+        for inside in ["objects", "refs", "tree/src", "logs/refs/heads", "rebase-merge/x"] {
+            std::fs::create_dir_all(root.join(git).join(inside)).expect("folders");
         }
+        std::fs::write(root.join(git).join("HEAD"), "x").expect("a file");
+    }
+    let trees = ["tree", "logs/refs", "rebase-merge"];
+    let trees = ["bare", "app/.git"].map(|git| trees.map(|tree| root.join(git).join(tree).join(".git")));
+    let all = Repositories::new(trees.iter().flatten().map(PathBuf::as_path));
+    for (inside, used) in [
+        ("bare/tree/src", None),
+        ("bare/tree", None),
+        ("bare", Some(1)),
+        ("bare/logs/refs/heads", Some(1)),
+        ("bare/rebase-merge/x", Some(1)),
+        ("app/.git/tree/src", Some(2)),
+    ] {
+        assert_eq!(all.used(&root, Path::new(inside), Some("t"), OLD).expect("looks"), used, "{inside}");
     }
 }
 

@@ -9,7 +9,7 @@ use scorpiox_sys::linux::reach::Descent;
 
 use super::super::absent::folded;
 use super::super::mounts::About;
-use super::signs::{SUBMODULES, is_written, signs};
+use super::signs::{NAME, is_written, signs};
 use super::{Repositories, key};
 
 impl Repositories {
@@ -18,8 +18,7 @@ impl Repositories {
     /// `root`. Names that git requires may be missing, because a command can remove them for a while. With the
     /// folded `name` of an entry in the directory, a directory of another process counts that git may be filling.
     ///
-    /// The git directory of a submodule that the command is creating does not count for names that git neither
-    /// obeys nor writes to: git creates a link there to see whether there can be any.
+    /// A work tree that existed when the command started is none of git's directories, even inside a bare repository.
     pub(in super::super) fn used(
         &self,
         root: &Path,
@@ -28,8 +27,9 @@ impl Repositories {
         is_new: impl Fn(Option<Duration>) -> bool,
     ) -> io::Result<Option<usize>> {
         let mut descent = Descent::from(root);
-        let mut parts = inside.iter().peekable();
-        // The number of parts up to the git directory, and whether it holds those of submodules on this path.
+        let mut parts = inside.iter();
+        let mut last = None;
+        // The number of parts up to the git directory, and whether a work tree can lie in it on this path.
         let mut used: Option<(usize, bool)> = None;
         for number in 0.. {
             let folder = descent.folder()?;
@@ -39,24 +39,18 @@ impl Repositories {
             let below = folded_next.as_deref().or(name.filter(|_| next.is_none()));
             used = match used {
                 None if self.is_used(folder, &about, below, name.is_some(), &is_new)? => {
-                    Some((number, below == Some(SUBMODULES)))
+                    // A command can create a `.git` anywhere among the files of git, for later commands.
+                    let is_bare = last.as_deref().is_none_or(|last| last != NAME);
+                    Some((number, is_bare && !below.is_some_and(is_written)))
                 }
-                // The directory of submodules itself: any name in it is one of a submodule.
-                Some((at, true)) if number == at + 1 => Some((at, true)),
-                Some((at, true)) if below.is_some_and(is_written) => Some((at, false)),
-                Some((_, true)) if name.is_some() && self.is_own_submodule(folder, &about)? => None,
+                Some((_, true)) if self.is_work_tree(&about) => None,
                 other => other,
             };
             let Some(next) = next else { break };
             descent.enter(next);
+            last = folded_next;
         }
         Ok(used.map(|(number, _)| number))
-    }
-
-    /// Returns `true` if the command created this directory among those of submodules, and no other process made a
-    /// repository of it.
-    fn is_own_submodule(&self, folder: &OwnedFd, about: &About) -> io::Result<bool> {
-        Ok(self.owns(about) && self.is_known(about, Some(folder))?)
     }
 
     /// Returns `true` if a directory is a git directory that the command did not create. `below` is the name that
