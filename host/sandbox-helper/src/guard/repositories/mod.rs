@@ -293,8 +293,8 @@ impl Repositories {
         Ok(false)
     }
 
-    /// Returns `true` if another process created a directory, or git's first names in it, since the command started: the
-    /// directory can be a git directory soon. Skips the name `but`.
+    /// Returns `true` if another process created git's first names in a directory since the command started, except for
+    /// the name `but`: the directory can be a git directory soon.
     fn is_begun_by_another(
         &self,
         folder: &OwnedFd,
@@ -304,9 +304,6 @@ impl Repositories {
     ) -> io::Result<bool> {
         let (key_of, known) = (|about: &About| key(&self.hasher, about), self.known.borrow());
         let repository = key_of(about);
-        if is_new(about.born) && !known.own.contains(&repository) {
-            return Ok(true);
-        }
         for name in FIRST_MADE.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
             let Some(sign) = there(folder, name)?.filter(|sign| sign.is_folder) else { continue };
             if is_new(sign.born) && !known.own.contains(&key_of(&sign)) {

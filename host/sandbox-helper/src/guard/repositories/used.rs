@@ -37,8 +37,13 @@ impl Repositories {
             let next = parts.next();
             let folded_next = next.map(folded);
             let below = folded_next.as_deref().or(name.filter(|_| next.is_none()));
+            // The writable directory was there before the command, however young it is.
+            let is_root = number == 0;
+            let may_become = || name.is_some() && below.is_some_and(is_written);
             used = match used {
-                None if self.is_used(folder, &about, below, name.is_some(), &is_new)? => {
+                None if self.is_used(folder, &about)?
+                    || (may_become() && self.may_be_filled(folder, &about, is_root, &is_new)?) =>
+                {
                     // A command can create a `.git` anywhere among the files of git, for later commands.
                     let is_bare = last.as_deref().is_none_or(|last| last != NAME);
                     Some((number, is_bare && !below.is_some_and(is_written)))
@@ -53,27 +58,29 @@ impl Repositories {
         Ok(used.map(|(number, _)| number))
     }
 
-    /// Returns `true` if a directory is a git directory that the command did not create. `below` is the name that
-    /// comes next on the path; with `may_become`, a directory of another process counts that git may be filling.
-    fn is_used(
-        &self,
-        folder: &OwnedFd,
-        about: &About,
-        below: Option<&str>,
-        may_become: bool,
-        is_new: impl Fn(Option<Duration>) -> bool,
-    ) -> io::Result<bool> {
+    /// Returns `true` if a directory is a git directory that the command did not create.
+    fn is_used(&self, folder: &OwnedFd, about: &About) -> io::Result<bool> {
         let key = key(&self.hasher, about);
         if self.known.borrow().begun.contains(&key) {
             return Ok(true);
         }
-        if self.is_own_repository(key, folder, None)? {
+        // Another process may have made it meanwhile, under any name.
+        Ok(!self.is_own_repository(key, folder, None)? && signs(folder, None)?.are_complete())
+    }
+
+    /// Returns `true` if another process created a directory, or git's first names in it, since the command started: git
+    /// may be filling it.
+    fn may_be_filled(
+        &self,
+        folder: &OwnedFd,
+        about: &About,
+        is_root: bool,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<bool> {
+        if self.is_own_repository(key(&self.hasher, about), folder, None)? {
             return Ok(false);
         }
-        // Another process may have made it meanwhile, under any name.
-        Ok(signs(folder, None)?.are_complete()
-            || (may_become
-                && below.is_some_and(is_written)
-                && self.is_begun_by_another(folder, about, None, is_new)?))
+        let is_new_of_another = !is_root && is_new(about.born) && !self.owns(about);
+        Ok(is_new_of_another || self.is_begun_by_another(folder, about, None, is_new)?)
     }
 }

@@ -156,7 +156,13 @@ fn no_link_comes_among_the_files_of_git() {
                 must_fail "a folder with links" move logs "$folder/logs2"
                 must_fail "an exchange" exchange logs "$folder/logs"
                 must_fail "an exchange from there" exchange "$folder/logs" logs
-                may "what git does" bash -c "echo x > $folder/t && mv $folder/t $folder/ORIG_HEAD && mv $folder/logs $folder/l && mv $folder/l $folder/logs"
+                must_fail "a folder that could hold links from before" move "$folder/logs" "$folder/l"
+                may "what git does" bash -c "echo x > $folder/t && mv $folder/t $folder/ORIG_HEAD"
+                may "a move between folders" bash -c "echo x > $folder/logs/t && mv $folder/logs/t $folder/objects/00/2"
+                may "git's test of the file system" ln -s testing "$folder/tAb09Zz"
+                must_fail "the test under another name" ln -s testing "$folder/FETCH_HEAD"
+                must_fail "another target" ln -s ../testing "$folder/tAb09Zy"
+                must_fail "the test's link under another name" move "$folder/tAb09Zz" "$folder/FETCH_HEAD"
             done
             may "links in a project" bash -c "mkdir -p node_modules/.bin && ln -s ../a node_modules/.bin/a"
             mkdir own; cd own
