@@ -6,7 +6,7 @@ mod common;
 use std::io::{Error, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -153,6 +153,7 @@ fn commits_wait_for_the_disk_where_the_database_sets_that_they_do_not() {
     let store = owner.workspace(&named("w"));
     put(&store, b"v").expect("kept");
     primary.set_standby("nobody");
+    let attempts = AtomicUsize::new(0);
     thread::scope(|scope| {
         let writes: [Write<'_>; 4] = [
             Box::new(|| put(&store, b"w")),
@@ -162,7 +163,11 @@ fn commits_wait_for_the_disk_where_the_database_sets_that_they_do_not() {
                 transaction.set(TOOL, "k", b"x", u64::MAX)?;
                 transaction.commit()
             }),
-            Box::new(|| owner.secret("name", b"value").map(drop)),
+            // Only the first value of a secret is written, so each attempt has a secret of its own.
+            Box::new(|| {
+                let number = attempts.fetch_add(1, Ordering::SeqCst);
+                owner.secret(&format!("name-{number}"), b"value").map(drop)
+            }),
             Box::new(|| {
                 let dropped = "SET synchronous_commit = local; DROP SCHEMA IF EXISTS scorpiox_code CASCADE";
                 primary.0.psql(name(&address), dropped).expect("dropped");
