@@ -30,7 +30,7 @@ mod signs;
 mod used;
 
 use signs::{
-    ASKED_FOR, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, OWN_SIGNS, STAY, entry,
+    ASKED_FOR, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY, contains, entry,
     is_of_git, is_written, signs, there,
 };
 
@@ -159,7 +159,7 @@ impl Repositories {
             {
                 self.own_repository(&about);
                 if let Ok(folder) = entry(to) {
-                    for sign in OWN_SIGNS {
+                    for sign in ASKED_FOR {
                         self.own_sign(&about, &folder, sign.as_ref());
                     }
                 }
@@ -181,13 +181,13 @@ impl Repositories {
         }
         self.came.add_folder(&spot.folder);
         if let Ok(about) = &about
-            && FIRST_WRITTEN.iter().any(|first| first.eq_ignore_ascii_case(name))
+            && contains(&FIRST_WRITTEN, name)
         {
-            self.own_file(about, spot);
+            self.own_name(about, &spot.folder, spot.bare(), |known| &mut known.own_files);
         }
         // A directory that cannot be inspected counts as another process's.
         if let Ok(about) = about
-            && SIGNS.iter().any(|sign| sign.eq_ignore_ascii_case(name))
+            && contains(&SIGNS, name)
         {
             let _ = self.note_sign(spot, &about, name, is_new);
         }
@@ -206,7 +206,7 @@ impl Repositories {
             let known = self.known.borrow();
             (known.begun.contains(&key), known.own.contains(&key))
         };
-        let is_asked_for = ASKED_FOR.contains(&name);
+        let is_asked_for = contains(&ASKED_FOR, name);
         if is_own && !is_asked_for {
             return Ok(());
         }
@@ -256,21 +256,23 @@ impl Repositories {
 
     /// Records a name that git asks for in a repository of the command.
     fn own_sign(&self, repository: &About, folder: &OwnedFd, name: &OsStr) {
-        let Ok(sign) = About::entry(folder, name) else { return };
-        let key = self.sign_key(key(&self.hasher, repository), &sign);
-        let mut known = self.known.borrow_mut();
-        if known.own_signs.len() < self.most_own {
-            known.own_signs.insert(key);
-        }
+        self.own_name(repository, folder, name, |known| &mut known.own_signs);
     }
 
-    /// Records a file that the command created.
-    fn own_file(&self, folder: &About, spot: &Spot) {
-        let Ok(file) = About::entry(&spot.folder, spot.bare()) else { return };
-        let key = self.sign_key(key(&self.hasher, folder), &file);
+    /// Records a name that the command created in a directory.
+    fn own_name(
+        &self,
+        about: &About,
+        folder: &OwnedFd,
+        name: &OsStr,
+        own: impl Fn(&mut Known) -> &mut HashSet<u64>,
+    ) {
+        let Ok(entry) = About::entry(folder, name) else { return };
+        let key = self.sign_key(key(&self.hasher, about), &entry);
         let mut known = self.known.borrow_mut();
-        if known.own_files.len() < self.most_own {
-            known.own_files.insert(key);
+        let own = own(&mut known);
+        if own.len() < self.most_own {
+            own.insert(key);
         }
     }
 
@@ -285,7 +287,7 @@ impl Repositories {
         if !known.own_repositories.contains(&key) {
             return Ok(false);
         }
-        for name in OWN_SIGNS.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
+        for name in ASKED_FOR.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
             if there(folder, name)?.is_some_and(|sign| known.own_signs.contains(&self.sign_key(key, &sign))) {
                 return Ok(true);
             }
@@ -304,7 +306,8 @@ impl Repositories {
     ) -> io::Result<bool> {
         let (key_of, known) = (|about: &About| key(&self.hasher, about), self.known.borrow());
         let repository = key_of(about);
-        for name in FIRST_MADE.iter().filter(|name| but.is_none_or(|but| !but.eq_ignore_ascii_case(name))) {
+        let is_skipped = |name: &str| but.is_some_and(|but| but.eq_ignore_ascii_case(name));
+        for name in FIRST_MADE.iter().filter(|name| !is_skipped(name)) {
             let Some(sign) = there(folder, name)?.filter(|sign| sign.is_folder) else { continue };
             if is_new(sign.born) && !known.own.contains(&key_of(&sign)) {
                 return Ok(true);
@@ -312,9 +315,9 @@ impl Repositories {
         }
         // Programs create a `config` in directories of all kinds. In one that the command created, nobody else does.
         let is_own = known.own.contains(&repository);
-        for name in FIRST_WRITTEN.iter().filter(|name| is_own || **name == "HEAD") {
-            let file = there(folder, name)?.filter(|_| but.is_none_or(|but| !but.eq_ignore_ascii_case(name)));
-            let Some(file) = file else { continue };
+        let counts = |name: &str| (is_own || name == "HEAD") && !is_skipped(name);
+        for name in FIRST_WRITTEN.iter().filter(|name| counts(name)) {
+            let Some(file) = there(folder, name)? else { continue };
             if is_new(file.born) && !known.own_files.contains(&self.sign_key(repository, &file)) {
                 return Ok(true);
             }

@@ -32,10 +32,8 @@ pub(super) const OBEYED: [&str; 13] = [
     "remotes",
     "branches",
 ];
-/// Names of `OBEYED` without which git does not accept a directory as its own.
-pub(super) const ASKED_FOR: [&str; 4] = ["head", "objects", "refs", "commondir"];
-/// `ASKED_FOR` as git spells it.
-pub(super) const OWN_SIGNS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
+/// Names without which git does not accept a directory as its own, as git spells them.
+pub(super) const ASKED_FOR: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
 /// Directories that git creates in a directory before it counts as a git directory.
 pub(super) const FIRST_MADE: [&str; 5] = ["hooks", "info", "branches", "refs", "objects"];
 /// Files that git creates in a directory before it counts as a git directory.
@@ -92,6 +90,12 @@ pub(super) const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "mod
 /// Names that must stay in an existing repository: without them git would search further up. Git itself
 /// replaces them, but never removes them.
 pub(super) const STAY: [&str; 5] = ["head", "objects", "refs", "config", "commondir"];
+
+/// Returns `true` if a list contains a name in any case, because some file systems ignore it.
+pub(super) fn contains(list: &[&str], name: &str) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// Returns `true` if git obeys or writes to a folded name at the top of a git directory.
 pub(super) fn is_written(name: &str) -> bool {
     OBEYED.contains(&name) || WRITTEN.contains(&name)
