@@ -9,6 +9,7 @@ use libc::c_long;
 use scorpiox_sandbox::wire::{CellSpec, Limits, Network, Tier};
 use scorpiox_sys::linux::sys::{Answer, Ask};
 
+use crate::processes::Mechanism;
 use crate::tree::Tree;
 
 /// Minimum time between two counts while the limit is reached.
@@ -65,8 +66,8 @@ struct Bound {
 pub(super) struct Bounds(Vec<Bound>);
 
 impl Bounds {
-    /// Creates the limits of a command; includes processes only if the kernel does not limit them.
-    pub(super) fn new(limits: &Limits, cell: &CellSpec, processes_are_bounded: bool) -> Self {
+    /// Creates the limits of a command; includes processes only if no other mechanism limits them.
+    pub(super) fn new(limits: &Limits, cell: &CellSpec, processes: Mechanism) -> Self {
         let bound = |calls, error, most, begun, count| Bound {
             calls,
             error,
@@ -92,7 +93,7 @@ impl Bounds {
             bound(WATCHERS, libc::EMFILE, MOST_WATCHERS, 0, Tree::watchers),
             bound(WAITERS, libc::EMFILE, MOST_WAITERS, 0, Tree::waiters),
         ];
-        if !processes_are_bounded {
+        if processes == Mechanism::Supervisor {
             // The shell exists already.
             all.push(bound(PROCESSES, libc::EAGAIN, limits.processes, 1, Tree::threads));
         }

@@ -19,6 +19,7 @@ use scorpiox_sys::linux::sys::{self, Ask, Side};
 use crate::bound::Bounds;
 use crate::bwrap::{self, Inside};
 use crate::landlock::Rules;
+use crate::processes::Mechanism;
 use crate::questions::{self, Questions};
 use crate::seccomp::{Filters, Shared};
 use crate::sockets::{self, Sockets};
@@ -123,8 +124,8 @@ fn supervise(
         return Err(bwrap::enter(&inside, &fds));
     }
     let score = KillerScore::raise()?;
-    let (rules, is_bounded) = prepare(cell, order)?;
-    let (shell, questions) = start_shell(cell, order, rules, is_bounded, control, &streams)?;
+    let (rules, processes) = prepare(cell, order)?;
+    let (shell, questions) = start_shell(cell, order, (rules, processes), control, &streams)?;
     score.lower();
     // The output ends when the last process closes it; this one must not keep it open.
     drop(streams);
@@ -176,7 +177,8 @@ fn run_inside(
     // bubblewrap mounts `/proc` read-only, so this process and the command share a score for the
     // out-of-memory killer.
     let rules = confine::rules(&cell.spec, &order, landlock)?;
-    let (shell, questions) = start_shell(&cell, &order, rules, false, control, &streams)?;
+    let processes = Mechanism::choose(cell.spec.tier, order.limits.processes);
+    let (shell, questions) = start_shell(&cell, &order, (rules, processes), control, &streams)?;
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
     Supervisor::new(&order, control, &children, shell, Tree::Namespace, questions).run();
@@ -184,15 +186,15 @@ fn run_inside(
 }
 
 /// Prepares the supervisor before the shell's process exists. Returns the Landlock rules of the shell, and
-/// `true` if the kernel limits the number of its processes.
-fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, bool), Fault> {
-    let mut is_bounded = false;
+/// the mechanism that limits the number of its processes.
+fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, Mechanism), Fault> {
+    let mut processes = Mechanism::choose(cell.spec.tier, order.limits.processes);
     match cell.spec.tier {
         Tier::T1 => {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
                 .map_err(Fault::at("tying the command to its cell"))?;
             root::own_proc("/proc").map_err(Fault::at("mounting /proc"))?;
-            is_bounded = bound_processes(order.limits.processes);
+            processes = processes.limit_numbers(order.limits.processes);
             root::close_proc(rustix::process::getuid().is_root())?;
             root::own_memory("/dev/shm", cell.spec.tmp_bytes).map_err(Fault::at("mounting /dev/shm"))?;
             covers::put(&cell.spec.exposed, &order.covers)?;
@@ -205,25 +207,7 @@ fn prepare(cell: &Cell, order: &CommandSpec) -> Result<(Rules, bool), Fault> {
         // Applied before the shell's process exists, which inherits these rules.
         confine::supervisor(&cell.spec, order, cell.landlock)?.apply()?;
     }
-    Ok((rules, is_bounded))
-}
-
-/// Limits the process IDs of this namespace, and thus the number of processes, on kernels with a separate
-/// limit for each namespace (Linux 6.14).
-///
-/// On older kernels the same file sets the limit of the whole machine, and root may write it.
-fn bound_processes(most: u32) -> bool {
-    // Process IDs below 300 are not reused.
-    kernel_has_bounds()
-        && std::fs::write("/proc/sys/kernel/pid_max", most.saturating_add(301).to_string()).is_ok()
-}
-
-fn kernel_has_bounds() -> bool {
-    let about = rustix::system::uname();
-    let release = about.release().to_string_lossy();
-    let mut numbers =
-        release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 14)
+    Ok((rules, processes))
 }
 
 /// Drops all privileges of the supervisor, and makes it inaccessible for other processes.
@@ -246,8 +230,7 @@ fn rid_of_rights(tier: Tier) -> Result<(), Fault> {
 fn start_shell(
     cell: &Cell,
     order: &CommandSpec,
-    rules: Rules,
-    is_bounded: bool,
+    (rules, processes): (Rules, Mechanism),
     control: &OwnedFd,
     streams: &Streams,
 ) -> Result<(Pid, Option<Questions>), Fault> {
@@ -255,7 +238,7 @@ fn start_shell(
     let command = text(&order.command)?;
     let variables = order.environment.iter().map(|(name, value)| text(&format!("{name}={value}")));
     let variables = variables.collect::<Result<Vec<_>, _>>()?;
-    let bounds = Bounds::new(&order.limits, &cell.spec, is_bounded);
+    let bounds = Bounds::new(&order.limits, &cell.spec, processes);
     let step = "keeping moves from starts";
     let moves = streams.moves.as_ref().map(Moves::try_clone).transpose().map_err(Fault::at(step))?;
     let guard = Guard::new(&cell.spec, order, moves)?;
@@ -265,7 +248,8 @@ fn start_shell(
     // The rules are moved to the shell's process. This process keeps their descriptor until it exits.
     let child = || {
         let asks = (asks.as_slice(), &theirs);
-        let fault = become_shell(cell, order, rules, asks, (control, streams), &command, &variables);
+        let fault =
+            become_shell(cell, order, (rules, processes), asks, (control, streams), &command, &variables);
         give_up(control, fault)
     };
     let shell = sys::run_in_borrowed_memory(child).map_err(Fault::at("starting the shell's process"))?;
@@ -329,7 +313,7 @@ impl KillerScore {
 fn become_shell(
     cell: &Cell,
     order: &CommandSpec,
-    rules: Rules,
+    (rules, processes): (Rules, Mechanism),
     (asks, supervisor): (&[Ask], &OwnedFd),
     (control, streams): (&OwnedFd, &Streams),
     command: &CStr,
@@ -340,7 +324,7 @@ fn become_shell(
         enter(cell.spec.workspace.as_path())?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         sys::unblock_signals().map_err(Fault::at("unblocking signals"))?;
-        confine::limits(&order.limits)?;
+        confine::limits(&order.limits, processes)?;
         confine::descriptors(&streams.output, streams.input.as_ref())?;
         if cell.spec.tier != Tier::None {
             confine::capabilities()?;

@@ -12,6 +12,7 @@ use scorpiox_sandbox::wire::{CellSpec, CommandSpec, Cover, Fault, Limits, Networ
 use scorpiox_sys::linux::{capabilities, sys};
 
 use crate::landlock::{Grant, Rules};
+use crate::processes::Mechanism;
 
 /// Files below `/dev` that every command may use.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -47,7 +48,7 @@ pub(super) fn descriptors(output: &OwnedFd, input: Option<&OwnedFd>) -> Result<(
 }
 
 /// Sets the limits of each process of a command.
-pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
+pub(super) fn limits(limits: &Limits, processes: Mechanism) -> Result<(), Fault> {
     let set = |resource, most| {
         rustix::process::setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
             .map_err(|error| Fault::new(format!("setting the limit {resource:?} to {most}"), error))
@@ -61,6 +62,9 @@ pub(super) fn limits(limits: &Limits) -> Result<(), Fault> {
     lower(Resource::Core, 1)?;
     lower(Resource::Fsize, limits.file_size)?;
     lower(Resource::Nofile, limits.open_files)?;
+    if let Mechanism::OfUser(most) = processes {
+        lower(Resource::Nproc, most)?;
+    }
     // Limits writable memory rather than reserved memory: Node.js and others reserve far more than they use.
     // A process may lift the limit, as the supervisor does for writable reservations. The regular memory
     // check is the actual limit.

@@ -29,6 +29,7 @@ mod landlock;
 mod many_in_one;
 mod namespaces;
 mod pace;
+mod processes;
 mod questions;
 mod reserved;
 mod root;
