@@ -111,10 +111,8 @@ impl Rules {
     }
 
     fn add(mut self, path: &Path, fd: &OwnedFd, grant: Grant) -> Result<Self, Fault> {
-        let fault = |error: &dyn std::fmt::Display| {
-            Fault::new(format!("granting {} in Landlock", path.display()), error)
-        };
-        let stat = rustix::fs::fstat(fd).map_err(|error| fault(&error))?;
+        let step = format!("granting {} in Landlock", path.display());
+        let stat = rustix::fs::fstat(fd).map_err(Fault::at(&step))?;
         let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
         let mut rights = self.rights(grant);
         if !is_folder {
@@ -124,7 +122,7 @@ impl Rules {
             return Ok(self);
         }
         self.created =
-            self.created.add_rule(PathBeneath::new(fd.as_fd(), rights)).map_err(|error| fault(&error))?;
+            self.created.add_rule(PathBeneath::new(fd.as_fd(), rights)).map_err(Fault::at(&step))?;
         Ok(self)
     }
 

@@ -13,7 +13,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use crate::moves::Moves;
 use crate::running::Running;
 use crate::seam::{CellError, Helper};
-use crate::wire::{Built, CellSpec, CommandSpec, HELPER_NAME, Order};
+use crate::wire::{Built, CellSpec, CommandSpec, Fault, HELPER_NAME, Order};
 use crate::{memory, packet};
 
 /// Size of the pipe for a command's output in bytes. It is large to avoid a context switch for each chunk of
@@ -31,11 +31,11 @@ pub struct Cell {
 impl Cell {
     /// Starts a helper, which builds a sandbox.
     pub fn build(helper: &Helper, spec: &CellSpec) -> Result<Self, CellError> {
-        let (socket, theirs) = packet::pair().map_err(CellError::helper)?;
-        let child = start(helper, theirs).map_err(CellError::helper)?;
+        let step = "starting the sandbox helper";
+        let (socket, theirs) = packet::pair().map_err(Fault::at(step))?;
+        let child = start(helper, theirs).map_err(Fault::at(step))?;
         let mut cell = Self { socket, helper: Mutex::new(child), listener: None };
-        packet::send_large(cell.socket.as_fd(), &Order::Build(spec.clone()), &[])
-            .map_err(CellError::helper)?;
+        packet::send_large(cell.socket.as_fd(), &Order::Build(spec.clone()), &[]).map_err(Fault::at(step))?;
         match packet::receive::<Built>(cell.socket.as_fd(), true) {
             Ok(Some((Built::Ready, mut fds))) => {
                 cell.listener = fds.pop().map(TcpListener::from);
@@ -43,7 +43,7 @@ impl Cell {
             }
             Ok(Some((Built::Failed(fault), _))) => Err(fault.into()),
             Ok(None) => Err(CellError::helper("it ended while it built the sandbox")),
-            Err(error) => Err(CellError::helper(error)),
+            Err(error) => Err(Fault::new(step, error).into()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Messages between the host and the helper.
 
+use std::error::Error;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
@@ -310,9 +311,12 @@ pub enum Built {
     Failed(Fault),
 }
 
+/// Advice for a failed step for which the system had not enough.
+const LACK: &str = "; repeat it when fewer commands and programs run, or raise the limit of open files with `ulimit -n` where the server is started";
+
 /// Failed step with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{step}: {error}")]
+#[error("{step}: {error}{}", if *.is_lack { LACK } else { "" })]
 pub struct Fault {
     /// Description of the step.
     pub step: String,
@@ -320,16 +324,20 @@ pub struct Fault {
     pub error: String,
     /// `true` if a path has changed since the host's scan, so that a retry is worthwhile.
     pub changed: bool,
+    /// `true` if the process or the system had no descriptors, memory or processes left.
+    pub is_lack: bool,
 }
 
 impl Fault {
     /// Creates a fault from a step and its error.
-    pub fn new(step: impl Into<String>, error: impl std::fmt::Display) -> Self {
-        Self { step: step.into(), error: error.to_string(), changed: false }
+    pub fn new(step: impl Into<String>, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let error = error.into();
+        let is_lack = codes(&*error).any(scorpiox_sys::is_lack);
+        Self { step: step.into(), error: error.to_string(), changed: false, is_lack }
     }
 
     /// Returns a function that converts an error, for `map_err`.
-    pub fn at<E: std::fmt::Display>(step: &str) -> impl FnOnce(E) -> Self + '_ {
+    pub fn at<E: Into<Box<dyn Error + Send + Sync>>>(step: &str) -> impl FnOnce(E) -> Self + '_ {
         move |error| Self::new(step, error)
     }
 
@@ -341,6 +349,18 @@ impl Fault {
         let changed = looped || matches!(error.kind(), NotFound | NotADirectory);
         Self { changed, ..Self::new(format!("{step} {}", path.display()), error) }
     }
+}
+
+/// Returns the numbers of the system's errors that caused an error.
+fn codes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = i32> + use<'e> {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.filter_map(|error| {
+        #[cfg(unix)]
+        if let Some(errno) = error.downcast_ref::<rustix::io::Errno>() {
+            return Some(errno.raw_os_error());
+        }
+        error.downcast_ref::<std::io::Error>()?.raw_os_error()
+    })
 }
 
 /// Exit status of a shell.
@@ -435,4 +455,32 @@ pub enum Stop {
     Gently,
     /// Sends SIGKILL.
     Now,
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no rules")]
+    struct Wrapped(#[source] io::Error);
+
+    #[test]
+    fn a_lack_is_found_behind_other_errors() {
+        for (fault, is_lack) in [
+            (Fault::new("a step", Errno::MFILE), true),
+            (Fault::new("a step", Errno::AGAIN), true),
+            (Fault::new("a step", Wrapped(Errno::NOMEM.into())), true),
+            (Fault::new("a step", Wrapped(Errno::PERM.into())), false),
+            (Fault::new("a step", io::Error::other("EMFILE")), false),
+            (Fault::new("a step", "too many open files"), false),
+        ] {
+            assert_eq!(fault.is_lack, is_lack, "{fault}");
+            assert_eq!(fault.to_string().contains("`ulimit -n`"), is_lack, "{fault}");
+        }
+    }
 }

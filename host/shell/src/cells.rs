@@ -186,6 +186,11 @@ fn has_worked(profile: &Profile, tier: Tier) -> bool {
     plan::network(profile, tier).is_ok_and(|network| WORKED.lock().contains(&(tier, network)))
 }
 
+/// Returns `true` if this machine does not have a tier: a lower one has worked, which is only built then.
+fn is_missing(profile: &Profile, tier: Tier) -> bool {
+    TIERS.iter().any(|lower| *lower < tier && has_worked(profile, *lower))
+}
+
 /// Builds the best cell that works on this machine and that the policy accepts.
 fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
@@ -210,13 +215,24 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
                 return Err(ShellError::NothingHolds(profile.name.clone()));
             }
             Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),
-            // A command could bring this about, for example by using up descriptors, to get a lower tier.
-            Err(error) if error.may_pass() && has_worked(profile, tier) => {
-                let why = match error {
+            Err(error)
+                if error.may_pass() && has_worked(profile, tier)
+                    || error.is_lack() && !is_missing(profile, tier) =>
+            {
+                // A command could bring this about, for example by using up descriptors, to get a lower tier.
+                let is_lack = error.is_lack();
+                let mut why = match error {
                     ShellError::Cell(error) => error.to_string(),
                     error => error.to_string(),
                 };
-                return Err(ShellError::WorkedBefore { tier, why });
+                if !is_lack {
+                    why.push_str("; repeat it when fewer commands run");
+                }
+                return Err(if has_worked(profile, tier) {
+                    ShellError::WorkedBefore { tier, why }
+                } else {
+                    ShellError::Lack { tier, why }
+                });
             }
             Err(error) => tried.push((tier, error.to_string())),
         }

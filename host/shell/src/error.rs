@@ -25,11 +25,19 @@ pub enum ShellError {
     #[error("{0}")]
     NoTier(NoTier),
     /// A sandbox tier that worked before cannot be built now, and a lower tier is no substitute.
-    #[error(
-        "the command was not run: sandbox {tier}, which worked before, cannot be built now: {why}. Repeat it when fewer \
-         commands run, or raise the limit of open files with `ulimit -n` where the server is started"
-    )]
+    #[error("the command was not run: sandbox {tier}, which worked before, cannot be built now: {why}")]
     WorkedBefore {
+        /// Tier that failed.
+        tier: Tier,
+        /// Reason for the failure.
+        why: String,
+    },
+    /// A sandbox tier cannot be built for lack of descriptors, memory or processes. A lower tier, which may need
+    /// fewer, is no substitute.
+    #[error(
+        "the command was not run: sandbox {tier} cannot be built now, and no lower one takes its place: {why}"
+    )]
+    Lack {
         /// Tier that failed.
         tier: Tier,
         /// Reason for the failure.
@@ -178,6 +186,15 @@ impl ShellError {
     /// Returns `true` if the error says nothing about the tier: the same attempt may succeed later.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Cell(_) | Self::Io { .. } | Self::NotTried(_))
+    }
+
+    /// Returns `true` if the process or the system had no descriptors, memory or processes left.
+    pub(super) fn is_lack(&self) -> bool {
+        match self {
+            Self::Cell(CellError::Fault(fault)) => fault.is_lack,
+            Self::Io { error, .. } => error.raw_os_error().is_some_and(scorpiox_sys::is_lack),
+            _ => false,
+        }
     }
 
     /// Returns `true` if the cell is dead and must be replaced.

@@ -10,5 +10,5 @@ pub mod macos;
 mod remove;
 pub mod windows;
 
-pub use descriptors::{is_out_of_descriptors, open_files_limit};
+pub use descriptors::{is_lack, is_out_of_descriptors, open_files_limit};
 pub use remove::{remove_folder, remove_folder_until};

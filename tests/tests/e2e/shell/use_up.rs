@@ -11,6 +11,7 @@ use serde_json::json;
 use super::support::{
     bash, bash_for, comes_true, descendants, in_each_tier, in_tier, mark, processes_with, start, with_policy,
 };
+use super::unseen::of_somebody;
 
 /// Runs a call, asserts that the server quickly answers other requests meanwhile, and returns the result of
 /// the call.
@@ -45,6 +46,44 @@ fn a_fork_bomb_ends_and_the_next_command_works() {
         let result = answers_meanwhile(&mut server, &bomb, 3000);
         assert_eq!(result["isError"], true, "{tier}: {result}");
         assert!(comes_true(Duration::from_secs(2), || processes_with(&mark).is_empty()), "{tier}");
+        assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n", "{tier}");
+    }
+}
+
+/// `/bin/sh` gives up if a signal interrupts `fork`, which the kernel never does by itself.
+#[test]
+fn a_process_starts_whatever_signals_arrive() {
+    for tier in super::support::TIERS {
+        let (_program, mut server) = of_somebody(in_tier(tier));
+        let pipelines = "sh -c 'i=0; while [ $i -lt 1500 ]; do : | : | :; i=$((i + 1)); done; echo finished'";
+        let ran = bash_for(&mut server, pipelines, 60_000);
+        assert_eq!(ran.succeeded(), "finished\n", "{tier}");
+    }
+}
+
+#[test]
+fn the_number_of_processes_is_limited_for_somebody() {
+    for tier in super::support::TIERS {
+        let policy = "[shell.profile.workspace]\nlimits = { processes = 64 }\n";
+        let (_program, mut server) = of_somebody(with_policy(in_tier(tier), policy));
+        let forks = "import os, time\nn = 0\ntry:\n    while n < 5000:\n        if os.fork() == 0: time.sleep(60); \
+                     os._exit(0)\n        n += 1\nexcept BlockingIOError: pass\nprint(n)";
+        let ran = bash_for(&mut server, &format!("python3 - <<'P'\n{forks}\nP"), 60_000);
+        // The supervisor stops a command that the kernel lets exceed the limit.
+        let stopped = ran.text.contains("too many processes").then(|| ran.data["killed_processes"].as_u64());
+        let made = stopped.flatten().or_else(|| ran.output().trim().parse().ok());
+        let made = made.unwrap_or_else(|| panic!("{tier}: {}", ran.text));
+        let tasks = fs::read_to_string("/proc/loadavg").expect("a file");
+        let tasks: u64 =
+            tasks.split(['/', ' ']).nth(4).and_then(|tasks| tasks.parse().ok()).expect("a number");
+        let most = match tier {
+            // The kernel uses the process IDs below 300 once.
+            "T1" => 64 + 301,
+            "T1b" => 64 + 1,
+            // The kernel counts all processes of the user, and the limit includes all of the machine.
+            _ => 64 + tasks,
+        };
+        assert!((40..=most).contains(&made), "{tier}: {made} of {most}");
         assert_eq!(bash(&mut server, "echo well").succeeded(), "well\n", "{tier}");
     }
 }
@@ -127,6 +166,23 @@ fn a_server_without_descriptors_stays_in_its_tier() {
         refused.iter().any(|text| text.contains("T1b, which worked before"))
     });
     assert!(met_a_tier_that_cannot_be_built);
+}
+
+#[test]
+fn a_first_command_without_descriptors_gets_no_lower_tier() {
+    let mut refusals = 0;
+    for limit in 12..32 {
+        let program = in_tier("T1").after(&format!("ulimit -n {limit}"));
+        let mut server = start(&program);
+        let ran = bash(&mut server, "true");
+        if !ran.is_error {
+            assert_eq!(ran.data["tier"], "T1", "{limit}: {}", ran.text);
+            continue;
+        }
+        assert!(ran.text.contains("`ulimit -n`"), "{limit}: {}", ran.text);
+        refusals += u32::from(ran.text.contains("sandbox T1 cannot be built now"));
+    }
+    assert!(refusals > 0, "no limit was met while the sandbox was built");
 }
 
 #[test]
