@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, makedev, statx};
+use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
 use scorpiox_sys::linux::reach::Identity;
 
 /// Known mounts, by the kernel's mount IDs, which are unique among existing mounts.
@@ -49,6 +49,8 @@ pub(super) struct About {
     pub identity: Identity,
     /// Creation time.
     pub born: Option<Duration>,
+    /// Time of the last change of its attributes, content or name.
+    pub changed: Option<Duration>,
     pub is_folder: bool,
 }
 
@@ -63,20 +65,22 @@ impl About {
     }
 
     fn find(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> io::Result<Self> {
-        let asked = StatxFlags::BTIME | StatxFlags::MNT_ID | StatxFlags::INO | StatxFlags::TYPE;
+        let asked =
+            StatxFlags::BTIME | StatxFlags::CTIME | StatxFlags::MNT_ID | StatxFlags::INO | StatxFlags::TYPE;
         let found = statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, asked)?;
         let is_told = |what| StatxFlags::from_bits_retain(found.stx_mask).contains(what);
         Ok(Self {
             mount: is_told(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
             identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
-            born: is_told(StatxFlags::BTIME).then(|| born(&found)),
+            born: is_told(StatxFlags::BTIME).then(|| time(&found.stx_btime)),
+            changed: is_told(StatxFlags::CTIME).then(|| time(&found.stx_ctime)),
             is_folder: FileType::from_raw_mode(found.stx_mode.into()).is_dir(),
         })
     }
 }
 
-fn born(found: &Statx) -> Duration {
-    Duration::new(found.stx_btime.tv_sec.try_into().unwrap_or(0), found.stx_btime.tv_nsec)
+fn time(stamp: &StatxTimestamp) -> Duration {
+    Duration::new(stamp.tv_sec.try_into().unwrap_or(0), stamp.tv_nsec)
 }
 
 #[cfg(test)]

@@ -279,9 +279,19 @@ impl Places {
                 if place.refuses(made) { Ruling::Protected(place.path.to_path_buf()) } else { Ruling::Free };
             return Ok(ruling);
         }
+        if self.is_in_area(&folder.path) {
+            let is_root = self.inside(&folder.path).as_os_str().is_empty();
+            let is_new = |born| self.unpacked.is_new(born);
+            if self.repositories.holds_anothers(spot, name, is_root, is_new)? {
+                return Ok(if is_free(spot)? {
+                    Ruling::Protected(folder.path.join(spot.bare()))
+                } else {
+                    Ruling::Kept
+                });
+            }
+        }
         let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)
             || self.absent.is_lock(&folder.path, name)
-            || self.is_in_area(&folder.path) && self.repositories.holds_anothers(spot, name)?
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
         Ok(if stays { Ruling::Kept } else { Ruling::Free })
     }

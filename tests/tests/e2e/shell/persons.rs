@@ -65,6 +65,34 @@ fn a_directory_that_a_command_made_a_repository_of_for_a_moment_is_not_its_own()
     });
 }
 
+/// Git starts the hooks of a repository and obeys its configuration from the first moment on.
+#[test]
+fn a_directory_that_git_may_be_filling_takes_no_files_that_git_obeys() {
+    in_each_tier(|program, server| {
+        let task = background(
+            server,
+            "until [ -e go ]; do sleep 0.02; done; for d in bare begun; do touch $d/x; mkdir $d/hooks; \
+             echo x > $d/hooks/post-checkout; echo x > $d/config; echo x > $d/commondir; echo x > $d/page.js; \
+             mkdir -p $d/sub/hooks; echo x > $d/sub/hooks/use.ts; done; touch done",
+        );
+        for folder in ["bare", "begun", "begun/hooks"] {
+            fs::create_dir(program.workspace().join(folder)).expect("a folder");
+        }
+        program.put("workspace/go", "");
+        let ran = bash(server, "until [ -e done ]; do sleep 0.02; done");
+        assert!(!ran.is_error, "{}", ran.text);
+        let told = read_to_end(server, task);
+        for folder in ["bare", "begun"] {
+            let folder = program.workspace().join(folder);
+            for name in ["hooks/post-checkout", "config", "commondir"] {
+                assert!(folder.join(name).symlink_metadata().is_err(), "{name}: {told}");
+            }
+            assert!(folder.join("page.js").is_file() && folder.join("sub/hooks/use.ts").is_file(), "{told}");
+        }
+        assert!(told.contains("not created: \"bare/hooks\", \"bare/config\", \"bare/commondir\""), "{told}");
+    });
+}
+
 /// Git creates a link in the git directory of a new submodule, to see if there can be any.
 #[test]
 fn the_git_directory_of_a_submodule_keeps_its_links() {

@@ -26,6 +26,7 @@ use super::came::Came;
 use super::mounts::About;
 use super::opened::itself;
 
+mod filling;
 mod signs;
 mod used;
 
@@ -341,8 +342,15 @@ impl Repositories {
     }
 
     /// Returns `true` if a name, or its lock file, is obeyed by git in a repository that another process
-    /// created since the command started.
-    pub(super) fn holds_anothers(&self, spot: &Spot, name: &str) -> io::Result<bool> {
+    /// created since the command started, or may be creating. `is_root` is `true` for a name at the top of a writable
+    /// directory.
+    pub(super) fn holds_anothers(
+        &self,
+        spot: &Spot,
+        name: &str,
+        is_root: bool,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<bool> {
         if name == NAME {
             return match About::entry(&spot.folder, spot.bare()) {
                 Ok(about) => {
@@ -355,7 +363,7 @@ impl Repositories {
         }
         let is_obeyed =
             OBEYED.contains(&name) || what_becomes(name).is_some_and(|name| OBEYED.contains(&name));
-        Ok(is_obeyed && self.is_anothers_itself(&spot.folder)?)
+        Ok(is_obeyed && self.is_anothers_itself(&spot.folder, is_root, is_new)?)
     }
 
     /// Returns `true` if an entry must stay where it is in a repository that existed before.
@@ -390,7 +398,7 @@ impl Repositories {
     }
 
     /// Returns `true` if a directory is, or lies in, a git directory that another process created since the
-    /// command started. Its path is `inside` relative to the writable directory `root`.
+    /// command started, or may be creating. Its path is `inside` relative to the writable directory `root`.
     pub(super) fn is_anothers(
         &self,
         root: &Path,
@@ -399,10 +407,10 @@ impl Repositories {
     ) -> io::Result<bool> {
         let mut descent = Descent::from(root);
         let (mut is_in_git, mut may_be_one) = (false, false);
-        for part in inside {
+        for (number, part) in inside.iter().enumerate() {
             let name = folded(part);
             let is_obeyed = OBEYED_FOLDERS.contains(&&*name);
-            if is_obeyed && !is_in_git && self.is_anothers_itself(descent.folder()?)? {
+            if is_obeyed && !is_in_git && self.is_anothers_itself(descent.folder()?, number == 0, &is_new)? {
                 return Ok(true);
             }
             descent.enter(part);
@@ -425,8 +433,20 @@ impl Repositories {
         Ok(false)
     }
 
-    fn is_anothers_itself(&self, folder: &OwnedFd) -> io::Result<bool> {
-        Ok(!self.is_known(&About::folder(folder)?, Some(folder))? && is_of_git(folder, None)?)
+    fn is_anothers_itself(
+        &self,
+        folder: &OwnedFd,
+        is_root: bool,
+        is_new: impl Fn(Option<Duration>) -> bool,
+    ) -> io::Result<bool> {
+        let about = About::folder(folder)?;
+        if !self.is_known(&about, Some(folder))? && is_of_git(folder, None)? {
+            return Ok(true);
+        }
+        let key = key(&self.hasher, &about);
+        // One that was there when the command started has rules of its own.
+        let is_old = self.known.borrow().begun.contains(&key);
+        Ok(!is_old && self.may_be_filled(folder, &about, is_root, is_new)?)
     }
 }
 

@@ -1,3 +1,5 @@
+use std::cell::Cell;
+
 use rustix::time::{ClockId, clock_gettime};
 
 use super::*;
@@ -69,12 +71,12 @@ fn a_repository_that_somebody_makes_in_a_folder_of_the_commands_is_theirs() {
         }
         std::fs::write(root.join(name).join("HEAD"), "ref: refs/heads/main\n").expect("a file");
         let spot = Spot::of(&root.join(name).join("config"));
-        assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        assert!(all.holds_anothers(&spot, "config", false, is_new).expect("looks"), "{name}");
         assert!(is_anothers(&all, &root, &format!("{name}/hooks")), "{name}");
         // A further name that the command creates does not make the repository its own either.
         std::fs::write(root.join(name).join("commondir"), "x").expect("a file");
         all.made(&Spot::of(&root.join(name).join("commondir")), true, NEW);
-        assert!(all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        assert!(all.holds_anothers(&spot, "config", false, is_new).expect("looks"), "{name}");
     }
 }
 
@@ -96,12 +98,12 @@ fn a_repository_is_the_commands_as_long_as_a_sign_of_it_is_there() {
         // The number of a removed file could be given to the next within one tick of the file system's clock.
         std::fs::rename(folder.join("HEAD"), root.join(format!("{name}-removed"))).expect("moves");
         let spot = Spot::of(&folder.join("config"));
-        assert!(!all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        assert!(!all.holds_anothers(&spot, "config", false, is_new).expect("looks"), "{name}");
         for sign in ["refs", "objects"] {
             std::fs::create_dir(folder.join(sign)).expect("a folder");
         }
         std::fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
-        assert_eq!(all.holds_anothers(&spot, "config").expect("looks"), !stays, "{name}");
+        assert_eq!(all.holds_anothers(&spot, "config", false, is_new).expect("looks"), !stays, "{name}");
         let used = all.used(&root, Path::new(name), None, NEW).expect("looks");
         assert_eq!(used, (!stays).then_some(1), "{name}");
     }
@@ -151,7 +153,7 @@ fn a_directory_that_git_has_begun_to_fill_cannot_be_claimed() {
             std::fs::write(root.join("store").join(name), "x").expect("a file");
         }
         let spot = Spot::of(&root.join("store/config"));
-        assert!(all.holds_anothers(&spot, "config").expect("looks"), "{first}");
+        assert!(all.holds_anothers(&spot, "config", false, NEW).expect("looks"), "{first}");
     }
 }
 
@@ -169,7 +171,7 @@ fn a_directory_that_the_command_fills_is_its_repository() {
             folder(&path, Some(&all));
         }
         let spot = Spot::of(&root.join("own/config"));
-        assert!(!all.holds_anothers(&spot, "config").expect("looks"), "{name}");
+        assert!(!all.holds_anothers(&spot, "config", false, NEW).expect("looks"), "{name}");
         assert_eq!(all.used(&root, Path::new("own"), Some("config"), NEW).expect("looks"), None, "{name}");
     }
 }
@@ -219,7 +221,7 @@ fn whose_a_repository_is_tells_who_made_its_signs() {
             make(name, "HEAD", is_new);
         }
         let spot = Spot::of(&root.join(name).join("config"));
-        let is_anothers = all.holds_anothers(&spot, "config").expect("looks");
+        let is_anothers = all.holds_anothers(&spot, "config", false, is_new).expect("looks");
         assert_eq!(is_anothers, name == "theirs" || name == "young", "{name}");
         assert_eq!(super::tests::is_anothers(&all, &root, &format!("{name}/hooks")), is_anothers, "{name}");
     }
@@ -250,9 +252,61 @@ fn the_work_for_a_path_grows_with_its_depth_and_no_faster() {
         (0..5).map(|_| once()).min().unwrap_or_default()
     };
     let opened = time(&|| drop(reach::open(&root.join(&inside)).expect("a folder")));
-    let others = time(&|| assert!(!all.is_anothers(&root, &inside, NEW).expect("looks")));
+    let others = time(&|| assert!(!all.is_anothers(&root, &inside, OLD).expect("looks")));
     let used = time(&|| assert!(all.used(&root, &inside, Some("config"), OLD).expect("looks").is_none()));
     for taken in [others, used] {
         assert!(taken < 50 * opened, "{taken:?} instead of about {opened:?}");
     }
+}
+
+fn is_filled(
+    all: &Repositories,
+    path: &Path,
+    is_root: bool,
+    is_new: impl Fn(Option<Duration>) -> bool,
+) -> bool {
+    let folder = reach::open(path).expect("a folder");
+    let about = About::folder(&folder).expect("known");
+    all.may_be_filled(&folder, &about, is_root, is_new).expect("looks")
+}
+
+/// `git clone --bare` by another process, at the moments at which the command could add a hook.
+#[test]
+fn a_directory_that_git_may_be_filling_takes_no_names_of_git() {
+    let (_folder, root, all) = bed();
+    let theirs = root.join("theirs");
+    folder(&theirs, None);
+    assert!(is_filled(&all, &theirs, false, NEW), "another process created it a moment ago");
+    assert!(!is_filled(&all, &theirs, true, NEW), "the writable directory itself");
+    assert!(!is_filled(&all, &theirs, false, OLD), "it was there before, and is empty");
+    let is_held =
+        |name: &str| all.holds_anothers(&Spot::of(&theirs.join(name)), name, false, NEW).expect("looks");
+    assert!(is_held("config") && is_held("hooks") && is_held("commondir") && is_held("config.lock"));
+    assert!(!is_held("index.html"));
+    assert!(is_anothers(&all, &root, "theirs/hooks"));
+    assert!(!is_anothers(&all, &root, "theirs/assets"));
+    // An entry that the command, or another one, adds now proves nothing.
+    std::fs::write(theirs.join("index.html"), "x").expect("a file");
+    assert!(is_held("config"));
+    folder(&theirs.join("hooks"), None);
+    // The directory is asked about first.
+    let is_first = Cell::new(true);
+    assert!(
+        is_filled(&all, &theirs, false, |_| !is_first.replace(false)),
+        "git begins with the names that it always creates"
+    );
+
+    let own = root.join("own");
+    folder(&own, Some(&all));
+    assert!(!is_filled(&all, &own, false, NEW));
+}
+
+#[test]
+fn a_directory_with_other_entries_is_not_being_filled() {
+    let place = reach::open(Path::new("/usr/lib")).expect("a folder");
+    assert!(filling::holds_others(&place).expect("looks"));
+    let (_folder, root, _) = bed();
+    std::fs::create_dir(root.join("hooks")).expect("a folder");
+    std::fs::write(root.join("new"), "x").expect("a file");
+    assert!(!filling::holds_others(&reach::open(&root).expect("a folder")).expect("looks"));
 }

@@ -67,20 +67,4 @@ impl Repositories {
         // Another process may have made it meanwhile, under any name.
         Ok(!self.is_own_repository(key, folder, None)? && signs(folder, None)?.are_complete())
     }
-
-    /// Returns `true` if another process created a directory, or git's first names in it, since the command started: git
-    /// may be filling it.
-    fn may_be_filled(
-        &self,
-        folder: &OwnedFd,
-        about: &About,
-        is_root: bool,
-        is_new: impl Fn(Option<Duration>) -> bool,
-    ) -> io::Result<bool> {
-        if self.is_own_repository(key(&self.hasher, about), folder, None)? {
-            return Ok(false);
-        }
-        let is_new_of_another = !is_root && is_new(about.born) && !self.owns(about);
-        Ok(is_new_of_another || self.is_begun_by_another(folder, about, None, is_new)?)
-    }
 }
