@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use scorpiox_executor::AsyncRuntime;
+use scorpiox_metering::records::UnknownCallers;
 
 use scorpiox_runtime::{Beat, Runtime, Ticker};
 use scorpiox_tools::Registry;
@@ -23,6 +24,8 @@ pub struct App {
     pub(super) registry: Arc<Registry>,
     pub(crate) runtime: Runtime,
     pub(super) asynchronous: Arc<AsyncRuntime>,
+    /// Budget of audit lines that unknown callers can cause.
+    pub(super) unknown_callers: Arc<UnknownCallers>,
     /// Ticks while a call of any session runs.
     pub ticker: Arc<Ticker>,
     pub(crate) approvals: Approvals,
@@ -43,6 +46,7 @@ impl App {
                 registry,
                 runtime: Runtime::default(),
                 asynchronous: Arc::default(),
+                unknown_callers: Arc::default(),
                 ticker: Ticker::new(Box::new(on_tick)),
                 approvals: Approvals::default(),
                 workspaces: Mutex::default(),

@@ -117,7 +117,8 @@ impl Workspace {
         let skills = Arc::clone(&site.skills);
         let operator = Arc::new(Operator::new(site));
         let shell = Arc::new(Shell::new(Arc::clone(&operator)));
-        let records = Records::new(&shell, Arc::clone(&app.asynchronous), &folder.path);
+        let asynchronous = Arc::clone(&app.asynchronous);
+        let records = Records::new(&shell, asynchronous, Arc::clone(&app.unknown_callers), &folder.path);
         Arc::new_cyclic(|workspace: &Weak<Self>| Self {
             listing: Arc::new(ListingCache::new(&operator.site().own_home, &folder.name())),
             plugins: Plugins::new(Arc::clone(&operator)),

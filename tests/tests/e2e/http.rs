@@ -12,6 +12,8 @@ mod busy;
 mod database;
 #[cfg(unix)]
 mod disks;
+#[cfg(unix)]
+mod flooded;
 #[cfg(target_os = "linux")]
 mod gone;
 mod hostile;

@@ -12,6 +12,7 @@ mod in_force;
 mod recorder;
 mod recording;
 mod refusals;
+mod unknown_callers;
 mod visits;
 mod watcher;
 mod writer;
@@ -39,6 +40,7 @@ pub use recorder::{account, machine, rule_texts};
 pub use recording::Recording;
 use recording::Subject;
 use refusals::Refusals;
+pub use unknown_callers::UnknownCallers;
 pub use visits::{Act, Refused, Visit, Visitor};
 pub use watcher::{Ended, Kind, Watcher};
 
@@ -66,6 +68,8 @@ pub struct Records {
     status_file: Mutex<Option<StatusFile>>,
     unposted: Unposted,
     writer: OnceLock<Thread>,
+    /// Shared by all workspaces of the process.
+    unknown_callers: Arc<UnknownCallers>,
     watchers: OnceLock<Vec<Arc<dyn Watcher>>>,
 }
 
@@ -79,6 +83,7 @@ struct Audit {
     /// `true` if calls without a line are refused.
     required: bool,
     refusals: Refusals,
+    unknown_callers: Arc<UnknownCallers>,
     /// `true` if the last attempt to write lines failed.
     is_blocked: AtomicBool,
 }
@@ -93,7 +98,12 @@ struct Unposted {
 
 impl Records {
     /// Creates the records of a workspace.
-    pub fn new(shell: &Shell, asynchronous: Arc<AsyncRuntime>, workspace: &Path) -> Arc<Self> {
+    pub fn new(
+        shell: &Shell,
+        asynchronous: Arc<AsyncRuntime>,
+        unknown_callers: Arc<UnknownCallers>,
+        workspace: &Path,
+    ) -> Arc<Self> {
         let workspace = workspace.display().to_string();
         let in_force = PolicyInForce::new(Arc::clone(shell.operator()), workspace.clone());
         let records = Arc::new(Self {
@@ -107,6 +117,7 @@ impl Records {
             audit: OnceLock::new(),
             unposted: Unposted::default(),
             writer: OnceLock::new(),
+            unknown_callers,
             watchers: OnceLock::new(),
         });
         let weak = Arc::downgrade(&records);
@@ -182,6 +193,7 @@ impl Records {
                 arguments: policy.arguments.value,
                 required: policy.required.value,
                 refusals: Refusals::default(),
+                unknown_callers: Arc::clone(&self.unknown_callers),
                 is_blocked: AtomicBool::new(false),
             })
         });

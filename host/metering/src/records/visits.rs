@@ -1,5 +1,6 @@
 //! Records HTTP visits that are not calls: requests that were not admitted, and use of the admin pages. The
-//! number of lines is limited as for refused calls, even for accepted visits, because visits cost nothing.
+//! number of lines is limited as for refused calls, even for accepted visits, because visits cost nothing. Refused
+//! requests of unknown callers have a smaller limit together.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use scorpiox_audit::{BUILT_IN, ClientName, Entry, Outcome, UnderPolicy as _, Uses, time};
 use scorpiox_executor::threads;
 
-use super::Records;
+use super::{Records, unknown_callers};
 use crate::records::call_error::CallError;
 use crate::records::recording::refusal;
 
@@ -86,13 +87,22 @@ impl Records {
             self.check_decision()?;
         }
         let uses = Uses::default();
-        let (what, rule) = (format!("{} {}", visit.from, visit.path), visit.rule.unwrap_or(BUILT_IN));
+        let is_unknown = visit.visitor.is_none() && visit.refused.is_some();
+        let rule = visit.rule.unwrap_or(BUILT_IN);
+        let what = if is_unknown {
+            unknown_callers::what(visit.from, visit.path)
+        } else {
+            format!("{} {}", visit.from, visit.path)
+        };
         let (kind, outcome) = match visit.refused {
             None => ("ok", Outcome::Ok),
             Some(Refused { kind, .. }) => (kind, Outcome::Refused(kind)),
         };
         match visit.refused {
             None => uses.allowed("http", what, rule),
+            Some(Refused { why, .. }) if is_unknown => {
+                uses.denied("http", what, &unknown_callers::why(why), rule);
+            }
             Some(Refused { why, .. }) => uses.denied("http", what, why, rule),
         }
         let client = visit.visitor.map(|visitor| {
@@ -116,7 +126,13 @@ impl Records {
             entry.push(&mut line);
             line
         };
-        // Not a valid principal key: each act has its own limit, and all unidentified visitors share one.
+        if is_unknown {
+            if audit.unknown_callers.has_line(kind, Instant::now(), line) {
+                audit.spool.push(|out| entry.push(out));
+            }
+            return Ok(());
+        }
+        // Not a valid principal key: each act has its own limit.
         let of = format!("\0{}\0{}", visit.act.name(), visit.visitor.map_or("", |visitor| visitor.key));
         let of = Arc::from(of);
         if audit.refusals.has_line(&of, kind, Instant::now(), line) {

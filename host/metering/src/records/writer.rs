@@ -105,15 +105,18 @@ impl Audit {
 
     /// Returns `true` if there is new work.
     fn has_work(&self) -> bool {
-        // Evaluate both operands: `take_new` reports held lines only once.
-        self.refusals.take_new() | self.is_filled()
+        // Evaluate all operands: `take_new` reports held lines only once.
+        self.refusals.take_new() | self.unknown_callers.take_new() | self.is_filled()
     }
 
     /// Queues due summary lines of refusals. Returns `true` if others are still held.
     fn tell_of_refusals(&self, all_of_them: bool) -> bool {
-        self.refusals.release(Instant::now(), all_of_them, |line| {
+        let now = Instant::now();
+        let push = |line: &[u8]| {
             self.spool.push(|out| out.extend_from_slice(line));
-        })
+        };
+        // Evaluate both operands.
+        self.refusals.release(now, all_of_them, push) | self.unknown_callers.release(now, all_of_them, push)
     }
 }
 

@@ -336,7 +336,10 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(environment: &Environment) -> Self {
         let shell = Arc::new(Shell::new(Arc::new(Operator::new(environment.site()))));
-        Self { records: Records::new(&shell, Arc::default(), &environment.workspace.path), shell }
+        Self {
+            records: Records::new(&shell, Arc::default(), Arc::default(), &environment.workspace.path),
+            shell,
+        }
     }
 
     /// Returns an error if the policy requires records and none can be written.
