@@ -44,7 +44,8 @@ impl Workspace {
     pub fn hear_others(self: &Arc<Self>) {
         let workspace = Arc::downgrade(self);
         let tell = move |message: &Message| {
-            workspace.upgrade().iter().for_each(|workspace| workspace.tell_callback(message));
+            // The policy may have changed without a request.
+            workspace.upgrade().iter().for_each(|workspace| workspace.in_force().tell_callback(message));
         };
         if let Err(error) = self.store.hear(Box::new(tell)) {
             tracing::warn!("callbacks of other servers come with the next result alone: {error}");
@@ -107,8 +108,11 @@ impl Workspace {
         }
     }
 
-    /// Notifies all clients.
+    /// Notifies all clients, unless the policy refuses all calls. The message then waits for the next result.
     fn tell_callback(&self, message: &Message) {
+        if self.records.policy_admission().is_err() {
+            return;
+        }
         let news = CallbackNews::new(message.timer, message.fired_at, &message.text);
         self.sessions().iter().for_each(|session| session.tell_callback(&news));
     }

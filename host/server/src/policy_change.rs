@@ -29,6 +29,8 @@ pub(crate) struct PolicyChange {
     reading: Arc<Mutex<()>>,
     /// Sections that the transport reads when it starts.
     read_by_transport: Arc<OnceLock<&'static [&'static str]>>,
+    /// Called when all calls are refused until a restart or a correction.
+    on_refusing_all: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     /// Policy before the first change. Sections that are read at the start are still as in this one.
     first: Arc<OnceLock<Policy>>,
     running: Mutex<BTreeMap<u64, Cancel>>,
@@ -41,6 +43,7 @@ impl PolicyChange {
         Self {
             reading: Arc::clone(&self.reading),
             read_by_transport: Arc::clone(&self.read_by_transport),
+            on_refusing_all: Arc::clone(&self.on_refusing_all),
             first: Arc::clone(&self.first),
             ..Self::default()
         }
@@ -49,6 +52,12 @@ impl PolicyChange {
     /// Returns the workspace under a later policy, if there is one.
     pub(crate) fn newer(&self) -> Option<Arc<Workspace>> {
         self.newer.read().clone()
+    }
+
+    fn tell_of_refusing_all(&self) {
+        if let Some(told) = self.on_refusing_all.get() {
+            told();
+        }
     }
 
     fn cancel_all(&self) {
@@ -122,6 +131,11 @@ impl Workspace {
         let _ = self.policy_change.read_by_transport.set(sections);
     }
 
+    /// Sets the transport's action when a change of the policy begins to refuse all calls.
+    pub fn on_refusing_all(&self, told: impl Fn() + Send + Sync + 'static) {
+        let _ = self.policy_change.on_refusing_all.set(Box::new(told));
+    }
+
     fn read_policy(self: Arc<Self>) -> Arc<Self> {
         let before = self.operator();
         let Some((operator, stamps)) = before.read_again() else {
@@ -154,6 +168,7 @@ impl Workspace {
             let newer = self.replace(operator);
             self.end_calls();
             self.end_commands();
+            self.policy_change.tell_of_refusing_all();
             return newer;
         };
         let fixed = self.fixed_sections(first, new);
@@ -166,6 +181,7 @@ impl Workspace {
             current.operator().refuse_all(Outdated::NeedsStart(fixed));
             self.end_calls();
             self.end_commands();
+            self.policy_change.tell_of_refusing_all();
             return current;
         }
         let lost = old.lost_sections(new, &places);

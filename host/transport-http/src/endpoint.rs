@@ -28,7 +28,7 @@ use crate::served::{AllServed, Caller, NoWorkspace, name_in};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
 use crate::visits::{self, Seen};
-use crate::{end, get, post};
+use crate::{end, get, post, revoked};
 use scorpiox_metering::records::{Act, Refused};
 
 /// Path of the default workspace's endpoint, and suffix of the other endpoints' paths.
@@ -181,6 +181,9 @@ impl Endpoint {
             }
         };
         let caller = Caller { principal, until, served };
+        if self.is_closed_to(&caller, peer, path).await {
+            return answer::refused(StatusCode::SERVICE_UNAVAILABLE, revoked::WHY);
+        }
         match parts.method {
             Method::POST => post::answer(self, &caller, headers, body).await,
             Method::GET => get::answer(self, &caller, headers).await,
@@ -235,13 +238,25 @@ impl Endpoint {
         open.push((Arc::downgrade(client), Arc::clone(stream)));
     }
 
-    /// Answers all subscriptions and ends the notification streams of all sessions.
-    pub(crate) fn end_listening(&self) {
+    /// Answers the subscriptions of clients, and ends them.
+    pub(crate) fn end_subscriptions(&self, is_ended: impl Fn(&Client) -> bool) {
         let open = std::mem::take(&mut *self.subscriptions.lock());
-        for (client, stream) in open {
-            client.upgrade().into_iter().for_each(|client| client.session.end());
+        for (weak, stream) in open {
+            let client = weak.upgrade();
+            if client.as_deref().is_some_and(|client| !is_ended(client)) {
+                self.subscriptions.lock().push((weak, stream));
+                continue;
+            }
+            if let Some(client) = client {
+                client.session.end();
+            }
             stream.end(None);
         }
+    }
+
+    /// Answers all subscriptions and ends the notification streams of all sessions.
+    pub(crate) fn end_listening(&self) {
+        self.end_subscriptions(|_| true);
         self.sessions.all().iter().for_each(|client| client.notices.end(None));
     }
 }

@@ -50,6 +50,7 @@ mod paper;
 mod passed;
 mod post;
 pub mod request;
+mod revoked;
 mod running;
 mod served;
 mod sessions;

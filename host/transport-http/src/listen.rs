@@ -173,6 +173,7 @@ impl Server {
                 passed::heard(&endpoint, number, message);
             }
         })?;
+        endpoint.end_streams_on_revocation();
         let (ending, is_ending) = watch::channel(false);
         let door = Door {
             endpoint: Arc::clone(&endpoint),

@@ -92,6 +92,11 @@ impl AllServed {
         self.by_name.values().map(|served| (served.name.clone(), Arc::clone(&served.workspace))).collect()
     }
 
+    /// Returns all workspaces.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Arc<Served>> {
+        self.by_name.values()
+    }
+
     /// Closes all workspaces.
     pub(crate) fn close(&self) {
         self.by_name.values().for_each(|served| served.workspace.close());

@@ -15,7 +15,7 @@ use crate::bounds::{MayBlock, PART};
 use crate::ended::{Account, End, Numbers, now};
 use crate::request::event_id::StreamNumber;
 use crate::request::session_id::{Handshake, Number};
-use crate::served::Caller;
+use crate::served::{Caller, Served};
 use crate::shared::Shared;
 use crate::stream::Stream;
 
@@ -68,6 +68,11 @@ impl Client {
                 used: Mutex::new(Instant::now()),
             }
         })
+    }
+
+    /// Returns `true` if it is a client of a workspace.
+    pub(crate) fn works_in(&self, served: &Arc<Served>) -> bool {
+        Arc::ptr_eq(&self.caller.served, served)
     }
 
     /// Returns the path of its endpoint.
@@ -266,6 +271,14 @@ impl Sessions {
     /// Returns all clients in memory.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
         self.states.lock().clients.values().map(|kept| Arc::clone(&kept.client)).collect()
+    }
+
+    /// Drops sessions from memory and returns their clients. Their IDs stay valid.
+    pub(crate) fn take(&self, is_taken: impl Fn(&Client) -> bool) -> Vec<Arc<Client>> {
+        let mut held = self.states.lock();
+        let taken = held.clients.iter().filter(|(_, kept)| is_taken(&kept.client));
+        let numbers: Vec<_> = taken.map(|(number, _)| *number).collect();
+        numbers.iter().filter_map(|number| held.remove(number)).collect()
     }
 
     /// Stores a client and returns it. If another request has restored the session already, returns that

@@ -33,6 +33,8 @@ mod rejected;
 mod relayed;
 #[cfg(unix)]
 mod replicas;
+#[cfg(unix)]
+mod revoked;
 mod sessions;
 #[cfg(unix)]
 mod stalled;
