@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use scorpiox_fs::home::private;
-use scorpiox_fs::{FINE_STEP, Stamp};
+use scorpiox_fs::{FINE_STEP, Stamp, shortage};
 
 use crate::fingerprint::{Fingerprint, Stamps};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
@@ -86,7 +86,14 @@ impl PluginFolder {
             Ok(entries) => {
                 entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
             }
-            Err(_) => Vec::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                let advice = shortage(&error).map(|advice| format!("; {advice}")).unwrap_or_default();
+                return vec![Err((
+                    self.folder.display().to_string(),
+                    format!("it cannot be read: {error}{advice}"),
+                ))];
+            }
         };
         names.retain(|name| !name.starts_with('.'));
         names.sort_unstable();
@@ -343,6 +350,14 @@ mod tests {
         put(home.path(), "two.wasm", "");
         put(home.path(), ".old/x", "");
         assert_eq!(found(home.path()), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_no_empty_one() {
+        let home = tempfile::tempdir().expect("a folder");
+        fs::write(home.path().join("plugins"), "").expect("writes");
+        let found = found(home.path());
+        assert!(found.len() == 1 && found[0].contains("plugins: it cannot be read: "), "{found:?}");
     }
 
     #[cfg(unix)]

@@ -181,7 +181,8 @@ impl Runtime {
             },
             |_| Verdict::Discard,
         )?;
-        Ok((finished.value, finished.skills.sources().to_vec()))
+        let sources = finished.skills.sources().map_err(Fault::Skills)?;
+        Ok((finished.value, sources.to_vec()))
     }
 
     /// Returns a skill as expanded for `arguments`, or the reason why it cannot be invoked. `id` is the

@@ -5,6 +5,7 @@ use std::time::Duration;
 use scorpiox_executor::Reason;
 use scorpiox_store::StoreError;
 use scorpiox_web::WebError;
+use scorpiox_workspace_config::SkillsUnread;
 use wasmtime::Trap;
 
 use super::limits::Limits;
@@ -91,6 +92,9 @@ pub enum Fault {
     /// The component's stored data cannot be read.
     #[error("what it keeps cannot be read: {0}")]
     Unread(String),
+    /// The skill folders cannot be searched at the moment.
+    #[error("{0}")]
+    Skills(SkillsUnread),
     /// The database cannot be used.
     #[error("the tool's data cannot be stored: {0}")]
     Database(#[from] StoreError),
@@ -141,7 +145,7 @@ impl Fault {
             Self::Printed { fault, .. } | Self::Lost { fault, .. } => fault.kind(),
             Self::Busy(_) | Self::Crowded(_) => "busy",
             Self::Secret(_) => "secret",
-            Self::Unusable(_) => "unusable",
+            Self::Unusable(_) | Self::Skills(_) => "unusable",
             Self::Unread(_) | Self::Database(_) => "database",
         }
     }
@@ -202,6 +206,9 @@ impl Fault {
         }
         if let Some(database) = error.downcast_ref::<StoreError>() {
             return Self::Database(database.clone());
+        }
+        if let Some(unread) = error.downcast_ref::<SkillsUnread>() {
+            return Self::Skills(unread.clone());
         }
         match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => Self::Stack,

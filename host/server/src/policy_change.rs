@@ -143,7 +143,7 @@ impl Workspace {
             return self;
         };
         // Not confirmed, so the next request reads the files again. The policy in force has not become wrong.
-        if let Err(error) = operator.loaded()
+        if let Err(error) = operator.loaded().and_then(|_| operator.places())
             && error.may_pass()
         {
             let why = error.cause();

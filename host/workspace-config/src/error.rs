@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use scorpiox_policy::{Problem, Refusal};
 
+use crate::SkillsUnread;
+
 /// Instructions for the user to restart the server of a client.
 pub const START_AGAIN: &str =
     "in Claude Code, type /mcp, choose scorpiox and Reconnect; quit any other client, and open it again";
@@ -28,6 +30,9 @@ pub enum OperatorError {
         /// Names of the existing profiles.
         known: Vec<String>,
     },
+    /// The skill folders, which commands may read, cannot be found at the moment.
+    #[error("{0}; repeat the call")]
+    Skills(SkillsUnread),
     /// The user's policy file is in a location that commands can write.
     #[error("{0}")]
     Misplaced(String),
@@ -65,7 +70,9 @@ impl OperatorError {
             Self::Policy(problem) => problem.to_string(),
             Self::NotAWorkspace(refusal) => refusal.to_string(),
             Self::Outdated(outdated) => outdated.to_string(),
-            Self::NoProfile { .. } | Self::Misplaced(_) | Self::Lost { .. } => self.to_string(),
+            Self::NoProfile { .. } | Self::Misplaced(_) | Self::Lost { .. } | Self::Skills(_) => {
+                self.to_string()
+            }
         }
     }
 
@@ -74,6 +81,7 @@ impl OperatorError {
         match self {
             Self::Policy(problem) => problem.may_pass,
             Self::Lost { error, .. } => scorpiox_fs::shortage(error).is_some(),
+            Self::Skills(_) => true,
             Self::NotAWorkspace(_) | Self::Outdated(_) | Self::NoProfile { .. } | Self::Misplaced(_) => false,
         }
     }

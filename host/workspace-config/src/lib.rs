@@ -27,4 +27,4 @@ pub use operator::Operator;
 pub use places::existing;
 pub use secret::{MAX_PASSWORD_BYTES, one_password, read_secret, written_path};
 pub use site::{Apart, Site};
-pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, Source, linked};
+pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, SkillsUnread, Source, linked};

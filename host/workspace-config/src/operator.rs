@@ -196,7 +196,8 @@ impl Operator {
 
     /// Works like [`places`](Self::places), with `granted` as additional folders in which denials apply.
     pub fn places_with(&self, granted: &[PathBuf]) -> Result<Places, Arc<OperatorError>> {
-        Ok(places::places(&self.site, &self.loaded()?.policy, granted))
+        places::places(&self.site, &self.loaded()?.policy, granted)
+            .map_err(|unread| Arc::new(OperatorError::Skills(unread)))
     }
 
     /// Returns the folders of this machine that commands of any profile can write. They are unknown if the

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use scorpiox_fs::{Resolver, Trail, Writable, resolve};
 use scorpiox_policy::{DenyRule, DenySet, Places, Policy};
 
-use crate::{OperatorError, Site};
+use crate::{OperatorError, Site, SkillsUnread};
 
 /// Resolves all places of a policy to their current paths; its denials also apply in the folders `granted`.
-pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Places {
+pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Result<Places, SkillsUnread> {
     let (places, writable) = (site.places(policy), site.writable(policy));
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
@@ -22,9 +22,9 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Place
     let mut resolver = Resolver::new(&writable);
     let real = named.into_iter().filter_map(|path| resolver.resolve(&path).ok().map(|real| (path, real)));
     let real = real.filter(|(path, real)| path != real).collect();
-    let mut places = Places { real, skills: skills(site, &writable), ..places };
+    let mut places = Places { real, skills: skills(site, &writable)?, ..places };
     places.leads = leads(policy, &places, granted);
-    places
+    Ok(places)
 }
 
 /// Returns all globs of `deny`, from the profiles and from `[files]`.
@@ -44,8 +44,8 @@ fn leads(policy: &Policy, places: &Places, granted: &[PathBuf]) -> BTreeMap<Path
 
 /// Returns the folders of skills outside the workspace, which commands may read. Excludes a folder that
 /// contains more than a skill, such as the home folder or this program's own.
-fn skills(site: &Site, writable: &Writable) -> Vec<PathBuf> {
-    let sources = site.skills.sources_outside().into_iter();
+fn skills(site: &Site, writable: &Writable) -> Result<Vec<PathBuf>, SkillsUnread> {
+    let sources = site.skills.sources_outside()?.into_iter();
     let folders =
         sources.filter_map(|source| resolve(&source.path, writable).ok()).filter(|path| path.is_dir());
     let holds_more = |folder: &PathBuf| {
@@ -56,7 +56,7 @@ fn skills(site: &Site, writable: &Writable) -> Vec<PathBuf> {
         folders.filter(|folder| !folder.starts_with(&site.workspace) && !holds_more(folder)).collect();
     folders.sort();
     folders.dedup();
-    folders
+    Ok(folders)
 }
 
 /// Checks that the workspace's commands can neither write nor redirect the policy file.

@@ -51,7 +51,7 @@ impl Provided for SkillsCtx {
 impl wit::Host for View<'_, SkillsCtx> {
     fn list(&mut self) -> wasmtime::Result<Vec<wit::Source>> {
         self.call.use_of("skills");
-        let sources = self.ctx.view.sources();
+        let sources = self.ctx.view.sources()?;
         Ok((0..).zip(sources).map(|(id, source)| described(id, source)).collect())
     }
 
@@ -98,7 +98,7 @@ impl wit::Host for View<'_, SkillsCtx> {
     }
 
     fn required(&mut self) -> wasmtime::Result<Vec<String>> {
-        let required = self.ctx.view.required();
+        let required = self.ctx.view.required()?;
         Ok(required.by_person.into_iter().chain(required.by_workspace).collect())
     }
 

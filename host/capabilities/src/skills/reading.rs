@@ -318,7 +318,9 @@ mod tests {
 
     fn found(bed: &Bed) -> Vec<Source> {
         let home = bed.at("home");
-        SkillFolders::new(&bed.at("ws"), Some(&home), &home.join(".scorpiox"), &[]).sources()
+        SkillFolders::new(&bed.at("ws"), Some(&home), &home.join(".scorpiox"), &[])
+            .sources()
+            .expect("nothing is lacking")
     }
 
     #[test]

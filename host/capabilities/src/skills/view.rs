@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use scorpiox_workspace_config::{Required, SkillFolders, Source};
+use scorpiox_workspace_config::{Required, SkillFolders, SkillsUnread, Source};
 
 use super::reading::Reading;
 
@@ -13,7 +13,7 @@ pub struct SkillView {
     folders: Arc<SkillFolders>,
     /// Reader of the skills' files.
     pub(super) reading: Reading,
-    sources: OnceCell<Vec<Source>>,
+    sources: OnceCell<Result<Vec<Source>, SkillsUnread>>,
     invoked: Option<Invoked>,
 }
 
@@ -35,13 +35,13 @@ impl SkillView {
     }
 
     /// Returns the skills; see [`SkillFolders::sources`].
-    pub fn sources(&self) -> &[Source] {
-        self.sources.get_or_init(|| self.folders.sources())
+    pub fn sources(&self) -> Result<&[Source], SkillsUnread> {
+        self.sources.get_or_init(|| self.folders.sources()).as_deref().map_err(Clone::clone)
     }
 
     /// Returns the source at `id` in [`sources`](Self::sources).
     pub fn source(&self, id: u32) -> Option<&Source> {
-        self.sources().get(id as usize)
+        self.sources().ok()?.get(id as usize)
     }
 
     /// Returns the variables of a skill; see [`SkillFolders::variables`].
@@ -50,7 +50,7 @@ impl SkillView {
     }
 
     /// Returns the required skills; see [`SkillFolders::required`].
-    pub fn required(&self) -> Required {
+    pub fn required(&self) -> Result<Required, SkillsUnread> {
         self.folders.required()
     }
 

@@ -188,12 +188,15 @@ fn listed(session: &Session, prefix: Option<&str>) -> Option<Arc<Cached>> {
     let workspace = &session.workspace();
     let component = session.access(workspace).tool(SKILL_TOOL).and(workspace.component(SKILL_TOOL))?;
     let setup = Setup { prefix: prefix.map(Arc::from), ..workspace.own_setup() };
-    listing::listed(workspace, component, &setup, prefix)
+    listing::listed(workspace, component, &setup, prefix).unwrap_or_else(|unread| {
+        tracing::warn!("the instructions name no skills: {unread}");
+        None
+    })
 }
 
 /// Returns the required skills that a model can invoke. Other skills are not announced.
 fn required(workspace: &Workspace, listed: &Listed) -> Required {
-    let mut required = workspace.skills.required();
+    let mut required = workspace.skills.required().unwrap_or_default();
     required.by_person.retain(|name| listed.required.contains(name));
     required.by_workspace.retain(|name| listed.required.contains(name));
     required

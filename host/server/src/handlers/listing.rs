@@ -17,11 +17,12 @@ use scorpiox_capabilities::skills::Reading;
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::client::with_prefix;
 use scorpiox_mcp::result::Enveloped;
-use scorpiox_runtime::Component;
 use scorpiox_runtime::bindings::any_tool::exports::scorpiox::tool::tool::ToolDefinition;
 use scorpiox_runtime::bindings::skill_reader::exports::scorpiox::tool::skill_catalogue::Catalogue;
+use scorpiox_runtime::{Component, Fault};
 use scorpiox_tools::listing_cache::{self, Cached, Key};
 use scorpiox_tools::{Definition, Kind, Marks};
+use scorpiox_workspace_config::SkillsUnread;
 
 /// Time to live of the list in a client. Skills can be added at any time.
 const TTL_MS: u64 = 5000;
@@ -93,14 +94,14 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
         return Err(RpcError::invalid_params("cursor is not one of this server's: the list has one page"));
     }
     let revision = scope.request.revision;
-    let definitions = definitions(scope);
+    let definitions = definitions(scope)?;
     let tools = definitions.iter().map(Of::listed).collect();
     let result = Enveloped::cacheable(revision, TTL_MS, List { tools });
     Ok(reply::result(&scope.request.id, &result))
 }
 
 /// Returns the definitions of all listed tools, in order.
-fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
+fn definitions<'a>(scope: &'a Scope<'a>) -> Result<Vec<Of<'a>>, RpcError> {
     let tools = scope.workspace().tools();
     let plain = scope.workspace().plain_names();
     let digest = scope.access().tools_digest(&tools, &plain);
@@ -108,10 +109,10 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
     let on = tools.iter().filter(|tool| scope.access().is_open(tool));
     // Looked up once for all tools that depend on skills.
     let found = OnceCell::new();
-    on.filter_map(|tool| {
+    let definitions = on.filter_map(|tool| {
         let found = match &tool.kind {
             Kind::Wasm { component, .. } if component.grants.contains(&Capability::Skills) => {
-                found.get_or_init(|| with_skills(scope, component)).as_deref()
+                found.get_or_init(|| with_skills(scope, component)).as_ref().ok().and_then(Option::as_deref)
             }
             _ => None,
         };
@@ -128,13 +129,17 @@ fn definitions<'a>(scope: &'a Scope<'a>) -> Vec<Of<'a>> {
             definition.name = name.clone().into();
         }
         Some(Of { definition, marks: tool.marks, is_others, is_fixed, scope })
-    })
-    .collect()
+    });
+    let definitions = definitions.collect();
+    match found.into_inner() {
+        Some(Err(unread)) => Err(RpcError::internal(format!("tools cannot be listed: {unread}"))),
+        _ => Ok(definitions),
+    }
 }
 
 /// Returns the listing of the skill component for the current skills. Returns `None` if there are no skills,
 /// without calling the component, or if the component fails.
-fn with_skills(scope: &Scope<'_>, component: &Component) -> Option<Arc<Cached>> {
+fn with_skills(scope: &Scope<'_>, component: &Component) -> Result<Option<Arc<Cached>>, SkillsUnread> {
     listed(scope.workspace(), component, &scope.setup(), scope.prefix())
 }
 
@@ -144,15 +149,15 @@ pub(super) fn listed(
     component: &Component,
     setup: &Setup,
     prefix: Option<&str>,
-) -> Option<Arc<Cached>> {
-    let sources = workspace.skills.sources();
+) -> Result<Option<Arc<Cached>>, SkillsUnread> {
+    let sources = workspace.skills.sources()?;
     if sources.is_empty() {
-        return None;
+        return Ok(None);
     }
     let reading = Reading::new(Arc::clone(setup.shell.operator()), setup.uses.clone());
-    let key = Key::new(component.built_in, prefix, workspace.skills.required(), &sources, &reading);
+    let key = Key::new(component.built_in, prefix, workspace.skills.required()?, &sources, &reading);
     if let Some(cached) = workspace.listing.get(&key) {
-        return Some(cached);
+        return Ok(Some(cached));
     }
     let listed = workspace.runtime().list_tools(component, setup).and_then(|found| {
         let definitions: Vec<_> = found.into_iter().filter_map(usable).collect();
@@ -167,12 +172,13 @@ pub(super) fn listed(
         Ok(listing_cache::Listed { definitions, more, required })
     });
     match listed {
-        Ok(listed) => Some(workspace.listing.put(key, listed)),
+        Ok(listed) => Ok(Some(workspace.listing.put(key, listed))),
+        Err(Fault::Skills(unread)) => Err(unread),
         Err(fault) => {
             if !fault.is_cancel() {
                 tracing::error!(component = &*component.name, "its tools cannot be listed: {fault}");
             }
-            None
+            Ok(None)
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Conversion of SQLite and I/O errors to store errors.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use rusqlite::ErrorCode;
+use scorpiox_fs::shortage;
 
 use crate::StoreError;
 
@@ -15,6 +18,7 @@ impl StoreError {
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Conflict,
             ErrorCode::DiskFull => Self::Full(shown()),
+            ErrorCode::CannotOpen if let Some(why) = lacking(path) => Self::Other(why),
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
                 Self::ReadOnly(shown())
             }
@@ -25,8 +29,11 @@ impl StoreError {
         }
     }
 
-    pub(super) fn from_io(error: &std::io::Error, path: &Path) -> Self {
-        use std::io::ErrorKind;
+    pub(super) fn from_io(error: &io::Error, path: &Path) -> Self {
+        use io::ErrorKind;
+        if let Some(advice) = shortage(error) {
+            return Self::Other(format!("{}: {error}; {advice}", path.display()));
+        }
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(path.display().to_string()),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -35,6 +42,18 @@ impl StoreError {
             _ => Self::Other(format!("{}: {error}", path.display())),
         }
     }
+}
+
+/// Returns the reason that a database cannot be opened, if the system lacks descriptors for its files. SQLite's error
+/// does not include that of the system.
+fn lacking(path: &Path) -> Option<String> {
+    /// Number of files that SQLite opens: the database, the journal, its index, and the folder.
+    const FILES: usize = 4;
+    let folder = path.parent().unwrap_or(path);
+    let opened: io::Result<Vec<_>> = (0..FILES).map(|_| File::open(folder)).collect();
+    let error = opened.err()?;
+    let advice = shortage(&error)?;
+    Some(format!("{} cannot be opened: {error}; {advice}", path.display()))
 }
 
 /// Returns `true` if the disk has less space than a transaction may need.

@@ -4,6 +4,7 @@ mod beyond;
 mod claude_plugins;
 mod linked;
 mod repository;
+mod shortages;
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,12 +12,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use scorpiox_fs::{Folder, Kind, Writable, resolve};
+use scorpiox_fs::{Folder, Kind, Unresolved, Writable, resolve};
 
 use claude_plugins::ClaudePlugins;
 pub use claude_plugins::LeftOut;
 pub use linked::linked;
 use repository::{skills_below, skills_of_marketplace, skills_of_plugin};
+use shortages::Shortages;
+pub use shortages::SkillsUnread;
 
 /// Maximum number of skills in a folder, and of names to examine in it.
 const MAX_SKILLS: usize = 1000;
@@ -171,9 +174,14 @@ impl SkillFolders {
 
     /// Returns every folder with a SKILL.md in lookup order, sorted by name within a root. A root that is
     /// itself a skill is included.
-    pub fn sources(&self) -> Vec<Source> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system lacks descriptors or memory. A folder that cannot be opened for another reason is
+    /// skipped.
+    pub fn sources(&self) -> Result<Vec<Source>, SkillsUnread> {
         match &self.known {
-            Some(known) => known.to_vec(),
+            Some(known) => Ok(known.to_vec()),
             None => self.sources_of(|_| true),
         }
     }
@@ -181,36 +189,47 @@ impl SkillFolders {
     /// Returns the files below these folders that are named like a SKILL.md but are not skills, with the
     /// reasons.
     pub fn beyond(&self) -> Vec<(PathBuf, &'static str)> {
-        let sources = self.sources();
+        let sources = self.sources().unwrap_or_default();
         let files = self.roots.iter().flat_map(|(root, _)| beyond::beyond(root, &sources));
         files.map(|file| (beyond::why(&file), file)).map(|(why, file)| (file, why)).collect()
     }
 
     /// Returns the skills in the user's folders, which commands cannot write.
-    pub fn sources_outside(&self) -> Vec<Source> {
-        let mut sources = self.sources_of(|scope| scope != Scope::Workspace);
+    ///
+    /// # Errors
+    ///
+    /// As for [`sources`](Self::sources).
+    pub fn sources_outside(&self) -> Result<Vec<Source>, SkillsUnread> {
+        let mut sources = self.sources_of(|scope| scope != Scope::Workspace)?;
         sources.retain(|source| source.scope != Scope::Workspace);
-        sources
+        Ok(sources)
     }
 
-    fn sources_of(&self, wanted: impl Fn(Scope) -> bool) -> Vec<Source> {
+    fn sources_of(&self, wanted: impl Fn(Scope) -> bool) -> Result<Vec<Source>, SkillsUnread> {
+        let shortages = Shortages::default();
         let of = |which: fn(Scope) -> bool| {
             let roots = self.roots.iter().filter(move |(_, scope)| which(*scope));
             let roots: Vec<_> = roots.filter(|(_, scope)| wanted(*scope)).collect();
-            roots.into_iter().flat_map(|(root, scope)| self.sources_in(root, *scope)).collect::<Vec<_>>()
+            roots
+                .into_iter()
+                .flat_map(|(root, scope)| self.sources_in(root, *scope, &shortages))
+                .collect::<Vec<_>>()
         };
         let mut sources = of(|scope| scope != Scope::Workspace);
         if wanted(Scope::User) {
             sources.extend(
-                self.claude_plugins().enabled.iter().flat_map(|plugin| self.sources_of_plugin(plugin)),
+                self.claude_plugins()
+                    .enabled
+                    .iter()
+                    .flat_map(|plugin| self.sources_of_plugin(plugin, &shortages)),
             );
         }
         sources.extend(of(|scope| scope == Scope::Workspace));
-        sources
+        shortages.finish(sources)
     }
 
-    fn sources_in(&self, root: &Path, scope: Scope) -> Vec<Source> {
-        let Some(opened) = self.open(root, scope) else { return Vec::new() };
+    fn sources_in(&self, root: &Path, scope: Scope, shortages: &Shortages) -> Vec<Source> {
+        let Some(opened) = self.open(root, scope, shortages) else { return Vec::new() };
         if let Some(source) = self.skill_in(&opened, root) {
             return vec![source];
         }
@@ -220,12 +239,12 @@ impl SkillFolders {
                 return found;
             }
         }
-        let Ok(names) = opened.folder.names() else { return Vec::new() };
+        let Some(names) = shortages.ok(opened.folder.names()) else { return Vec::new() };
         let mut folders: Vec<PathBuf> = names.flatten().take(MAX_NAMES).map(|name| root.join(name)).collect();
         folders.sort();
         let (mut found, mut below, mut repositories) = (Vec::new(), Vec::new(), 0);
         for path in &folders {
-            let Some(opened) = self.open(path, scope) else { continue };
+            let Some(opened) = self.open(path, scope, shortages) else { continue };
             match self.skill_in(&opened, path) {
                 Some(source) => found.push(source),
                 None if repositories < MAX_REPOSITORIES && !is_hidden(path) => {
@@ -259,15 +278,15 @@ impl SkillFolders {
         self.home.as_ref().map(|home| ClaudePlugins::find(home, self.writable())).unwrap_or_default()
     }
 
-    fn sources_of_plugin(&self, plugin: &Path) -> Vec<Source> {
-        let Some(opened) = self.open(plugin, Scope::User) else { return Vec::new() };
+    fn sources_of_plugin(&self, plugin: &Path, shortages: &Shortages) -> Vec<Source> {
+        let Some(opened) = self.open(plugin, Scope::User, shortages) else { return Vec::new() };
         skills_of_plugin(&opened, plugin)
             .into_iter()
             .map(|source| Source { plugin: Some(plugin.to_owned()), ..source })
             .collect()
     }
 
-    fn skill_in(&self, opened: &OpenFolder, path: &Path) -> Option<Source> {
+    fn skill_in(&self, opened: &OpenFolder<'_>, path: &Path) -> Option<Source> {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let file = skill_file(&opened.folder).or_else(|| self.linked_skill_file(opened))?;
         let path = match opened.scope {
@@ -279,21 +298,27 @@ impl SkillFolders {
     }
 
     /// Returns the name of the SKILL.md if it is a symbolic link that may be followed.
-    fn linked_skill_file(&self, opened: &OpenFolder) -> Option<&'static str> {
+    fn linked_skill_file(&self, opened: &OpenFolder<'_>) -> Option<&'static str> {
         let is_followed = |name: &&str| linked(&opened.real, Path::new(name), self.writable()).is_some();
         let names = [SKILL_FILE, SKILL_FILE_IN_LOWER_CASE].into_iter();
         names.filter(|_| opened.scope != Scope::Workspace).find(is_followed)
     }
 
     /// Opens a folder. Links in the workspace are not followed, because anybody may have created them.
-    fn open(&self, path: &Path, scope: Scope) -> Option<OpenFolder> {
+    fn open<'a>(&self, path: &Path, scope: Scope, shortages: &'a Shortages) -> Option<OpenFolder<'a>> {
         if scope == Scope::Workspace {
-            let (folder, real) = (Folder::open(path).ok()?, path.to_owned());
-            return Some(OpenFolder { folder, scope, path: path.to_owned(), real });
+            let (folder, real) = (shortages.ok(Folder::open(path))?, path.to_owned());
+            return Some(OpenFolder { folder, scope, path: path.to_owned(), real, shortages });
         }
-        let real = resolve(path, self.writable()).ok()?;
+        let resolved = resolve(path, self.writable()).inspect_err(|unresolved| {
+            if let Unresolved::Io { error, .. } = unresolved {
+                shortages.note(error);
+            }
+        });
+        let real = resolved.ok()?;
         let scope = if self.writable().covers(&real) { Scope::Workspace } else { scope };
-        Some(OpenFolder { folder: Folder::open(&real).ok()?, scope, path: path.to_owned(), real })
+        let folder = shortages.ok(Folder::open(&real))?;
+        Some(OpenFolder { folder, scope, path: path.to_owned(), real, shortages })
     }
 
     /// Returns the links in the workspace's skill folders, which are not followed.
@@ -311,10 +336,14 @@ impl SkillFolders {
 
     /// Returns the names from the `required_skills.txt` files next to the skills, in order and without
     /// duplicates. Invalid names are dropped, because the names reach the client as instructions.
-    pub fn required(&self) -> Required {
-        let mut required = Required::default();
+    ///
+    /// # Errors
+    ///
+    /// As for [`sources`](Self::sources).
+    pub fn required(&self) -> Result<Required, SkillsUnread> {
+        let (mut required, shortages) = (Required::default(), Shortages::default());
         for (root, scope) in &self.roots {
-            let Some((scope, names)) = self.required_in(root, *scope) else { continue };
+            let Some((scope, names)) = self.required_in(root, *scope, &shortages) else { continue };
             let list = match scope {
                 Scope::Workspace => &mut required.by_workspace,
                 Scope::User | Scope::Additional => &mut required.by_person,
@@ -329,17 +358,17 @@ impl SkillFolders {
         by_workspace.retain(|name| !by_person.contains(name));
         if !by_workspace.is_empty() {
             // Names that match no skill could carry arbitrary text from a project to the client.
-            let known: Vec<_> = self.sources().into_iter().map(|source| source.name).collect();
+            let known: Vec<_> = self.sources()?.into_iter().map(|source| source.name).collect();
             by_workspace.retain(|name| known.contains(name));
         }
-        required
+        shortages.finish(required)
     }
 
-    fn required_in(&self, root: &Path, scope: Scope) -> Option<(Scope, Vec<String>)> {
-        let opened = self.open(root, scope)?;
-        let file = opened.folder.file(Path::new(REQUIRED_FILE)).ok()?;
+    fn required_in(&self, root: &Path, scope: Scope, shortages: &Shortages) -> Option<(Scope, Vec<String>)> {
+        let opened = self.open(root, scope, shortages)?;
+        let file = shortages.ok(opened.folder.file(Path::new(REQUIRED_FILE)))?;
         let mut bytes = Vec::new();
-        file.take(MAX_REQUIRED_BYTES).read_to_end(&mut bytes).ok()?;
+        shortages.ok(file.take(MAX_REQUIRED_BYTES).read_to_end(&mut bytes))?;
         let text = String::from_utf8_lossy(&bytes);
         let names = text.lines().map(str::trim).filter(|name| is_skill_name(name));
         Some((opened.scope, names.map(str::to_owned).collect()))
@@ -347,13 +376,15 @@ impl SkillFolders {
 }
 
 /// An open folder.
-struct OpenFolder {
+struct OpenFolder<'a> {
     folder: Folder,
     scope: Scope,
     /// Path under which it was opened.
     path: PathBuf,
     /// Real path.
     real: PathBuf,
+    /// Shortages of the search.
+    shortages: &'a Shortages,
 }
 
 fn is_skill_name(text: &str) -> bool {
@@ -366,13 +397,14 @@ fn is_hidden(path: &Path) -> bool {
 
 /// Returns the name of the SKILL.md in a folder.
 fn skill_file(folder: &Folder) -> Option<&'static str> {
+    // Looking at a name in an open folder needs no descriptor.
     let is_there = |name: &&str| matches!(folder.kind(Path::new(name)), Ok(Kind::File(_)));
     [SKILL_FILE, SKILL_FILE_IN_LOWER_CASE].into_iter().find(is_there)
 }
 
 /// Returns the path without links for skills of the workspace: relative to the real path of the opened
 /// folder.
-fn without_links(opened: &OpenFolder, path: PathBuf) -> PathBuf {
+fn without_links(opened: &OpenFolder<'_>, path: PathBuf) -> PathBuf {
     if opened.scope != Scope::Workspace {
         return path;
     }

@@ -34,7 +34,7 @@ pub(super) const PASSED_OVER: [&str; 2] = ["node_modules", "target"];
 
 /// Finds the skills of a folder at `path` that may be a repository: those in the usual locations, or else
 /// those directly in it.
-pub(super) fn skills_below(opened: &OpenFolder, path: &Path) -> Vec<Source> {
+pub(super) fn skills_below(opened: &OpenFolder<'_>, path: &Path) -> Vec<Source> {
     let mut walk = Walk::new(opened, path);
     walk.nested(Path::new(SKILLS), MAX_DEPTH);
     walk.plugins(Path::new(PLUGINS));
@@ -50,14 +50,14 @@ pub(super) fn skills_below(opened: &OpenFolder, path: &Path) -> Vec<Source> {
 }
 
 /// Finds the skills that a repository's marketplace lists.
-pub(super) fn skills_of_marketplace(opened: &OpenFolder, path: &Path) -> Vec<Source> {
+pub(super) fn skills_of_marketplace(opened: &OpenFolder<'_>, path: &Path) -> Vec<Source> {
     let mut walk = Walk::new(opened, path);
     walk.marketplace();
     walk.finish()
 }
 
 /// Finds the skills of a Claude Code plugin.
-pub(super) fn skills_of_plugin(opened: &OpenFolder, path: &Path) -> Vec<Source> {
+pub(super) fn skills_of_plugin(opened: &OpenFolder<'_>, path: &Path) -> Vec<Source> {
     let mut walk = Walk::new(opened, path);
     walk.nested(Path::new(SKILLS), 0);
     walk.finish()
@@ -65,7 +65,7 @@ pub(super) fn skills_of_plugin(opened: &OpenFolder, path: &Path) -> Vec<Source> 
 
 /// A search in a repository; paths are relative to it.
 struct Walk<'a> {
-    opened: &'a OpenFolder,
+    opened: &'a OpenFolder<'a>,
     path: &'a Path,
     names_left: usize,
     known: BTreeSet<PathBuf>,
@@ -73,7 +73,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(opened: &'a OpenFolder, path: &'a Path) -> Self {
+    fn new(opened: &'a OpenFolder<'a>, path: &'a Path) -> Self {
         Self { opened, path, names_left: MAX_NAMES, known: BTreeSet::new(), found: Vec::new() }
     }
 
@@ -115,7 +115,8 @@ impl<'a> Walk<'a> {
 
     /// Records the skill at a path. Returns `true` if there is one.
     fn skill(&mut self, inside: &Path) -> bool {
-        let Ok(folder) = self.opened.folder.folder(inside) else { return false };
+        let opened = self.opened.folder.folder(inside);
+        let Some(folder) = self.opened.shortages.ok(opened) else { return false };
         let (Some(file), Some(name)) = (skill_file(&folder), inside.file_name()) else { return false };
         if self.found.len() < MAX_SKILLS && self.known.insert(inside.to_owned()) {
             let path = without_links(self.opened, self.path.join(inside));
@@ -133,7 +134,7 @@ impl<'a> Walk<'a> {
         } else {
             self.opened.folder.folder(inside).and_then(|folder| folder.names())
         };
-        let Ok(names) = names else { return Vec::new() };
+        let Some(names) = self.opened.shortages.ok(names) else { return Vec::new() };
         let mut names: Vec<OsString> = names.flatten().take(most).collect();
         self.names_left -= names.len();
         names.sort();
@@ -165,7 +166,7 @@ impl<'a> Walk<'a> {
     }
 
     fn listed(&self) -> Option<Value> {
-        let file = self.opened.folder.file(Path::new(MARKETPLACE)).ok()?;
+        let file = self.opened.shortages.ok(self.opened.folder.file(Path::new(MARKETPLACE)))?;
         let mut text = String::new();
         file.take(MAX_MARKETPLACE_BYTES).read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()

@@ -27,7 +27,8 @@ fn skills_are_found_in_lookup_order() {
         skill(&root.path().join(path));
     }
     fs::create_dir_all(root.path().join("more/no-skill")).expect("folder");
-    let found: Vec<_> = folders(root.path()).sources().into_iter().map(|s| s.name).collect();
+    let found: Vec<_> =
+        folders(root.path()).sources().expect("nothing is lacking").into_iter().map(|s| s.name).collect();
     assert_eq!(found, ["a", "b", "z", "c", "d"]);
 }
 
@@ -46,7 +47,7 @@ fn skills_of_a_cloned_repository_and_a_file_in_lower_case_are_found() {
     skill(&root.join("elsewhere/linked"));
     std::os::unix::fs::symlink(root.join("elsewhere/linked"), base.join("plain/linked")).expect("link");
     skill(&root.join("ws/.claude/skills/theirs/skills/w"));
-    let found = folders(&root).sources();
+    let found = folders(&root).sources().expect("nothing is lacking");
     let names: Vec<_> = found.iter().map(|source| source.name.as_str()).collect();
     assert_eq!(names, ["lower", "own", "b", "a", "w"]);
     let files: Vec<_> = found.iter().map(|source| source.file).collect();
@@ -88,7 +89,8 @@ fn all_skills_of_a_repository_are_found_wherever_it_was_put() {
     skill(&root.join("outside/skills/out"));
     skill(&root.join("home/.claude/secret"));
     let names = |folders: &SkillFolders| {
-        let mut names: Vec<_> = folders.sources().into_iter().map(|source| source.name).collect();
+        let mut names: Vec<_> =
+            folders.sources().expect("nothing is lacking").into_iter().map(|source| source.name).collect();
         names.sort();
         names
     };
@@ -133,7 +135,8 @@ fn links_in_a_repository_lead_to_no_skill() {
     }
     fs::write(root.join("listed.json"), r#"{"plugins": [{"source": "./plugins", "skills": "./p"}]}"#)
         .expect("file");
-    let found: Vec<_> = folders(&root).sources().into_iter().map(|source| source.name).collect();
+    let found: Vec<_> =
+        folders(&root).sources().expect("nothing is lacking").into_iter().map(|source| source.name).collect();
     assert_eq!(found, ["own"]);
 }
 
@@ -145,10 +148,10 @@ fn a_repository_where_commands_can_write_is_the_workspaces() {
     skill(&root.join("ws/clone/skills/a"));
     fs::create_dir_all(root.join("home/.claude/skills")).expect("folder");
     std::os::unix::fs::symlink(root.join("ws/clone"), root.join("home/.claude/skills/clone")).expect("link");
-    let found = folders(&root).sources();
+    let found = folders(&root).sources().expect("nothing is lacking");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].scope, &found[0].path), (Scope::Workspace, &root.join("ws/clone/skills/a")));
-    assert!(folders(&root).sources_outside().is_empty());
+    assert!(folders(&root).sources_outside().expect("nothing is lacking").is_empty());
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn plugins_of_claude_code_are_read_that_the_person_enabled() {
     let enabled = r#"{"enabledPlugins": {"on@m": true, "off@m": false, "project@m": true, "out@m": true}}"#;
     write(root.join("home/.claude/settings.json"), enabled);
     let folders = folders(&root);
-    let found = folders.sources();
+    let found = folders.sources().expect("nothing is lacking");
     let names: Vec<_> = found.iter().map(|source| source.name.as_str()).collect();
     assert_eq!(names, ["on-skill", "w"]);
     assert_eq!(found[0].plugin.as_deref(), Some(place("on").as_path()));
@@ -193,7 +196,7 @@ fn plugins_of_claude_code_are_read_that_the_person_enabled() {
         ]
     );
     write(plugins.join("installed_plugins.json"), "{");
-    assert_eq!(folders.sources().len(), 1);
+    assert_eq!(folders.sources().expect("nothing is lacking").len(), 1);
     assert!(folders.left_out()[0].why.starts_with("which plugins are installed cannot be read: "));
 }
 
@@ -229,7 +232,7 @@ fn required_names_are_collected_once_and_those_of_the_workspace_have_to_be_skill
         fs::write(root.path().join(folder).join("required_skills.txt"), text).expect("file");
     }
     skill(&root.path().join("ws/.claude/skills/review"));
-    let required = folders(root.path()).required();
+    let required = folders(root.path()).required().expect("nothing is lacking");
     assert_eq!((required.by_person, required.by_workspace), (names(&["tdd", "plan"]), names(&["review"])));
 }
 
@@ -240,10 +243,10 @@ fn a_link_to_a_list_of_required_names_leads_nowhere() {
     skill(&root.path().join("ws/.scorpiox/skills/review"));
     let list = root.path().join("ws/.scorpiox/skills/required_skills.txt");
     fs::write(&list, "review").expect("file");
-    assert_eq!(folders(root.path()).required().by_workspace, names(&["review"]));
+    assert_eq!(folders(root.path()).required().expect("nothing is lacking").by_workspace, names(&["review"]));
     fs::rename(&list, root.path().join("secret")).expect("moved");
     std::os::unix::fs::symlink(root.path().join("secret"), &list).expect("link");
-    assert!(folders(root.path()).required().by_workspace.is_empty());
+    assert!(folders(root.path()).required().expect("nothing is lacking").by_workspace.is_empty());
 }
 
 fn names(list: &[&str]) -> Vec<String> {
@@ -258,10 +261,10 @@ fn what_a_workspace_is_full_of_takes_no_skill_from_the_person() {
         skill(&root.path().join(format!("ws/.agents/skills/a{number}")));
     }
     let folders = folders(root.path());
-    let found = folders.sources();
+    let found = folders.sources().expect("nothing is lacking");
     assert_eq!(found.len(), 1 + MAX_SKILLS);
     assert_eq!(found.first().map(|source| source.name.as_str()), Some("mine"));
-    assert_eq!(folders.sources_outside().len(), 1);
+    assert_eq!(folders.sources_outside().expect("nothing is lacking").len(), 1);
 }
 
 #[cfg(unix)] // links
@@ -276,7 +279,8 @@ fn what_commands_can_write_is_the_workspaces_wherever_it_is_found() {
         .expect("link");
     let folders = folders(&root);
     let scope = |name: &str| {
-        let source = folders.sources().into_iter().find(|source| source.name == name);
+        let source =
+            folders.sources().expect("nothing is lacking").into_iter().find(|source| source.name == name);
         source.map(|source| (source.scope, Folder::open(&source.path).is_ok()))
     };
     assert_eq!(scope("linked"), Some((Scope::Workspace, true)));
@@ -284,7 +288,12 @@ fn what_commands_can_write_is_the_workspaces_wherever_it_is_found() {
     assert_eq!(scope("written"), Some((Scope::Additional, true)));
     folders.set_writable(Writable::new([root.join("ws"), root.join("more")]));
     assert_eq!(scope("written"), Some((Scope::Workspace, true)));
-    let outside: Vec<_> = folders.sources_outside().into_iter().map(|source| source.name).collect();
+    let outside: Vec<_> = folders
+        .sources_outside()
+        .expect("nothing is lacking")
+        .into_iter()
+        .map(|source| source.name)
+        .collect();
     assert_eq!(outside, ["mine"]);
 }
 
@@ -299,7 +308,7 @@ fn one_folder_is_looked_at_as_if_it_lay_among_the_skills() {
     fs::write(root.join("team/odd/Skill.md"), "").expect("file");
     let folders = folders(&root);
     let names = |folder: &str| {
-        let sources = folders.only(&root.join(folder)).sources();
+        let sources = folders.only(&root.join(folder)).sources().expect("nothing is lacking");
         sources.into_iter().map(|source| source.name).collect::<Vec<_>>()
     };
     // A case-insensitive file system finds the misspelled name.
@@ -324,8 +333,14 @@ fn skills_that_were_looked_up_before_are_not_looked_up_again() {
     let root = tempfile::tempdir().expect("tempdir");
     skill(&root.path().join("home/.claude/skills/a"));
     let folders = folders(root.path());
-    let known = folders.with_sources(folders.sources());
+    let known = folders.with_sources(folders.sources().expect("nothing is lacking"));
     #[allow(clippy::disallowed_methods, reason = "a test knows what it removes")]
     fs::remove_dir_all(root.path().join("home")).expect("removes");
-    assert_eq!((folders.sources().len(), known.sources().len()), (0, 1));
+    assert_eq!(
+        (
+            folders.sources().expect("nothing is lacking").len(),
+            known.sources().expect("nothing is lacking").len()
+        ),
+        (0, 1)
+    );
 }
