@@ -81,16 +81,22 @@ pub(crate) fn handle(scope: &Scope<'_>, handler: Slow) -> Answer {
 
 /// Recorded methods other than `tools/call`, which return skill contents and plugin offerings. `tools/list`
 /// returns only descriptions, and every client calls it, so it is not recorded.
-const RECORDED: [&str; 8] = [
+const RECORDED: [&str; 9] = [
     "prompts/list",
     "prompts/get",
     "skills/list",
     "skills/get",
     "resources/list",
+    "resources/templates/list",
     "resources/read",
     "resources/directory/read",
     "completion/complete",
 ];
+
+/// Returns the name of a method in the audit, if requests with it are recorded. `tools/call` has the name of the tool.
+pub fn recorded(method: &str) -> Option<&'static str> {
+    RECORDED.into_iter().find(|recorded| *recorded == method)
+}
 
 /// Methods that belong to the revisions without a handshake even if the request does not say so.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -120,7 +126,7 @@ pub(crate) fn read<'a>(
         }
     };
     let traits = if modern { ClientTraits::introduced(meta.client_info) } else { facts.traits };
-    let recorded_as = RECORDED.into_iter().find(|recorded| *recorded == method);
+    let recorded_as = recorded(method);
     Ok(Request { id, revision, params, meta, traits, is_call: method == CALL, recorded_as })
 }
 

@@ -33,6 +33,7 @@ pub mod workspace;
 
 pub use app::App;
 pub use client::Client;
+pub use dispatch::recorded;
 pub use handlers::skills::MAX_RESOURCE_BYTES;
 pub use messages::{Step, Work};
 pub use rendering::ToolResult;

@@ -11,7 +11,7 @@ use super::dispatch::{self, Route};
 use super::inflight::Ticket;
 use super::progress::Progress;
 use super::reply::Reply;
-use super::request::{CALL, Request};
+use super::request::Request;
 use super::scope::{Answer, Scope};
 use super::session::Session;
 use super::subscriptions::Wanted;
@@ -62,9 +62,7 @@ impl Session {
         let request = match dispatch::read(id.clone(), method, params, self.facts()) {
             Ok(request) => request,
             Err(error) => {
-                if method == CALL {
-                    self.refuse_call(None, CALL, None, INVALID, &Uses::default());
-                }
+                self.refuse_unread(method, None);
                 return Step::Answer(error.reply(id));
             }
         };

@@ -12,6 +12,7 @@ use scorpiox_mcp::error::BUSY;
 use scorpiox_mcp::jsonrpc::frame::MAX_LINE_BYTES;
 use scorpiox_mcp::jsonrpc::{self as rpc, Message, reply};
 use scorpiox_mcp::{Params, RpcError};
+use scorpiox_server::recorded;
 use scorpiox_tools::Kind;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -175,15 +176,16 @@ fn refuse(endpoint: &Endpoint, client: &Client, refusal: &Refusal, line: Bytes) 
     }
 }
 
-/// Writes an audit line for each call among messages that are refused before they run.
+/// Writes an audit line for each message that is refused before it runs and would have had one.
 async fn record_refused<'a>(
     endpoint: &Endpoint,
     caller: &Caller,
     messages: impl IntoIterator<Item = &'a Claims>,
 ) {
-    let calls = messages.into_iter().filter(|claims| claims.method == CALL);
-    let names: Vec<_> = calls.map(|claims| claims.subject.clone()).collect();
-    if names.is_empty() {
+    let has_line = |method: &str| method == CALL || recorded(method).is_some();
+    let requests = messages.into_iter().filter(|claims| claims.id().is_some() && has_line(&claims.method));
+    let requests: Vec<_> = requests.map(|claims| (claims.method.clone(), claims.subject.clone())).collect();
+    if requests.is_empty() {
         return;
     }
     let client = Client::new(caller, &endpoint.options.secret);
@@ -193,12 +195,12 @@ async fn record_refused<'a>(
         // The audit log writes lines while the ticker runs.
         let ticker = client.session.ticker();
         let _awake = ticker.begin();
-        for name in &names {
-            client.session.refuse_unread(name.as_deref());
+        for (method, name) in &requests {
+            client.session.refuse_unread(method, name.as_deref());
         }
     };
     if let Err(error) = endpoint.blocking.run(WaitsFor::Disk, &who, record).await {
-        tracing::error!("a refused call is not recorded: {error}");
+        tracing::error!("a refused request is not recorded: {error}");
     }
 }
 

@@ -18,6 +18,7 @@ use scorpiox_audit::{ClientName, Uses};
 use scorpiox_policy::access::Principal;
 use serde_json::value::RawValue;
 
+use super::dispatch::recorded;
 use super::inflight::InFlight;
 use super::list_changed::KnownLists;
 use super::outgoing::Outgoing;
@@ -201,9 +202,17 @@ impl Session {
         let _ = self.workspace.records.begin_unknown(client, name, arguments, uses).refuse(why, None, |_| ());
     }
 
-    /// Records a call that its transport refuses, of which only the name is read.
-    pub fn refuse_unread(&self, name: Option<&str>) {
+    /// Records a request that its transport refuses, of which only the method and the name are read. Requests that
+    /// are not recorded when they run leave no line.
+    pub fn refuse_unread(&self, method: &str, name: Option<&str>) {
         let uses = Uses::default();
+        if let Some(method) = recorded(method) {
+            let recording = self.workspace.records.begin_method(self.names.known(), method, &uses);
+            let _ = recording.refuse(INVALID, None, |_| ());
+        }
+        if method != CALL {
+            return;
+        }
         let name = name.unwrap_or(CALL);
         let recording = self.workspace.records.begin_unknown(self.names.known(), name, None, &uses);
         let _ = recording.refuse(INVALID, None, |_| ());

@@ -342,10 +342,11 @@ fn what_skills_hold_leaves_a_line_by_whatever_way_it_is_got() {
         ("resources/list", ""),
         ("resources/read", &format!("skill://tidy/{SECRET}.txt")),
         ("resources/directory/read", "skill://tidy"),
+        ("resources/templates/list", ""),
     ] {
         server.ask(method, modern(json!({ "uri": uri })));
     }
-    let lines = lines(&program, 8);
+    let mut lines = lines(&program, 9);
     let told: Vec<_> = lines.iter().map(|line| (line["tool"].as_str(), line["outcome"].as_str())).collect();
     let expected = [
         ("prompts/list", "ok"),
@@ -356,8 +357,11 @@ fn what_skills_hold_leaves_a_line_by_whatever_way_it_is_got() {
         ("resources/list", "ok"),
         ("resources/read", "ok"),
         ("resources/directory/read", "ok"),
+        ("resources/templates/list", "ok"),
     ];
     assert_eq!(told, expected.map(|(tool, outcome)| (Some(tool), Some(outcome))));
+    // Templates are those of plugins.
+    lines.pop();
     let folder = program.workspace().canonical().join(".claude/skills");
     for line in &lines {
         let uses = line["uses"].as_array().unwrap_or_else(|| panic!("no uses: {line}"));

@@ -352,6 +352,15 @@ fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {
     let none = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#;
     let none = server.modern("tools/call", json!({})).body(none);
     assert_eq!(server.shown(ANN).ask(none).status, 400);
+    // The same holds for other requests that have lines when they run.
+    let unnamed = server.modern("resources/read", json!({ "uri": "skill://x/SKILL.md" })).without("Mcp-Name");
+    assert_eq!(server.shown(ANN).ask(unnamed).status, 400);
+    let without = server.in_session("none", 1, "prompts/get", &json!({ "name": "x" }));
+    assert_eq!(server.shown(BOB).ask(without).status, 404);
+    let none = r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":[]}"#;
+    assert_eq!(server.shown(ANN).ask(server.modern("prompts/get", json!({})).body(none)).status, 400);
+    let listed = server.in_session("none", 1, "tools/list", &json!({}));
+    assert_eq!(server.shown(BOB).ask(listed).status, 404);
     server.end();
     let log = audit(&program);
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -370,6 +379,9 @@ fn a_refused_call_is_recorded_with_the_client_and_whatever_it_was_called() {
         ["ReadDocs", "bob"],
         ["ReadDocs", "bob"],
         ["tools/call", "ann"],
+        ["resources/read", "ann"],
+        ["prompts/get", "bob"],
+        ["prompts/get", "ann"],
     ];
     assert_eq!(who, expected);
 }
