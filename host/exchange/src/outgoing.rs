@@ -29,6 +29,11 @@ const MARK: &str = "scorpiox-";
 /// that asked the same client.
 static PREFIX: LazyLock<String> = LazyLock::new(|| format!("{MARK}{:x}-", RandomState::new().hash_one(())));
 
+/// Returns `true` if this process, or another one of this program, can have sent a request with that ID.
+pub fn may_be_asked(id: &Id<'_>) -> bool {
+    id.as_json().strip_prefix('"').is_some_and(|id| id.starts_with(MARK))
+}
+
 /// Returns `true` if a request with that ID may belong to another process of this program.
 pub fn may_be_asked_elsewhere(id: &Id<'_>) -> bool {
     let id = id.as_json().strip_prefix('"').unwrap_or_default();

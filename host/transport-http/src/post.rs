@@ -285,6 +285,10 @@ async fn legacy_answer(
             return unfound(status, claims.id(), &error);
         }
     };
+    if claims.kind == claims::Kind::Stray {
+        let why = "a response answers a request of this server, and has its id";
+        return answer::refused(StatusCode::BAD_REQUEST, why);
+    }
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         if let Err((status, error)) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
             return unfound(status, None, &error);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use scorpiox_exchange::outgoing::may_be_asked;
 use scorpiox_mcp::jsonrpc::{Id, Message};
 use scorpiox_mcp::{Params, RequestMeta, RpcError};
 
@@ -31,6 +32,8 @@ pub enum Kind {
     Notification,
     /// A response.
     Response,
+    /// A response to a request that no server of this program can have sent.
+    Stray,
 }
 
 /// A request with invalid parameters.
@@ -48,7 +51,12 @@ impl Claims {
         let (kind, method, params) = match message {
             Message::Request { id, method, params } => (Kind::Request(id.into_owned()), method, params),
             Message::Notification { method, params } => (Kind::Notification, method, params),
-            Message::Response { .. } => return Ok(Self::response()),
+            // An error without an ID may be about a message that the client could not read.
+            Message::Response { id: None, outcome: Err(_) } => return Ok(Self::response(Kind::Response)),
+            Message::Response { id, .. } => {
+                let is_ours = id.is_some_and(|id| may_be_asked(&id));
+                return Ok(Self::response(if is_ours { Kind::Response } else { Kind::Stray }));
+            }
         };
         let mut claims =
             Self { kind, method: method.into_owned(), subject: None, version: None, has_capabilities: false };
@@ -75,26 +83,44 @@ impl Claims {
         Ok(())
     }
 
-    fn response() -> Self {
-        Self {
-            kind: Kind::Response,
-            method: String::new(),
-            subject: None,
-            version: None,
-            has_capabilities: false,
-        }
+    fn response(kind: Kind) -> Self {
+        Self { kind, method: String::new(), subject: None, version: None, has_capabilities: false }
     }
 
     /// Returns the ID of a request.
     pub fn id(&self) -> Option<&Id<'static>> {
         match &self.kind {
             Kind::Request(id) => Some(id),
-            Kind::Notification | Kind::Response => None,
+            Kind::Notification | Kind::Response | Kind::Stray => None,
         }
     }
 
     /// Returns `true` if the message has the `_meta` members of a protocol revision without a handshake.
     pub fn is_modern(&self) -> bool {
         self.version.is_some() || self.has_capabilities
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_is_stray_if_no_server_can_have_asked() {
+        let kind = |text: &str| Claims::of(Message::parse(text).expect("a message")).expect("claims").kind;
+        for (id, outcome, expected) in [
+            ("\"scorpiox-1-2\"", "\"result\":{}", Kind::Response),
+            ("\"scorpiox-of-another-server\"", "\"error\":{\"code\":1,\"message\":\"\"}", Kind::Response),
+            ("null", "\"error\":{\"code\":1,\"message\":\"\"}", Kind::Response),
+            ("null", "\"result\":{}", Kind::Stray),
+            ("7", "\"result\":{}", Kind::Stray),
+            ("\"7\"", "\"error\":{\"code\":1,\"message\":\"\"}", Kind::Stray),
+        ] {
+            assert_eq!(
+                kind(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{outcome}}}")),
+                expected,
+                "{id} {outcome}"
+            );
+        }
     }
 }

@@ -30,7 +30,7 @@ pub fn check(headers: &HeaderMap, claims: &Claims) -> Result<(), RpcError> {
     match &claims.kind {
         Kind::Request(_) => {}
         Kind::Notification => return Ok(()),
-        Kind::Response => {
+        Kind::Response | Kind::Stray => {
             return Err(RpcError::invalid_request("this revision has no requests of the server"));
         }
     }

@@ -193,7 +193,14 @@ fn a_question_goes_to_the_client_on_the_stream_of_its_call() {
     let name = form.as_object().and_then(|form| form.keys().next()).expect("a field").clone();
     let result = json!({ "action": "accept", "content": { name: "A" } });
     let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
-    assert_eq!(server.ask(&server.post(&answer).with("Mcp-Session-Id", &session)).status, 202);
+    let status = |answer: &Value| server.ask(&server.post(answer).with("Mcp-Session-Id", &session)).status;
+    // No server asked with these IDs.
+    for id in [json!(1), json!("1"), Value::Null] {
+        assert_eq!(status(&json!({ "jsonrpc": "2.0", "id": id, "result": result })), 400, "{id}");
+    }
+    assert_eq!(status(&answer), 202);
+    // The question is over, and another server may have asked another one.
+    assert_eq!(status(&answer), 202);
     let answered = connection.message().expect("an answer");
     assert!(answered["id"] == 3 && answered["result"]["isError"] == json!(false), "{answered}");
     assert!(connection.message().is_none(), "the answer is the last");
