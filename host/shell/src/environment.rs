@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 
-use scorpiox_policy::{Network as NetworkRule, Places, Profile};
+use scorpiox_policy::{HostPattern, Network as NetworkRule, Places, Profile};
 use scorpiox_sandbox::{Network, PROXY_PORT, Tier};
 use scorpiox_workspace_config::Site;
 
@@ -103,7 +103,7 @@ pub(super) fn build(
         set(name, (*value).to_owned());
     }
     if plan.spec.network == Network::Proxy {
-        proxy(proxy_port.unwrap_or(PROXY_PORT), &mut set);
+        proxy(proxy_port.unwrap_or(PROXY_PORT), &profile.network.value, &mut set);
     }
     for name in &profile.env.pass {
         if let Ok(value) = env::var(&name.value) {
@@ -140,14 +140,15 @@ fn path(_: &[PathBuf]) -> String {
     env::join_paths(once).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
 }
 
-/// Returns `PATH`: the folders of the host's `PATH` that commands can see, then the system's.
+/// Returns `PATH`: the folders of the host's `PATH` that commands can see, with all links resolved, then the system's.
 #[cfg(not(windows))]
 fn path(toolchains: &[PathBuf]) -> String {
     let own = env::var_os("PATH").unwrap_or_default();
-    let seen = env::split_paths(&own).filter(|folder| {
-        let resolved = dunce::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-        folder.is_absolute() && toolchains.iter().any(|toolchain| resolved.starts_with(toolchain))
-    });
+    // The links on the way to a folder are not there in a cell.
+    let resolved = env::split_paths(&own)
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| dunce::canonicalize(folder).ok());
+    let seen = resolved.filter(|folder| toolchains.iter().any(|toolchain| folder.starts_with(toolchain)));
     let mut folders: Vec<PathBuf> = seen.collect();
     if cfg!(target_os = "macos") {
         folders.extend(MACOS_PATH.iter().map(PathBuf::from));
@@ -186,13 +187,31 @@ fn toolchains(site: &Site, visible: &[PathBuf], set: &mut impl FnMut(&str, Strin
     }
 }
 
-fn proxy(port: u16, set: &mut impl FnMut(&str, String)) {
+/// Names of the own machine. In a cell they mean the cell itself.
+const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Sets the variables that lead to the proxy. It also gets the requests for the names of the own machine that the
+/// profile lists: these mean the machine outside of the cell.
+fn proxy(port: u16, network: &NetworkRule, set: &mut impl FnMut(&str, String)) {
     let address = format!("http://127.0.0.1:{port}");
     for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy"] {
         set(name, address.clone());
     }
     set("ALL_PROXY", format!("socks5h://127.0.0.1:{port}"));
+    let hosts = match network {
+        NetworkRule::Allowlist { hosts, .. } => hosts.as_slice(),
+        NetworkRule::Off | NetworkRule::Open => &[],
+    };
+    let is_listed = |name: &str| {
+        hosts.iter().any(|rule| match &rule.pattern {
+            HostPattern::Exact(listed) => listed == name,
+            HostPattern::Address(listed) => listed.to_string() == name,
+            HostPattern::Below(_) => false,
+        })
+    };
+    let direct: Vec<_> = OWN_NAMES.into_iter().filter(|name| !is_listed(name)).collect();
+    let direct = direct.join(",");
     for name in ["no_proxy", "NO_PROXY"] {
-        set(name, "localhost,127.0.0.1,::1".to_owned());
+        set(name, direct.clone());
     }
 }

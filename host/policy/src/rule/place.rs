@@ -271,15 +271,19 @@ impl Places {
     pub fn folders(&self, place: &Place) -> Vec<PathBuf> {
         match place {
             Place::System => self.system.clone(),
-            Place::Toolchains => self.toolchains.clone(),
+            Place::Toolchains => self.toolchains.iter().map(|path| self.resolved(path)).collect(),
             Place::Skills => self.skills.clone(),
             Place::Workspace => [&self.workspace].into_iter().chain(&self.repository).cloned().collect(),
             Place::Tmp => vec![self.tmp.clone()],
             Place::Path(path) => {
                 let path = self.absolute(path);
-                path.into_iter().map(|path| self.real.get(&path).cloned().unwrap_or(path)).collect()
+                path.iter().map(|path| self.resolved(path)).collect()
             }
         }
+    }
+
+    fn resolved(&self, path: &Path) -> PathBuf {
+        self.real.get(path).map_or(path, PathBuf::as_path).to_owned()
     }
 
     /// Expands `~` and, on Windows, adds the drive. `None` without a home folder.

@@ -1,5 +1,8 @@
 //! Tests of everyday developer tools, in the strongest tier.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use scorpiox_tests::{Program, Started};
 
 use super::support::{TIERS, bash, bash_for, in_tier, start, with_policy};
@@ -65,6 +68,31 @@ fn toolchains(program: Program) -> Program {
         }
     }
     program
+}
+
+/// Many people keep `~/.cargo` and `~/.pyenv` on another disk.
+#[test]
+fn toolchains_behind_links_are_found_as_the_person_has_them() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        for (name, folder, tool) in [(".cargo", "bin", "tool"), (".pyenv", "shims", "shim")] {
+            let path = program.put(&format!("disk/{name}/{folder}/{tool}"), "#!/bin/sh\necho runs\n");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a file");
+            let linked = program.home().join(name);
+            let disk = program.home().parent().expect("a folder").join("disk").join(name);
+            std::os::unix::fs::symlink(disk, linked).expect("a link");
+        }
+        let home = program.home();
+        let path = format!("{0}/.cargo/bin:{0}/.pyenv/shims:/usr/bin:/bin", home.display());
+        let mut command = program.command();
+        command.env("PATH", &path);
+        let mut server = Started::spawn(command);
+        server.initialize("2025-11-25");
+        assert_eq!(bash(&mut server, "tool && shim").succeeded(), "runs\nruns\n", "{tier}");
+        let tool = home.join(".cargo/bin/tool");
+        let (_, why, _) = program.run(&["policy", "why", "read", &tool.display().to_string()]);
+        assert!(why.contains(": allowed"), "{tier}: {why}");
+    }
 }
 
 #[test]

@@ -235,6 +235,26 @@ fn connections_of_a_command_are_bounded_and_end_with_it() {
     }
 }
 
+/// A cell has its own `localhost`, which programs reach without the proxy. A listed one is the machine's.
+#[test]
+fn the_machine_itself_is_reached_if_it_is_listed() {
+    let host = Host::new();
+    for (listed, direct) in [("127.0.0.1", "localhost,::1"), ("localhost", "127.0.0.1,::1")] {
+        let policy = format!(
+            "[shell.profile.workspace]\nnetwork = {{ mode = \"allowlist\", hosts = [\"{listed}:{}\"], \
+             allow_private = [\"127.0.0.1/32\"] }}\n",
+            host.port
+        );
+        for tier in ["T1", "T1b"] {
+            let mut server = start(&with_policy(in_tier(tier), &policy));
+            let ask = format!("curl -s -m 2 http://{listed}:{}/; echo $no_proxy $NO_PROXY", host.port);
+            let ran = bash(&mut server, &ask);
+            assert_eq!(ran.output().trim(), format!("{direct} {direct}"), "{tier}: {}", ran.text);
+            assert!(host.was_reached(), "{tier}: {listed}: {}", ran.text);
+        }
+    }
+}
+
 #[test]
 fn a_list_of_hosts_is_refused_where_it_cannot_be_enforced() {
     let program = with_policy(
