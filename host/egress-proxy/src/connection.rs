@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
 use crate::head::{self, Ask, Refused};
+use crate::resolve::User;
 use crate::shared::{Closed, Connection};
 use crate::socks::{self, Reply};
 use crate::tunnel;
@@ -190,23 +193,32 @@ fn connect(host: &str, port: u16, connection: &Connection) -> Result<Arc<TcpStre
     connection.let_through(host, port, &rule)?;
     let mut last = "it has no address".to_owned();
     for address in addresses.iter().take(MAX_TRIES) {
+        let server = open(*address).map(Arc::new);
+        let connected = server.and_then(|server| {
+            // The end of the command shuts the stream down, and so ends the attempt.
+            connection.follow(&server).map_err(io::Error::other)?;
+            SockRef::from(&*server).connect_timeout(&(*address).into(), limits.setup)?;
+            Ok(server)
+        });
         connection.check()?;
-        match TcpStream::connect_timeout(address, limits.setup) {
-            Ok(server) => {
-                let server = Arc::new(server);
-                connection.follow(&server)?;
-                return Ok(server);
-            }
+        match connected {
+            Ok(server) => return Ok(server),
             Err(error) => last = error.to_string(),
         }
     }
     Err(NoWay::Unreachable(format!("{host}:{port} cannot be reached: {last}")))
 }
 
+/// Creates a stream that is not connected yet.
+fn open(address: SocketAddr) -> io::Result<TcpStream> {
+    Ok(Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?.into())
+}
+
 /// Resolves a name that a rule allows.
 fn look_up(host: &str, port: u16, rule: &str, connection: &Connection) -> Result<Vec<SocketAddr>, NoWay> {
     connection.look_up(host, port, rule)?;
-    match connection.shared.resolver.resolve(host, port, connection.limits().setup) {
+    let user = User { id: connection.user(), waits: &|| connection.check().is_ok() };
+    match connection.shared.resolver.resolve_for(&user, host, port, connection.limits().setup) {
         Ok(addresses) => Ok(addresses),
         Err(error) => {
             // The lookup itself reached a name server, so the host counts as reached.

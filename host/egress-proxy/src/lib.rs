@@ -27,7 +27,7 @@ use std::time::Duration;
 
 pub use address::AddressPolicy;
 pub use places::descriptors;
-pub use resolve::{Resolve, SystemResolver};
+pub use resolve::{Resolve, SystemResolver, User};
 pub use server::Proxy;
 pub use session::{Lost, Reached, Refusal, Session};
 

@@ -49,8 +49,8 @@ pub(crate) struct Requests {
 struct Open {
     /// Session of the command, if its source address is known.
     session: Option<u64>,
-    /// The streams of the command and of the server.
-    streams: Vec<Arc<TcpStream>>,
+    client: Arc<TcpStream>,
+    server: Option<Arc<TcpStream>>,
     /// Host that is being looked up, with its port and the rule that allows it.
     lookup: Option<(String, u16, String)>,
     /// `true` if the connection must reach nothing any more.
@@ -75,7 +75,8 @@ pub(crate) struct Connection {
 }
 
 /// Error of a connection that was closed with its command.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the command has ended")]
 pub(crate) struct Closed;
 
 impl std::fmt::Debug for Shared {
@@ -171,7 +172,7 @@ impl Shared {
         };
         state.last_connection += 1;
         let id = state.last_connection;
-        let open = Open { session, streams: vec![Arc::clone(client)], lookup: None, is_closed: false };
+        let open = Open { session, client: Arc::clone(client), server: None, lookup: None, is_closed: false };
         state.connections.insert(id, open);
         Admitted::Yes(Connection { shared: Arc::clone(self), id, _place: place })
     }
@@ -201,7 +202,7 @@ impl State {
 impl Open {
     fn close(&mut self) {
         self.is_closed = true;
-        for stream in &self.streams {
+        for stream in [&self.client].into_iter().chain(&self.server) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
@@ -247,10 +248,16 @@ impl Connection {
         sessions.for_each(|requests| requests.refusals.add(&host, port, denied.clone()));
     }
 
-    /// Adds the stream of the server, so that it closes with the connection.
+    /// Adds the stream of the server, so that it closes with the connection. It takes the place of one to an address
+    /// that cannot be reached.
     pub(crate) fn follow(&self, server: &Arc<TcpStream>) -> Result<(), Closed> {
-        self.shared.lock().open(self.id)?.streams.push(Arc::clone(server));
+        self.shared.lock().open(self.id)?.server = Some(Arc::clone(server));
         Ok(())
+    }
+
+    /// Returns a number of the command; 0 if it is unknown.
+    pub(crate) fn user(&self) -> u64 {
+        self.shared.lock().open(self.id).ok().and_then(|open| open.session).unwrap_or_default()
     }
 }
 

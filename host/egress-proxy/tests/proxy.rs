@@ -271,6 +271,51 @@ fn a_host_is_recorded_before_the_end_or_not_reached() {
     assert_eq!((rest.len(), reached(&other)), (0, Vec::new()));
 }
 
+/// Connections without a known source address share one place here.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_attempt_to_connect_ends_with_its_command() {
+    use socket2::{Domain, Socket, Type};
+    let hole = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    hole.bind(&SocketAddr::new(LOCAL, 0).into()).expect("a free address");
+    hole.listen(0).expect("a listener");
+    let hole_at = hole.local_addr().expect("an address").as_socket().expect("of IP");
+    // The kernel answers no further connection once the queue is full.
+    let short = Duration::from_millis(200);
+    let _filling: Vec<_> =
+        std::iter::from_fn(|| TcpStream::connect_timeout(&hole_at, short).ok()).take(16).collect();
+
+    let listener = TcpListener::bind((LOCAL, 0)).expect("a listener");
+    let at = listener.local_addr().expect("an address");
+    let limits = Limits { connections: 1, setup: Duration::from_mins(1), ..Limits::default() };
+    let resolver = Arc::new(Answers(vec![vec![LOCAL]], AtomicUsize::new(0)));
+    let addresses = AddressPolicy::new(vec![LOCAL.into()], "[web]");
+    let proxy = Proxy::start(listener, Arc::new(Good::default()), resolver, addresses, limits);
+    let proxy = proxy.expect("it starts");
+    let session = proxy.session();
+    let mut client = TcpStream::connect(at).expect("it accepts");
+    write!(client, "CONNECT good.example:{} HTTP/1.1\r\n\r\n", hole_at.port()).expect("it reads");
+    let until = Instant::now() + Duration::from_secs(10);
+    while reached(&session).is_empty() {
+        assert!(Instant::now() < until, "it does not connect");
+        std::thread::yield_now();
+    }
+    session.end();
+
+    let _other = proxy.session();
+    let has_place = || {
+        let mut client = TcpStream::connect(at).expect("it accepts");
+        client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let mut answer = String::new();
+        // A connection that is refused a place is reset if it has sent anything.
+        let _ = write!(client, "GET / HTTP/1.1\r\n\r\n").and_then(|()| client.read_to_string(&mut answer));
+        answer.starts_with("HTTP/1.1 4")
+    };
+    while !has_place() {
+        assert!(Instant::now() < until, "the attempt keeps its place");
+    }
+}
+
 #[test]
 fn without_a_command_nothing_is_served() {
     let setting = Setting::usual();
