@@ -173,7 +173,9 @@ fn run_inside(
     filters.apply()?;
     sys::reset_signals().map_err(Fault::at("resetting signals"))?;
     let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
-    let cell = Cell { spec: cell, filters, landlock };
+    // Each command has a cell of its own in this process.
+    let by_commands = Cell::no_entries()?;
+    let cell = Cell { spec: cell, filters, landlock, by_commands };
     // bubblewrap mounts `/proc` read-only, so this process and the command share a score for the
     // out-of-memory killer.
     let rules = confine::rules(&cell.spec, &order, landlock)?;
@@ -241,7 +243,7 @@ fn start_shell(
     let bounds = Bounds::new(&order.limits, &cell.spec, processes);
     let step = "keeping moves from starts";
     let moves = streams.moves.as_ref().map(Moves::try_clone).transpose().map_err(Fault::at(step))?;
-    let guard = Guard::new(&cell.spec, order, moves)?;
+    let guard = Guard::new(&cell.spec, order, moves, &cell.by_commands)?;
     let asks = questions::asks(&bounds, guard.as_ref());
     let step = "deciding about the command's calls";
     let (ours, theirs) = packet::pair().map_err(Fault::at(step))?;

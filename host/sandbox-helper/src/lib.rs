@@ -41,12 +41,14 @@ mod watchdog;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions};
 use scorpiox_sandbox::wire::{Built, CellSpec, Fault, HELPER_NAME, Order, Tier};
 use scorpiox_sandbox::{packet, remove_folder_until};
+use scorpiox_sys::linux::shared_set::SharedSet;
 use scorpiox_sys::linux::sys;
 
 use self::seccomp::{Filters, Shared};
@@ -65,6 +67,14 @@ struct Cell {
     spec: CellSpec,
     filters: Filters,
     landlock: u32,
+    /// Entries of directories that commands put there.
+    by_commands: Rc<SharedSet>,
+}
+
+impl Cell {
+    fn no_entries() -> Result<Rc<SharedSet>, Fault> {
+        SharedSet::new().map(Rc::new).map_err(Fault::at("sharing memory with supervisors"))
+    }
 }
 
 /// Runs the helper: the complete program `scorpiox-cell`, which a [`scorpiox_sandbox::Cell`] starts.
@@ -166,7 +176,8 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
     if spec.tier == Tier::T1 {
         call::try_one()?;
     }
-    Ok((Cell { spec, filters, landlock }, listener))
+    let by_commands = Cell::no_entries()?;
+    Ok((Cell { spec, filters, landlock, by_commands }, listener))
 }
 
 /// Fails if a supervisor may not read the memory of the processes below it, under Yama's `scope`. It may

@@ -29,6 +29,7 @@ mod changed;
 mod frozen;
 mod made;
 mod mounts;
+mod old;
 mod opened;
 mod places;
 mod repositories;
@@ -37,10 +38,12 @@ mod unpacked;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use scorpiox_sandbox::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath, Repository};
 use scorpiox_sys::linux::reach;
+use scorpiox_sys::linux::shared_set::SharedSet;
 use scorpiox_sys::linux::sys::{Answer, Ask, Question};
 
 use self::call::Call;
@@ -94,8 +97,14 @@ pub struct Guard {
 
 impl Guard {
     /// Creates the guard of a command, or returns `None` if the command needs none.
-    pub fn new(cell: &CellSpec, order: &CommandSpec, moves: Option<Moves>) -> Result<Option<Self>, Fault> {
-        let Some(places) = Places::new(cell, order)? else { return Ok(None) };
+    /// `by_commands` is shared by all commands of the cell.
+    pub fn new(
+        cell: &CellSpec,
+        order: &CommandSpec,
+        moves: Option<Moves>,
+        by_commands: &Rc<SharedSet>,
+    ) -> Result<Option<Self>, Fault> {
+        let Some(places) = Places::new(cell, order, by_commands)? else { return Ok(None) };
         let file_size = order.limits.file_size;
         Ok(Some(Self {
             places,

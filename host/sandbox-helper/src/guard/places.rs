@@ -6,17 +6,20 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Instant;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use scorpiox_sandbox::{Access, CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
 use scorpiox_sys::linux::reach::{self, Identity, Walk};
+use scorpiox_sys::linux::shared_set::SharedSet;
 
 use super::absent::{Absent, Made, folded};
 use super::caller::{Spot, path_of};
 use super::frozen::Frozen;
 use super::identity_of;
 use super::mounts::{About, Mounts};
+use super::old::Old;
 use super::repositories::Repositories;
 use super::sockets;
 use super::unpacked::{Kind, Unpacked};
@@ -62,6 +65,7 @@ pub(super) struct Places {
     frozen: Frozen,
     unpacked: Unpacked,
     repositories: Repositories,
+    old: Old,
     /// Symbolic links that must not be moved.
     kept: BTreeSet<Identity>,
     shared: Option<SharedTree>,
@@ -122,7 +126,11 @@ pub fn guarded_roots(cell: &CellSpec, order: &CommandSpec) -> Vec<PathBuf> {
 impl Places {
     /// Collects the rules of a command; returns `None` if nothing is guarded. On a shared tree, modes, times
     /// and owners are always guarded.
-    pub(super) fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Option<Self>, Fault> {
+    pub(super) fn new(
+        cell: &CellSpec,
+        order: &CommandSpec,
+        by_commands: &Rc<SharedSet>,
+    ) -> Result<Option<Self>, Fault> {
         let roots = guarded_roots(cell, order);
         if roots.is_empty() && cell.tier != Tier::T2 {
             return Ok(None);
@@ -149,7 +157,8 @@ impl Places {
             absent,
             frozen,
             unpacked,
-            repositories: Repositories::new(order.covers.iter().map(Cover::path)),
+            repositories: Repositories::new(order.covers.iter().map(Cover::path), Rc::clone(by_commands)),
+            old: Old::default(),
             kept,
             shared,
         }))
@@ -236,6 +245,8 @@ impl Places {
 
     fn folder(&self, folder: &OwnedFd) -> io::Result<Folder> {
         let (about, path) = (About::folder(folder)?, path_of(folder)?);
+        // Before the command changes anything in it.
+        self.is_new(&about);
         let ruling = match self.judge_area(folder, &path, &about)? {
             Ruling::Free => self.judge_path(&path)?,
             other => other,
@@ -264,7 +275,7 @@ impl Places {
         let inside = self.inside(path);
         let root = path.ancestors().nth(inside.iter().count()).unwrap_or(path);
         let is_own = |folder: &OwnedFd| Ok(self.is_own(&About::folder(folder)?));
-        let is_new = |born| self.unpacked.is_new(born);
+        let is_new = |about: &About| self.is_new(about);
         let is_closed = self.unpacked.is_around(root, inside, is_own)?
             || self.is_in_area(path) && self.repositories.is_anothers(root, inside, is_new)?;
         Ok(if is_closed { Ruling::Kept } else { Ruling::Free })
@@ -281,7 +292,7 @@ impl Places {
         }
         if self.is_in_area(&folder.path) {
             let is_root = self.inside(&folder.path).as_os_str().is_empty();
-            let is_new = |born| self.unpacked.is_new(born);
+            let is_new = |about: &About| self.is_new(about);
             if self.repositories.holds_anothers(spot, name, is_root, is_new)? {
                 return Ok(if is_free(spot)? {
                     Ruling::Protected(folder.path.join(spot.bare()))
@@ -296,10 +307,15 @@ impl Places {
         Ok(if stays { Ruling::Kept } else { Ruling::Free })
     }
 
+    /// Returns `true` if a file or directory is not older than the command.
+    fn is_new(&self, about: &About) -> bool {
+        self.old.is_new(about, |time| self.unpacked.is_new(Some(time)))
+    }
+
     /// Returns `true` if the command created this directory. Directories that other processes create
     /// meanwhile belong to them.
     fn is_own(&self, folder: &About) -> bool {
-        self.unpacked.is_new(folder.born) && self.repositories.owns(folder)
+        self.is_new(folder) && self.repositories.owns(folder)
     }
 
     /// Returns `true` if other processes also use this directory. Other writable directories may hold
@@ -336,7 +352,7 @@ impl Places {
         let inside = self.inside(&path);
         let count = inside.iter().count();
         let root = path.ancestors().nth(count).unwrap_or(&path);
-        let used = self.repositories.used(root, inside, name, |born| self.unpacked.is_new(born))?;
+        let used = self.repositories.used(root, inside, name, |about| self.is_new(about))?;
         Ok(used.and_then(|parts| path.ancestors().nth(count - parts)).map(Path::to_owned))
     }
 
@@ -359,7 +375,7 @@ impl Places {
 
     /// Records that a name was created for something of this kind.
     pub(super) fn made(&self, spot: &Spot, kind: Kind) {
-        self.repositories.made(spot, kind != Kind::Folder, |born| self.unpacked.is_new(born));
+        self.repositories.made(spot, kind != Kind::Folder, |about| self.is_new(about));
         self.came(spot, kind);
     }
 
@@ -392,7 +408,7 @@ impl Places {
     pub(super) fn moved(&self, from: &Spot, to: &Spot, others_left: impl FnOnce() -> bool) -> bool {
         let (from, place) = (path_at(from).unwrap_or_default(), path_at(to).unwrap_or_default());
         let kind = kind_at(to);
-        self.repositories.moved((&from, &place), to, |born| self.unpacked.is_new(born));
+        self.repositories.moved((&from, &place), to, |about| self.is_new(about));
         let is_searched =
             self.unpacked.moved((&from, &place), (to, kind), others_left, |path| self.inside(path));
         self.came(to, kind);

@@ -4,7 +4,7 @@
 //! make, and `requests` lists the permitted operations of multiplexed calls. `reach` opens paths that
 //! commands may swap at any moment, and `capabilities` drops the privileges of root.
 //!
-//! Invariants: all kernel calls that need `unsafe` are in `sys`, each with its soundness argument. Their
+//! Invariants: all kernel calls that need `unsafe` are in `sys` and `shared_set`, each with its soundness argument. Their
 //! callers are single-threaded, except for [`sys::has_writer`]. `reach` follows no symbolic link.
 //!
 //! This crate knows nothing about cells. The helper, its guard, and the workers decide when to make a call
@@ -16,6 +16,8 @@ pub mod capabilities;
 pub mod reach;
 #[cfg(target_os = "linux")]
 pub mod requests;
+#[cfg(target_os = "linux")]
+pub mod shared_set;
 #[cfg(target_os = "linux")]
 pub mod sys;
 #[cfg(target_os = "linux")]

@@ -55,7 +55,7 @@ fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
 
 /// The shared part of a repository lacks a `HEAD`.
 #[test]
-fn what_repositories_share_is_told_by_the_command_that_changed_it() {
+fn what_repositories_share_is_only_changed_by_the_command_that_made_it() {
     in_each_tier(|program, server| {
         let evil = "rm -r common/refs common/config; printf '[diff]\\n\\texternal = x\\n' > common/config; mkdir common/refs";
         let task = background(
@@ -69,7 +69,8 @@ fn what_repositories_share_is_told_by_the_command_that_changed_it() {
         assert!(!ran.text.contains("new: "), "{}", ran.text);
         program.put("workspace/go", "");
         let told = read_to_end(server, task);
-        assert!(told.contains("common\": git starts"), "{told}");
+        assert!(told.contains("not created: \"common/config\", \"common/refs\""), "{told}");
+        assert!(!program.workspace().join("common/config").exists(), "{told}");
     });
 }
 

@@ -15,10 +15,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::rc::Rc;
 
 use scorpiox_git::SIGNS;
 use scorpiox_sys::linux::reach::{self, Descent, Identity};
+use scorpiox_sys::linux::shared_set::SharedSet;
 
 use super::absent::{folded, what_becomes};
 use super::caller::Spot;
@@ -50,6 +51,8 @@ pub(super) struct Repositories {
     /// into repositories.
     came: Came,
     known: RefCell<Known>,
+    /// Entries of directories that commands of this cell put there, other than names of git.
+    by_commands: Rc<SharedSet>,
     /// Hashes the identities of directories.
     hasher: RandomState,
     /// Maximum number of directories remembered as the command's own.
@@ -98,7 +101,8 @@ impl Known {
 
 impl Repositories {
     /// Records the existing repositories, given the paths with rules: every repository has such a path.
-    pub(super) fn new<'a>(ruled: impl Iterator<Item = &'a Path>) -> Self {
+    /// `by_commands` is shared by all commands of the cell.
+    pub(super) fn new<'a>(ruled: impl Iterator<Item = &'a Path>, by_commands: Rc<SharedSet>) -> Self {
         let hasher = RandomState::new();
         let (mut folders, mut work_trees) = (BTreeSet::new(), BTreeSet::new());
         for path in ruled {
@@ -119,17 +123,18 @@ impl Repositories {
             let _ = known.begin(path, &hasher);
         }
         let known = RefCell::new(known);
-        Self { came: Came::holding(MAX_HELD), known, hasher, most_own: MAX_OWN }
+        Self { came: Came::holding(MAX_HELD), known, by_commands, hasher, most_own: MAX_OWN }
     }
 
     /// Records that the command created a name. `is_file` is `false` if it may be a directory. `is_new`
     /// returns `true` for a creation time since the command started.
-    pub(super) fn made(&self, spot: &Spot, is_file: bool, is_new: impl Fn(Option<Duration>) -> bool) {
+    pub(super) fn made(&self, spot: &Spot, is_file: bool, is_new: impl Fn(&About) -> bool) {
         let name = folded(spot.bare());
         let is_repository = name == NAME;
         if is_repository {
             self.came.add(spot);
         }
+        self.note_entry(spot, &name);
         self.note_used_by_git(spot, &name, is_new);
         // Most files that commands create are of neither kind.
         if (is_repository || !is_file)
@@ -142,12 +147,7 @@ impl Repositories {
 
     /// Records a move between two paths. Ownership does not change, unless something without signs of git
     /// gets the name `.git`.
-    pub(super) fn moved(
-        &self,
-        (from, place): (&Path, &Path),
-        to: &Spot,
-        is_new: impl Fn(Option<Duration>) -> bool,
-    ) {
+    pub(super) fn moved(&self, (from, place): (&Path, &Path), to: &Spot, is_new: impl Fn(&About) -> bool) {
         if self.came.remembers() {
             self.came.moved(from, place);
         }
@@ -155,7 +155,7 @@ impl Repositories {
         if name == NAME {
             self.came.add(to);
             if let Ok(about) = About::entry(&to.folder, to.bare())
-                && !is_new(about.born)
+                && !is_new(&about)
                 && !(about.is_folder && is_of_git(&to.folder, Some(to)).unwrap_or(true))
             {
                 self.own_repository(&about);
@@ -166,11 +166,12 @@ impl Repositories {
                 }
             }
         }
+        self.note_entry(to, &name);
         self.note_used_by_git(to, &name, is_new);
     }
 
     /// Records a new name in a directory, which git obeys or writes to if the directory is, or becomes, a git directory.
-    fn note_used_by_git(&self, spot: &Spot, name: &str, is_new: impl Fn(Option<Duration>) -> bool) {
+    fn note_used_by_git(&self, spot: &Spot, name: &str, is_new: impl Fn(&About) -> bool) {
         if !is_written(name) {
             return;
         }
@@ -200,7 +201,7 @@ impl Repositories {
         spot: &Spot,
         about: &About,
         name: &str,
-        is_new: impl Fn(Option<Duration>) -> bool,
+        is_new: impl Fn(&About) -> bool,
     ) -> io::Result<()> {
         let key = key(&self.hasher, about);
         let (is_begun, is_own) = {
@@ -218,7 +219,7 @@ impl Repositories {
         let was_none = if is_own {
             !before.are_begun()
         } else {
-            !is_begun && !is_new(about.born) && !before.are_of_git(Path::new(&itself(&spot.folder)))
+            !is_begun && !is_new(about) && !before.are_of_git(Path::new(&itself(&spot.folder)))
         } && !self.is_begun_by_another(&spot.folder, about, Some(name), &is_new)?;
         if is_asked_for && (was_none || is_own_repository()?) {
             self.own_repository(about);
@@ -303,14 +304,14 @@ impl Repositories {
         folder: &OwnedFd,
         about: &About,
         but: Option<&str>,
-        is_new: impl Fn(Option<Duration>) -> bool,
+        is_new: impl Fn(&About) -> bool,
     ) -> io::Result<bool> {
         let (key_of, known) = (|about: &About| key(&self.hasher, about), self.known.borrow());
         let repository = key_of(about);
         let is_skipped = |name: &str| but.is_some_and(|but| but.eq_ignore_ascii_case(name));
         for name in FIRST_MADE.iter().filter(|name| !is_skipped(name)) {
             let Some(sign) = there(folder, name)?.filter(|sign| sign.is_folder) else { continue };
-            if is_new(sign.born) && !known.own.contains(&key_of(&sign)) {
+            if is_new(&sign) && !known.own.contains(&key_of(&sign)) {
                 return Ok(true);
             }
         }
@@ -319,7 +320,7 @@ impl Repositories {
         let counts = |name: &str| (is_own || name == "HEAD") && !is_skipped(name);
         for name in FIRST_WRITTEN.iter().filter(|name| counts(name)) {
             let Some(file) = there(folder, name)? else { continue };
-            if is_new(file.born) && !known.own_files.contains(&self.sign_key(repository, &file)) {
+            if is_new(&file) && !known.own_files.contains(&self.sign_key(repository, &file)) {
                 return Ok(true);
             }
         }
@@ -349,7 +350,7 @@ impl Repositories {
         spot: &Spot,
         name: &str,
         is_root: bool,
-        is_new: impl Fn(Option<Duration>) -> bool,
+        is_new: impl Fn(&About) -> bool,
     ) -> io::Result<bool> {
         if name == NAME {
             return match About::entry(&spot.folder, spot.bare()) {
@@ -403,15 +404,19 @@ impl Repositories {
         &self,
         root: &Path,
         inside: &Path,
-        is_new: impl Fn(Option<Duration>) -> bool,
+        is_new: impl Fn(&About) -> bool,
     ) -> io::Result<bool> {
         let mut descent = Descent::from(root);
         let (mut is_in_git, mut may_be_one) = (false, false);
         for (number, part) in inside.iter().enumerate() {
             let name = folded(part);
             let is_obeyed = OBEYED_FOLDERS.contains(&&*name);
-            if is_obeyed && !is_in_git && self.is_anothers_itself(descent.folder()?, number == 0, &is_new)? {
-                return Ok(true);
+            if is_obeyed && !is_in_git {
+                let folder = descent.folder()?;
+                if self.is_anothers_itself(folder, number == 0, &is_new)? {
+                    return Ok(true);
+                }
+                self.note_contents(folder)?;
             }
             descent.enter(part);
             let is_repository = name == NAME;
@@ -419,7 +424,7 @@ impl Repositories {
                 let folder = descent.folder()?;
                 let about = About::folder(folder)?;
                 let is_known = self.is_known(&about, Some(folder))?;
-                let counts = || is_repository || is_new(about.born);
+                let counts = || is_repository || is_new(&about);
                 if !is_known && (counts() || is_of_git(folder, None)?) {
                     return Ok(true);
                 }
@@ -433,11 +438,25 @@ impl Repositories {
         Ok(false)
     }
 
+    /// Records a directory in which the command changes the contents of a directory that git obeys. It can become a
+    /// repository later.
+    fn note_contents(&self, folder: &OwnedFd) -> io::Result<()> {
+        let key = key(&self.hasher, &About::folder(folder)?);
+        let is_known = {
+            let known = self.known.borrow();
+            known.complete.contains(&key) || known.own.contains(&key)
+        };
+        if !is_known {
+            self.came.add_folder(folder);
+        }
+        Ok(())
+    }
+
     fn is_anothers_itself(
         &self,
         folder: &OwnedFd,
         is_root: bool,
-        is_new: impl Fn(Option<Duration>) -> bool,
+        is_new: impl Fn(&About) -> bool,
     ) -> io::Result<bool> {
         let about = About::folder(folder)?;
         if !self.is_known(&about, Some(folder))? && is_of_git(folder, None)? {

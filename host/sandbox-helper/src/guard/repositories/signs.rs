@@ -39,7 +39,7 @@ pub(super) const FIRST_MADE: [&str; 5] = ["hooks", "info", "branches", "refs", "
 /// Files that git creates in a directory before it counts as a git directory.
 pub(super) const FIRST_WRITTEN: [&str; 3] = ["HEAD", "description", "config"];
 /// Names at the top of a git directory that git writes to, or whose contents it writes, in addition to `OBEYED`.
-pub(super) const WRITTEN: [&str; 44] = [
+pub(super) const WRITTEN: [&str; 45] = [
     "add_edit.patch",
     "addp-hunk-edit.diff",
     "annex",
@@ -58,6 +58,7 @@ pub(super) const WRITTEN: [&str; 44] = [
     "fetch_head",
     "fsmonitor--daemon",
     "fsmonitor--daemon.ipc",
+    "gc.log",
     "gc.pid",
     "hub",
     "index",

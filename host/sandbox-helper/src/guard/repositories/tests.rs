@@ -1,17 +1,26 @@
 use std::cell::Cell;
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::*;
 
-const OLD: fn(Option<Duration>) -> bool = |_| false;
-const NEW: fn(Option<Duration>) -> bool = |_| true;
+const OLD: fn(&About) -> bool = |_| false;
+const NEW: fn(&About) -> bool = |_| true;
+
+fn nothing() -> Rc<SharedSet> {
+    Rc::new(SharedSet::new().expect("memory"))
+}
 
 /// Returns a directory, and the repositories of a command that knows none.
 fn bed() -> (tempfile::TempDir, PathBuf, Repositories) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a path");
-    (folder, root, Repositories::new(std::iter::empty()))
+    (folder, root, Repositories::new(std::iter::empty(), nothing()))
+}
+
+fn about(path: &Path) -> About {
+    About::folder(&reach::open(path).expect("a folder")).expect("known")
 }
 
 /// Creates a directory as the command or, without one, as another process.
@@ -61,7 +70,7 @@ fn a_repository_that_somebody_makes_in_a_folder_of_the_commands_is_theirs() {
         [("bare", "", NEW), (".git", "", NEW), ("late", "config", NEW), ("persons", "config", OLD)]
     {
         let (_folder, root, all) = bed();
-        folder(&root.join(name), (is_new(None)).then_some(&all));
+        folder(&root.join(name), is_new(&about(&root)).then_some(&all));
         if !first.is_empty() {
             std::fs::write(root.join(name).join(first), "").expect("a file");
             all.made(&Spot::of(&root.join(name).join(first)), true, is_new);
@@ -86,7 +95,7 @@ fn a_repository_is_the_commands_as_long_as_a_sign_of_it_is_there() {
     let (_folder, root, all) = bed();
     for (name, is_new, stays) in [("old", OLD, false), ("new", NEW, false), ("kept", NEW, true)] {
         let folder = root.join(name);
-        super::tests::folder(&folder, is_new(None).then_some(&all));
+        super::tests::folder(&folder, is_new(&about(&root)).then_some(&all));
         let make = |sign: &str| {
             std::fs::write(folder.join(sign), "x").expect("a file");
             all.made(&Spot::of(&folder.join(sign)), true, is_new);
@@ -189,7 +198,7 @@ fn a_work_tree_in_a_bare_repository_takes_links() {
     }
     let trees = ["tree", "logs/refs", "rebase-merge"];
     let trees = ["bare", "app/.git"].map(|git| trees.map(|tree| root.join(git).join(tree).join(".git")));
-    let all = Repositories::new(trees.iter().flatten().map(PathBuf::as_path));
+    let all = Repositories::new(trees.iter().flatten().map(PathBuf::as_path), nothing());
     for (inside, used) in [
         ("bare/tree/src", None),
         ("bare/tree", None),
@@ -205,7 +214,7 @@ fn a_work_tree_in_a_bare_repository_takes_links() {
 #[test]
 fn whose_a_repository_is_tells_who_made_its_signs() {
     let (_folder, root, all) = bed();
-    let make = |path: &str, sign: &str, is_new: fn(Option<Duration>) -> bool| {
+    let make = |path: &str, sign: &str, is_new: fn(&About) -> bool| {
         std::fs::write(root.join(path).join(sign), "x").expect("a file");
         all.made(&Spot::of(&root.join(path).join(sign)), true, is_new);
     };
@@ -259,15 +268,9 @@ fn the_work_for_a_path_grows_with_its_depth_and_no_faster() {
     }
 }
 
-fn is_filled(
-    all: &Repositories,
-    path: &Path,
-    is_root: bool,
-    is_new: impl Fn(Option<Duration>) -> bool,
-) -> bool {
+fn is_filled(all: &Repositories, path: &Path, is_root: bool, is_new: impl Fn(&About) -> bool) -> bool {
     let folder = reach::open(path).expect("a folder");
-    let about = About::folder(&folder).expect("known");
-    all.may_be_filled(&folder, &about, is_root, is_new).expect("looks")
+    all.may_be_filled(&folder, &about(path), is_root, is_new).expect("looks")
 }
 
 /// `git clone --bare` by another process, at the moments at which the command could add a hook.
@@ -285,8 +288,14 @@ fn a_directory_that_git_may_be_filling_takes_no_names_of_git() {
     assert!(!is_held("index.html"));
     assert!(is_anothers(&all, &root, "theirs/hooks"));
     assert!(!is_anothers(&all, &root, "theirs/assets"));
-    // An entry that the command, or another one, adds now proves nothing.
-    std::fs::write(theirs.join("index.html"), "x").expect("a file");
+    // An entry that the command adds proves nothing.
+    let add = |name: &str, by: Option<&Repositories>| {
+        std::fs::write(theirs.join(name), "x").expect("a file");
+        if let Some(command) = by {
+            command.made(&Spot::of(&theirs.join(name)), true, NEW);
+        }
+    };
+    add("index.html", Some(&all));
     assert!(is_held("config"));
     folder(&theirs.join("hooks"), None);
     // The directory is asked about first.
@@ -295,18 +304,39 @@ fn a_directory_that_git_may_be_filling_takes_no_names_of_git() {
         is_filled(&all, &theirs, false, |_| !is_first.replace(false)),
         "git begins with the names that it always creates"
     );
+    add("page.js", None);
+    assert!(!is_held("config"), "git creates no such name");
+    add("HEAD", None);
+    assert!(is_held("config"), "nothing but git creates this name");
 
     let own = root.join("own");
     folder(&own, Some(&all));
     assert!(!is_filled(&all, &own, false, NEW));
 }
 
+/// Each command has a process of its own, which knows only what it created itself.
 #[test]
-fn a_directory_with_other_entries_is_not_being_filled() {
-    let place = reach::open(Path::new("/usr/lib")).expect("a folder");
-    assert!(filling::holds_others(&place).expect("looks"));
-    let (_folder, root, _) = bed();
-    std::fs::create_dir(root.join("hooks")).expect("a folder");
-    std::fs::write(root.join("new"), "x").expect("a file");
-    assert!(!filling::holds_others(&reach::open(&root).expect("a folder")).expect("looks"));
+fn entries_of_another_command_prove_nothing_either() {
+    let (_folder, root, all) = bed();
+    folder(&root.join("theirs"), None);
+    let other = Repositories::new(std::iter::empty(), Rc::clone(&all.by_commands));
+    std::fs::write(root.join("theirs/x"), "x").expect("a file");
+    assert!(!is_filled(&all, &root.join("theirs"), false, NEW));
+    other.made(&Spot::of(&root.join("theirs/x")), true, NEW);
+    assert!(is_filled(&all, &root.join("theirs"), false, NEW));
+}
+
+/// A hook is no name at the top of a git directory.
+#[test]
+fn a_repository_is_told_if_the_command_only_changed_its_hooks() {
+    let (_folder, root, all) = bed();
+    folder(&root.join("store"), None);
+    std::fs::create_dir_all(root.join("store/hooks")).expect("folders");
+    assert!(!all.is_anothers(&root, Path::new("store/hooks"), OLD).expect("looks"));
+    for sign in ["refs", "objects"] {
+        std::fs::create_dir(root.join("store").join(sign)).expect("a folder");
+    }
+    std::fs::write(root.join("store/HEAD"), "ref: refs/heads/main\n").expect("a file");
+    let found: Vec<_> = all.found().0.into_iter().map(|(path, _)| path).collect();
+    assert_eq!(found, [root.join("store")]);
 }

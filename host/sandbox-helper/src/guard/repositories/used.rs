@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::time::Duration;
 
 use scorpiox_sys::linux::reach::Descent;
 
@@ -24,7 +23,7 @@ impl Repositories {
         root: &Path,
         inside: &Path,
         name: Option<&str>,
-        is_new: impl Fn(Option<Duration>) -> bool,
+        is_new: impl Fn(&About) -> bool,
     ) -> io::Result<Option<usize>> {
         let mut descent = Descent::from(root);
         let mut parts = inside.iter();
