@@ -11,6 +11,9 @@ use super::mounts::About;
 /// Maximum number of directories remembered, at 16 bytes each. Any further one counts as new once it has changed.
 const MAX_REMEMBERED: usize = 1 << 16;
 
+/// Coarsest unit of the times of a file system. Those of many older ones have whole seconds.
+const COARSEST_UNIT: Duration = Duration::from_secs(2);
+
 /// Directories without a creation time that had not changed since the command started when it first used them.
 #[derive(Debug, Default)]
 pub(super) struct Old(RefCell<HashSet<Identity>>);
@@ -27,12 +30,17 @@ impl Old {
         if old.contains(&about.identity) {
             return false;
         }
-        let is_new = about.changed.is_none_or(is_new);
+        let is_new = about.changed.is_none_or(|changed| is_new(latest(changed)));
         if !is_new && old.len() < MAX_REMEMBERED {
             old.insert(about.identity);
         }
         is_new
     }
+}
+
+/// Returns the latest time that a file system could have rounded to this time.
+fn latest(time: Duration) -> Duration {
+    if time.subsec_nanos() == 0 { time + COARSEST_UNIT } else { time }
 }
 
 #[cfg(test)]
@@ -42,11 +50,12 @@ mod tests {
     #[test]
     fn a_directory_without_a_creation_time_is_old_if_it_was_so_at_first() {
         let about = |number, born: Option<u64>, changed: Option<u64>| {
+            let seconds = |seconds| Duration::new(seconds, 5);
             let folder = std::fs::File::open("/").expect("a folder");
             let mut about = About::folder(&folder.into()).expect("known");
             about.identity = (0, number);
-            about.born = born.map(Duration::from_secs);
-            about.changed = changed.map(Duration::from_secs);
+            about.born = born.map(seconds);
+            about.changed = changed.map(seconds);
             about
         };
         let old = Old::default();
@@ -55,5 +64,8 @@ mod tests {
         assert!(!is_new(&about(2, None, Some(9))));
         assert!(!is_new(&about(2, None, Some(20))), "the command changes it");
         assert!(is_new(&about(3, None, Some(20))) && is_new(&about(4, None, None)));
+        let mut rounded = about(5, None, Some(9));
+        rounded.changed = Some(Duration::from_secs(9));
+        assert!(is_new(&rounded), "it may have changed in the same second as the command started");
     }
 }
