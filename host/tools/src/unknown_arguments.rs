@@ -79,12 +79,16 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
         let shown: String = name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
         match nearest(name, known.iter().copied()) {
             Some(meant) => format!("`{shown}`: did you mean `{meant}`?"),
-            None => format!("`{shown}`."),
+            None => format!("`{shown}`"),
         }
     };
     let named: Vec<_> = unknown.iter().take(MAX_NAMED).map(said).collect();
     (!named.is_empty()).then(|| {
-        format!("{} has no argument {} It has {}.", tool.name, named.join(" and no "), known.join(", "))
+        let mut named = named.join(" and no ");
+        if !named.ends_with('?') {
+            named.push('.');
+        }
+        format!("{} has no argument {named} It has {}.", tool.name, known.join(", "))
     })
 }
 

@@ -181,11 +181,21 @@ impl Endpoint {
             }
         };
         let caller = Caller { principal, until, served };
+        // A body can arrive long after its head.
+        let body = match parts.method {
+            Method::POST => match post::body(self, &caller, headers, body).await {
+                Ok(body) => Some(body),
+                Err(refused) => return refused,
+            },
+            _ => None,
+        };
         if self.is_closed_to(&caller, peer, path).await {
             return answer::refused(StatusCode::SERVICE_UNAVAILABLE, revoked::WHY);
         }
+        if let Some(body) = body {
+            return post::answer(self, &caller, headers, body).await;
+        }
         match parts.method {
-            Method::POST => post::answer(self, &caller, headers, body).await,
             Method::GET => get::answer(self, &caller, headers).await,
             _ => end::answer(self, &caller, headers).await,
         }

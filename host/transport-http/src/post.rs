@@ -47,19 +47,26 @@ pub(crate) const LISTEN: &str = "subscriptions/listen";
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
-pub(crate) async fn answer(
+/// Returns the body of a request, or the answer to a request that cannot have a valid one.
+pub(crate) async fn body(
     endpoint: &Arc<Endpoint>,
     caller: &Caller,
     headers: &HeaderMap,
     body: Incoming,
-) -> Answer {
+) -> Result<Body, Answer> {
     if let Err(refusal) = admission::check_types(headers) {
-        return answer::refusal(&refusal);
+        return Err(answer::refusal(&refusal));
     }
-    let body = match read(endpoint, caller, body).await {
-        Ok(body) => Body { trace: trace(headers), ..body },
-        Err(refused) => return refused,
-    };
+    let body = read(endpoint, caller, body).await?;
+    Ok(Body { trace: trace(headers), ..body })
+}
+
+pub(crate) async fn answer(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: Body,
+) -> Answer {
     let claims = match rpc::Incoming::parse(&body.bytes) {
         Err(error) => return answer::json(StatusCode::BAD_REQUEST, error.reply()),
         Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, caller, headers, body).await,

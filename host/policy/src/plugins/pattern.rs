@@ -39,6 +39,10 @@ impl PluginPattern {
                 (part.strip_prefix(SIGNER), &pattern.signer, &pattern.hash)
             {
                 pattern.signer = Some(signer(name)?);
+            } else if index == 0 && is_hash(part) {
+                // As a name it would match nothing, and a denied plugin would run.
+                let what = format!("plugin \"{}\" is a hash without `sha256:`", shorten(text));
+                return Err(Invalid::new(what, format!("write \"{SHA256}{}\"", part.to_ascii_lowercase())));
             } else if index == 0 && !part.contains(':') {
                 pattern.name = NamePattern::parse(part, "plugin")?;
             } else {
@@ -108,8 +112,12 @@ fn one_of<'a, T>(
     }
 }
 
+fn is_hash(digits: &str) -> bool {
+    digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 fn hash(digits: &str, text: &str) -> Result<String, Invalid> {
-    if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if is_hash(digits) {
         return Ok(digits.to_ascii_lowercase());
     }
     Err(Invalid::new(

@@ -50,6 +50,8 @@ fn a_plugin_is_meant_by_name_by_content_or_by_both() {
     for text in [&*both, "*", "signer:acme", "team-*@signer:acme", &format!("a@signer:acme@sha256:{HASH}")] {
         assert_eq!(parse(text).unwrap().to_string(), text);
     }
+    let bare = parse(&HASH.to_uppercase()).unwrap_err().to_string();
+    assert!(bare.contains(&format!("write \"sha256:{HASH}\"")), "{bare}");
     for text in [
         "sha256:12",
         &format!("a b@sha256:{HASH}"),

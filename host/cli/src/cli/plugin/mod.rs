@@ -67,7 +67,7 @@ pub(super) enum PluginCommand {
         #[command(flatten)]
         choices: Choices,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
-        #[arg(long, value_name = "HASH")]
+        #[arg(long, value_name = "HASH", value_parser = hash)]
         yes: Option<String>,
         /// Also offer a version that is older than the approved one
         #[arg(long)]
@@ -78,7 +78,7 @@ pub(super) enum PluginCommand {
     },
     #[command(flatten)]
     Share(ShareCommand),
-    /// Print the hash of a plugin, for `--yes` and for policies
+    /// Print the hash of a plugin, for `--yes` and, after `sha256:`, for policies
     Hash {
         /// A component (.wasm), a pack (.plugin), a folder with plugin.toml, or an address (https://, oci://)
         source: PathBuf,
@@ -116,7 +116,7 @@ pub(super) enum PluginCommand {
         #[arg(value_parser = name)]
         name: PluginName,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
-        #[arg(long, value_name = "HASH")]
+        #[arg(long, value_name = "HASH", value_parser = hash)]
         yes: Option<String>,
         /// Serve tools and prompts without the plugin's name as a prefix, and resources under any URI scheme
         #[arg(long)]
@@ -227,6 +227,12 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Secret(command) => secret::run(environment, command),
         PluginCommand::Remove { name, purge } => decide::remove(environment, &name, purge),
     }
+}
+
+/// Returns the digits of a hash that is written as in a policy or without `sha256:`.
+#[allow(clippy::unnecessary_wraps)] // the form that clap asks for
+fn hash(text: &str) -> Result<String, String> {
+    Ok(text.strip_prefix("sha256:").unwrap_or(text).to_ascii_lowercase())
 }
 
 fn name(name: &str) -> Result<PluginName, String> {

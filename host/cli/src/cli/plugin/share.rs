@@ -98,7 +98,7 @@ pub(in crate::cli) enum ShareCommand {
         #[command(flatten)]
         choices: Choices,
         /// Approve without asking if the plugin has this hash, which its reviewer gave you
-        #[arg(long, value_name = "HASH", requires = "name")]
+        #[arg(long, value_name = "HASH", requires = "name", value_parser = super::hash)]
         yes: Option<String>,
         /// Also offer a version that is older than the approved one
         #[arg(long)]
