@@ -142,11 +142,13 @@ impl WasiHttpHooks for Requests {
             }
             let body = Limited::new(body, MAX_BODY_BYTES).collect().await;
             let body = body.map_err(|_| Error::HttpRequestBodySize(Some(MAX_BODY_BYTES as u64)))?;
+            let trailers = body.trailers().cloned().unwrap_or_default();
             let exchange = Exchange {
                 method: parts.method,
                 url: parts.uri.to_string(),
                 headers: parts.headers,
-                body: body.to_bytes().into(),
+                body: body.to_bytes(),
+                trailers,
                 first_byte: options.and_then(|options| options.first_byte_timeout),
             };
             let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
