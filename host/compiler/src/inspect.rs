@@ -164,6 +164,7 @@ impl Reading {
                 let item = types.component_item_for_export(name).context("an export has no type")?;
                 self.anatomy.exports.push(export(&mut signatures, types, name, &item.ty, &mut left));
             }
+            self.anatomy.resources = signatures.into_resources();
         }
         Ok(Anatomy { imports: self.imports, ..self.anatomy })
     }
@@ -218,8 +219,6 @@ fn export(
             for (name, item) in &types[*id].exports {
                 add(name, &item.ty);
             }
-            let drops = types[*id].exports.iter();
-            functions.extend(drops.filter_map(|(name, item)| signatures.drop_of(name, &item.ty)).take(*left));
             INSTANCE
         }
         ComponentEntityType::Func(_) => {
@@ -236,7 +235,7 @@ fn export(
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_component_abi::anatomy::Function;
+    use scorpiox_component_abi::anatomy::{Function, Resource};
 
     use super::*;
 
@@ -268,6 +267,7 @@ mod tests {
             name: "go".to_owned(),
             wit: "func(at: point, names: list<string>) -> result<u32, string>".to_owned(),
             unfit: None,
+            gives: Vec::new(),
         };
         assert_eq!(functions, [(None, &expected)]);
     }
@@ -354,32 +354,44 @@ mod tests {
         let (interface, function) = found.functions().next().expect("a function");
         assert_eq!((interface, &*function.wit), (Some("d:e/f"), "func(value: borrow<r>)"));
         assert_eq!(function.unfit.as_deref(), Some("it has a resource of others"));
-        assert_eq!(found.functions().count(), 1, "nobody lets go of it here");
+        assert_eq!((found.functions().count(), &*found.resources), (1, &[][..]), "it belongs to others");
     }
 
     #[test]
-    fn resources_of_the_component_itself_are_let_go_of() {
+    fn resources_of_the_component_itself_are_listed_once_with_the_functions_that_give_them() {
         let found = anatomy(
             r#"(component
                 (type $own (resource (rep i32)))
                 (core func $new (canon resource.new $own))
-                (core module $m (func (export "take") (param i32)))
+                (core module $m
+                    (func (export "take") (param i32)) (func (export "make") (result i32) unreachable))
                 (core instance $i (instantiate $m))
+                (func $make (result (own $own)) (canon lift (core func $i "make")))
                 (func $take (param "value" (borrow $own)) (canon lift (core func $i "take")))
                 (component $shape
                     (import "own" (type $r (sub resource)))
                     (import "take" (func $f (param "value" (borrow $r))))
+                    (import "make" (func $g (result (own $r))))
                     (export $e "thing" (type $r))
+                    (export "[constructor]thing" (func $g) (func (result (own $e))))
                     (export "take" (func $f) (func (param "value" (borrow $e)))))
-                (instance $it (instantiate $shape (with "own" (type $own)) (with "take" (func $take))))
-                (export "a:b/things" (instance $it)))"#,
+                (instance $it (instantiate $shape
+                    (with "own" (type $own)) (with "take" (func $take)) (with "make" (func $make))))
+                (export "a:b/things" (instance $it))
+                (export "a:b/same" (instance $it)))"#,
         );
         let functions: Vec<_> = found.functions().map(|(_, function)| function.clone()).collect();
-        let of = |name: &str, wit: &str| Function { name: name.to_owned(), wit: wit.to_owned(), unfit: None };
-        assert_eq!(
-            functions,
-            [of("take", "func(value: borrow<thing>)"), of("[drop]thing", "func(self: thing)")]
-        );
+        let of = |name: &str, wit: &str, gives: &[usize]| Function {
+            name: name.to_owned(),
+            wit: wit.to_owned(),
+            unfit: None,
+            gives: gives.to_owned(),
+        };
+        let make = of("[constructor]thing", "func() -> thing", &[0]);
+        let take = of("take", "func(value: borrow<thing>)", &[]);
+        assert_eq!(functions, [make.clone(), take.clone(), make, take]);
+        let own = Resource { interface: Some("a:b/things".to_owned()), name: "thing".to_owned() };
+        assert_eq!(found.resources, [own]);
     }
 
     #[test]

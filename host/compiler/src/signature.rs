@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use scorpiox_component_abi::anatomy::Function;
+use scorpiox_component_abi::anatomy::{Function, Resource};
 use wasmparser::PrimitiveValType;
 use wasmparser::component_types::{
     ComponentAnyTypeId, ComponentDefinedType as Defined, ComponentDefinedTypeId, ComponentEntityType,
@@ -22,6 +22,8 @@ pub(crate) struct Signatures<'a> {
     names: HashMap<ComponentAnyTypeId, String>,
     /// Imported resources.
     imported: HashSet<ResourceId>,
+    /// Resources that the component exports itself, each once, in the order of the exports.
+    own: Vec<(ResourceId, Resource)>,
 }
 
 /// A text that grows up to a limit.
@@ -57,17 +59,33 @@ impl<'a> Signatures<'a> {
                 }
             }
         }
-        Self { types, names, imported: imported_resources }
+        let mut signatures = Self { types, names, imported: imported_resources, own: Vec::new() };
+        for export in exports {
+            signatures.collect_own(export);
+        }
+        signatures
     }
 
-    /// Returns the drop function of a resource that the component defines, which the host adds. It is
-    /// returned even if no function returns handles of the resource.
-    pub(crate) fn drop_of(&self, name: &str, ty: &ComponentEntityType) -> Option<Function> {
-        resource(ty).filter(|id| !self.imported.contains(id)).map(|_| Function {
-            name: format!("[drop]{name}"),
-            wit: format!("func(self: {name})"),
-            unfit: None,
-        })
+    /// Collects the resources of an export that the component defines itself.
+    fn collect_own(&mut self, export: &str) {
+        let Some(item) = self.types.component_item_for_export(export) else { return };
+        let mut take = |interface: Option<&str>, name: &str, ty: &ComponentEntityType| {
+            let id = resource(ty).filter(|id| !self.imported.contains(id));
+            let Some(id) = id.filter(|id| self.own.iter().all(|(own, _)| own != id)) else { return };
+            let resource = Resource { interface: interface.map(str::to_owned), name: name.to_owned() };
+            self.own.push((id, resource));
+        };
+        take(None, export, &item.ty);
+        if let ComponentEntityType::Instance(id) = &item.ty {
+            for (name, inner) in &self.types[*id].exports {
+                take(Some(export), name, &inner.ty);
+            }
+        }
+    }
+
+    /// Returns the resources that the component exports itself.
+    pub(crate) fn into_resources(self) -> Vec<Resource> {
+        self.own.into_iter().map(|(_, resource)| resource).collect()
     }
 
     /// Returns a function with this name and type.
@@ -91,7 +109,33 @@ impl<'a> Signatures<'a> {
         let result = ty.result.as_ref().map(|ty| self.streamed(ty));
         let mut values = ty.params.iter().map(|(_, ty)| ty).chain(result.unwrap_or_default());
         let unfit = values.find_map(|ty| self.unfit(ty, &mut seen, MAX_DEPTH));
-        Function { name: name.to_owned(), wit, unfit: unfit.map(str::to_owned) }
+        let mut gives = Vec::new();
+        if let Some(ty) = &ty.result {
+            self.given(ty, &mut gives, &mut HashSet::new(), MAX_DEPTH);
+        }
+        gives.sort_unstable();
+        gives.dedup();
+        Function { name: name.to_owned(), wit, unfit: unfit.map(str::to_owned), gives }
+    }
+
+    /// Collects the component's own resources of which values of a type contain handles.
+    fn given(
+        &self,
+        ty: &ComponentValType,
+        gives: &mut Vec<usize>,
+        seen: &mut HashSet<ComponentDefinedTypeId>,
+        depth: u32,
+    ) {
+        let (ComponentValType::Type(id), Some(depth)) = (ty, depth.checked_sub(1)) else { return };
+        if !seen.insert(*id) {
+            return;
+        }
+        if let Defined::Own(id) | Defined::Borrow(id) = &self.types[*id] {
+            gives.extend(self.own.iter().position(|(own, _)| *own == id.resource()));
+        }
+        for part in parts(&self.types[*id]) {
+            self.given(part, gives, seen, depth);
+        }
     }
 
     /// Returns the parts of a result type to check. Streams of bytes are omitted, because the host reads them
@@ -128,25 +172,36 @@ impl<'a> Signatures<'a> {
             return None;
         }
         let Some(depth) = depth.checked_sub(1) else { return Some("its types are nested too deeply") };
-        let mut inner = |ty: &ComponentValType| self.unfit(ty, seen, depth);
         match &self.types[id] {
-            Defined::Primitive(ty) => inner(&ComponentValType::Primitive(*ty)),
-            Defined::Record(record) => record.fields.values().find_map(inner),
-            Defined::Variant(variant) => {
-                variant.cases.values().filter_map(|case| case.ty.as_ref()).find_map(inner)
-            }
-            Defined::List { element, .. } | Defined::FixedLengthList { element, .. } => inner(element),
-            Defined::Map { key, value, .. } => inner(key).or_else(|| inner(value)),
-            Defined::Tuple(tuple) => tuple.types.iter().find_map(inner),
-            Defined::Flags(_) | Defined::Enum(_) => None,
-            Defined::Option { ty, .. } => inner(ty),
-            Defined::Result { ok, err, .. } => ok.iter().chain(err).find_map(inner),
+            Defined::Primitive(ty) => self.unfit(&ComponentValType::Primitive(*ty), seen, depth),
             Defined::Own(id) | Defined::Borrow(id) => {
                 self.imported.contains(&id.resource()).then_some("it has a resource of others")
             }
             Defined::Future { .. } => Some("it has a future"),
             Defined::Stream { .. } => Some("it has a stream"),
+            defined => parts(defined).into_iter().find_map(|ty| self.unfit(ty, seen, depth)),
         }
+    }
+}
+
+/// Returns the types of which values of a type consist. Streams and futures are omitted: their values come
+/// later.
+fn parts(ty: &Defined) -> Vec<&ComponentValType> {
+    match ty {
+        Defined::Record(record) => record.fields.values().collect(),
+        Defined::Variant(variant) => variant.cases.values().filter_map(|case| case.ty.as_ref()).collect(),
+        Defined::List { element, .. } | Defined::FixedLengthList { element, .. } => vec![element],
+        Defined::Map { key, value, .. } => vec![key, value],
+        Defined::Tuple(tuple) => tuple.types.iter().collect(),
+        Defined::Option { ty, .. } => vec![ty],
+        Defined::Result { ok, err, .. } => ok.iter().chain(err).collect(),
+        Defined::Primitive(_)
+        | Defined::Flags(_)
+        | Defined::Enum(_)
+        | Defined::Own(_)
+        | Defined::Borrow(_)
+        | Defined::Future { .. }
+        | Defined::Stream { .. } => Vec::new(),
     }
 }
 

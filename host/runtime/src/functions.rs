@@ -1,7 +1,5 @@
 //! Exposes the functions of an arbitrary component as tools.
 
-use std::collections::HashSet;
-
 use bytes::Bytes;
 use http::Request;
 use scorpiox_component_json::{Field, Function, Handle, Outcome, Resources, Shape};
@@ -12,7 +10,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component as Compiled, ComponentExportIndex, Func, Instance, InstancePre, Val};
 
 use super::limits::OUTPUT_LIMIT;
-use super::names::{Exports, dropping};
+use super::names::{Exports, ToolNames};
 use super::tasks::{self, Streamed};
 use super::{CallState, Component, handler, program, service};
 use crate::bindings::any_tool::exports::scorpiox::tool::tool::{ToolError, ToolResult};
@@ -76,7 +74,7 @@ impl Functions {
             resources: &resources,
             functions: Vec::new(),
             refused: Vec::new(),
-            names: HashSet::new(),
+            names: ToolNames::default(),
         };
         for (export, item) in ty.exports(engine) {
             match item.ty {
@@ -217,7 +215,7 @@ impl Exported {
 
     /// Returns the description of a tool that the host itself provides; empty for all other tools.
     pub fn description(&self) -> &'static str {
-        if self.is_drop() { "Lets go of a resource. Its handle is gone afterwards." } else { "" }
+        if self.is_drop() { DROP_SAID } else { "" }
     }
 
     /// Returns `true` if the tool drops a resource.
@@ -412,7 +410,7 @@ struct Found<'a> {
     resources: &'a Resources,
     functions: Vec<Exported>,
     refused: Vec<(String, String)>,
-    names: HashSet<String>,
+    names: ToolNames,
 }
 
 impl Found<'_> {
@@ -427,13 +425,14 @@ impl Found<'_> {
 
     /// Adds a drop tool for each resource of which the component returns handles.
     fn add_drops(&mut self) {
-        for (resource, interface) in self.resources.iter() {
-            let Some(handle) = self.resources.handle(resource, true) else { continue };
-            if !self.functions.iter().any(|exported| exported.gives(handle.resource)) {
-                continue;
-            }
-            let name = dropping(interface, &handle.name, |name| self.names.contains(name));
-            self.names.insert(name.clone());
+        let resources = self.resources;
+        let handles: Vec<_> =
+            resources.iter().filter_map(|(ty, of)| Some((of, resources.handle(ty, true)?))).collect();
+        let named = handles.iter().map(|(interface, handle)| (*interface, &*handle.name));
+        let is_given =
+            |index: usize| self.functions.iter().any(|exported| exported.gives(handles[index].1.resource));
+        for (index, name) in self.names.drops(named, is_given) {
+            let handle = handles[index].1.clone();
             let own = Field { name: "self".to_owned(), shape: Shape::Handle(handle) };
             let kind = Kind::Drop(Function::new(vec![own], None));
             let (is_newer, is_older) = (false, false);
@@ -447,7 +446,7 @@ impl Found<'_> {
         let index = self.compiled.get_export_index(parent.as_ref(), export);
         let outcome = kind.and_then(|kind| match index {
             None => Err("it cannot be found".to_owned()),
-            _ if !self.names.insert(name.clone()) => Err(TAKEN.to_owned()),
+            _ if !self.names.take(&name) => Err(TAKEN.to_owned()),
             Some(index) => {
                 let is_newer = interface.is_some_and(is_newer);
                 let is_older = interface.is_some_and(|interface| self.exports.is_older(interface));
@@ -462,5 +461,8 @@ impl Found<'_> {
     }
 }
 
+/// Description of the tools that drop resources.
+pub const DROP_SAID: &str = "Lets go of a resource. Its handle is gone afterwards.";
+
 /// Reason why a function with a duplicate name is not a tool.
-const TAKEN: &str = "another function has the same name";
+pub const TAKEN: &str = "another function has the same name";

@@ -1,5 +1,7 @@
 //! Derives tool names from the names of a component's exports.
 
+use std::collections::HashSet;
+
 use super::offers::is_offer;
 use super::program::is_program;
 use super::service::{self, is_service};
@@ -60,22 +62,49 @@ impl Exports {
         if self.is_older(interface) { format!("{own}-{}", release(interface)) } else { own.to_owned() }
     }
 
-    /// Returns the name of the tool that drops a resource, given the name of the function that drops it. Avoids
-    /// names that the component's own functions have.
-    pub fn dropping(
-        &self,
-        interface: Option<&str>,
-        function: &str,
-        is_taken: impl Fn(&str) -> bool,
-    ) -> String {
-        dropping(interface, function.strip_prefix(DROP).unwrap_or(function), is_taken)
-    }
-
     /// Reports whether `export` is a program or a service that the component also exports for a newer WASI.
     pub fn is_older(&self, export: &str) -> bool {
         let same = self.of_wasi.iter().filter(|other| is_program(other) == is_program(export));
         self.of_wasi.iter().any(|own| own == export)
             && same.into_iter().any(|other| version(other) > version(export))
+    }
+}
+
+/// Names of a component's tools: no two tools have the same name. An installation and an inspection both name
+/// tools with it, so that they list the same.
+#[derive(Default)]
+pub struct ToolNames(HashSet<String>);
+
+impl ToolNames {
+    /// Reserves the name of an exported function that can be a tool. Returns `false` if another function has
+    /// it.
+    pub fn take(&mut self, name: &str) -> bool {
+        self.0.insert(name.to_owned())
+    }
+
+    /// Names the tools that drop resources, for each resource of which a tool returns handles: `is_given` says
+    /// so by its position in `resources`, which are pairs of an interface and a name. All functions must have
+    /// their names already, because a function named `drop` keeps its name.
+    pub fn drops<'r>(
+        &mut self,
+        resources: impl IntoIterator<Item = (Option<&'r str>, &'r str)>,
+        is_given: impl Fn(usize) -> bool,
+    ) -> Vec<(usize, String)> {
+        let given = resources.into_iter().enumerate().filter(|(index, _)| is_given(*index));
+        given.map(|(index, (interface, resource))| (index, self.drop_name(interface, resource))).collect()
+    }
+
+    /// Reserves the name of the tool that drops a resource.
+    fn drop_name(&mut self, interface: Option<&str>, resource: &str) -> String {
+        let function = format!("{DROP}{resource}");
+        let name =
+            interface.map_or_else(|| function_name(&function), |interface| tool_name(interface, &function));
+        let others = (1_u32..).map(|n| match n {
+            1 => format!("{name}-handle"),
+            n => format!("{name}-handle-{n}"),
+        });
+        let mut names = std::iter::once(name.clone()).chain(others);
+        names.find(|name| self.take(name)).unwrap_or(name)
     }
 }
 
@@ -109,19 +138,6 @@ pub fn function_name(function: &str) -> String {
     }
 }
 
-/// Returns the name of the tool that drops a resource. Avoids names that the component's own functions have.
-pub(super) fn dropping(interface: Option<&str>, resource: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let function = format!("{DROP}{resource}");
-    let name =
-        interface.map_or_else(|| function_name(&function), |interface| tool_name(interface, &function));
-    if !is_taken(&name) {
-        return name;
-    }
-    let others =
-        (1_u32..).map(|n| if n == 1 { format!("{name}-handle") } else { format!("{name}-handle-{n}") });
-    others.into_iter().find(|other| !is_taken(other)).unwrap_or(name)
-}
-
 /// Returns the short name of an interface: `add` for `docs:adder/add@0.1.0`.
 fn short_name(interface: &str) -> &str {
     let name = interface.rsplit_once('/').map_or(interface, |(_, name)| name);
@@ -151,16 +167,31 @@ mod tests {
             names.map(|name| tool_name("a:b/c@1.0.0", name)),
             ["c.counter.new", "c.counter.add", "c.counter.merge", "c.counter.drop", "c.add"]
         );
-        assert_eq!(dropping(None, "counter", |_| false), "counter.drop");
+        assert_eq!(dropping(&[], (None, "counter")), "counter.drop");
+    }
+
+    fn dropping(taken: &[&str], resource: (Option<&str>, &str)) -> String {
+        let mut names = ToolNames::default();
+        assert!(taken.iter().all(|name| names.take(name)));
+        names.drops([resource], |_| true).remove(0).1
     }
 
     #[test]
     fn a_function_keeps_its_name_and_letting_go_has_another_one() {
         let taken = ["c.counter.drop", "c.counter.drop-handle"];
-        let name = |taken: &[&str]| dropping(Some("a:b/c"), "counter", |name| taken.contains(&name));
+        let name = |taken: &[&str]| dropping(taken, (Some("a:b/c"), "counter"));
         assert_eq!(name(&taken[..0]), "c.counter.drop");
         assert_eq!(name(&taken[..1]), "c.counter.drop-handle");
         assert_eq!(name(&taken), "c.counter.drop-handle-2");
+    }
+
+    #[test]
+    fn only_resources_that_a_tool_gives_are_let_go_of_each_by_its_own_tool() {
+        let resources = [(Some("a:b/c"), "one"), (Some("a:b/c"), "two"), (Some("d:e/c"), "one")];
+        assert_eq!(
+            ToolNames::default().drops(resources, |index| index != 1),
+            [(0, "c.one.drop".to_owned()), (2, "c.one.drop-handle".to_owned())]
+        );
     }
 
     #[test]

@@ -64,6 +64,9 @@ pub struct Anatomy {
     pub types: Vec<String>,
     /// Exports of the component or module.
     pub exports: Vec<Export>,
+    /// Resources of a component that it exports without importing them, each once, in the order of its exports.
+    #[serde(default)]
+    pub resources: Vec<Resource>,
     /// Doc comments of functions from the section `package-docs`.
     pub comments: Vec<Comment>,
     /// Tools that created the file, according to the file: `language Rust 1.95.0`.
@@ -101,6 +104,18 @@ pub struct Function {
     pub wit: String,
     /// Reason why the function cannot be a tool, if its type determines that.
     pub unfit: Option<String>,
+    /// Resources of which the result contains handles, as indices into [`Anatomy::resources`].
+    #[serde(default)]
+    pub gives: Vec<usize>,
+}
+
+/// A resource of a component.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resource {
+    /// Interface of the resource, if it belongs to one.
+    pub interface: Option<String>,
+    /// Name without the interface.
+    pub name: String,
 }
 
 /// Doc comment of a function.

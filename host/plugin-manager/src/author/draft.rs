@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use scorpiox_component_abi::anatomy::Anatomy;
 use scorpiox_plugin::{MANIFEST, MAX_TOOLS, Manifest, PluginName, USUAL_TOOLS};
-use scorpiox_runtime::is_offer;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, columns, one_line, rows, wrapped};
-use scorpiox_tools::plugins::{Import, import, name, own_comments, requests};
+use scorpiox_tools::plugins::{Import, import, own_comments, requests};
 
 use crate::author::file::{self, name_of};
 use crate::author::foreign_policy::{self, Translated};
+use crate::author::tool_list::named;
 
 /// Maximum number of displayed rows of a part of a policy.
 const MAX_ROWS: usize = 4;
@@ -96,11 +96,8 @@ impl Draft {
             "name = \"{plugin}\"\nversion = \"0.1.0\"\ndescription = \"\"\ncomponent = {}\n",
             toml::Value::from(file)
         );
-        let functions: Vec<String> = anatomy
-            .functions()
-            .filter(|(interface, _)| !interface.is_some_and(is_offer))
-            .map(|(interface, function)| name(interface, &function.name))
-            .collect();
+        let functions = named(anatomy).into_iter().filter(|named| named.unfit.is_none());
+        let functions: Vec<String> = functions.map(|named| named.name).collect();
         if functions.len() > USUAL_TOOLS {
             let (count, most) = (functions.len(), functions.len().min(MAX_TOOLS));
             let _ = write!(
@@ -208,7 +205,8 @@ mod tests {
     fn anatomy(imports: &[&str], functions: usize) -> Anatomy {
         let function = |n: usize| {
             let name = format!("f{n}");
-            let function = Function { name: name.clone(), wit: "func()".to_owned(), unfit: None };
+            let function =
+                Function { name: name.clone(), wit: "func()".to_owned(), unfit: None, gives: Vec::new() };
             Export { name, kind: "func".to_owned(), functions: vec![function] }
         };
         Anatomy {

@@ -176,7 +176,7 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use scorpiox_component_abi::anatomy::{Export, Function, INSTANCE};
+    use scorpiox_component_abi::anatomy::{Export, Function, INSTANCE, Resource};
     use scorpiox_runtime::{PROGRAM_TAKES, SERVICE_TAKES};
 
     use super::*;
@@ -188,6 +188,7 @@ mod tests {
             name: name.to_owned(),
             wit: format!("func(a: {})", vec!["tuple<u8, u8>"; 30].join(", ")),
             unfit: Some("it has a resource".to_owned()),
+            gives: Vec::new(),
         };
         let anatomy = Anatomy {
             imports: vec![
@@ -222,8 +223,12 @@ mod tests {
 
     #[test]
     fn what_a_program_or_a_service_takes_is_said_in_the_place_of_its_type() {
-        let function =
-            |name: &str| Function { name: name.to_owned(), wit: "func() -> result".to_owned(), unfit: None };
+        let function = |name: &str| Function {
+            name: name.to_owned(),
+            wit: "func() -> result".to_owned(),
+            unfit: None,
+            gives: Vec::new(),
+        };
         let export = |name: &str, function: Function| Export {
             name: name.to_owned(),
             kind: INSTANCE.to_owned(),
@@ -251,7 +256,12 @@ mod tests {
 
     #[test]
     fn the_tools_are_those_of_an_installation() {
-        let function = |name: &str| Function { name: name.to_owned(), wit: "func()".to_owned(), unfit: None };
+        let function = |name: &str| Function {
+            name: name.to_owned(),
+            wit: "func()".to_owned(),
+            unfit: None,
+            gives: Vec::new(),
+        };
         let export = |name: &str, functions: &[&str]| Export {
             name: name.to_owned(),
             kind: INSTANCE.to_owned(),
@@ -265,7 +275,7 @@ mod tests {
                 export("wasi:cli/run@0.3.0", &["run"]),
                 export("wasi:cli/run@0.2.3", &["run"]),
                 export("exports", &["init"]),
-                export("a:b/c", &["[drop]thing", "[method]thing.drop", &long]),
+                export("a:b/c", &["[method]thing.drop", &long]),
                 export("a:b/d", &many),
             ],
             ..Anatomy::default()
@@ -279,11 +289,45 @@ mod tests {
             "cannot be a tool: a name has 1 to 58 letters, digits, hyphens, underscores and dots, so that lo-ng.NAME has \
              at most 64; see `rename`",
             "d.f61 func()",
-            "34 more functions are no tools: 98 could be, and the limit is 64. `--max-tools 98`",
+            "33 more functions are no tools: 97 could be, and the limit is 64. `--max-tools 97`",
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }
         assert!(!said.contains("init") && !said.contains("d.f62 func"), "{said}");
+    }
+
+    #[test]
+    fn only_resources_that_a_tool_gives_are_let_go_of() {
+        let function = |name: &str, unfit: Option<&str>, gives: &[usize]| Function {
+            name: name.to_owned(),
+            wit: "func()".to_owned(),
+            unfit: unfit.map(str::to_owned),
+            gives: gives.to_owned(),
+        };
+        let own = |interface: Option<&str>, name: &str| Resource {
+            interface: interface.map(str::to_owned),
+            name: name.to_owned(),
+        };
+        let functions = vec![
+            function("[constructor]thing", None, &[0]),
+            function("[method]thing.drop", None, &[]),
+            function("refused", Some("it has a future"), &[1]),
+            function("many", None, &[2]),
+        ];
+        let kind = INSTANCE.to_owned();
+        let anatomy = Anatomy {
+            exports: vec![Export { name: "a:b/c".to_owned(), kind, functions }],
+            resources: vec![own(Some("a:b/c"), "thing"), own(Some("a:b/c"), "other"), own(None, "whole")],
+            ..Anatomy::default()
+        };
+        let names: Vec<_> = tool_list::named(&anatomy)
+            .into_iter()
+            .filter(|named| named.unfit.is_none())
+            .map(|named| named.name)
+            .collect();
+        assert_eq!(names, ["c.thing.new", "c.thing.drop", "c.many", "c.thing.drop-handle", "whole.drop"]);
+        let text = tools(&anatomy, Path::new("a.wasm"));
+        assert!(text.contains("    | func(self: whole)\n    | Lets go of a resource."), "{text}");
     }
 
     #[test]

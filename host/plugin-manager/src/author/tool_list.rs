@@ -1,11 +1,10 @@
 //! Lists the tools that a component would have as a plugin, by the rules of an installation without `plugin.toml`.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use scorpiox_component_abi::anatomy::{Anatomy, Function};
 use scorpiox_plugin::{PluginName, USUAL_TOOLS};
-use scorpiox_runtime::{Exports, PROGRAM_TAKES, SERVICE_TAKES, is_service};
+use scorpiox_runtime::{DROP_SAID, Exports, PROGRAM_TAKES, SERVICE_TAKES, TAKEN, ToolNames, is_service};
 use scorpiox_terminal::{columns, one_line, rows, wrapped};
 use scorpiox_tools::plugins::{own_comments, surplus};
 
@@ -13,33 +12,60 @@ use super::inspect::MAX_ROWS;
 
 /// Maximum number of displayed functions that are no tools.
 const MAX_REFUSED: usize = 100;
-/// Prefix of functions that the host adds. They follow all others.
-const DROP: &str = "[drop]";
+
+/// A function of a component, named as an installation names it.
+pub(super) struct Named<'a> {
+    pub(super) name: String,
+    interface: Option<&'a str>,
+    /// Type in WIT.
+    wit: String,
+    /// `true` if the host adds the function, which drops a resource.
+    is_drop: bool,
+    /// Reason why the function cannot be a tool, whatever the plugin is named.
+    pub(super) unfit: Option<String>,
+}
+
+/// Names the functions of a component that lists no tools itself.
+pub(super) fn named(anatomy: &Anatomy) -> Vec<Named<'_>> {
+    let exports = exports_of(anatomy);
+    let (mut names, mut given, mut named) = (ToolNames::default(), Vec::new(), Vec::new());
+    for (interface, function) in anatomy.functions() {
+        if interface.is_some_and(Exports::is_passed_over) {
+            continue;
+        }
+        let name = exports.name(interface, &function.name);
+        let unfit = hindrance(&exports, interface, function)
+            .or_else(|| (!names.take(&name)).then(|| TAKEN.to_owned()));
+        if unfit.is_none() {
+            given.extend(&function.gives);
+        }
+        named.push(Named { name, interface, wit: function.wit.clone(), is_drop: false, unfit });
+    }
+    let resources = || anatomy.resources.iter().map(|own| (own.interface.as_deref(), own.name.as_str()));
+    for (index, name) in names.drops(resources(), |index| given.contains(&index)) {
+        let own = &anatomy.resources[index];
+        let wit = format!("func(self: {})", own.name);
+        named.push(Named { name, interface: own.interface.as_deref(), wit, is_drop: true, unfit: None });
+    }
+    named
+}
+
+fn exports_of(anatomy: &Anatomy) -> Exports {
+    Exports::of(
+        anatomy.imports.iter().chain(&anatomy.types).map(String::as_str),
+        anatomy.exports.iter().map(|export| export.name.as_str()),
+    )
+}
 
 /// Describes the tools of a component that lists none itself, as a plugin of this name.
 pub(super) fn tools(anatomy: &Anatomy, plugin: &PluginName) -> String {
-    let exports = Exports::of(
-        anatomy.imports.iter().chain(&anatomy.types).map(String::as_str),
-        anatomy.exports.iter().map(|export| export.name.as_str()),
-    );
-    let comments = own_comments(anatomy);
-    let functions = || anatomy.functions().filter(|(of, _)| !of.is_some_and(Exports::is_passed_over));
-    let (drops, own): (Vec<_>, Vec<_>) = functions().partition(|(_, of)| of.name.starts_with(DROP));
-    let (mut taken, mut text) = (HashSet::new(), String::new());
+    let (exports, comments) = (exports_of(anatomy), own_comments(anatomy));
+    let mut text = String::new();
     let (mut count, mut refused) = (0, 0);
-    for (interface, function) in own.into_iter().chain(drops) {
-        let name = if function.name.starts_with(DROP) {
-            exports.dropping(interface, &function.name, |name| taken.contains(name))
-        } else {
-            exports.name(interface, &function.name)
-        };
-        let why = hindrance(&exports, interface, function)
-            .or_else(|| {
-                (!taken.insert(name.clone())).then(|| "another function has the same name".to_owned())
-            })
-            .or_else(|| {
-                (!plugin.fits_tool(&name)).then(|| format!("{}; see `rename`", plugin.tool_name_rule()))
-            });
+    for Named { name, interface, wit, is_drop, unfit } in named(anatomy) {
+        let why = unfit.or_else(|| {
+            (!plugin.fits_tool(&name)).then(|| format!("{}; see `rename`", plugin.tool_name_rule()))
+        });
         let (counter, most) =
             if why.is_some() { (&mut refused, MAX_REFUSED) } else { (&mut count, USUAL_TOOLS) };
         *counter += 1;
@@ -53,9 +79,10 @@ pub(super) fn tools(anatomy: &Anatomy, plugin: &PluginName) -> String {
                 let rows = wrapped(own, columns().saturating_sub(4)).join("\n    ");
                 let _ = writeln!(text, "    {rows}");
             }
-            None => rows(&mut text, "    ", &function.wit, MAX_ROWS),
+            None => rows(&mut text, "    ", &wit, MAX_ROWS),
         }
-        rows(&mut text, "    ", comments.get(&name).map_or("", String::as_str), MAX_ROWS);
+        let said = if is_drop { DROP_SAID } else { comments.get(&name).map_or("", String::as_str) };
+        rows(&mut text, "    ", said, MAX_ROWS);
         if let Some(why) = why {
             let why = format!("cannot be a tool: {why}");
             let _ = writeln!(text, "    {}", wrapped(&why, columns().saturating_sub(6)).join("\n      "));

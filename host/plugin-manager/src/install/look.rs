@@ -15,7 +15,7 @@ use scorpiox_policy::Candidate;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, Working, columns, one_line, rows, size, wrapped};
 
-use scorpiox_runtime::{CodeCache, Engines};
+use scorpiox_runtime::{CodeCache, DROP_SAID, Engines};
 use scorpiox_tools::offers::Served;
 use scorpiox_tools::plugins::{
     Described, candidate, check_anatomy, check_kind, describe, notes, pins, schema_faults, signed, surplus,
@@ -296,8 +296,7 @@ fn offered(served: &Served) -> String {
 /// count.
 fn undescribed(tools: &[Value]) -> Option<String> {
     let is_described = |tool: &Value| {
-        let is_added = tool["name"].as_str().is_some_and(|name| name.contains(".drop"));
-        !is_added && tool["description"].as_str().is_some_and(|said| !said.is_empty())
+        tool["description"] != DROP_SAID && tool["description"].as_str().is_some_and(|said| !said.is_empty())
     };
     let none = !tools.is_empty() && !tools.iter().any(is_described);
     none.then(|| {
@@ -474,10 +473,11 @@ mod tests {
     #[test]
     fn tools_without_any_description_are_noted_with_what_helps() {
         let tool = |name: &str, description: &str| json!({ "name": name, "description": description });
-        let own = tool("things.thing.drop", "Lets go of a resource.");
+        let own = tool("things.thing.drop-handle", DROP_SAID);
         let note = undescribed(&[tool("f", ""), own.clone()]).expect("a note");
         assert!(note.contains("No tool has a description") && note.contains("wit/"), "{note}");
         assert_eq!(undescribed(&[tool("f", ""), tool("g", "Adds."), own]), None);
+        assert_eq!(undescribed(&[tool("things.thing.drop", "Lets it fall.")]), None, "a method");
         assert_eq!(undescribed(&[]), None);
     }
 }

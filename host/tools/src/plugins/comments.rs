@@ -154,7 +154,12 @@ mod tests {
             function: function.to_owned(),
             text: text.to_owned(),
         };
-        let function = |name: &str| Function { name: name.to_owned(), wit: "func()".to_owned(), unfit: None };
+        let function = |name: &str| Function {
+            name: name.to_owned(),
+            wit: "func()".to_owned(),
+            unfit: None,
+            gives: Vec::new(),
+        };
         let export = |name: &str, kind: &str, functions| Export {
             name: name.to_owned(),
             kind: kind.to_owned(),

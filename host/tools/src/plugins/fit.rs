@@ -225,7 +225,8 @@ mod tests {
 
     fn component(imports: &[&str], exports: &[(&str, &str, bool)]) -> Anatomy {
         let export = |(name, kind, has_function): &(&str, &str, bool)| {
-            let function = Function { name: "f".to_owned(), wit: "func()".to_owned(), unfit: None };
+            let function =
+                Function { name: "f".to_owned(), wit: "func()".to_owned(), unfit: None, gives: Vec::new() };
             let functions = if *has_function { vec![function] } else { Vec::new() };
             Export { name: (*name).to_owned(), kind: (*kind).to_owned(), functions }
         };

@@ -56,6 +56,14 @@ fn constructors_methods_and_drops_are_tools() {
     let (_, shown, _) = program.run(&["plugin", "show", "holder"]);
     assert!(shown.contains("counters.counter.new") && !shown.contains("cannot be a tool"), "{shown}");
     let (_, inspected, _) = program.run(&["plugin", "inspect", &guest("holder").display().to_string()]);
+    let names = |text: &str| {
+        let of =
+            |row: &str| row.trim_start().split([':', ' ']).next().unwrap_or_default().replace("holder.", "");
+        let rows = text.lines().filter(|row| row.starts_with("  ") && !row.starts_with("   ")).map(of);
+        rows.filter(|name| name.contains("counters.")).collect::<Vec<_>>()
+    };
+    let added = names(&shown);
+    assert!(added.len() > 3 && added == names(&inspected), "{shown}\n{inspected}");
     for part in [
         "counters.counter.new\n    | func(start: u32) -> counter",
         "counters.counter.drop\n    | func(self: counter)",
