@@ -10,6 +10,7 @@ mod history;
 mod logging;
 mod plugin;
 mod policy;
+mod recorder;
 mod reference;
 mod search;
 mod serve;

@@ -26,8 +26,8 @@ use scorpiox_web::{Courier, Watch};
 use scorpiox_workspace_config::Operator;
 
 use super::add::keys;
-use super::decide::Recorder;
 use crate::cli::environment::Environment;
+use crate::cli::recorder::Recorder;
 
 /// Names of the actions in the audit.
 const FETCH: &str = "download";

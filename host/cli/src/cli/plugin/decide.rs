@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -21,8 +20,8 @@ use serde_json::value::RawValue;
 use scorpiox_plugin_manager::install::{Beside, Look, is_still};
 
 use crate::cli::environment::Environment;
-use scorpiox_metering::records::{NO_POLICY, NOT_APPROVED, Records};
-use scorpiox_shell::Shell;
+use crate::cli::recorder::Recorder;
+use scorpiox_metering::records::{NO_POLICY, NOT_APPROVED};
 use scorpiox_tools::plugins::namespace;
 use scorpiox_workspace_config::Operator;
 
@@ -249,7 +248,7 @@ fn recorded_as(
     let recorder = Recorder::new(environment);
     let hashes = look.map(Look::hashes);
     let by_policy = hashes.as_ref().and_then(|hashes| {
-        let approves = recorder.shell.operator().policy().ok()?.plugins.approves(&look?.candidate(hashes))?;
+        let approves = recorder.operator().policy().ok()?.plugins.approves(&look?.candidate(hashes))?;
         Some(approves.source.to_string())
     });
     let uses = Uses::default();
@@ -279,7 +278,7 @@ pub(super) fn recorded_unapproved(
     if let Some((why, rule)) = judged.denial() {
         uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
     }
-    Recorder::new(environment).record_of(what, look, &uses, Outcome::Ok)
+    record_of(environment, what, look, &uses, Outcome::Ok)
 }
 
 /// Records that an action was refused because of the missing approval.
@@ -306,7 +305,7 @@ fn record_refusal(
     let uses = Uses::default();
     uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
     // The action is refused in any case. The recorder has already reported a failure to record.
-    _ = Recorder::new(environment).record_of(what, look, &uses, Outcome::Refused(kind));
+    _ = record_of(environment, what, look, &uses, Outcome::Refused(kind));
 }
 
 /// Formats a plugin and its hash for the audit.
@@ -327,43 +326,17 @@ fn labelled<'a>(name: &'a PluginName, version: Option<&'a str>, hashes: Option<&
     })
 }
 
-/// Writes records of decisions.
-pub(super) struct Recorder {
-    shell: Arc<Shell>,
-    records: Arc<Records>,
-}
-
-impl Recorder {
-    pub(super) fn new(environment: &Environment) -> Self {
-        let shell = Arc::new(Shell::new(Arc::new(Operator::new(environment.site()))));
-        Self {
-            records: Records::new(&shell, Arc::default(), Arc::default(), &environment.workspace.path),
-            shell,
-        }
-    }
-
-    /// Returns an error if the policy requires records and none can be written.
-    pub(super) fn check(&self) -> Result<()> {
-        self.records.check_decision().map_err(|refused| anyhow!("{refused}"))
-    }
-
-    /// Like [`record`](Self::record), for an inspected plugin.
-    fn record_of(&self, what: &str, look: &Look, uses: &Uses, outcome: Outcome) -> Result<()> {
-        let (installed, hashes) = (&look.installed, look.hashes());
-        let label = labelled(&installed.name, Some(&installed.manifest.version), Some(&hashes));
-        self.record(what, Some(label), uses, outcome)
-    }
-
-    pub(super) fn record(
-        &self,
-        what: &str,
-        component: Option<Component<'_>>,
-        uses: &Uses,
-        outcome: Outcome,
-    ) -> Result<()> {
-        let recorded = self.records.record_decision(what, component, uses, outcome);
-        recorded.map_err(|refused| anyhow!("{refused}"))
-    }
+/// Records a decision about an inspected plugin.
+fn record_of(
+    environment: &Environment,
+    what: &str,
+    look: &Look,
+    uses: &Uses,
+    outcome: Outcome,
+) -> Result<()> {
+    let (installed, hashes) = (&look.installed, look.hashes());
+    let label = labelled(&installed.name, Some(&installed.manifest.version), Some(&hashes));
+    Recorder::new(environment).record(what, Some(label), uses, outcome)
 }
 
 /// Records and stores an approval given by the action `what`.

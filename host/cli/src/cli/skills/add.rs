@@ -5,11 +5,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use scorpiox_plugin::Fingerprint;
 use scorpiox_plugin_manager::skills::{SkillFiles, SkillOrigin, Staging, difference};
 use scorpiox_server::Workspace;
 use scorpiox_terminal as terminal;
-use scorpiox_terminal::{Shown, columns, one_line, rows, size, wrapped};
+use scorpiox_terminal::{Shown, one_line, rows, size};
 
+use super::agreement::{Action, hash_of};
 use super::offered::{Offered, offered, remark};
 use super::{library, own};
 use crate::cli::environment::Environment;
@@ -20,20 +22,23 @@ const MAX_ROWS: usize = 12;
 const MAX_FILES: usize = 24;
 const MAX_NAME: usize = 60;
 
+/// Name of the action in the audit.
+const ADD: &str = "skills add";
+
 /// Answers given on the command line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct Said<'a> {
     /// `true` if skills of the same names may be replaced.
     pub(super) replace: bool,
-    /// `true` if the user agreed in advance.
-    pub(super) yes: bool,
+    /// Hash of the skills that the user agreed to in advance.
+    pub(super) yes: Option<&'a str>,
 }
 
 pub(super) fn run(
     environment: &Environment,
     source: &Path,
     wanted: &[String],
-    said: Said,
+    said: Said<'_>,
 ) -> Result<ExitCode> {
     let workspace = environment.open();
     let root = own(environment);
@@ -41,6 +46,8 @@ pub(super) fn run(
         .is_ok_and(|source| dunce::canonicalize(&root).is_ok_and(|root| source.starts_with(root)));
     ensure!(!is_own, "{} is among your skills already", source.display());
     let found = offered(&workspace, source, wanted)?;
+    // Of all that were named, so that the hash depends on nothing that is there already.
+    let hash = hash_of(&found);
     let staging = Staging::new(&root)?;
     let mut new = Vec::new();
     for skill in found {
@@ -66,10 +73,12 @@ pub(super) fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let shown = described(&workspace, &staging, &new)?;
-    terminal::print(&Shown::text(&shown));
+    terminal::print(&Shown::text(&with_hash(shown, &hash)));
     let names: Vec<_> = new.iter().map(|(skill, _)| skill.name.clone()).collect();
     let question = format!("Add {} to {}?", names.join(", "), root.display());
-    if !is_agreed(&question, said.yes, "added")? {
+    let skills: Vec<_> = new.iter().map(|(skill, _)| skill).collect();
+    let action = Action { name: ADD, question: &question, done: "added", skills: &skills, hash: &hash };
+    if !action.is_agreed(environment, said.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     for (skill, _) in &new {
@@ -88,6 +97,12 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Appends the hash that `--yes` takes to the description of skills.
+pub(super) fn with_hash(mut described: String, hash: &Fingerprint) -> String {
+    let _ = writeln!(described, "hash {hash}");
+    described
+}
+
 /// Moves a staged skill into place.
 pub(super) fn install(staging: &Staging, skill: &Offered) -> Result<()> {
     let origin = SkillOrigin { source: skill.source.clone(), content: skill.files.fingerprint() };
@@ -102,25 +117,6 @@ pub(super) fn installed(place: &Path) -> Result<Option<SkillFiles>> {
     let read = SkillFiles::read(place);
     let (files, _) = read.with_context(|| format!("{} is no skill; move it away", place.display()))?;
     Ok(Some(files))
-}
-
-/// Asks the user. Returns `true` if the user agreed, now or in advance. `done` is the action in the past.
-pub(super) fn is_agreed(question: &str, yes: bool, done: &str) -> Result<bool> {
-    if yes {
-        return Ok(true);
-    }
-    if !terminal::can_ask() {
-        let said =
-            format!("Nothing was {done}: there is no terminal to ask at. --yes agrees to all of this.");
-        terminal::print(&Shown::line(&said));
-        return Ok(false);
-    }
-    let question = wrapped(&format!("{question} [y/N] "), columns()).join("\n");
-    if terminal::ask(&format!("\n{} ", question.trim_end()))? {
-        return Ok(true);
-    }
-    terminal::print(&Shown::line(&format!("Nothing was {done}.")));
-    Ok(false)
 }
 
 /// Describes staged skills for the user, as the server reads them, with what they replace.

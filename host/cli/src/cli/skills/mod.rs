@@ -1,6 +1,7 @@
 //! The command `scorpiox-code skills`: shows, checks, installs and packs skills, for users and authors.
 
 mod add;
+mod agreement;
 mod offered;
 mod update;
 
@@ -16,6 +17,7 @@ use scorpiox_server::Workspace;
 use scorpiox_server::skills::library::Library;
 use scorpiox_server::skills::report;
 use scorpiox_terminal as terminal;
+use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::SkillFolders;
 
 use super::environment::Environment;
@@ -47,9 +49,17 @@ pub(super) enum SkillsCommand {
         /// Also replace skills of the same names; shows the differences
         #[arg(long)]
         replace: bool,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
+        /// Add them without asking if they have this hash, which their reviewer gave you
+        #[arg(long, value_name = "HASH")]
+        yes: Option<String>,
+    },
+    /// Print the hash of skills, for `--yes`
+    Hash {
+        /// A skill's folder, a pack of `skills pack`, or a repository or folder with several skills
+        source: PathBuf,
+        /// Of this skill alone; can be given several times [default: all]
+        #[arg(long = "skill", value_name = "NAME")]
+        skills: Vec<String>,
     },
     /// Pack a skill's folder into one file; the same content always gives the same bytes
     Pack {
@@ -63,9 +73,9 @@ pub(super) enum SkillsCommand {
     Update {
         /// The skill [default: all that `skills add` added]
         name: Option<String>,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
+        /// Renew it without asking if it has this hash, which its reviewer gave you
+        #[arg(long, value_name = "HASH", requires = "name")]
+        yes: Option<String>,
     },
     /// Show all skills, with the descriptions by which models choose them
     List,
@@ -91,10 +101,17 @@ pub(super) fn run(environment: &Environment, command: SkillsCommand) -> Result<E
             scorpiox_plugin_manager::author::new_skill(&name, &inside.unwrap_or(own))?;
         }
         SkillsCommand::Add { source, skills, replace, yes } => {
-            return add::run(environment, &source, &skills, Said { replace, yes });
+            return add::run(environment, &source, &skills, Said { replace, yes: yes.as_deref() });
+        }
+        SkillsCommand::Hash { source, skills } => {
+            // Remarks about skills that are left out are those of `skills add`.
+            let (found, _) = offered::found(&environment.open(), &source, &skills)?;
+            terminal::print(&Shown::line(agreement::hash_of(&found).as_str()));
         }
         SkillsCommand::Pack { folder, out } => offered::pack(&environment.open(), &folder, out.as_deref())?,
-        SkillsCommand::Update { name, yes } => return update::run(environment, name.as_deref(), yes),
+        SkillsCommand::Update { name, yes } => {
+            return update::run(environment, name.as_deref(), yes.as_deref());
+        }
         SkillsCommand::List => {
             terminal::print(&report::list(&library(&environment.open(), None)?));
         }

@@ -20,22 +20,38 @@ pub(super) struct Offered {
     pub(super) source: PathBuf,
 }
 
-/// Reads the skills of a folder, a repository or a pack: those with the names `wanted`, or all.
+/// Reads the skills of a folder, a repository or a pack: those with the names `wanted`, or all. Prints remarks
+/// about those that are left out.
 pub(super) fn offered(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<Vec<Offered>> {
+    let (found, remarks) = found(workspace, source, wanted)?;
+    terminal::print(&Shown::text(&remarks));
+    Ok(found)
+}
+
+/// Like [`offered`], but returns the remarks.
+pub(super) fn found(
+    workspace: &Workspace,
+    source: &Path,
+    wanted: &[String],
+) -> Result<(Vec<Offered>, String)> {
     ensure!(
         source.exists(),
         "{} does not exist; name a skill's folder, a pack, or a repository with skills",
         source.display()
     );
     let source = dunce::canonicalize(source).with_context(|| source.display().to_string())?;
-    let found = if source.is_dir() { in_folder(workspace, &source, wanted)? } else { in_pack(source)? };
+    let (found, remarks) = if source.is_dir() {
+        in_folder(workspace, &source, wanted)?
+    } else {
+        (in_pack(source)?, String::new())
+    };
     for name in wanted {
         if !found.iter().any(|skill| skill.name == *name) {
             let known: Vec<_> = found.iter().map(|skill| skill.name.as_str()).collect();
             bail!("there is no skill {name:?}; there are: {}", known.join(", "));
         }
     }
-    Ok(found)
+    Ok((found, remarks))
 }
 
 fn in_pack(source: PathBuf) -> Result<Vec<Offered>> {
@@ -43,7 +59,7 @@ fn in_pack(source: PathBuf) -> Result<Vec<Offered>> {
     Ok(vec![Offered { name, files, left_out: Left::new(), source }])
 }
 
-fn in_folder(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<Vec<Offered>> {
+fn in_folder(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<(Vec<Offered>, String)> {
     let library = library(workspace, Some(workspace.skills().only(source)))?;
     let mut remarks = String::new();
     if wanted.is_empty() {
@@ -53,7 +69,6 @@ fn in_folder(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<
         for (file, why) in library.folders().beyond() {
             remark(&mut remarks, &format!("{} is left out: {why}", file.display()));
         }
-        terminal::print(&Shown::text(&remarks));
     }
     let skills = &library.catalogue.skills;
     ensure!(
@@ -71,7 +86,9 @@ fn in_folder(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<
         Ok(Offered { name: name.clone(), files, left_out, source: source.to_owned() })
     };
     let chosen = skills.iter().filter(|skill| is_wanted(&skill.name));
-    chosen.filter_map(|skill| Some(read(&skill.name, &library.source(skill)?.path))).collect()
+    let found: Result<_> =
+        chosen.filter_map(|skill| Some(read(&skill.name, &library.source(skill)?.path))).collect();
+    Ok((found?, remarks))
 }
 
 /// Packs the skill in a folder.

@@ -10,12 +10,16 @@ use scorpiox_server::Workspace;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
-use super::add::{described, install, installed, is_agreed};
+use super::add::{described, install, installed, with_hash};
+use super::agreement::{Action, hash_of};
 use super::offered::{Offered, offered};
 use super::own;
 use crate::cli::environment::Environment;
 
-pub(super) fn run(environment: &Environment, name: Option<&str>, yes: bool) -> Result<ExitCode> {
+/// Name of the action in the audit.
+const UPDATE: &str = "skills update";
+
+pub(super) fn run(environment: &Environment, name: Option<&str>, yes: Option<&str>) -> Result<ExitCode> {
     let (workspace, root) = (environment.open(), own(environment));
     let skills = match name {
         Some(name) => vec![named(&root, name)?],
@@ -28,7 +32,7 @@ pub(super) fn run(environment: &Environment, name: Option<&str>, yes: bool) -> R
     }
     let (mut current, mut failed) = (Vec::new(), false);
     for (name, origin) in skills {
-        match update(&workspace, &root, (&name, &origin), yes) {
+        match update(environment, &workspace, (&name, &origin), yes) {
             Ok(Updated::Current) => current.push(name),
             Ok(Updated::Replaced) => {}
             Ok(Updated::Refused) => failed = true,
@@ -85,11 +89,12 @@ fn named(root: &Path, name: &str) -> Result<(String, SkillOrigin)> {
 }
 
 fn update(
+    environment: &Environment,
     workspace: &Workspace,
-    root: &Path,
     (name, origin): (&str, &SkillOrigin),
-    yes: bool,
+    yes: Option<&str>,
 ) -> Result<Updated> {
+    let root = own(environment);
     let wanted = [name.to_owned()];
     let found = offered(workspace, &origin.source, &wanted)
         .with_context(|| format!("it was added from {}", origin.source.display()))?;
@@ -100,15 +105,20 @@ fn update(
     }
     let is_changed = |files: &SkillFiles| files.fingerprint() != origin.content;
     let is_own = here.as_ref().is_some_and(is_changed);
-    let staging = Staging::new(root)?;
+    let staging = Staging::new(&root)?;
     staging.put(name, &new.files)?;
+    let hash = hash_of([&new]);
     let new = [(new, here)];
-    terminal::print(&Shown::text(&described(workspace, &staging, &new)?));
+    let shown = described(workspace, &staging, &new)?;
+    terminal::print(&Shown::text(&with_hash(shown, &hash)));
     if is_own {
         let said = format!("{name} was changed here since it was added; these changes will be lost.");
         terminal::print(&Shown::line(&said));
     }
-    if !is_agreed(&format!("Replace {name} by this?"), yes, "changed")? {
+    let question = format!("Replace {name} by this?");
+    let skills: Vec<_> = new.iter().map(|(skill, _)| skill).collect();
+    let action = Action { name: UPDATE, question: &question, done: "changed", skills: &skills, hash: &hash };
+    if !action.is_agreed(environment, yes)? {
         return Ok(Updated::Refused);
     }
     for (skill, _) in &new {
