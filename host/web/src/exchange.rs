@@ -171,12 +171,12 @@ mod tests {
 
     #[tokio::test]
     async fn trailers_follow_the_body_and_are_announced() {
+        const LAST: &str = "\r\n0\r\nx-sum: 7\r\n\r\n";
         let of = |name: &'static str, value: &'static str| {
             HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))])
         };
         let mut trailers = of("x-sum", "7");
         trailers.insert("connection", HeaderValue::from_static("close"));
-        const LAST: &str = "\r\n0\r\nx-sum: 7\r\n\r\n";
         let all = received(of("content-length", "9"), b"the last", trailers.clone(), LAST).await;
         assert!(all.contains("trailer: x-sum\r\n") && !all.contains("content-length"), "{all}");
         assert!(all.ends_with(&format!("8\r\nthe last{LAST}")), "{all}");
