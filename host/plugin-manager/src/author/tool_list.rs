@@ -28,26 +28,26 @@ pub(super) struct Named<'a> {
 /// Names the functions of a component that lists no tools itself.
 pub(super) fn named(anatomy: &Anatomy) -> Vec<Named<'_>> {
     let exports = exports_of(anatomy);
-    let (mut names, mut given, mut named) = (ToolNames::default(), Vec::new(), Vec::new());
+    let (mut taken, mut given, mut all) = (ToolNames::default(), Vec::new(), Vec::new());
     for (interface, function) in anatomy.functions() {
         if interface.is_some_and(Exports::is_passed_over) {
             continue;
         }
         let name = exports.name(interface, &function.name);
         let unfit = hindrance(&exports, interface, function)
-            .or_else(|| (!names.take(&name)).then(|| TAKEN.to_owned()));
+            .or_else(|| (!taken.take(&name)).then(|| TAKEN.to_owned()));
         if unfit.is_none() {
             given.extend(&function.gives);
         }
-        named.push(Named { name, interface, wit: function.wit.clone(), is_drop: false, unfit });
+        all.push(Named { name, interface, wit: function.wit.clone(), is_drop: false, unfit });
     }
     let resources = || anatomy.resources.iter().map(|own| (own.interface.as_deref(), own.name.as_str()));
-    for (index, name) in names.drops(resources(), |index| given.contains(&index)) {
+    for (index, name) in taken.drops(resources(), |index| given.contains(&index)) {
         let own = &anatomy.resources[index];
         let wit = format!("func(self: {})", own.name);
-        named.push(Named { name, interface: own.interface.as_deref(), wit, is_drop: true, unfit: None });
+        all.push(Named { name, interface: own.interface.as_deref(), wit, is_drop: true, unfit: None });
     }
-    named
+    all
 }
 
 fn exports_of(anatomy: &Anatomy) -> Exports {
