@@ -246,7 +246,8 @@ fn the_machine_itself_is_reached_if_it_is_listed() {
             host.port
         );
         for tier in ["T1", "T1b"] {
-            let mut server = start(&with_policy(in_tier(tier), &policy));
+            let program = with_policy(in_tier(tier), &policy);
+            let mut server = start(&program);
             let ask = format!("curl -s -m 2 http://{listed}:{}/; echo $no_proxy $NO_PROXY", host.port);
             let ran = bash(&mut server, &ask);
             assert_eq!(ran.output().trim(), format!("{direct} {direct}"), "{tier}: {}", ran.text);
