@@ -366,7 +366,7 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
     let said = if judged == Judged::NotAsked {
         format!(
             "Not approved: there is no terminal to ask at. Run `scorpiox-code plugin approve {name}` at one, or give \
-             --yes the hash that came from who reviewed it."
+             --yes the hash that its reviewer gave you."
         )
     } else {
         format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.")
@@ -378,7 +378,7 @@ pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
 /// Explains that the approved version stays, because the new one was not approved.
 pub(super) fn not_taken(name: &PluginName, judged: Judged) -> ExitCode {
     let why = if judged == Judged::NotAsked {
-        "Not approved: there is no terminal to ask at. Give --yes the hash that came from who reviewed it. "
+        "Not approved: there is no terminal to ask at. Give --yes the hash that its reviewer gave you. "
     } else {
         ""
     };

@@ -48,7 +48,7 @@ impl Action<'_> {
             None if !terminal::can_ask() => {
                 self.refused(environment, "there was no terminal to ask at");
                 let said = format!(
-                    "Nothing was {done}: there is no terminal to ask at. Give --yes the hash that came from who reviewed it."
+                    "Nothing was {done}: there is no terminal to ask at. Give --yes the hash that its reviewer gave you."
                 );
                 terminal::print(&Shown::line(&said));
                 return Ok(false);
