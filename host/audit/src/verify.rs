@@ -11,7 +11,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::chain::{Hash, Link, Tip};
-use crate::export::taken;
+use crate::export::{Taken, taken};
 use crate::files::{HEAD, Opened, open_all};
 use crate::head::{Head, Held};
 use crate::read::{MAX_LINE_BYTES, Record};
@@ -99,8 +99,8 @@ impl fmt::Display for Broken {
             ),
             Self::Exported(number, export) => write!(
                 f,
-                "{export} says that number {number} was exported, and it is not here: newest lines, or the log with \
-                 its {HEAD}, were removed"
+                "{export} says that number {number} was exported, and it is not here, or was not when a server went on: newest \
+                 lines, or the log with its {HEAD}, were removed, or an older copy was put back"
             ),
         }
     }
@@ -166,8 +166,8 @@ struct Snapshot {
 struct Beside {
     /// `true` if the head consists of exactly the bytes that a server writes.
     is_head_as_written: bool,
-    /// Highest exported line number, and the position file that records it.
-    exported: Option<(u64, String)>,
+    /// Exports, each with the name of its position file.
+    exported: Vec<(Taken, String)>,
 }
 
 /// Opens the head and all files in a consistent state.
@@ -328,7 +328,11 @@ impl Check {
         if !beside.is_head_as_written || head.is_some_and(|head| !head.is_possible()) {
             self.broken(None, Broken::HeadChanged);
         }
-        if let Some((number, export)) = beside.exported.filter(|(number, _)| *number > newest) {
+        let missing = beside.exported.into_iter().filter_map(|(taken, export)| {
+            let number = if taken.newest > newest { taken.newest } else { taken.lost };
+            (number > 0).then_some((number, export))
+        });
+        if let Some((number, export)) = missing.max_by_key(|(number, _)| *number) {
             self.broken(None, Broken::Exported(number, export));
         }
         // Any other break may have moved the lines.
@@ -394,12 +398,11 @@ impl Check {
     }
 }
 
-/// Returns the highest line number recorded by an export.
-fn positions(folder: &Path) -> Option<(u64, String)> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
+/// Returns the exports of a folder.
+fn positions(folder: &Path) -> Vec<(Taken, String)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let read = names.filter_map(|name| Some((taken(folder, &name)?, name)));
-    read.max_by_key(|(number, _)| *number)
+    names.filter_map(|name| Some((taken(folder, &name)?, name))).collect()
 }
 
 /// Subtracts the ranges in `seen`, which are sorted, from `from..=to`.

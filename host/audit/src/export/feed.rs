@@ -23,6 +23,10 @@ pub(super) struct Position {
     /// File (inode) that contains the line, and the offset of its end.
     pub inode: u64,
     pub bytes: u64,
+    /// Highest number of an earlier position whose line was not there any more; 0 if there was none. Kept forever, so
+    /// that later lines do not hide the loss.
+    #[serde(default)]
+    pub lost: u64,
 }
 
 /// Iterates over the lines of the chain, oldest first, and then follows new lines.
@@ -110,7 +114,7 @@ impl Feed {
     /// Finds the file to continue with. Returns `false` if there is none.
     fn find(&mut self) -> io::Result<bool> {
         let mut files = open_all(&self.folder)?;
-        let Position { n, inode, bytes } = self.at;
+        let Position { n, inode, bytes, .. } = self.at;
         let is_it = |file: &Opened| -> io::Result<bool> {
             let is_long_enough = file.known.1 == inode && file.bytes >= bytes;
             // The inode number may be reused by another file.
@@ -136,6 +140,7 @@ impl Feed {
         self.taken = (newest >= n).then_some(n);
         if self.taken.is_none() {
             begin = 0;
+            self.at.lost = self.at.lost.max(n);
         }
         let found = files.into_iter().nth(begin);
         let is_found = found.is_some();
@@ -242,6 +247,7 @@ mod tests {
         take_away(&folder);
         (0..2).for_each(|_| write(&mut log, "x"));
         assert_eq!(numbers(&mut feed), [1, 2]);
+        assert_eq!((feed.at().n, feed.at().lost), (2, 10));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-pub(crate) use place::taken;
+pub(crate) use place::{Taken, taken};
 pub use syslog::{Authorities, LogServer};
 use work::Work;
 

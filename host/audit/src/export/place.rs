@@ -30,13 +30,23 @@ pub(super) fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{PREFIX}{}{SUFFIX}", &hash[..DIGITS]))
 }
 
-/// Reads the number of the last exported line from the position file `name`.
-pub(crate) fn taken(folder: &Path, name: &str) -> Option<u64> {
+/// Lines of an export, by their numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    /// Last exported line.
+    pub newest: u64,
+    /// Highest exported line that was not there any more when the export continued; 0 if there is none.
+    pub lost: u64,
+}
+
+/// Reads the lines of the export whose position file is `name`.
+pub(crate) fn taken(folder: &Path, name: &str) -> Option<Taken> {
     let is_position = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
     let mut text = [0; BYTES];
     let file = is_position.then(|| File::open(folder.join(name)).ok())??;
     let read = read_from(&file, &mut text, 0).ok()?;
-    Some(serde_json::from_slice::<Position>(&text[..read]).ok()?.n)
+    let Position { n: newest, lost, .. } = serde_json::from_slice(&text[..read]).ok()?;
+    Some(Taken { newest, lost })
 }
 
 /// Exclusive permission to send, released on drop.
@@ -83,8 +93,8 @@ mod tests {
         let turn = Turn::take(&path).unwrap();
         assert_eq!(turn.read().unwrap(), Position::default());
         for at in [
-            Position { n: u64::MAX, inode: u64::MAX, bytes: u64::MAX },
-            Position { n: 1, inode: 2, bytes: 3 },
+            Position { n: u64::MAX, inode: u64::MAX, bytes: u64::MAX, lost: u64::MAX },
+            Position { n: 1, inode: 2, bytes: 3, lost: 0 },
         ] {
             turn.write(at).unwrap();
             assert_eq!((turn.read().unwrap(), path.metadata().unwrap().len()), (at, BYTES as u64));

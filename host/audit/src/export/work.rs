@@ -179,7 +179,7 @@ impl Work {
     fn go_back(&mut self, turn: &Turn, at: &mut Position) -> io::Result<()> {
         if let Some((begin, ..)) = self.on_its_way.front() {
             if begin.n < at.n {
-                *at = *begin;
+                *at = Position { lost: at.lost.max(begin.lost), ..*begin };
                 turn.write(*at)?;
             }
             self.on_its_way.clear();

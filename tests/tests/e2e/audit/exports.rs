@@ -260,6 +260,35 @@ fn servers_that_are_killed_again_and_again_leave_a_copy_that_has_every_line() {
     assert!(told.starts_with(&format!("The copy is whole: {} lines in 1 chain.", whole.len())), "{told}");
 }
 
+/// The log and its head are removed, or an older copy is put back, while no server runs.
+#[test]
+fn an_exported_line_that_was_removed_is_missing_whatever_was_written_since() {
+    for is_put_back in [false, true] {
+        let (program, _) = exporting("[audit]\nexport = [\"PLACE/x.jsonl\"]\n");
+        let call = || {
+            let mut server = start(&program);
+            create(&mut server, "a task");
+            ends(server);
+        };
+        let files = ["audit.jsonl", "audit.head"].map(|name| folder(&program).join(name));
+        call();
+        let old = files.each_ref().map(|file| fs::read(file).expect("a file"));
+        (0..2).for_each(|_| call());
+        for (file, old) in files.iter().zip(old) {
+            fs::remove_file(file).expect("a file");
+            if is_put_back {
+                fs::write(file, old).expect("writes");
+            }
+        }
+        for _ in 0..5 {
+            let (status, out, _) = program.run(&["audit", "verify"]);
+            assert_eq!(status.code(), Some(1), "{out}");
+            assert!(out.contains(".position says that number 3 was exported"), "{out}");
+            call();
+        }
+    }
+}
+
 #[test]
 fn a_server_that_does_not_read_does_not_hold_up_calls_nor_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
