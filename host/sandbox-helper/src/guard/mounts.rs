@@ -52,6 +52,7 @@ pub(super) struct About {
     /// Time of the last change of its attributes, content or name.
     pub changed: Option<Duration>,
     pub is_folder: bool,
+    pub is_socket: bool,
 }
 
 impl About {
@@ -68,13 +69,15 @@ impl About {
         let asked =
             StatxFlags::BTIME | StatxFlags::CTIME | StatxFlags::MNT_ID | StatxFlags::INO | StatxFlags::TYPE;
         let found = statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, asked)?;
+        let kind = FileType::from_raw_mode(found.stx_mode.into());
         let is_told = |what| StatxFlags::from_bits_retain(found.stx_mask).contains(what);
         Ok(Self {
             mount: is_told(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
             identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
             born: is_told(StatxFlags::BTIME).then(|| time(&found.stx_btime)),
             changed: is_told(StatxFlags::CTIME).then(|| time(&found.stx_ctime)),
-            is_folder: FileType::from_raw_mode(found.stx_mode.into()).is_dir(),
+            is_folder: kind.is_dir(),
+            is_socket: kind.is_socket(),
         })
     }
 }

@@ -6,14 +6,14 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Maximum size of a set. It takes memory of 8 bytes for each number, in whole pages.
-const MAX_NUMBERS: usize = 1 << 16;
+/// Number of places for numbers, of 8 bytes each.
+const PLACES: usize = 1 << 16;
 /// Number of places at which a number can be.
 const TRIES: usize = 64;
 /// Length of the memory in bytes. The last word is not zero if a number found no place.
-const LENGTH: usize = (MAX_NUMBERS + 1) * size_of::<AtomicU64>();
+const LENGTH: usize = (PLACES + 1) * size_of::<AtomicU64>();
 
-/// Set of 65,536 numbers at most, which only grows. The numbers have to be hashes.
+/// Set of numbers, which only grows. The numbers have to be hashes. It is full after about 40,000.
 #[derive(Debug)]
 pub struct SharedSet(NonNull<AtomicU64>);
 
@@ -32,12 +32,12 @@ impl SharedSet {
     fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping has this many words, which are aligned and zero at first. It lives as long as `self`, and
         // all processes access it atomically.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), MAX_NUMBERS + 1) }
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), PLACES + 1) }
     }
 
     fn places(&self, number: u64) -> impl Iterator<Item = &AtomicU64> {
-        let (words, first) = (self.words(), usize::try_from(number % MAX_NUMBERS as u64).unwrap_or_default());
-        (first..first + TRIES).map(move |place| &words[place % MAX_NUMBERS])
+        let (words, first) = (self.words(), usize::try_from(number % PLACES as u64).unwrap_or_default());
+        (first..first + TRIES).map(move |place| &words[place % PLACES])
     }
 
     /// Adds a number. If there is no place for it, the set is full from then on.
@@ -50,13 +50,13 @@ impl SharedSet {
                 Err(_) => {}
             }
         }
-        self.words()[MAX_NUMBERS].store(1, Ordering::Release);
+        self.words()[PLACES].store(1, Ordering::Release);
     }
 
     /// Returns `true` if a number was added, or may have been, because the set is full.
     pub fn may_contain(&self, number: u64) -> bool {
         let number = number.max(1);
-        let is_full = || self.words()[MAX_NUMBERS].load(Ordering::Acquire) != 0;
+        let is_full = || self.words()[PLACES].load(Ordering::Acquire) != 0;
         self.places(number).any(|place| place.load(Ordering::Acquire) == number) || is_full()
     }
 }
@@ -95,10 +95,10 @@ mod tests {
     fn a_full_set_may_contain_everything() {
         let set = SharedSet::new().expect("memory");
         for number in 0..TRIES as u64 {
-            set.insert(5 + number * MAX_NUMBERS as u64);
+            set.insert(5 + number * PLACES as u64);
         }
         assert!(!set.may_contain(1));
-        set.insert(5 + TRIES as u64 * MAX_NUMBERS as u64);
+        set.insert(5 + TRIES as u64 * PLACES as u64);
         assert!(set.may_contain(1));
     }
 }

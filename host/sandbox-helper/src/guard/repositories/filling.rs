@@ -93,7 +93,10 @@ impl Repositories {
                 continue;
             }
             match About::entry(folder, bare) {
-                Ok(entry) if !self.by_commands.may_contain(number(about, &entry)) => return Ok(true),
+                // Commands create their sockets themselves, which the guard does not see.
+                Ok(entry) if !entry.is_socket && !self.by_commands.may_contain(number(about, &entry)) => {
+                    return Ok(true);
+                }
                 // It was removed in the meantime.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

@@ -297,6 +297,8 @@ fn a_directory_that_git_may_be_filling_takes_no_names_of_git() {
     };
     add("index.html", Some(&all));
     assert!(is_held("config"));
+    let _socket = std::os::unix::net::UnixListener::bind(theirs.join("socket")).expect("a socket");
+    assert!(is_held("config"), "a command may have made it");
     folder(&theirs.join("hooks"), None);
     // The directory is asked about first.
     let is_first = Cell::new(true);
