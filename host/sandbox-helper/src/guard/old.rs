@@ -12,7 +12,7 @@ use super::mounts::About;
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Coarsest unit of the times of a file system. Those of many older ones have whole seconds.
-const COARSEST_UNIT: Duration = Duration::from_secs(2);
+const COARSEST_UNIT: Duration = Duration::from_secs(1);
 
 /// Directories without a creation time that had not changed since the command started when it first used them.
 #[derive(Debug, Default)]
