@@ -26,6 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::bounds::{Blocking, MAX_BLOCKING, Patient, Peers, Places, Room, Serving, Streams, whole};
@@ -62,6 +63,10 @@ const MAX_HEADERS: usize = 64;
 /// Pause after an error of `accept`, such as too many open files.
 const ERROR_TIME: Duration = Duration::from_millis(50);
 
+/// Time after the signal to end for requests that have arrived and were not read yet. Without it, their connections would
+/// be closed as idle ones.
+const ARRIVED_TIME: Duration = Duration::from_millis(100);
+
 /// Maximum number of connections of one peer (of IPv6, a /64), unless it is on this machine or a declared proxy.
 const MAX_OF_PEER: usize = 512;
 /// HSTS header: browsers use only encrypted connections to the host for a year.
@@ -78,6 +83,8 @@ pub struct Server {
     runtime: Runtime,
     ending: watch::Sender<bool>,
     connections: Arc<Semaphore>,
+    /// Task that accepts connections, until [`end`](Self::end) waits for it.
+    accepting: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Current load and counters of a server.
@@ -182,8 +189,8 @@ impl Server {
             of_peers: Arc::new(Mutex::new(Shares::new(most_connections, MAX_OF_PEER))),
         };
         let is_secure = door.certificate.is_some();
-        handle.spawn(take(listener, door, is_ending));
-        Ok(Self { endpoint, address, token, is_secure, runtime, ending, connections })
+        let accepting = Mutex::new(Some(handle.spawn(take(listener, door, is_ending))));
+        Ok(Self { endpoint, address, token, is_secure, runtime, ending, connections, accepting })
     }
 
     /// Returns the path of the token that the program created for clients, if any.
@@ -226,7 +233,14 @@ impl Server {
     pub fn end(&self, patience: Duration) {
         let _ = self.ending.send(true);
         self.endpoint.end_listening();
+        let accepting = self.accepting.lock().take();
         let all_gone = async {
+            // Waiting for all places takes each that becomes free, also from the last connections.
+            if let Some(accepting) = accepting
+                && timeout(patience, accepting).await.is_err()
+            {
+                return false;
+            }
             let all = u32::try_from(self.endpoint.most_connections).unwrap_or(u32::MAX);
             timeout(patience, self.connections.acquire_many(all)).await.is_ok()
         };
@@ -415,11 +429,12 @@ impl Drop for Counted {
 async fn take(listener: TcpListener, door: Door, mut is_ending: watch::Receiver<bool>) {
     let begun = is_ending.clone();
     loop {
-        let Some(permit) = door.permit().await else { return };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let next = async { Some((door.permit().await?, listener.accept().await)) };
+        let next = tokio::select! {
+            next = next => next,
             _ = is_ending.changed() => break,
         };
+        let Some((permit, accepted)) = next else { return };
         match accepted {
             Ok((stream, peer)) => door.let_in(stream, peer, permit, &begun, IDLE_TIME),
             Err(error) => {
@@ -496,10 +511,13 @@ impl Connection {
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,
-            _ = self.is_ending.changed() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
+            _ = self.is_ending.changed() => match timeout(ARRIVED_TIME, connection.as_mut()).await {
+                Ok(served) => served,
+                Err(_) => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            },
         };
         if let Err(error) = served {
             tracing::debug!("a connection broke: {error}");

@@ -164,3 +164,30 @@ fn the_end_does_not_wait_for_ever() {
     let took = server.end();
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
+
+/// Connections that the system accepted before the signal are served, and the place of each is free.
+#[cfg(unix)] // signals and commands
+#[test]
+fn requests_that_arrive_with_the_signal_to_end_are_answered() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let program = Program::new();
+    for round in 0..4 {
+        let mut server = program.serve_http(0);
+        let session = server.session("2025-11-25", json!({}));
+        let mut call = begun(&server, &session, "echo begun; sleep 1; echo done");
+        let process = Pid::from_child(&server.child);
+        // All connections and the signal are there when the process goes on.
+        kill_process(process, Signal::STOP).expect("a signal");
+        let request = server.modern("server/discover", json!({}));
+        let mut late: Vec<_> = std::iter::repeat_with(|| server.connect()).take(20).collect();
+        assert!(late.iter_mut().all(|connection| connection.send(&request.bytes())));
+        kill_process(process, Signal::TERM).expect("a signal");
+        kill_process(process, Signal::CONT).expect("a signal");
+        for (number, connection) in late.iter_mut().enumerate() {
+            assert_eq!(connection.response().status, 200, "round {round}, connection {number}");
+        }
+        let last = std::iter::from_fn(|| call.message()).last().expect("an answer");
+        assert!(last.to_string().contains("done"), "{last}");
+        assert!(server.child.wait().expect("an end").success());
+    }
+}
