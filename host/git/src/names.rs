@@ -20,7 +20,7 @@ pub fn weight(path: &Path) -> usize {
 }
 
 /// Names of hooks, from `githooks(5)`.
-pub(crate) const HOOKS: [&str; 28] = [
+pub const HOOKS: [&str; 28] = [
     "applypatch-msg",
     "commit-msg",
     "fsmonitor-watchman",

@@ -9,14 +9,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
-use scorpiox_sys::linux::reach::{self, Identity};
+use scorpiox_sys::linux::reach;
 
 use super::caller::{Spot, path_of};
-use super::mounts::About;
+use super::mounts::{About, Unique};
 
 /// Maximum number of open descriptors of a kind, except for repositories.
 const MAX_HELD: usize = 64;
@@ -27,9 +26,6 @@ const MAX_REMEMBERED: usize = 1 << 14;
 const MAX_REMEMBERED_BYTES: usize = 512;
 /// Maximum number of attempts to find a file that other processes are moving.
 const MAX_LOOKS: usize = 8;
-
-/// Identity of a file. Inode numbers are reused, so the creation time is included.
-type Key = (Identity, Option<Duration>);
 
 /// Tracked files of a kind.
 #[derive(Debug)]
@@ -44,9 +40,9 @@ struct Things {
     until_look: usize,
     /// Directories in `held`: their inode numbers are not reused while they are open. Other files may have
     /// several names, each of which counts.
-    met: HashSet<Key>,
+    met: HashSet<Unique>,
     /// Files that do not fit into `held`, by path.
-    remembered: BTreeMap<PathBuf, Key>,
+    remembered: BTreeMap<PathBuf, Unique>,
     /// Paths of files that disappeared before they could be opened.
     missed: Vec<PathBuf>,
     /// Number of further files that nothing else is known of.
@@ -56,7 +52,7 @@ struct Things {
 #[derive(Debug)]
 struct Held {
     thing: OwnedFd,
-    key: Key,
+    key: Unique,
     /// Path at which the file appeared.
     place: PathBuf,
 }
@@ -146,9 +142,7 @@ impl Came {
         let mut walk = reach::Walk::default();
         for (path, key) in &things.remembered {
             match walk.open(path) {
-                Ok(thing)
-                    if About::folder(&thing).is_ok_and(|about| (about.identity, about.born) == *key) =>
-                {
+                Ok(thing) if About::folder(&thing).is_ok_and(|about| about.unique() == *key) => {
                     show(&thing, path.clone());
                 }
                 _ => lost.others = lost.others.saturating_add(1),
@@ -168,7 +162,7 @@ impl Things {
             }
             return;
         };
-        let key = (about.identity, about.born);
+        let key = about.unique();
         if self.met.contains(&key) {
             return;
         }

@@ -6,13 +6,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
 use scorpiox_sys::linux::reach::Identity;
+use scorpiox_sys::linux::sys;
 
 /// Known mounts, by the kernel's mount IDs, which are unique among existing mounts.
 #[derive(Debug, Default)]
@@ -49,6 +52,8 @@ pub(super) struct About {
     pub identity: Identity,
     /// Creation time.
     pub born: Option<Duration>,
+    /// Hash of the handle that the file system gives it, if it keeps no creation time.
+    pub handle: Option<u64>,
     /// Time of the last change of its attributes, content or name.
     pub changed: Option<Duration>,
     pub is_folder: bool,
@@ -58,6 +63,10 @@ pub(super) struct About {
 impl About {
     pub(super) fn folder(folder: &OwnedFd) -> io::Result<Self> {
         Self::find(folder, OsStr::new(""), AtFlags::EMPTY_PATH)
+    }
+
+    pub(super) fn unique(&self) -> Unique {
+        (self.identity, self.born, self.handle)
     }
 
     /// Inspects the entry with this name in a directory; follows no link.
@@ -71,15 +80,32 @@ impl About {
         let found = statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, asked)?;
         let kind = FileType::from_raw_mode(found.stx_mode.into());
         let is_told = |what| StatxFlags::from_bits_retain(found.stx_mask).contains(what);
+        let born = is_told(StatxFlags::BTIME).then(|| time(&found.stx_btime));
+        let handle = if born.is_none() { handle(folder, name)? } else { None };
         Ok(Self {
             mount: is_told(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
             identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
-            born: is_told(StatxFlags::BTIME).then(|| time(&found.stx_btime)),
+            born,
+            handle,
             changed: is_told(StatxFlags::CTIME).then(|| time(&found.stx_ctime)),
             is_folder: kind.is_dir(),
             is_socket: kind.is_socket(),
         })
     }
+}
+
+/// Identity of a file or directory that no later one with the same inode number has. File systems that give neither a
+/// creation time nor handles (9p) can give it again.
+pub(super) type Unique = (Identity, Option<Duration>, Option<u64>);
+
+fn handle(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
+    let name = CString::new(name.as_bytes())?;
+    let hash = |handle: Vec<u8>| {
+        let mut hasher = DefaultHasher::new();
+        handle.hash(&mut hasher);
+        hasher.finish()
+    };
+    Ok(sys::handle_of(folder.as_fd(), &name)?.map(hash))
 }
 
 fn time(stamp: &StatxTimestamp) -> Duration {
@@ -108,7 +134,11 @@ mod tests {
         let entry = About::entry(&above, folder.path().file_name().expect("a name")).expect("known");
         let opened = std::fs::File::open(folder.path()).expect("a folder").into();
         let itself = About::folder(&opened).expect("known");
-        assert_eq!((entry.identity, entry.born), (itself.identity, itself.born));
+        assert_eq!(entry.unique(), itself.unique());
+        let name = folder.path().file_name().expect("a name");
+        let by_name = handle(&above, name).expect("known");
+        assert_eq!(by_name, handle(&opened, OsStr::new("")).expect("known"));
+        assert_ne!(by_name, handle(&above, OsStr::new("")).expect("known"), "another folder");
         assert!(entry.is_folder);
         assert_eq!(itself.identity, super::super::identity_of(&opened).expect("known"));
     }

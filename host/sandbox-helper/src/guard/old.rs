@@ -4,11 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use scorpiox_sys::linux::reach::Identity;
+use super::mounts::{About, Unique};
 
-use super::mounts::About;
-
-/// Maximum number of directories remembered, at 16 bytes each. Any further one counts as new once it has changed.
+/// Maximum number of directories remembered, at 56 bytes each. Any further one counts as new once it has changed.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Coarsest unit of the times of a file system. Those of many older ones have whole seconds.
@@ -16,7 +14,7 @@ const COARSEST_UNIT: Duration = Duration::from_secs(1);
 
 /// Directories without a creation time that had not changed since the command started when it first used them.
 #[derive(Debug, Default)]
-pub(super) struct Old(RefCell<HashSet<Identity>>);
+pub(super) struct Old(RefCell<HashSet<Unique>>);
 
 impl Old {
     /// Returns `true` if a file or directory is not older than the command. `is_new` decides about a time.
@@ -27,12 +25,12 @@ impl Old {
             return is_new(born);
         }
         let mut old = self.0.borrow_mut();
-        if old.contains(&about.identity) {
+        if old.contains(&about.unique()) {
             return false;
         }
         let is_new = about.changed.is_none_or(|changed| is_new(latest(changed)));
         if !is_new && old.len() < MAX_REMEMBERED {
-            old.insert(about.identity);
+            old.insert(about.unique());
         }
         is_new
     }
@@ -64,6 +62,9 @@ mod tests {
         assert!(!is_new(&about(2, None, Some(9))));
         assert!(!is_new(&about(2, None, Some(20))), "the command changes it");
         assert!(is_new(&about(3, None, Some(20))) && is_new(&about(4, None, None)));
+        let mut again = about(2, None, Some(20));
+        again.handle = Some(1);
+        assert!(is_new(&again), "another directory with the number of one that was old");
         let mut rounded = about(5, None, Some(9));
         rounded.changed = Some(Duration::from_secs(9));
         assert!(is_new(&rounded), "it may have changed in the same second as the command started");

@@ -36,9 +36,9 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
     let repositories: Vec<_> = names.repositories.iter().map(|repository| repository.path.clone()).collect();
     let repositories = list(&repositories, 0).map(|paths| {
         format!(
-            "new: {paths}: git starts the programs that this repository names, when it is used there, and at `git \
-             status` in a repository around it that has it in its index; the person should look at its config, \
-             its hooks and the links in it before"
+            "new: {paths}: git starts the programs that this repository names, when it is used there, or once somebody \
+             makes a repository of the folder, and at `git status` in a repository around it that has it in its \
+             index; the person should look at its config, its hooks and the links in it before"
         )
     });
     let unseen = (names.repositories_others > 0).then(|| {

@@ -114,6 +114,6 @@ fn is_of_git(name: &str) -> bool {
 /// Returns the number of an entry of a directory, the same in all processes.
 fn number(folder: &About, entry: &About) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (folder.identity, entry.identity, entry.born).hash(&mut hasher);
+    (folder.identity, entry.unique()).hash(&mut hasher);
     hasher.finish()
 }

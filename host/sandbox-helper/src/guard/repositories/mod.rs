@@ -33,7 +33,7 @@ mod used;
 
 use signs::{
     ASKED_FOR, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY, contains, entry,
-    is_of_git, is_written, signs, there,
+    is_of_git, is_prepared, is_written, signs, there,
 };
 
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
@@ -60,7 +60,7 @@ pub(super) struct Repositories {
 }
 
 /// Git directories that the command may change, each by a hash of its identity. Inode numbers are reused, so
-/// the creation time is included.
+/// the creation time or the file system's handle is included.
 #[derive(Debug, Default)]
 struct Known {
     /// Git directories that existed when the command started and have rules.
@@ -279,7 +279,7 @@ impl Repositories {
     }
 
     fn sign_key(&self, repository: u64, sign: &About) -> u64 {
-        self.hasher.hash_one((repository, sign.identity, sign.born))
+        self.hasher.hash_one((repository, sign.unique()))
     }
 
     /// Returns `true` if the command made a repository of this directory and a name that it created for that, other
@@ -376,17 +376,18 @@ impl Repositories {
         Ok(self.known.borrow().begun.contains(&key))
     }
 
-    /// Returns the paths of everything that became a repository and still exists, whoever completed it, and
-    /// the number of the others.
+    /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
+    /// it, and still exists, and the number of the others.
     pub(super) fn found(&self) -> (Vec<(PathBuf, Identity)>, u32) {
         let mut paths = Vec::new();
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
-            let is_used = || match signs(thing, None) {
-                Ok(signs) => signs.are_used(),
-                // An inaccessible directory counts: the next command can restore its permissions.
-                Err(error) => error.kind() != io::ErrorKind::NotADirectory,
-            };
+            let is_used =
+                || match signs(thing, None).and_then(|signs| Ok(signs.are_used() || is_prepared(thing)?)) {
+                    Ok(is_used) => is_used,
+                    // An inaccessible directory counts: the next command can restore its permissions.
+                    Err(error) => error.kind() != io::ErrorKind::NotADirectory,
+                };
             // A directory that cannot be inspected is always reported.
             if is_named() || is_used() {
                 paths.push((path, super::identity_of(thing).unwrap_or_default()));
@@ -441,8 +442,10 @@ impl Repositories {
     /// Records a directory in which the command changes the contents of a directory that git obeys. It can become a
     /// repository later.
     fn note_contents(&self, folder: &OwnedFd) -> io::Result<()> {
-        let key = key(&self.hasher, &About::folder(folder)?);
-        let is_known = {
+        let about = About::folder(folder)?;
+        let key = key(&self.hasher, &about);
+        let is_unique = about.born.is_some() || about.handle.is_some();
+        let is_known = is_unique && {
             let known = self.known.borrow();
             known.complete.contains(&key) || known.own.contains(&key)
         };
@@ -470,7 +473,7 @@ impl Repositories {
 }
 
 fn key(hasher: &RandomState, about: &About) -> u64 {
-    hasher.hash_one((about.identity, about.born))
+    hasher.hash_one(about.unique())
 }
 
 #[cfg(test)]

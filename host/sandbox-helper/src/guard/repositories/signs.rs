@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-use scorpiox_git::{SIGNS, Signs};
+use scorpiox_git::{HOOKS, SIGNS, Signs};
 
 use super::super::caller::Spot;
 use super::super::mounts::About;
@@ -128,6 +128,21 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it: it has hooks,
+/// or a git directory's configuration.
+pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
+    for hook in HOOKS {
+        match statat(folder, Path::new("hooks").join(hook), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => return Ok(true),
+            Err(Errno::NOENT) => {}
+            // No names can be looked up in it.
+            Err(Errno::NOTDIR) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    is_of_git(folder, None)
 }
 
 /// Returns the signs of git in a directory, except for the name `but`.

@@ -61,6 +61,16 @@ fn a_number_that_is_given_again_is_not_the_same_folder() {
     let is_known = |seconds| all.is_known(&about(seconds), None).expect("looks");
     assert!(is_known(1));
     assert!(!is_known(2));
+    // On a file system without creation times, the handle tells.
+    let by_handle = |handle| {
+        let mut about = about(3);
+        (about.born, about.handle) = (None, Some(handle));
+        about
+    };
+    all.own(&by_handle(1));
+    let is_known = |handle| all.is_known(&by_handle(handle), None).expect("looks");
+    assert!(is_known(1));
+    assert!(!is_known(2));
 }
 
 /// A user runs `git init --bare` in an empty directory that the command created for the repository.
@@ -326,6 +336,23 @@ fn entries_of_another_command_prove_nothing_either() {
     assert!(!is_filled(&all, &root.join("theirs"), false, NEW));
     other.made(&Spot::of(&root.join("theirs/x")), true, NEW);
     assert!(is_filled(&all, &root.join("theirs"), false, NEW));
+}
+
+#[test]
+fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
+    let (_folder, root, all) = bed();
+    for (name, file) in [("store", "post-update"), ("src", "use-title.ts"), ("empty", "")] {
+        let hooks = root.join(name).join("hooks");
+        std::fs::create_dir_all(&hooks).expect("folders");
+        assert!(!all.is_anothers(&root, &Path::new(name).join("hooks"), OLD).expect("looks"));
+        if !file.is_empty() {
+            std::fs::write(hooks.join(file), "#!/bin/sh\n").expect("a file");
+        }
+    }
+    std::fs::write(root.join("src/hooks.ts"), "x").expect("a file");
+    all.made(&Spot::of(&root.join("src/hooks.ts")), true, OLD);
+    let found: Vec<_> = all.found().0.into_iter().map(|(path, _)| path).collect();
+    assert_eq!(found, [root.join("store")]);
 }
 
 /// A hook is no name at the top of a git directory.
