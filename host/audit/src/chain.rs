@@ -22,7 +22,7 @@ pub struct Hash([u8; 32]);
 
 impl Hash {
     /// Previous hash of the first line.
-    pub(crate) const NONE: Self = Self([0; 32]);
+    pub const NONE: Self = Self([0; 32]);
 
     /// Hashes a line without its line feed.
     pub fn of(line: &[u8]) -> Self {

@@ -1,10 +1,13 @@
 //! Determines the installed plugins from the records of audits, for administrators of several machines.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use scorpiox_audit::Record;
+use scorpiox_audit::{Hash, Record, owner};
+
+use super::audits::Audits;
 
 /// Maximum number of rows. Records for further rows are counted.
 const MAX_ROWS: usize = 10_000;
@@ -42,6 +45,9 @@ pub(super) struct InstalledRow {
     pub hash: String,
     pub user: String,
     pub machine: String,
+    /// Hash of the oldest line of its audit in the files, which tells machines of the same name and several homes of a
+    /// user apart. Empty for lines that are not chained.
+    pub audit: String,
     pub standing: Standing,
     pub workspaces: BTreeSet<String>,
     pub calls: u64,
@@ -52,41 +58,49 @@ pub(super) struct InstalledRow {
     pub decided: String,
 }
 
-/// Plugin, hash, user and machine.
-type Key = (String, String, String, String);
+/// Plugin, user, machine, and the piece of an audit.
+type Owned = (String, String, String, Option<usize>);
 
 /// Plugins found in records.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
-    rows: BTreeMap<Key, InstalledRow>,
-    /// Last decision about a user's plugin on a machine: time, status and hash.
-    decided: BTreeMap<(String, String, String), (String, Standing, String)>,
+    rows: BTreeMap<(Owned, String), InstalledRow>,
+    /// Last decision about a user's plugin on a machine.
+    decided: BTreeMap<Owned, Decided>,
+    audits: Audits,
     more: u64,
 }
 
+/// A decision about a plugin.
+#[derive(Debug, Clone)]
+struct Decided {
+    time: String,
+    standing: Standing,
+    hash: String,
+}
+
 impl Installed {
-    /// Adds a record. Records that are not about plugins are ignored.
-    pub(super) fn add(&mut self, record: &Record) {
+    /// Adds the record of a line. `is_wanted` is `false` if no row is to come of it: later decisions count all the same.
+    pub(super) fn add(&mut self, record: &Record, line: &str, is_wanted: bool) {
+        let piece = self.audits.add(&owner(record), line.as_bytes());
         let Some((plugin, hash)) = plugin(record) else { return };
         let user = match (&*record.user, record.uid) {
             ("", Some(uid)) => uid.to_string(),
             (name, _) => name.to_owned(),
         };
         let decision = decision(record);
+        let owned = (plugin.clone(), user.clone(), record.machine.clone(), piece);
         if let Some(standing) = decision {
-            let key = (plugin.clone(), user.clone(), record.machine.clone());
-            let is_newer = self.decided.get(&key).is_none_or(|(time, ..)| *time <= record.time);
-            if is_newer {
-                self.decided.insert(key, (record.time.clone(), standing, hash.clone()));
-            }
+            let decided = Decided { time: record.time.clone(), standing, hash: hash.clone() };
+            keep_newer(&mut self.decided, owned.clone(), decided);
         }
         // Other plugin commands, such as those for secrets, are not uses.
         let is_call =
             decision.is_none() && record.outcome != "refused" && !record.tool.starts_with("plugin ");
-        if hash.is_empty() || (decision.is_none() && !is_call) {
+        if !is_wanted || hash.is_empty() || (decision.is_none() && !is_call) {
             return;
         }
-        let key = (plugin.clone(), hash.clone(), user.clone(), record.machine.clone());
+        let key = (owned, hash.clone());
         if self.rows.len() >= MAX_ROWS && !self.rows.contains_key(&key) {
             self.more += 1;
             return;
@@ -97,6 +111,7 @@ impl Installed {
             hash,
             user,
             machine: record.machine.clone(),
+            audit: String::new(),
             standing: Standing::Used,
             workspaces: BTreeSet::new(),
             calls: 0,
@@ -114,10 +129,33 @@ impl Installed {
 
     /// Returns all rows in alphabetical order, and the number of records that exceeded the limit.
     pub(super) fn finish(self) -> (Vec<InstalledRow>, u64) {
-        let Self { rows, decided, more } = self;
-        let rows = rows.into_values().map(|mut row| {
-            let key = (row.plugin.clone(), row.user.clone(), row.machine.clone());
-            if let Some((time, standing, hash)) = decided.get(&key) {
+        let Self { rows, decided, audits, more } = self;
+        let oldest = audits.finish();
+        let audit = |piece: Option<usize>| {
+            piece.and_then(|at| oldest.get(at)).map(Hash::to_string).unwrap_or_default()
+        };
+        let mut of_audits = BTreeMap::new();
+        for ((plugin, user, machine, piece), decision) in decided {
+            keep_newer(&mut of_audits, (plugin, user, machine, audit(piece)), decision);
+        }
+        let mut joined: BTreeMap<_, InstalledRow> = BTreeMap::new();
+        for (((.., piece), _), mut row) in rows {
+            row.audit = audit(piece);
+            let key = (
+                row.plugin.clone(),
+                row.hash.clone(),
+                row.user.clone(),
+                row.machine.clone(),
+                row.audit.clone(),
+            );
+            match joined.entry(key) {
+                Entry::Vacant(entry) => drop(entry.insert(row)),
+                Entry::Occupied(mut entry) => entry.get_mut().join(row),
+            }
+        }
+        let rows = joined.into_values().map(|mut row| {
+            let key = (row.plugin.clone(), row.user.clone(), row.machine.clone(), row.audit.clone());
+            if let Some(Decided { time, standing, hash }) = of_audits.get(&key) {
                 let is_other = *hash != row.hash && !hash.is_empty();
                 // A call after a decision about another hash shows that this version was in use then.
                 if *time >= row.last_use || !is_other {
@@ -135,7 +173,30 @@ impl Installed {
     }
 }
 
+/// Adds a decision, unless there is a newer one.
+fn keep_newer<K: Ord>(decided: &mut BTreeMap<K, Decided>, key: K, decision: Decided) {
+    match decided.entry(key) {
+        Entry::Vacant(entry) => drop(entry.insert(decision)),
+        Entry::Occupied(mut entry) if entry.get().time <= decision.time => drop(entry.insert(decision)),
+        Entry::Occupied(_) => {}
+    }
+}
+
 impl InstalledRow {
+    /// Adds the calls of another row of the same audit, from lines that do not follow those of this one.
+    fn join(&mut self, other: Self) {
+        self.calls += other.calls;
+        let room = MAX_WORKSPACES.saturating_sub(self.workspaces.len());
+        self.workspaces.extend(other.workspaces.into_iter().take(room));
+        if self.first_use.is_empty() || (!other.first_use.is_empty() && other.first_use < self.first_use) {
+            self.first_use = other.first_use;
+        }
+        self.last_use = std::mem::take(&mut self.last_use).max(other.last_use);
+        if self.version.is_empty() {
+            self.version = other.version;
+        }
+    }
+
     fn take_call(&mut self, record: &Record) {
         self.calls += 1;
         if self.workspaces.len() < MAX_WORKSPACES {
@@ -198,7 +259,7 @@ mod tests {
     fn rows(lines: &[Record]) -> Vec<(String, Standing, u64, String)> {
         let mut installed = Installed::default();
         for line in lines {
-            installed.add(line);
+            installed.add(line, "", true);
         }
         let row = |row: InstalledRow| {
             (format!("{} {}", row.user, &row.hash[..1]), row.standing, row.calls, row.last_use)

@@ -4,6 +4,7 @@
 
 mod against;
 mod against_told;
+mod audits;
 mod chosen;
 mod copied;
 mod installed;

@@ -1,5 +1,6 @@
 //! Report of `scorpiox-code audit report --plugins`: plugins of all users in the given files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::Result;
@@ -10,6 +11,8 @@ use super::installed::{InstalledRow, Standing};
 
 /// Number of digits of a hash in the table. `--json` prints all.
 const DIGITS: usize = 12;
+/// Number of digits of the hash that tells several audits of a user on a machine apart.
+const AUDIT_DIGITS: usize = 8;
 
 /// Formats each row as a line of JSON.
 pub(super) fn json(rows: &[InstalledRow]) -> Result<Shown> {
@@ -27,10 +30,18 @@ pub(super) fn told(rows: &[InstalledRow], most: usize, more: u64) -> String {
     }
     let shown = |text: &str| escaped(text).into_owned();
     let day = |time: &str| shown(time.get(..10).unwrap_or(time));
+    let mut audits: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for InstalledRow { user, machine, audit, .. } in rows {
+        audits.entry((user, machine)).or_default().insert(audit);
+    }
     let row = |row: &InstalledRow| {
-        let InstalledRow { plugin, version, hash, user, machine, calls, .. } = row;
+        let InstalledRow { plugin, version, hash, user, machine, audit, calls, .. } = row;
         let hash = hash.get(..DIGITS).unwrap_or(hash);
-        let who = if machine.is_empty() { user.clone() } else { format!("{user} on {machine}") };
+        let mut who = if machine.is_empty() { user.clone() } else { format!("{user} on {machine}") };
+        if audits.get(&(user, machine)).is_some_and(|audits| audits.len() > 1) {
+            // Writing to a string cannot fail.
+            let _ = write!(who, ", audit {}", audit.get(..AUDIT_DIGITS).unwrap_or("without a chain"));
+        }
         let used = if row.first_use.is_empty() {
             "never".to_owned()
         } else {

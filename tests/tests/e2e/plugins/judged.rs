@@ -200,3 +200,28 @@ fn who_has_a_plugin_is_said_over_exported_audits() {
     let (_, out, _) = program.run(&["audit", "report", "--plugins"]);
     assert!(out.contains("removed") && out.contains(&hash[..12]), "{out}");
 }
+
+/// Both programs have the same user and machine, as containers of one image and several homes of a user do.
+#[test]
+fn machines_of_one_name_are_told_apart_and_filters_leave_no_decision_out() {
+    let (one, hash) = installed();
+    assert!(calls(&one));
+    let (two, _) = installed();
+    assert!(two.run(&["plugin", "remove", "kinds"]).0.success());
+    let audits = [&one, &two].map(|program| {
+        let audit = program.home().join(".scorpiox/audit/audit.jsonl");
+        audit.display().to_string()
+    });
+    for order in [[0, 1], [1, 0]] {
+        let [first, second] = order.map(|at| audits[at].as_str());
+        for filter in [&[][..], &["--component", &hash]] {
+            let arguments = [&["audit", "report", "--plugins", first, second], filter].concat();
+            let (_, out, err) = one.run(&arguments);
+            let mut standings: Vec<_> =
+                ["installed", "removed"].into_iter().filter(|word| out.contains(word)).collect();
+            standings.sort_unstable();
+            assert_eq!(standings, ["installed", "removed"], "{out}{err}");
+            assert_eq!(out.matches(", audit ").count(), 2, "{out}");
+        }
+    }
+}
