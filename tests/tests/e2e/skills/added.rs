@@ -95,9 +95,10 @@ fn a_skill_is_added_after_it_was_shown_and_replaces_nothing_silently() {
     let said = done(&program, &add);
     assert!(said.contains("notes is there already, exactly like this."), "{said}");
     program.put("workspace/source/notes/SKILL.md", skill("notes", "Takes notes", "Two\n"));
+    let second = hash(&program, &[&source]);
     refused(
         &program,
-        &[&add[..], &["--yes", &other]].concat(),
+        &[&add[..], &["--yes", &second]].concat(),
         "exists, and is different; nothing was added",
     );
     assert!(installed(&program, "notes/SKILL.md").is_some_and(|text| text.contains("One")));
@@ -125,6 +126,13 @@ fn an_answer_about_skills_is_recorded_with_their_hash() {
     let second = hash(&program, &["notes"]);
     refused(&program, &["skills", "update", "--yes", &second], "<NAME>");
     agreed(&program, &["skills", "update", "notes"], &["notes"]);
+    // A wrong hash is an error although these very skills are there.
+    for action in ["add", "update"] {
+        refused(&program, &["skills", action, "notes", "--yes", &other], "is not the hash of this");
+    }
+    program.put("workspace/notes/SKILL.md", skill("notes", "Takes notes", "Three\n"));
+    let third = hash(&program, &["notes"]);
+    refused(&program, &["skills", "add", "notes", "--yes", &third], "exists, and is different");
     let text = fs::read_to_string(program.home().join(".scorpiox/audit/audit.jsonl")).expect("an audit");
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -152,6 +160,9 @@ fn an_answer_about_skills_is_recorded_with_their_hash() {
             of("skills add", "refused", &first, "--yes names the hash of other skills"),
             of("skills add", "ok", &first, ""),
             of("skills update", "ok", &second, ""),
+            of("skills add", "refused", &second, "--yes names the hash of other skills"),
+            of("skills update", "refused", &second, "--yes names the hash of other skills"),
+            of("skills add", "refused", &third, "notes exists, and is different"),
         ],
         "{text}"
     );

@@ -11,7 +11,7 @@ use scorpiox_server::Workspace;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::{Shown, one_line, rows, size};
 
-use super::agreement::{Action, hash_of};
+use super::agreement::{Action, Agreed, hash_of, refused};
 use super::offered::{Offered, offered, remark};
 use super::{library, own};
 use crate::cli::environment::Environment;
@@ -24,6 +24,8 @@ const MAX_NAME: usize = 60;
 
 /// Name of the action in the audit.
 const ADD: &str = "skills add";
+/// The action in the past, in messages.
+const DONE: &str = "added";
 
 /// Answers given on the command line.
 #[derive(Debug, Clone, Copy)]
@@ -48,9 +50,11 @@ pub(super) fn run(
     let found = offered(&workspace, source, wanted)?;
     // Of all that were named, so that the hash depends on nothing that is there already.
     let hash = hash_of(&found);
+    let all: Vec<_> = found.iter().collect();
+    let agreed = Agreed::check(environment, (ADD, DONE), &all, said.yes)?;
     let staging = Staging::new(&root)?;
     let mut new = Vec::new();
-    for skill in found {
+    for skill in &found {
         let place = staging.place(&skill.name);
         let here = installed(&place)?;
         if here.as_ref() == Some(&skill.files) {
@@ -60,6 +64,7 @@ pub(super) fn run(
         }
         if (here.is_some() || place.symlink_metadata().is_ok()) && !said.replace {
             let name = &skill.name;
+            refused(environment, ADD, &all, &format!("{name} exists, and is different"));
             bail!(
                 "{} exists, and is different; nothing was added. --replace shows the difference and asks, \
                  --skill NAME leaves {name} out",
@@ -76,9 +81,9 @@ pub(super) fn run(
     terminal::print(&Shown::text(&with_hash(shown, &hash)));
     let names: Vec<_> = new.iter().map(|(skill, _)| skill.name.clone()).collect();
     let question = format!("Add {} to {}?", names.join(", "), root.display());
-    let skills: Vec<_> = new.iter().map(|(skill, _)| skill).collect();
-    let action = Action { name: ADD, question: &question, done: "added", skills: &skills, hash: &hash };
-    if !action.is_agreed(environment, said.yes)? {
+    let skills: Vec<_> = new.iter().map(|(skill, _)| *skill).collect();
+    let action = Action { name: ADD, question: &question, done: DONE, skills: &skills };
+    if !action.is_agreed(environment, agreed)? {
         return Ok(ExitCode::FAILURE);
     }
     for (skill, _) in &new {
@@ -123,7 +128,7 @@ pub(super) fn installed(place: &Path) -> Result<Option<SkillFiles>> {
 pub(super) fn described(
     workspace: &Workspace,
     staging: &Staging,
-    new: &[(Offered, Option<SkillFiles>)],
+    new: &[(&Offered, Option<SkillFiles>)],
 ) -> Result<String> {
     let own = library(workspace, None)?;
     let staged = library(workspace, Some(workspace.skills().only(staging.path())))?;

@@ -21,12 +21,10 @@ pub(super) struct Action<'a> {
     pub(super) question: &'a str,
     /// The action in the past: `added`.
     pub(super) done: &'a str,
-    /// Skills with their hash, which covers the names and files of all of them.
     pub(super) skills: &'a [&'a Offered],
-    pub(super) hash: &'a Fingerprint,
 }
 
-/// Returns the hash of skills: of their names and files, in whatever form and order they were given.
+/// Returns the hash of skills: of the names and files of all of them, in whatever form and order they were given.
 pub(super) fn hash_of<'a>(skills: impl IntoIterator<Item = &'a Offered>) -> Fingerprint {
     let lines = skills.into_iter().map(|skill| format!("{} {}\n", skill.files.fingerprint(), skill.name));
     let mut lines: Vec<_> = lines.collect();
@@ -34,18 +32,44 @@ pub(super) fn hash_of<'a>(skills: impl IntoIterator<Item = &'a Offered>) -> Fing
     Fingerprint::of(lines.concat().as_bytes())
 }
 
+/// Agreement given in advance on the command line: to skills with one hash.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Agreed(bool);
+
+impl Agreed {
+    /// Compares the hash that the user agreed to, if any, with that of the skills. A wrong one is an error, also if
+    /// nothing is to be done. `done` is the action in the past.
+    pub(super) fn check(
+        environment: &Environment,
+        (action, done): (&str, &str),
+        skills: &[&Offered],
+        yes: Option<&str>,
+    ) -> Result<Self> {
+        let hash = hash_of(skills.iter().copied());
+        let Some(given) = yes.filter(|given| *given != hash.as_str()) else { return Ok(Self(yes.is_some())) };
+        refused(environment, action, skills, "--yes names the hash of other skills");
+        bail!("--yes {given} is not the hash of this, which is {hash}; nothing was {done}")
+    }
+}
+
+/// Records a refused action on skills.
+pub(super) fn refused(environment: &Environment, action: &str, skills: &[&Offered], why: &str) {
+    let uses = Uses::default();
+    for skill in skills {
+        uses.denied(SKILLS, shown(skill), why, APPROVAL);
+    }
+    // The action is refused in any case. The recorder has already reported a failure to record.
+    _ = Recorder::new(environment).record(action, None, &uses, Outcome::Refused(NOT_APPROVED));
+}
+
 impl Action<'_> {
-    /// Asks the user, unless `yes` is the hash of these skills. Returns `true` if the user agreed. Records the
-    /// answer before the action takes effect; a wrong hash is an error.
-    pub(super) fn is_agreed(&self, environment: &Environment, yes: Option<&str>) -> Result<bool> {
-        let Self { question, done, hash, .. } = self;
-        match yes {
-            Some(given) if given == hash.as_str() => {}
-            Some(given) => {
-                self.refused(environment, "--yes names the hash of other skills");
-                bail!("--yes {given} is not the hash of this, which is {hash}; nothing was {done}")
-            }
-            None if !terminal::can_ask() => {
+    /// Asks the user, unless they agreed in advance. Returns `true` if the user agreed. Records the answer before the
+    /// action takes effect.
+    pub(super) fn is_agreed(&self, environment: &Environment, agreed: Agreed) -> Result<bool> {
+        let Self { question, done, .. } = self;
+        match agreed {
+            Agreed(true) => {}
+            _ if !terminal::can_ask() => {
                 self.refused(environment, "there was no terminal to ask at");
                 let said = format!(
                     "Nothing was {done}: there is no terminal to ask at. Give --yes the hash that its reviewer gave you."
@@ -53,7 +77,7 @@ impl Action<'_> {
                 terminal::print(&Shown::line(&said));
                 return Ok(false);
             }
-            None => {
+            _ => {
                 let question = wrapped(&format!("{question} [y/N] "), columns()).join("\n");
                 if !terminal::ask(&format!("\n{} ", question.trim_end()))? {
                     self.refused(environment, "the person said no");
@@ -71,12 +95,7 @@ impl Action<'_> {
     }
 
     fn refused(&self, environment: &Environment, why: &str) {
-        let uses = Uses::default();
-        for skill in self.skills {
-            uses.denied(SKILLS, shown(skill), why, APPROVAL);
-        }
-        // The action is refused in any case. The recorder has already reported a failure to record.
-        _ = Recorder::new(environment).record(self.name, None, &uses, Outcome::Refused(NOT_APPROVED));
+        refused(environment, self.name, self.skills, why);
     }
 }
 

@@ -11,13 +11,15 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::add::{described, install, installed, with_hash};
-use super::agreement::{Action, hash_of};
+use super::agreement::{Action, Agreed, hash_of};
 use super::offered::{Offered, offered};
 use super::own;
 use crate::cli::environment::Environment;
 
 /// Name of the action in the audit.
 const UPDATE: &str = "skills update";
+/// The action in the past, in messages.
+const DONE: &str = "changed";
 
 pub(super) fn run(environment: &Environment, name: Option<&str>, yes: Option<&str>) -> Result<ExitCode> {
     let (workspace, root) = (environment.open(), own(environment));
@@ -99,6 +101,7 @@ fn update(
     let found = offered(workspace, &origin.source, &wanted)
         .with_context(|| format!("it was added from {}", origin.source.display()))?;
     let new: Offered = found.into_iter().find(|skill| skill.name == name).context("it is gone")?;
+    let agreed = Agreed::check(environment, (UPDATE, DONE), &[&new], yes)?;
     let here = installed(&root.join(name))?;
     if here.as_ref() == Some(&new.files) {
         return Ok(Updated::Current);
@@ -108,7 +111,7 @@ fn update(
     let staging = Staging::new(&root)?;
     staging.put(name, &new.files)?;
     let hash = hash_of([&new]);
-    let new = [(new, here)];
+    let new = [(&new, here)];
     let shown = described(workspace, &staging, &new)?;
     terminal::print(&Shown::text(&with_hash(shown, &hash)));
     if is_own {
@@ -116,9 +119,9 @@ fn update(
         terminal::print(&Shown::line(&said));
     }
     let question = format!("Replace {name} by this?");
-    let skills: Vec<_> = new.iter().map(|(skill, _)| skill).collect();
-    let action = Action { name: UPDATE, question: &question, done: "changed", skills: &skills, hash: &hash };
-    if !action.is_agreed(environment, yes)? {
+    let skills: Vec<_> = new.iter().map(|(skill, _)| *skill).collect();
+    let action = Action { name: UPDATE, question: &question, done: DONE, skills: &skills };
+    if !action.is_agreed(environment, agreed)? {
         return Ok(Updated::Refused);
     }
     for (skill, _) in &new {
