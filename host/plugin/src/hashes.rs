@@ -26,7 +26,7 @@ pub struct Hashes {
     pub component: Fingerprint,
     /// Hash of the approval.
     pub approval: ApprovalHash,
-    /// Hash of the package file, if the plugin came in one.
+    /// Hash of the package or module that the plugin came in, if any.
     pub file: Option<Fingerprint>,
 }
 

@@ -25,7 +25,8 @@ pub struct Origin {
     pub version: String,
     /// Path or URL.
     pub address: String,
-    /// SHA-256 of the package file, if the plugin came in one.
+    /// SHA-256 of the file that the plugin came in: a package, or a module or component that was added alone. For a
+    /// folder, that of its module, if it has no component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<Fingerprint>,
     /// Signature of that file, in minisign format.

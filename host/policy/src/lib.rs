@@ -31,6 +31,7 @@ mod load;
 mod managed;
 mod meet;
 mod narrow;
+mod opened;
 mod parse;
 mod plugins;
 mod profile;

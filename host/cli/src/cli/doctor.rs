@@ -54,7 +54,12 @@ fn serving(report: &mut Report, environment: &Environment, workspace: &Arc<Works
     }
     report.section("Over HTTP");
     match environment.check_served(workspace) {
-        Ok(count) => report.good(format_args!("what the policy names is there, workspaces: {count}")),
+        Ok((count, open)) => {
+            report.good(format_args!("what the policy names is there, workspaces: {count}"));
+            for (before, rule, after) in open {
+                report.note(format_args!("{before} ({rule}){after}"));
+            }
+        }
         Err(error) => report.bad(format_args!("serve --http would refuse to start: {error:#}")),
     }
 }

@@ -8,7 +8,8 @@ use crate::state::{ChosenStore, Databases, Kept, PasswordFrom};
 use anyhow::{Context as _, Result, bail};
 use scorpiox_fs::{Trail, account_home, others_can_change_at};
 use scorpiox_policy::MANAGED_FILE;
-use scorpiox_policy::access::DEFAULT_WORKSPACE;
+use scorpiox_policy::Policy;
+use scorpiox_policy::access::{self, DEFAULT_WORKSPACE, Note};
 use scorpiox_store::{Durability, Store};
 use scorpiox_workspace_config::settings::{Locations, Settings};
 use scorpiox_workspace_config::worked_on::others;
@@ -140,11 +141,13 @@ impl Environment {
         Ok(served)
     }
 
-    /// Checks that the policy can be served over HTTP. Returns the number of workspaces.
-    pub(super) fn check_served(&self, own: &Arc<Workspace>) -> Result<usize> {
+    /// Checks that the policy can be served over HTTP. Returns the number of workspaces, and notes about those that others
+    /// than their principals reach.
+    pub(super) fn check_served(&self, own: &Arc<Workspace>) -> Result<(usize, Vec<Note>)> {
         let served = self.served(own)?;
         scorpiox_transport_http::check_policy(&served)?;
-        Ok(served.len())
+        let policy = own.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+        Ok((served.len(), open_by_default(&served, policy)))
     }
 
     /// Reads the environment for another workspace.
@@ -281,4 +284,13 @@ fn durability() -> Result<Durability> {
         "power" => Ok(Durability::Power),
         other => anyhow::bail!("SCORPIOX_DURABILITY is {other:?}; use process or power"),
     }
+}
+
+/// Returns notes about workspaces that others than their principals reach through the server's own folder.
+pub(super) fn open_by_default(served: &[(String, Arc<Workspace>)], policy: &Policy) -> Vec<Note> {
+    let folders: Vec<_> = served
+        .iter()
+        .map(|(name, served)| (name.as_str(), served.operator().site().workspace.as_path()))
+        .collect();
+    access::open_by_default(&folders, &policy.served)
 }

@@ -20,7 +20,7 @@ use scorpiox_transport_http::observe::{Listener, Spans, Watched};
 use scorpiox_transport_http::pages::Pages;
 use scorpiox_transport_stdio::streams::ring_when_told;
 
-use super::environment::Environment;
+use super::environment::{Environment, open_by_default};
 
 /// Maximum time for calls in flight to finish when the server ends.
 const FINISH_TIME: Duration = Duration::from_secs(5);
@@ -34,6 +34,9 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let operator = workspace.operator_shared();
     let database = environment.databases.chosen(&operator)?;
     let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    for (before, rule, after) in open_by_default(&workspaces, policy) {
+        tracing::warn!("{before} ({rule}){after}");
+    }
     let spans = spans(policy, &workspace)?;
     // Usage is recorded if there are several principals, or if the policy limits usage.
     let is_alone = matches!(policy.http.auth.value, Auth::OwnToken | Auth::Nothing);

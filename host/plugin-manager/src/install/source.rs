@@ -198,7 +198,10 @@ impl Source {
         ensure!(file.exists(), not_built(folder, &file));
         let component = component(&file)?;
         check_skill(&file, &component)?;
+        let given = Fingerprint::of(&component);
         let component = encoded(&file, component)?;
+        // A module becomes a component with another hash than the file that users see.
+        let is_module = given != Fingerprint::of(&component);
         let parts = Parts {
             manifest,
             name: overrides.name.cloned().unwrap_or(own.name),
@@ -206,7 +209,7 @@ impl Source {
             component,
             wit: Wit::or(overrides, Wit::Beside(folder.join(WIT))),
             address: absolute(folder),
-            file: None,
+            file: is_module.then_some(given),
             of_file: None,
         };
         let signature = read_signature(&folder.join(SIGNATURE)).with_context(|| SIGNATURE.to_owned())?;

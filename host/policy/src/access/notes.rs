@@ -11,7 +11,7 @@ use crate::access::http::HttpPolicy;
 use crate::access::limits::LimitsPolicy;
 use crate::access::principal::Principal;
 use crate::access::rules::AccessPolicy;
-use crate::access::served::ServedWorkspace;
+use crate::access::served::{DEFAULT_WORKSPACE, ServedWorkspace};
 use crate::access::who::Who;
 
 /// A note: the text before the reference to the line, the source, and the text after it.
@@ -241,6 +241,28 @@ fn groups_of_nobody(http: &HttpPolicy, access: &AccessPolicy) -> Vec<Note> {
             (format!("[access.{name}] is for groups"), rule.source, after)
         })
         .collect()
+}
+
+/// Returns a note for each workspace of certain principals whose files others reach through the folder that the server is
+/// started for. `folders` are the resolved folders of all workspaces.
+pub fn open_by_default(folders: &[(&str, &Path)], served: &BTreeMap<String, ServedWorkspace>) -> Vec<Note> {
+    let everybody = Who::default();
+    let by_default = served.get(DEFAULT_WORKSPACE).map_or(&everybody, |served| &served.who);
+    let Some((_, own)) = folders.iter().find(|(name, _)| *name == DEFAULT_WORKSPACE) else {
+        return Vec::new();
+    };
+    let note = |(name, folder): &(&str, &Path)| {
+        let workspace = served.get(*name).filter(|_| *name != DEFAULT_WORKSPACE)?;
+        let is_shared = folder.starts_with(own) || own.starts_with(folder);
+        let is_open = is_shared && !workspace.who.is_everybody() && workspace.who != *by_default;
+        let after = format!(
+            " shares files with {}, which the server is started for: whoever may use that reaches what is here; start \
+             it for another folder, or restrict [workspace.{DEFAULT_WORKSPACE}]",
+            own.display()
+        );
+        is_open.then(|| (format!("the folder of [workspace.{name}]"), workspace.source, after))
+    };
+    folders.iter().filter_map(note).collect()
 }
 
 /// Returns notes about nested workspaces. A principal that may run commands in the outer workspace can access

@@ -18,6 +18,9 @@ pub struct PluginPattern {
 
 const SHA256: &str = "sha256:";
 const SIGNER: &str = "signer:";
+/// Number of hexadecimal digits from which a name counts as a mistyped hash, alone and after `sha256`.
+const LEAST_DIGITS: usize = 32;
+const LEAST_DIGITS_AFTER_NAME: usize = 8;
 
 impl PluginPattern {
     /// Returns the pattern that matches every plugin.
@@ -43,6 +46,12 @@ impl PluginPattern {
                 // As a name it would match nothing, and a denied plugin would run.
                 let what = format!("plugin \"{}\" is a hash without `sha256:`", shorten(text));
                 return Err(Invalid::new(what, format!("write \"{SHA256}{}\"", part.to_ascii_lowercase())));
+            } else if index == 0 && is_like_hash(part) {
+                let what = format!("plugin \"{}\" looks like a hash, and is none", shorten(text));
+                return Err(Invalid::new(
+                    what,
+                    format!("write {SHA256} and the 64 digits that `plugin hash` prints"),
+                ));
             } else if index == 0 && !part.contains(':') {
                 pattern.name = NamePattern::parse(part, "plugin")?;
             } else {
@@ -90,6 +99,11 @@ impl PluginPattern {
         self.hash.as_deref()
     }
 
+    /// Returns the pattern for the name alone.
+    pub fn name(&self) -> &NamePattern {
+        &self.name
+    }
+
     /// Returns the intersection of two patterns, if there is one.
     pub(crate) fn meet(&self, other: &Self) -> Option<Self> {
         let name = self.name.meet(&other.name)?;
@@ -114,6 +128,16 @@ fn one_of<'a, T>(
 
 fn is_hash(digits: &str) -> bool {
     digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Returns `true` if a text without `sha256:` is a hash that was cut or written otherwise: `sha256-6b86b273…`.
+fn is_like_hash(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let (digits, least) = match text.strip_prefix("sha256") {
+        Some(rest) => (rest.trim_start_matches(['-', '_', '=']), LEAST_DIGITS_AFTER_NAME),
+        None => (&*text, LEAST_DIGITS),
+    };
+    digits.len() >= least && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn hash(digits: &str, text: &str) -> Result<String, Invalid> {

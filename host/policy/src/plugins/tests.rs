@@ -52,6 +52,10 @@ fn a_plugin_is_meant_by_name_by_content_or_by_both() {
     }
     let bare = parse(&HASH.to_uppercase()).unwrap_err().to_string();
     assert!(bare.contains(&format!("write \"sha256:{HASH}\"")), "{bare}");
+    for text in ["sha256-6b86b273", "SHA256_6B86B273FF", &HASH[1..], "6b86b273ff34fce19d6b804eff5a3f57"] {
+        assert!(parse(text).unwrap_err().to_string().contains("looks like a hash"), "{text}");
+    }
+    assert!(parse("sha256-tool").is_ok() && parse("deadbeef").is_ok());
     for text in [
         "sha256:12",
         &format!("a b@sha256:{HASH}"),

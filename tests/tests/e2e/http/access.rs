@@ -451,6 +451,28 @@ fn calls_are_counted_by_principal() {
     assert!(section.lines().any(|line| line.starts_with("bob ") && line.contains(" 2 ")), "{report}");
 }
 
+/// The server's own folder is a workspace of everybody, unless the policy says otherwise.
+#[test]
+fn a_workspace_that_others_reach_by_the_servers_own_folder_is_noted() {
+    let program = program("");
+    let rules = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    let payroll =
+        format!("[workspace.payroll]\npath = {}\nprincipals = [\"ann\"]\n", json!(program.workspace()));
+    for (more, is_noted) in [("", true), ("[workspace.default]\nprincipals = [\"ann\"]\n", false)] {
+        program.put("home/.scorpiox/policy.toml", format!("{rules}\n{payroll}{more}"));
+        for command in [&["policy", "check"][..], &["doctor"]] {
+            let (_, told, _) = program.run(command);
+            let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(
+                told.contains("the folder of [workspace.payroll] (policy.toml line"),
+                is_noted,
+                "{told}"
+            );
+            assert_eq!(told.contains("whoever may use that reaches what is here"), is_noted, "{told}");
+        }
+    }
+}
+
 #[test]
 fn what_would_be_refused_at_the_start_is_said_before() {
     let folders = tempfile::tempdir().expect("a folder");

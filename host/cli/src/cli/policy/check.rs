@@ -63,12 +63,19 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
         terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     }
     let mut notes = notes(environment, &shell, &loaded.policy);
+    // A checked file may be for other machines, with other repositories.
+    let kept = crate::cli::history::note(&shell);
+    notes.extend(kept.map(|before| Note { before, rule: None, after: String::new() }));
     if loaded.policy.http.is_set() || !loaded.policy.served.is_empty() {
-        let refused = environment.check_served(&environment.open()).err().into_iter();
-        notes.extend(refused.map(|error| {
-            let before = format!("serve --http would refuse to start: {error:#}");
-            Note { before, rule: None, after: String::new() }
-        }));
+        match environment.check_served(&environment.open()) {
+            Ok((_, open)) => {
+                notes.extend(open.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
+            }
+            Err(error) => {
+                let before = format!("serve --http would refuse to start: {error:#}");
+                notes.push(Note { before, rule: None, after: String::new() });
+            }
+        }
     }
     if let Err(error) = environment.kept() {
         let before = format!("tools would refuse what they store: {error}");
@@ -149,11 +156,11 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes.extend(odd_arguments(environment, policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
-    let kept = crate::cli::history::note(shell);
-    notes.extend(kept.map(|before| Note { before, rule: None, after: String::new() }));
     let of_access =
         scorpiox_policy::access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
     notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
+    let opened = shell.operator().places().map(|places| policy.opened(&places)).unwrap_or_default();
+    notes.extend(opened.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     let checked = shell.check_profile(DEFAULT_PROFILE);
     notes.extend(checked.err().map(|error| match &*error {
         ShellError::Rule { before, rule, after } => Note::at(before.clone(), *rule, after.clone()),

@@ -6,6 +6,7 @@ use scorpiox_plugin_manager::install::Look;
 use scorpiox_policy::{Candidate, PluginPattern, PluginsPolicy, Policy, Signed, Source, Sourced, Verdict};
 
 use crate::cli::environment::Environment;
+use scorpiox_text::nearest;
 use scorpiox_tools::plugins::candidate;
 
 /// Returns the verdict about a plugin given as `NAME`, `NAME@sha256:HASH` or `NAME@signer:SIGNER`.
@@ -25,7 +26,15 @@ pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subjec
     let here = known(environment).into_iter().find(|(_, hashes)| hashes.kind(&hash).is_some());
     let also = here.as_ref().map_or([""; 3], |(_, hashes)| hashes.others());
     let hash = here.as_ref().map_or(&*hash, |(_, hashes)| hashes.plugin.as_str());
-    Ok(judged(plugins, &Candidate { also, ..Candidate::new(name, hash, Signed::Not) }))
+    let verdict = judged(plugins, &Candidate { also, ..Candidate::new(name, hash, Signed::Not) });
+    if here.is_some() {
+        return Ok(verdict);
+    }
+    let because = format!(
+        "{}; no plugin that is installed here has that hash, which is taken for the one that `plugin hash` prints",
+        verdict.because
+    );
+    Ok(Verdict { because, ..verdict })
 }
 
 /// Returns the verdict about a plugin given by name, preferably about the installed and approved version.
@@ -57,6 +66,7 @@ pub(super) fn unknown_hashes(environment: &Environment, policy: &Policy) -> Vec<
     let PluginsPolicy { rules, .. } = &policy.plugins;
     let listed = [("denies", &rules.deny), ("allows", &rules.allow)];
     let listed = listed.into_iter().flat_map(|(what, rules)| rules.iter().map(move |rule| (what, rule)));
+    let misspelled = misspelled(environment, listed.clone());
     let mut listed = listed.filter_map(|(what, rule)| Some((what, rule, rule.value.hash()?))).peekable();
     // Most policies contain no hashes, so that no plugin needs to be inspected.
     let known = if listed.peek().is_some() { known(environment) } else { Vec::new() };
@@ -66,12 +76,33 @@ pub(super) fn unknown_hashes(environment: &Environment, policy: &Policy) -> Vec<
             None => ", and no plugin that is installed here has that hash; `plugin list` shows those that are, and \
                      `plugin hash` prints the hash of one"
                 .to_owned(),
+            Some((name, ..)) if !rule.value.name().covers(name.as_str()) => {
+                format!(", which is a hash of {name}: under that name it matches nothing here")
+            }
             Some((_, hashes, _)) if hashes.plugin.as_str() == hash || what == "denies" => return None,
             Some((name, hashes, kind)) => format!(
                 ", which is the hash of {kind}, of {name}: that approves nothing; its own is sha256:{}",
                 hashes.plugin
             ),
         };
+        Some((format!("[plugins] {what} {}", rule.value), rule.source, after))
+    };
+    misspelled.into_iter().chain(listed.filter_map(note)).collect()
+}
+
+/// Finds names that are almost those of installed plugins. Others may be those of plugins elsewhere.
+fn misspelled<'a>(
+    environment: &Environment,
+    listed: impl Iterator<Item = (&'static str, &'a Sourced<PluginPattern>)>,
+) -> Vec<(String, Source, String)> {
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
+    let installed: Vec<_> = installed.map(|plugin| plugin.name.to_string()).collect();
+    let note = |(what, rule): (&str, &Sourced<PluginPattern>)| {
+        let pattern = rule.value.name();
+        let is_known = installed.iter().any(|name| pattern.covers(name));
+        let name = pattern.to_string();
+        let near = nearest(&name, installed.iter().map(String::as_str)).filter(|_| !is_known)?;
+        let after = format!(", and no plugin that is installed here has that name; did you mean {near}?");
         Some((format!("[plugins] {what} {}", rule.value), rule.source, after))
     };
     listed.filter_map(note).collect()

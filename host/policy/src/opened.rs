@@ -1,0 +1,95 @@
+//! Finds lists that open files which the built-in list denies.
+
+use std::path::PathBuf;
+
+use crate::access::Note;
+use crate::rule::{DenySet, Places, Source};
+use crate::{FilesPolicy, Policy, Profile};
+
+/// Files in the workspace that the built-in lists deny.
+const DENIED: [&str; 2] = [".env", "folder/.env"];
+
+impl Policy {
+    /// Returns a note for each list `deny` that takes the place of a built-in one and opens a file that it denies. An
+    /// empty list says so itself.
+    pub fn opened(&self, places: &Places) -> Vec<Note> {
+        let files = opened_files(&self.files, places);
+        let files = files.map(|(path, source)| note("[files]", path, source));
+        let profiles = self.shell.profiles.values().filter_map(|profile| {
+            let (path, source) = opened_in(profile, places)?;
+            Some(note(&format!("[shell.profile.{}]", profile.name), path, source))
+        });
+        files.into_iter().chain(profiles).collect()
+    }
+}
+
+fn note(table: &str, path: &str, source: Source) -> Note {
+    let after = format!(
+        " takes the place of the built-in list and opens {path}; add \"**/.env*\" to it if such files are to stay closed"
+    );
+    (format!("`deny` in {table}"), source, after)
+}
+
+fn samples(places: &Places) -> impl Iterator<Item = (&'static str, PathBuf)> {
+    DENIED.into_iter().map(|inside| (inside, places.workspace.join(inside)))
+}
+
+fn opened_files(files: &FilesPolicy, places: &Places) -> Option<(&'static str, Source)> {
+    let is_own = files.deny_origin != Source::Builtin && !files.deny.is_empty();
+    let is_open = |path: &PathBuf| files.check(path, places).is_ok();
+    samples(places).find(|(_, path)| is_own && is_open(path)).map(|(inside, _)| (inside, files.deny_origin))
+}
+
+fn opened_in(profile: &Profile, places: &Places) -> Option<(&'static str, Source)> {
+    let is_own = profile.origins.deny != Source::Builtin && !profile.deny.is_empty();
+    let all: Vec<_> = std::iter::successors(Some(profile), |profile| profile.outer.as_deref()).collect();
+    let reads = |profile: &&Profile| {
+        let mut named = profile.read.iter().chain(&profile.write);
+        named
+            .any(|rule| places.folders(&rule.place).iter().any(|folder| places.workspace.starts_with(folder)))
+    };
+    let denied: Vec<DenySet> = all.iter().map(|profile| profile.denied(places)).collect();
+    let is_open = |path: &PathBuf| denied.iter().all(|set| set.matches(path).is_none());
+    let mut open = samples(places).filter(|(_, path)| is_own && all.iter().all(reads) && is_open(path));
+    open.next().map(|(inside, _)| (inside, profile.origins.deny))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_list_that_opens_what_the_built_in_list_denies_is_told() {
+        let places =
+            Places::standard("/home/me/project".into(), Some("/home/me".into()), Path::new("/home/me/.own"));
+        for (text, told) in [
+            ("", None),
+            ("[files]\ndeny = ['secrets/']", Some("[files] .env")),
+            ("[files]\ndeny = ['secrets/', '.env*']", None),
+            ("[files]\ndeny = []", None),
+            ("[files]\nread = []\ndeny = ['secrets/']", None),
+            ("[shell.profile.workspace]\ndeny = ['*.pem']", Some("[shell.profile.workspace] .env")),
+            (
+                "[shell.profile.build]\ndeny = ['/home/me/project/.env']",
+                Some("[shell.profile.build] folder/.env"),
+            ),
+            ("[shell.profile.build]\ndeny = ['**/.e*']", None),
+            ("[shell.profile.build]\nwrite = ['@tmp']\ndeny = ['*.pem']", None),
+        ] {
+            let policy = Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+            let notes = policy.opened(&places);
+            let shown: Vec<_> = notes
+                .iter()
+                .map(|(before, source, after)| {
+                    assert!(matches!(source, Source::Line(_)), "{source:?}");
+                    let path = after.split(" opens ").nth(1).and_then(|rest| rest.split(';').next());
+                    format!("{} {}", before.trim_start_matches("`deny` in "), path.unwrap())
+                })
+                .collect();
+            assert_eq!(shown.first().map(String::as_str), told, "{text}");
+            assert!(shown.len() < 2, "{text}: {shown:?}");
+        }
+    }
+}
