@@ -171,7 +171,7 @@ impl View<'_, InputsCtx> {
         }
         let shown: String =
             form.message.chars().filter(|c| scorpiox_text::is_shown(*c) || *c == '\n').collect();
-        let plugin = self.call.name.strip_prefix("plugin/").unwrap_or(&self.call.name);
+        let plugin = self.call.name.shown();
         // The user must know that the plugin asks, and not the client.
         Ok(ClientRequest::Form { message: format!("The plugin {plugin} asks: {shown}"), fields })
     }

@@ -71,7 +71,7 @@ impl Provided for NoticesCtx {
 
 impl View<'_, NoticesCtx> {
     fn plugin(&self) -> &str {
-        self.call.name.strip_prefix("plugin/").unwrap_or(&self.call.name)
+        self.call.name.shown()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use scorpiox_audit::Uses;
 use scorpiox_executor::{AsyncRuntime, Cancel};
+use scorpiox_plugin::ComponentName;
 use scorpiox_store::{LazyTransaction, Mode, Store};
 use scorpiox_workspace_config::SkillFolders;
 
@@ -85,7 +86,7 @@ pub enum Caller {
 #[derive(Clone, Copy)]
 pub struct Grantee<'a> {
     /// Name of the component.
-    pub name: &'a Arc<str>,
+    pub name: &'a ComponentName,
     /// Approved permissions of a plugin component.
     pub approved: Option<&'a Arc<Approved>>,
     /// Maximum size of the component's stored data, in bytes.

@@ -73,7 +73,7 @@ impl View<'_, ShellCtx> {
     fn request(&self, command: String, timeout: Option<Duration>) -> Request {
         let approved = self.call.approved.as_ref();
         let run_as = As::Component {
-            name: Arc::clone(&self.call.name),
+            name: (&self.call.name).into(),
             also: approved.and_then(|approved| approved.authors_name.clone()),
             profile: approved.and_then(|approved| approved.profile.clone()),
             read_only: self.ctx.read_only,

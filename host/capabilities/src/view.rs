@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
+use scorpiox_plugin::ComponentName;
 use scorpiox_store::LazyTransaction;
 use wasmtime::component::{HasData, Linker};
 
@@ -20,7 +21,7 @@ use super::setup::{Grantee, Setup};
 /// Properties of a call that all capabilities need.
 pub struct CallCtx {
     /// Name of the component, which owns the data and timers.
-    pub name: Arc<str>,
+    pub name: ComponentName,
     /// Approved permissions of a plugin component.
     pub approved: Option<Arc<Approved>>,
     /// Record of the capabilities' decisions.
@@ -37,7 +38,7 @@ impl CallCtx {
     /// Creates the state of a new call.
     pub(super) fn new(setup: &Setup, grantee: &Grantee<'_>, transaction: LazyTransaction) -> Self {
         Self {
-            name: Arc::clone(grantee.name),
+            name: grantee.name.clone(),
             approved: grantee.approved.cloned(),
             uses: setup.uses.clone(),
             asked_for: Duration::ZERO,

@@ -42,7 +42,7 @@ pub use borrowed::{knows_branches, lenders, stores_behind};
 pub use hidden::{Hidden, hidden};
 pub use identity::identity;
 pub use leads::Leads;
-pub use names::{HOOKS, Obeyed, weight};
+pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use outside::outside;
 pub use signs::{SIGNS, Signs};

@@ -51,6 +51,51 @@ pub const HOOKS: [&str; 28] = [
     "update",
 ];
 
+/// Names at the top of a git directory that git writes to, and that are rare elsewhere. Git follows a link there.
+pub const WRITTEN: [&str; 37] = [
+    "ADD_EDIT.patch",
+    "AUTO_MERGE",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_EXPECTED_REV",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_RUN",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "CHERRY_PICK_HEAD",
+    "COMMIT_EDITMSG",
+    "EDIT_DESCRIPTION",
+    "FETCH_HEAD",
+    "MERGE_AUTOSTASH",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "MERGE_RR",
+    "NOTES_EDITMSG",
+    "NOTES_MERGE_PARTIAL",
+    "NOTES_MERGE_REF",
+    "NOTES_MERGE_WORKTREE",
+    "ORIG_HEAD",
+    "REBASE_HEAD",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
+    "TAG_EDITMSG",
+    "addp-hunk-edit.diff",
+    "config.worktree",
+    "gc.log",
+    "gc.pid",
+    "packed-refs",
+    "rebase-apply",
+    "rebase-merge",
+    "reftable",
+    "rr-cache",
+    "sequencer",
+];
+
+/// Names like those in [`WRITTEN`] that are usual elsewhere, too.
+pub const WRITTEN_AND_USUAL: [&str; 9] =
+    ["HEAD", "config", "description", "index", "info", "logs", "objects", "refs", "shallow"];
+
 /// Files and folders that git obeys.
 #[derive(Debug, Default)]
 pub struct Obeyed {

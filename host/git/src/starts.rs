@@ -6,6 +6,7 @@ use std::path::Path;
 use scorpiox_fs::Walks;
 
 use crate::leads::Leads;
+use crate::names::{WRITTEN, WRITTEN_AND_USUAL};
 use crate::obeyed::{Met, Seen, Walk, is_dot_git};
 use crate::read::{self, is_absent, is_read_if_there};
 use crate::shared::Marks;
@@ -73,7 +74,16 @@ fn starts(folder: &Path, met: &Met, tree: Option<&Path>, walks: &mut Walks) -> b
         .iter()
         .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))
         || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
+        || WRITTEN.iter().chain(&WRITTEN_AND_USUAL).any(|name| leads_away(&folder.join(name)))
         || FOLDERS.iter().any(|name| holds_more_than_examples(&folder.join(name)))
+}
+
+/// Returns `true` if git would write to another file than the one at `path`: it is a link, or a pipe.
+fn leads_away(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) => !found.is_dir() && !found.is_file(),
+        Err(error) => !is_absent(&error),
+    }
 }
 
 pub(crate) fn holds_more_than_examples(folder: &Path) -> bool {
@@ -194,6 +204,21 @@ mod tests {
         ] {
             bed.put(path, text);
             assert!(starts(if path.contains("/b/") { "w/b/.git" } else { "w/a/.git" }), "{path}: {text}");
+        }
+    }
+
+    /// Git writes through a link, into a file that may be outside of the folders of commands.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_git_writes_through_counts() {
+        let _none_starts = STARTS.read().unwrap();
+        for name in ["FETCH_HEAD", "packed-refs", "logs", "index", "description"] {
+            let bed = Bed::with(&["a/.git/objects", "a/.git/refs"]);
+            let starts = || starts_programs(&bed.at("a/.git"), &Leads::of(&User::default()));
+            bed.put("a/.git/HEAD", "ref: refs/heads/main\n");
+            assert!(!starts(), "{name}");
+            bed.link("../../../else", format!("a/.git/{name}"));
+            assert!(starts(), "{name}");
         }
     }
 

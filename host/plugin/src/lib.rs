@@ -15,6 +15,7 @@
 
 pub mod archive;
 mod asks;
+mod component_name;
 mod decisions;
 mod difference;
 mod fingerprint;
@@ -32,6 +33,7 @@ mod tool_note;
 pub use asks::{
     Ask, Asks, EnvAsk, FilesAsk, Limits, PlainAsk, Root, SamplingAsk, ShellAsk, WORKSPACE, WebAsk,
 };
+pub use component_name::ComponentName;
 pub use decisions::{Approval, Decision, Decisions, DecisionsError, Pins, Record};
 pub use difference::{Difference, Kind, Line, Version};
 pub use fingerprint::{Fingerprint, Stamps};

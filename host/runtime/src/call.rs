@@ -445,7 +445,7 @@ pub(super) fn contexts(component: &Component, setup: &Setup, transaction: LazyTr
 /// Returns the source from which the WASI state of a call is created.
 pub(super) fn wasi_source(component: &Component, setup: &Setup, secrets: &Arc<Secrets>) -> WasiSource {
     WasiSource {
-        name: component.name.strip_prefix("plugin/").unwrap_or(&component.name).to_owned(),
+        name: component.name.shown().to_owned(),
         approved: component.approved.clone().unwrap_or_default(),
         secrets: Arc::clone(secrets),
         web: Some(Arc::clone(&setup.web)),

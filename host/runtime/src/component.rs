@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use scorpiox_audit::BUILT_IN;
 use scorpiox_definitions::TOOL_INTERFACE;
 use scorpiox_executor::{Cancel, Reason};
-use scorpiox_plugin::ImageType;
+use scorpiox_plugin::{ComponentName, ImageType};
 use wasmtime::Engine;
 use wasmtime::component::{Component as Compiled, InstancePre, Linker};
 
@@ -56,7 +56,7 @@ pub struct PluginIdentity {
 /// A component with its grants. It is loaded on the first call.
 pub struct Component {
     /// Unique name, under which the component's data is stored.
-    pub name: Arc<str>,
+    pub name: ComponentName,
     /// Plugin that the component belongs to; `None` for built-in components.
     pub plugin: Option<PluginIdentity>,
     /// Name of a built-in component in the audit log, with the beginning of its file's SHA-256.
@@ -161,8 +161,7 @@ impl Component {
             match Loaded::new(engines, &self.binary, &self.grants, cancel) {
                 Ok(loaded) => Ok(Ok(loaded)),
                 Err(LoadError::Cancelled(Reason::Overdue)) => {
-                    let plugin = self.name.strip_prefix("plugin/").unwrap_or(&self.name);
-                    Err(Fault::Uncompiled(plugin.to_owned()))
+                    Err(Fault::Uncompiled(self.name.shown().to_owned()))
                 }
                 Err(LoadError::Cancelled(reason)) => Err(Fault::Cancelled(reason)),
                 Err(LoadError::NotNow(why)) => Err(Fault::Unusable(why)),

@@ -42,7 +42,7 @@ impl Runtime {
         arguments: &str,
     ) -> Result<Finished<Called>, Fault> {
         let none = || Fault::Unusable("it keeps resources for a client, and this call is of none".to_owned());
-        let slot = self.instances.slot(setup.session.ok_or_else(none)?, &component.name);
+        let slot = self.instances.slot(setup.session.ok_or_else(none)?, &(&component.name).into());
         let secrets = Arc::new(call::secrets(component)?);
         let made = Made { component: component.kept.id, read_only: setup.read_only, secrets };
         let mut turn = slot.turn(&setup.cancel, &made)?;

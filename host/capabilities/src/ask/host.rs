@@ -62,7 +62,7 @@ impl Host for View<'_, AskCtx> {
         if self.ctx.times > MAX_TIMES {
             return Err(invalid(format!("the person was asked {MAX_TIMES} times in this call already")));
         }
-        let plugin = self.call.name.strip_prefix("plugin/").unwrap_or(&self.call.name);
+        let plugin = self.call.name.shown();
         let who = Asker::Plugin(plugin.to_owned());
         let questions: Vec<_> = questions.into_iter().map(question).collect();
         let questions =

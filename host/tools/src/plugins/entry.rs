@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_executor::Cancel;
 use scorpiox_plugin::{
-    Approval, Asks, Fingerprint, Hashes, ImageType, Installed, Limits, Pins, PluginFolder, PluginName, Status,
+    Approval, Asks, ComponentName, Fingerprint, Hashes, ImageType, Installed, Limits, Pins, PluginFolder,
+    PluginName, Status,
 };
 use scorpiox_policy::Refusal;
 use scorpiox_workspace_config::Operator;
@@ -223,14 +224,6 @@ pub fn tools(
     Ok((component, tools))
 }
 
-/// Prefix of a plugin's name as a component name.
-const NAMESPACE: &str = "plugin/";
-
-/// Returns the namespace of a plugin's data.
-pub fn namespace(name: &PluginName) -> String {
-    format!("{NAMESPACE}{name}")
-}
-
 /// Returns a plugin's component, limited to these capabilities, resolved folders, and limits. The policy
 /// compares grants with the author's name of the plugin, if that is different.
 pub fn held_to(
@@ -241,14 +234,15 @@ pub fn held_to(
     cache: &CodeCache,
 ) -> Result<Component, Ungrantable> {
     let (grants, approved) = grants(capabilities, folders)?;
-    let authors_name = authors_name.map(|name| format!("{NAMESPACE}{name}"));
+    let authors_name = authors_name.map(|name| ComponentName::of_plugin(name).to_string());
     let approved = Approved { config: installed.manifest.config.clone(), authors_name, ..approved };
     let (cache, pinned, source) = (cache.clone(), hashes.component.clone(), installed.clone());
     let load = move |engines: &Engines, cancel: &Cancel| {
         cache.load(engines, &pinned, cancel, || Ok(source.read_component()?.into()))
     };
     // The namespace keeps its data separate from a built-in tool with the same name.
-    let mut component = Component::new(&namespace(&installed.name), Binary::Shipped(Box::new(load)), grants);
+    let mut component =
+        Component::new(&ComponentName::of_plugin(&installed.name), Binary::Shipped(Box::new(load)), grants);
     component.plugin = Some(PluginIdentity {
         name: installed.name.as_str().into(),
         version: installed.manifest.version.as_str().into(),

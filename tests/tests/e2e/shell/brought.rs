@@ -7,8 +7,16 @@ use super::support::{
     TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, start, with_policy,
 };
 
+/// Longer than a tick of the clock of file systems. What is younger counts as made since the next command started.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Waits for a file, and until the files from before it are old for the next command.
 fn wait_for(path: &Path) {
-    assert!(comes_true(Duration::from_secs(20), || path.exists()), "{} does not come", path.display());
+    let is_old = || {
+        let changed = path.metadata().and_then(|found| found.modified());
+        changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > TICK))
+    };
+    assert!(comes_true(Duration::from_secs(20), is_old), "{} does not come", path.display());
 }
 
 #[test]
@@ -100,5 +108,31 @@ fn a_repository_that_two_commands_make_is_told_by_the_one_that_ends_last() {
         program.put("workspace/go", "");
         let told = read_to_end(server, task);
         assert!(told.contains("\"lib") && told.contains("\"sub/.git\""), "{told}");
+    });
+}
+
+/// The person makes a repository of a folder later, and git obeys what it finds there.
+#[test]
+fn a_folder_that_is_prepared_for_git_is_told_before_it_is_a_repository() {
+    in_each_tier(|program, server| {
+        for folder in ["store", "mirror", "src"] {
+            std::fs::create_dir(program.workspace().join(folder)).expect("a folder");
+        }
+        program.put("workspace/src/main.ts", "x");
+        let ran = bash(
+            server,
+            "mkdir src/hooks; echo x > src/hooks/use-title.ts; ln -s ../x src/logs; ls src/logs",
+        );
+        assert!(!ran.text.contains("new: "), "{}", ran.text);
+        let ran = bash(
+            server,
+            "mkdir store/hooks; echo 'touch x' > store/hooks/post-update; chmod +x store/hooks/*",
+        );
+        assert!(ran.text.contains("new: \"store\": git starts"), "{}", ran.text);
+        // A later command is told of it, too, if it changes the hook.
+        let ran = bash(server, "echo 'touch y' > store/hooks/post-update");
+        assert!(ran.text.contains("new: \"store\": git starts"), "{}", ran.text);
+        let ran = bash(server, "ln -s /tmp/x mirror/FETCH_HEAD; echo x > mirror/README");
+        assert!(ran.text.contains("new: \"mirror\": git starts"), "{}", ran.text);
     });
 }

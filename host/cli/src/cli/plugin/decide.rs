@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use scorpiox_audit::{APPROVAL, BUILT_IN, Component, Outcome, PluginLabel, Uses};
 use scorpiox_executor::Cancel;
 use scorpiox_plugin::{
-    Approval, Decision, Decisions, Hashes, Installed, PluginFolder, PluginName, Record, Secrets,
+    Approval, ComponentName, Decision, Decisions, Hashes, Installed, PluginFolder, PluginName, Record,
+    Secrets,
 };
 use scorpiox_policy::{Approve, Policy, Refusal, Source};
 use scorpiox_sandbox::remove_folder;
@@ -22,7 +23,6 @@ use scorpiox_plugin_manager::install::{Beside, Look, is_still};
 use crate::cli::environment::Environment;
 use crate::cli::recorder::Recorder;
 use scorpiox_metering::records::{NO_POLICY, NOT_APPROVED};
-use scorpiox_tools::plugins::namespace;
 use scorpiox_workspace_config::Operator;
 
 /// Name of approvals in the audit.
@@ -465,7 +465,7 @@ fn forget_data(environment: &Environment, name: &PluginName) -> Result<usize> {
         let mut transaction = store
             .begin(Mode::Write, &Cancel::default(), &mut || {})
             .with_context(|| format!("{} cannot be opened", store.location()))?;
-        had_some += usize::from(transaction.forget(&namespace(name))?);
+        had_some += usize::from(transaction.forget(&ComponentName::of_plugin(name))?);
         transaction.commit()?;
     }
     Ok(had_some)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use scorpiox_plugin::PluginFolder;
+use scorpiox_plugin::{ComponentName, PluginFolder};
 use scorpiox_plugin_manager::install::Look;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -52,7 +52,7 @@ pub(super) fn run(
     ensure!(known.contains(&tool), "{} has no tool {tool}; its tools: {}", manifest.name, known.join(", "));
     let parsed: Result<Map<String, Value>, _> = serde_json::from_str(arguments);
     let arguments = parsed.with_context(|| format!("the arguments are not a JSON object: {arguments}"))?;
-    component.name = format!("plugin-trial/{}", manifest.name).into();
+    component.name = ComponentName::from(&*format!("plugin-trial/{}", manifest.name));
     let (_, tools) = plugins::tools(&look.installed.name, component, &look.described.text())?;
     call(environment, tools, &format!("{prefix}{tool}"), &Value::Object(arguments))
 }

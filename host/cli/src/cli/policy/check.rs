@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use scorpiox_plugin::{Decisions, PluginFolder, PluginName};
+use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName};
 use scorpiox_policy::{
     Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
 };
@@ -17,9 +17,6 @@ use crate::cli::environment::Environment;
 use crate::cli::tools::COMMANDS;
 use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
 use scorpiox_tools::{Kind, Tool};
-
-/// Prefix of the name of a plugin in `[grant."NAME"]`.
-const PLUGIN: &str = "plugin/";
 
 /// Checks the files in use, or another file.
 pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) -> Result<ExitCode> {
@@ -284,22 +281,22 @@ fn unknown_components(environment: &Environment, policy: &Policy) -> Vec<Note> {
     });
     let mut known: Vec<String> = built_in.collect();
     let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
-    known.extend(installed.map(|plugin| format!("{PLUGIN}{}", plugin.name)));
+    known.extend(installed.map(|plugin| ComponentName::of_plugin(plugin.name).to_string()));
     let decisions = Decisions::read(&environment.own_home).unwrap_or_default();
-    known.extend(decisions.iter().map(|(name, _)| format!("{PLUGIN}{name}")));
+    known.extend(decisions.iter().map(|(name, _)| ComponentName::of_plugin(name).to_string()));
     let known: Vec<_> = known.iter().map(String::as_str).collect();
     let unknown = policy.grants.iter().filter(|(name, _)| !known.contains(&name.as_str()));
     let note = |(name, grant): (&String, &scorpiox_policy::Grant)| {
-        let after = if let Some(plugin) = name.strip_prefix(PLUGIN) {
+        let after = if let Some(plugin) = ComponentName::plugin_in(name) {
             format!(", and no plugin {plugin} is installed here{}", did_you_mean(name, &known))
         } else {
-            let as_plugin = format!("{PLUGIN}{name}");
-            let near = if known.contains(&as_plugin.as_str()) {
+            let as_plugin = ComponentName::of_plugin(name);
+            let near = if known.contains(&&*as_plugin) {
                 format!("; did you mean {as_plugin}?")
             } else {
                 did_you_mean(name, &known)
             };
-            format!(", and no component is called so: a plugin's name is written \"{PLUGIN}NAME\"{near}")
+            format!(", and no component is called so: a plugin's name is written \"plugin/NAME\"{near}")
         };
         Note::at(format!("[grant] names \"{name}\""), grant.source, after)
     };

@@ -1,13 +1,16 @@
 //! Names that make a directory a git directory, and names that git obeys or writes to in one.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-use scorpiox_git::{HOOKS, SIGNS, Signs};
+use scorpiox_git::{HOOKS, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL};
 
+use super::super::absent::folded;
 use super::super::caller::Spot;
 use super::super::mounts::About;
 use super::super::opened::itself;
@@ -39,7 +42,7 @@ pub(super) const FIRST_MADE: [&str; 5] = ["hooks", "info", "branches", "refs", "
 /// Files that git creates in a directory before it counts as a git directory.
 pub(super) const FIRST_WRITTEN: [&str; 3] = ["HEAD", "description", "config"];
 /// Names at the top of a git directory that git writes to, or whose contents it writes, in addition to `OBEYED`.
-pub(super) const WRITTEN: [&str; 45] = [
+pub(super) const WRITTEN_BY_GIT: [&str; 45] = [
     "add_edit.patch",
     "addp-hunk-edit.diff",
     "annex",
@@ -99,7 +102,7 @@ pub(super) fn contains(list: &[&str], name: &str) -> bool {
 
 /// Returns `true` if git obeys or writes to a folded name at the top of a git directory.
 pub(super) fn is_written(name: &str) -> bool {
-    OBEYED.contains(&name) || WRITTEN.contains(&name)
+    OBEYED.contains(&name) || WRITTEN_BY_GIT.contains(&name)
 }
 
 /// Returns `true` if the contents of a directory, or of the one at `at`, make it a git directory.
@@ -130,9 +133,15 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
     }
 }
 
-/// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it: it has hooks,
-/// or a git directory's configuration.
+/// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it, or write to
+/// another file than one of that repository: it has hooks, a git directory's configuration, or links.
 pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
+    let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
+    if WRITTEN.iter().any(|name| leads_away(&name))
+        || (WRITTEN_AND_USUAL.iter().any(|name| leads_away(&name)) && has_names_of_git_alone(folder)?)
+    {
+        return Ok(true);
+    }
     for hook in HOOKS {
         match statat(folder, Path::new("hooks").join(hook), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => return Ok(true),
@@ -143,6 +152,32 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
         }
     }
     is_of_git(folder, None)
+}
+
+/// Returns `true` if an entry is there that is neither a file nor a directory.
+fn leads_away(folder: &OwnedFd, name: &str) -> io::Result<bool> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => {
+            Ok(!matches!(FileType::from_raw_mode(found.st_mode), FileType::RegularFile | FileType::Directory))
+        }
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns `true` if git uses each name in a directory at the top of a git directory.
+fn has_names_of_git_alone(folder: &OwnedFd) -> io::Result<bool> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = Dir::new(openat(folder, ".", flags, Mode::empty())?)?;
+    for (number, entry) in entries.enumerate() {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let is_itself = name == "." || name == "..";
+        if number > OBEYED.len() + WRITTEN_BY_GIT.len() || (!is_itself && !is_written(&folded(name))) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the signs of git in a directory, except for the name `but`.

@@ -244,12 +244,16 @@ fn whose_a_repository_is_tells_who_made_its_signs() {
         assert_eq!(is_anothers, name == "theirs" || name == "young", "{name}");
         assert_eq!(super::tests::is_anothers(&all, &root, &format!("{name}/hooks")), is_anothers, "{name}");
     }
-    assert!(all.found().0.is_empty(), "none is complete");
+    // None is complete, and each has a configuration that git would read then.
+    let found = || {
+        let (found, others) = all.found();
+        assert_eq!(others, 0);
+        found.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+    };
+    assert_eq!(found(), ["old", "own", "theirs", "young"].map(|name| root.join(name)));
     make("old", "commondir", OLD);
     std::fs::rename(root.join("old"), root.join("moved")).expect("moves");
-    let (found, others) = all.found();
-    let paths: Vec<_> = found.into_iter().map(|(path, _)| path).collect();
-    assert_eq!((paths, others), (vec![root.join("moved")], 0));
+    assert_eq!(found(), ["moved", "own", "theirs", "young"].map(|name| root.join(name)));
 }
 
 /// Commands choose the depth, and other commands wait for the judgement of a move. Opening each prefix of
@@ -351,8 +355,19 @@ fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
     }
     std::fs::write(root.join("src/hooks.ts"), "x").expect("a file");
     all.made(&Spot::of(&root.join("src/hooks.ts")), true, OLD);
+    // Git writes through links. A link with a usual name is usual beside other names.
+    for (name, link, other) in
+        [("mirror", "FETCH_HEAD", "README"), ("bare", "logs", ""), ("release", "logs", "current")]
+    {
+        std::fs::create_dir(root.join(name)).expect("a folder");
+        std::os::unix::fs::symlink("/elsewhere", root.join(name).join(link)).expect("a link");
+        all.made(&Spot::of(&root.join(name).join(link)), true, OLD);
+        if !other.is_empty() {
+            std::fs::write(root.join(name).join(other), "x").expect("a file");
+        }
+    }
     let found: Vec<_> = all.found().0.into_iter().map(|(path, _)| path).collect();
-    assert_eq!(found, [root.join("store")]);
+    assert_eq!(found, ["bare", "mirror", "store"].map(|name| root.join(name)));
 }
 
 /// A hook is no name at the top of a git directory.
