@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::chain::Link;
 use crate::files::{Opened, open_all};
 use crate::system::Identity;
 
@@ -121,7 +122,8 @@ impl Record {
     pub fn parse(line: &str) -> Option<Self> {
         // Serde would also accept an array.
         let record: Self = line.starts_with('{').then(|| serde_json::from_str(line).ok())??;
-        (!record.tool.is_empty() || record.lost > 0).then_some(record)
+        let is_line = !record.tool.is_empty() || record.lost > 0 || Link::read(line.as_bytes()).is_some();
+        is_line.then_some(record)
     }
 
     /// Returns `true` if the call was refused because its line could not be written.

@@ -1,6 +1,7 @@
 //! Decides if a repository can start programs.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use scorpiox_fs::Walks;
@@ -14,6 +15,8 @@ use crate::signs::is_of_git;
 
 /// Files that lead git to other files; git reads each of them.
 const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
+/// Maximum number of entries below `logs` to look at.
+const MAX_LOOKS: usize = 4096;
 /// Folders whose files git obeys: hooks, and legacy definitions of remotes.
 const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 
@@ -75,6 +78,7 @@ fn starts(folder: &Path, met: &Met, tree: Option<&Path>, walks: &mut Walks) -> b
         .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))
         || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
         || WRITTEN.iter().chain(&WRITTEN_AND_USUAL).any(|name| leads_away(&folder.join(name)))
+        || may_hold_links(&folder.join("logs"), &mut MAX_LOOKS.clone())
         || FOLDERS.iter().any(|name| holds_more_than_examples(&folder.join(name)))
 }
 
@@ -84,6 +88,27 @@ fn leads_away(path: &Path) -> bool {
         Ok(found) => !found.is_dir() && !found.is_file(),
         Err(error) => !is_absent(&error),
     }
+}
+
+/// Returns `true` if a folder has a link or a pipe at any depth, or cannot be looked at completely. `looks` is the number
+/// of entries to look at.
+fn may_hold_links(folder: &Path, looks: &mut usize) -> bool {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return !is_absent(&error) && error.kind() != ErrorKind::NotADirectory,
+    };
+    for entry in entries {
+        let (Some(left), Ok(entry)) = (looks.checked_sub(1), entry) else { return true };
+        *looks = left;
+        let is_plain = match entry.file_type() {
+            Ok(kind) if kind.is_dir() => !may_hold_links(&entry.path(), looks),
+            kind => kind.is_ok_and(|kind| kind.is_file()),
+        };
+        if !is_plain {
+            return true;
+        }
+    }
+    false
 }
 
 pub(crate) fn holds_more_than_examples(folder: &Path) -> bool {
@@ -212,12 +237,12 @@ mod tests {
     #[test]
     fn a_link_that_git_writes_through_counts() {
         let _none_starts = STARTS.read().unwrap();
-        for name in ["FETCH_HEAD", "packed-refs", "logs", "index", "description"] {
-            let bed = Bed::with(&["a/.git/objects", "a/.git/refs"]);
+        for name in ["FETCH_HEAD", "packed-refs", "logs/HEAD", "logs/refs/heads/x", "index", "description"] {
+            let bed = Bed::with(&["a/.git/objects", "a/.git/refs", "a/.git/logs/refs/heads"]);
             let starts = || starts_programs(&bed.at("a/.git"), &Leads::of(&User::default()));
             bed.put("a/.git/HEAD", "ref: refs/heads/main\n");
             assert!(!starts(), "{name}");
-            bed.link("../../../else", format!("a/.git/{name}"));
+            bed.link("/else", format!("a/.git/{name}"));
             assert!(starts(), "{name}");
         }
     }

@@ -218,27 +218,25 @@ impl WebPolicy {
         }
     }
 
-    /// Checks if a host may be contacted at one of its addresses. The caller checks that the address is part
+    /// Checks if a host may be contacted at one of its addresses. An address in `deny` counts under each name that leads
+    /// to it. The caller checks that the address is part
     /// of the public internet or of `allow_private`.
     pub fn check_address(
         &self,
-        host: &str,
+        (host, port): (&str, u16),
         address: IpAddr,
         verdict: &WebVerdict<'_>,
     ) -> Result<(), WebDenial> {
         if let Some(outer) = &self.outer {
-            outer.check_address(host, address, &outer.verdict_of(host))?;
+            outer.check_address((host, port), address, &outer.verdict_of(host))?;
         }
-        let about = |rules: &'_ [WebRule]| {
-            rules.iter().position(
-                |rule| matches!(&rule.pattern, WebPattern::Network(network) if network.contains(address)),
-            )
-        };
-        if let Some(rule) = about(&self.deny).and_then(|at| self.deny.get(at)) {
+        let denies = |rule: &&WebRule| rule.covers(&Host::Address(address)) && rule.denies_port(port);
+        if let Some(rule) = self.deny.iter().find(denies) {
             return Err(denied_by(&format!("{host} ({address})"), rule));
         }
+        let is_network = |rule: &WebRule| matches!(&rule.pattern, WebPattern::Network(network) if network.contains(address));
         match verdict {
-            WebVerdict::ByAddress if about(&self.allow).is_none() => Err(self.not_listed(host)),
+            WebVerdict::ByAddress if !self.allow.iter().any(is_network) => Err(self.not_listed(host)),
             _ => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::{Mutex, RwLock};
 use scorpiox_capabilities::notices::List;
 use scorpiox_executor::{Cancel, Reason};
+use scorpiox_metering::records::policy_in_use;
 use scorpiox_policy::{Policy, changed_sections};
 use scorpiox_workspace_config::{Operator, Outdated};
 
@@ -187,8 +188,9 @@ impl Workspace {
         let lost = old.lost_sections(new, &places);
         let newer = self.replace(operator);
         let sections = lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let hash = before.loaded().map_or("", |loaded| &loaded.hash);
-        newer.records.record_policy_change(if hash.is_empty() { "built-in" } else { hash }, &sections);
+        newer
+            .records
+            .record_policy_change(policy_in_use(before), before.loaded().is_ok().then_some(&*sections));
         if lost.is_empty() {
             tracing::warn!("the policy was changed, and takes nothing away");
             return newer;

@@ -7,12 +7,76 @@ use crate::line::clean;
 const MAX_BYTES: usize = 200;
 /// Separator between file and line number in the name of a rule.
 const LINE: &str = " line ";
-/// Keys with secret values: keys of search engines, environment variables, and hashes of tokens.
+/// Keys with values that may be cited. All others may be secrets: keys of search engines, environment variables, names
+/// that the user chose.
+const CITED_KEYS: [&str; 60] = [
+    "access",
+    "algorithms",
+    "allow",
+    "allow_private",
+    "allow_unsandboxed",
+    "approve",
+    "arguments",
+    "audit",
+    "browser",
+    "calls_per_day",
+    "calls_per_minute",
+    "channel",
+    "command",
+    "default_timeout_ms",
+    "deny",
+    "enabled",
+    "env",
+    "file_path",
+    "file_size",
+    "files",
+    "grant",
+    "groups",
+    "hosts",
+    "in_flight",
+    "kind",
+    "limits",
+    "max_background_tasks",
+    "max_timeout_ms",
+    "memory",
+    "min_tier",
+    "min_version",
+    "mode",
+    "name",
+    "names",
+    "network",
+    "open_files",
+    "pass",
+    "path",
+    "plugins",
+    "principals",
+    "processes",
+    "processor_seconds_per_day",
+    "profile",
+    "read",
+    "reason",
+    "redirects",
+    "require_signature",
+    "required",
+    "scopes",
+    "self",
+    "shell",
+    "stored_per_day",
+    "then",
+    "tmp",
+    "tools",
+    "unknown_hosts",
+    "version",
+    "web",
+    "workspaces",
+    "write",
+];
+/// Parts of a dotted key below which all values are secret.
 const SECRET_KEYS: [&str; 3] = ["key", "set", "sha256"];
-/// Substrings of keys with secret values.
+/// Substrings of such parts.
 const SECRET_WORDS: [&str; 3] = ["password", "secret", "token"];
 /// Substrings of table headings whose values are all secret.
-const SECRET_TABLES: [&str; 4] = [".set]", "secrets", "tokens", "engine"];
+const SECRET_TABLES: [&str; 6] = [".set]", ".set.", "\\", "secrets", "tokens", "engine"];
 
 /// Texts of the policy files, by the file names that rules use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,13 +125,24 @@ fn heading<'a>(before: &[&'a str]) -> Option<&'a str> {
     before.iter().rev().map(|line| line.trim()).find(|line| line.starts_with('['))
 }
 
-/// Truncates a line after the first key with a secret value.
+/// Returns `true` if the value of a dotted key may be cited.
+fn is_cited(key: &str) -> bool {
+    let parts = key.split('.').map(|part| part.trim().trim_matches(['"', '\'']).to_ascii_lowercase());
+    let parts: Vec<_> = parts.collect();
+    let is_secret =
+        |part: &String| SECRET_KEYS.contains(&&**part) || SECRET_WORDS.iter().any(|word| part.contains(word));
+    !parts.iter().any(is_secret) && parts.last().is_some_and(|last| CITED_KEYS.contains(&&**last))
+}
+
+/// Truncates a line after the first key with a value that may be secret.
 fn without_secrets(line: &str, heading: impl Fn() -> String) -> String {
+    let mut begin = 0;
     let cut = line.match_indices('=').find(|(at, _)| {
-        let key = line[..*at].trim_end();
-        let mut words = key.rsplit(|c: char| !c.is_alphanumeric() && !"_-\"'".contains(c));
-        let key = words.next().unwrap_or_default().trim_matches(['"', '\'']).to_ascii_lowercase();
-        SECRET_KEYS.contains(&&*key) || SECRET_WORDS.iter().any(|word| key.contains(word))
+        // A key ends the value before it, in an inline table.
+        let before = &line[begin..*at];
+        let key = before.rsplit(['{', ',']).next().unwrap_or_default();
+        begin = at + 1;
+        !is_cited(key)
     });
     let cut = cut.or_else(|| {
         let heading = heading().to_ascii_lowercase();
@@ -113,9 +188,26 @@ mod tests {
             assert!(!words.contains("s3cret"), "{line}: {words}");
         }
         assert_eq!(texts().of("policy.toml line 6").as_deref(), Some("key = …"));
-        // A key is found after any other character.
-        let odd = RuleTexts::new([("p".to_owned(), "# “key = s3cret” → é=1".to_owned())]);
-        assert_eq!(odd.of("p line 1").as_deref(), Some("# “key = …"));
+        for line in [
+            "# “key = s3cret” → é=1",
+            "shell.profile.workspace.env.set.TOK = \"s3cret\"",
+            "shell.profile.workspace.env.set.deny = \"s3cret\"",
+            "workspace = { deny = [\".env*\"], env.set.TOK = \"s3cret\", network = { mode = \"open\" } }",
+            "profile = { workspace.env.\"set\".deny = \"s3cret\" }",
+            "\"s\\u0065t\" = { deny = \"s3cret\" }",
+            "env = { set = { deny = \"s3cret\" } }",
+            "url = \"postgresql://app:s3cret@db\"",
+        ] {
+            let texts = RuleTexts::new([("p".to_owned(), line.to_owned())]);
+            let words = texts.of("p line 1").unwrap_or_default();
+            assert!(!words.contains("s3cret") && words.ends_with("= …"), "{line}: {words}");
+        }
+        let escaped =
+            RuleTexts::new([("p".to_owned(), "[a.env.\"s\\u0065t\"]\ndeny = \"s3cret\"".to_owned())]);
+        assert_eq!(escaped.of("p line 2").as_deref(), Some("deny = …"));
+        let rule = "arguments = { command = [\"git push --force=*\"] }";
+        let cited = RuleTexts::new([("p".to_owned(), rule.to_owned())]);
+        assert_eq!(cited.of("p line 1").as_deref(), Some("arguments = { command = [\"git push --force= …"));
     }
 
     #[test]

@@ -12,7 +12,8 @@ mod unix {
     use std::os::fd::{AsFd, OwnedFd};
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use scorpiox_sys::signals::ignores_hang_up;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
     /// Returns the number of bytes that can be written without blocking. Outputs other than pipes may block
     /// immediately. A client can shrink a pipe at any time, but not below a page.
@@ -39,10 +40,13 @@ mod unix {
         Ok((input, output))
     }
 
-    /// Signals `bell` on SIGTERM and SIGINT.
+    /// Signals `bell` on each signal that asks a process to end.
     pub fn ring_when_told(bell: PipeWriter) -> std::io::Result<()> {
-        signal_hook::low_level::pipe::register(SIGINT, bell.try_clone()?)?;
-        signal_hook::low_level::pipe::register(SIGTERM, bell)?;
+        for signal in [SIGINT, SIGTERM, SIGQUIT, SIGHUP] {
+            if signal != SIGHUP || !ignores_hang_up() {
+                signal_hook::low_level::pipe::register(signal, bell.try_clone()?)?;
+            }
+        }
         Ok(())
     }
 

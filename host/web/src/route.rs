@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ impl Router {
             Host::Domain(_) => self.look_up(name, port)?,
         };
         for address in &addresses {
-            self.check(name, address.ip(), &verdict)?;
+            self.check(name, *address, &verdict)?;
         }
         let mut checked = self.checked.lock();
         if checked.len() >= MAX_HOSTS {
@@ -162,9 +162,10 @@ impl Router {
 
     /// Checks one address of a host. A single denied address is sufficient for a refusal, because the client
     /// chooses among the addresses.
-    fn check(&self, host: &str, address: IpAddr, verdict: &WebVerdict<'_>) -> Result<(), WebError> {
+    fn check(&self, host: &str, address: SocketAddr, verdict: &WebVerdict<'_>) -> Result<(), WebError> {
+        let (address, port) = (address.ip(), address.port());
         let denied = |denial: scorpiox_policy::WebDenial| WebError::Denied(denial.to_string());
-        self.policy.check_address(host, address, verdict).map_err(denied)?;
+        self.policy.check_address((host, port), address, verdict).map_err(denied)?;
         self.addresses.check(address).map_err(|kind| {
             let of = if host.trim_matches(['[', ']']) == address.to_string() {
                 String::new()

@@ -23,6 +23,8 @@ pub(super) struct Against {
     pub rotated: u64,
     /// Number of lines of the audit that are in no copy.
     pub only_here: u64,
+    /// Number of lines of the audit's user in copies that no chain holds, so that they cannot be compared.
+    pub unchained: u64,
     /// Differences between the audit and the copies.
     pub differences: Vec<Difference>,
     /// Number of further differences that are not stored.
@@ -139,11 +141,16 @@ struct Line {
 struct Copied {
     lines: Vec<Line>,
     by_hash: HashMap<[u8; 32], usize>,
+    unchained: u64,
 }
 
 impl Copied {
     fn line(&mut self, text: &[u8], own: &Own) {
-        let Some((link, record)) = linked(text) else { return };
+        let Some((link, record)) = linked(text) else {
+            let record = std::str::from_utf8(text).ok().and_then(Record::parse);
+            self.unchained += u64::from(record.is_some_and(|record| own.owners.contains(&owner(&record))));
+            return;
+        };
         let (hash, owner) = (Hash::of(text), owner(&record));
         if own.owners.contains(&owner) && !self.by_hash.contains_key(&hash.bytes()) {
             self.by_hash.insert(hash.bytes(), self.lines.len());
@@ -168,7 +175,7 @@ impl Copied {
     }
 
     fn compare(&self, own: &Own, elsewhere: &[LineHash]) -> Against {
-        let mut found = Against::default();
+        let mut found = Against { unchained: self.unchained, ..Against::default() };
         let roots = self.roots();
         let mut chains: HashMap<usize, Vec<usize>> = HashMap::new();
         for (at, root) in roots.iter().enumerate() {

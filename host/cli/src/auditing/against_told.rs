@@ -30,6 +30,14 @@ pub(super) fn told(found: &Against) -> String {
         let lines = count(found.rotated, "line");
         push(&mut text, "", &format!("Not compared: {lines} older than the audit's first one."));
     }
+    if found.unchained > 0 {
+        let lines = count(found.unchained, "line");
+        push(
+            &mut text,
+            "",
+            &format!("Not compared: {lines} of copies without a link; audit verify --file looks at them."),
+        );
+    }
     if found.only_here > 0 {
         let lines = count(found.only_here, "line");
         push(&mut text, "", &format!("{lines} of the audit are in no copy, so that nothing confirms them."));
@@ -50,7 +58,8 @@ fn sentence(difference: &Difference) -> String {
         Difference::Changed(from, to) => format!("{} another line in the audit: changed", range(*from, *to)),
         Difference::OtherChain { owner, numbers: (from, to), times: (first, last), .. } => format!(
             "a copy has a chain of {}, numbers {from} to {to}, from {} to {}, and the audit has nothing of it: the log \
-             and its head were removed. If it is of another SCORPIOX_HOME, say so:",
+             and its head were removed, or the copy has lost the lines behind number {to}. If it is of another \
+             SCORPIOX_HOME, say so:",
             escaped(owner),
             escaped(first),
             escaped(last)
@@ -78,8 +87,15 @@ mod tests {
         };
         let differences =
             vec![Difference::Missing(7, 9), Difference::Changed(4, 4), other, Difference::NothingOfIt];
-        let found =
-            Against { same: 3, differences, rotated: 2, only_here: 1, not_found: vec![last], more: 1 };
+        let found = Against {
+            same: 3,
+            differences,
+            rotated: 2,
+            only_here: 1,
+            not_found: vec![last],
+            more: 1,
+            unchained: 1,
+        };
         let text = told(&found);
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         for piece in [

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use scorpiox_audit::{Hash, Record, owner};
+use scorpiox_audit::{Hash, Record};
 
 use super::audits::Audits;
 
@@ -82,7 +82,7 @@ struct Decided {
 impl Installed {
     /// Adds the record of a line. `is_wanted` is `false` if no row is to come of it: later decisions count all the same.
     pub(super) fn add(&mut self, record: &Record, line: &str, is_wanted: bool) {
-        let piece = self.audits.add(&owner(record), line.as_bytes());
+        let piece = self.audits.add(line.as_bytes());
         let Some((plugin, hash)) = plugin(record) else { return };
         let user = match (&*record.user, record.uid) {
             ("", Some(uid)) => uid.to_string(),

@@ -1,8 +1,9 @@
 //! The command `scorpiox-code call TOOL JSON`: makes a call through the server over an in-memory connection.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use scorpiox_mcp::jsonrpc::{Output, memory};
@@ -13,9 +14,13 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use scorpiox_mcp::Revision;
 use scorpiox_server::{Audience, Workspace};
+use scorpiox_transport_stdio::streams::ring_when_told;
 use scorpiox_transport_stdio::{End, Server};
 
 const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
+
+/// Exit code after a signal, as that of a shell for SIGINT.
+const ENDED_BY_SIGNAL: i32 = 130;
 
 /// Buffer size in each direction.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -53,6 +58,21 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
     result
 }
 
+/// Ends the calls of a server and the process when a signal asks for that. Each call has its line in the audit then.
+fn end_on_signal(server: &Arc<Server>, workspace: &Arc<Workspace>) -> Result<()> {
+    let (mut bell, ringer) = std::io::pipe()?;
+    ring_when_told(ringer)?;
+    let (server, workspace) = (Arc::clone(server), Arc::clone(workspace));
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if bell.read(&mut [0]).is_ok_and(|read| read > 0) {
+            server.shut_down(End::Signal);
+            workspace.close();
+            std::process::exit(ENDED_BY_SIGNAL);
+        }
+    })?;
+    Ok(())
+}
+
 /// Returns the result of a call with these parameters. `on_progress` receives its progress messages.
 pub(super) fn result_in(
     workspace: &Arc<Workspace>,
@@ -62,6 +82,7 @@ pub(super) fn result_in(
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
     let server = Server::start(workspace, Audience::Person, input, Output::new(output));
+    end_on_signal(&server, workspace)?;
     let mut answers = BufReader::new(answers).lines();
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });

@@ -54,9 +54,9 @@ fn serving(report: &mut Report, environment: &Environment, workspace: &Arc<Works
     }
     report.section("Over HTTP");
     match environment.check_served(workspace) {
-        Ok((count, open)) => {
+        Ok((count, shared)) => {
             report.good(format_args!("what the policy names is there, workspaces: {count}"));
-            for (before, rule, after) in open {
+            for (before, rule, after) in shared {
                 report.note(format_args!("{before} ({rule}){after}"));
             }
         }

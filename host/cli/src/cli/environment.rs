@@ -141,13 +141,13 @@ impl Environment {
         Ok(served)
     }
 
-    /// Checks that the policy can be served over HTTP. Returns the number of workspaces, and notes about those that others
-    /// than their principals reach.
+    /// Checks that the policy can be served over HTTP. Returns the number of workspaces, and notes about those that share
+    /// files.
     pub(super) fn check_served(&self, own: &Arc<Workspace>) -> Result<(usize, Vec<Note>)> {
         let served = self.served(own)?;
         scorpiox_transport_http::check_policy(&served)?;
         let policy = own.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
-        Ok((served.len(), open_by_default(&served, policy)))
+        Ok((served.len(), shared_folders(policy, Some(&self.workspace.path))))
     }
 
     /// Reads the environment for another workspace.
@@ -286,11 +286,13 @@ fn durability() -> Result<Durability> {
     }
 }
 
-/// Returns notes about workspaces that others than their principals reach through the server's own folder.
-pub(super) fn open_by_default(served: &[(String, Arc<Workspace>)], policy: &Policy) -> Vec<Note> {
-    let folders: Vec<_> = served
-        .iter()
-        .map(|(name, served)| (name.as_str(), served.operator().site().workspace.as_path()))
-        .collect();
-    access::open_by_default(&folders, &policy.served)
+/// Returns notes about served workspaces that share files. `own` is the folder that a server is started for, if known.
+pub(super) fn shared_folders(policy: &Policy, own: Option<&Path>) -> Vec<Note> {
+    let resolved = |folder: &Path| dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let named = policy.served.iter().filter_map(|(name, served)| {
+        let folder = served.path.as_ref()?;
+        Some((name.as_str(), resolved(Path::new(folder))))
+    });
+    let own = own.map(|own| (DEFAULT_WORKSPACE, resolved(own)));
+    access::shared_folders(&named.chain(own).collect::<Vec<_>>(), &policy.served)
 }

@@ -20,7 +20,7 @@ use scorpiox_transport_http::observe::{Listener, Spans, Watched};
 use scorpiox_transport_http::pages::Pages;
 use scorpiox_transport_stdio::streams::ring_when_told;
 
-use super::environment::{Environment, open_by_default};
+use super::environment::{Environment, shared_folders};
 
 /// Maximum time for calls in flight to finish when the server ends.
 const FINISH_TIME: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let operator = workspace.operator_shared();
     let database = environment.databases.chosen(&operator)?;
     let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
-    for (before, rule, after) in open_by_default(&workspaces, policy) {
+    for (before, rule, after) in shared_folders(policy, Some(&environment.workspace.path)) {
         tracing::warn!("{before} ({rule}){after}");
     }
     let spans = spans(policy, &workspace)?;

@@ -36,7 +36,7 @@ pub use admission::{AuditState, Unserved};
 pub use call_error::{CallError, NO_POLICY, NOT_APPROVED};
 pub use exports::check as check_exports;
 pub use in_force::PolicyInForce;
-pub use recorder::{account, machine, rule_texts};
+pub use recorder::{account, machine, policy_in_use, rule_texts};
 pub use recording::Recording;
 use recording::Subject;
 use refusals::Refusals;
@@ -49,6 +49,8 @@ use scorpiox_tools::Tool;
 
 /// Maximum length of the name of a nonexistent tool.
 const MAX_TOOL_BYTES: usize = 100;
+/// Stands for a name that is empty, or has no character that can be shown.
+const NO_NAME: &str = "(no name)";
 
 /// Records of one workspace.
 pub struct Records {
@@ -150,7 +152,10 @@ impl Records {
         arguments: Option<&'a str>,
         uses: &Uses,
     ) -> Recording<'a> {
-        let name = line::clean(name, MAX_TOOL_BYTES);
+        let mut name = line::clean(name, MAX_TOOL_BYTES);
+        if name.is_empty() {
+            NO_NAME.clone_into(&mut name);
+        }
         Recording::new(self, client, Subject::Unknown { name, arguments }, uses)
     }
 

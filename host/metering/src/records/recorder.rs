@@ -41,7 +41,7 @@ pub fn machine() -> String {
 }
 
 /// Returns the hash of the loaded policy, or a keyword if there is no policy file or it is unusable.
-fn policy_in_use(operator: &Operator) -> &str {
+pub fn policy_in_use(operator: &Operator) -> &str {
     match operator.loaded() {
         Ok(loaded) if loaded.files.is_empty() => BUILT_IN,
         Ok(loaded) => &loaded.hash,

@@ -278,13 +278,18 @@ impl Records {
         audit.drain();
     }
 
-    /// Records that a changed policy took effect. `before` is the hash of the policy until then, and `lost` are
-    /// the headers of the sections in which something was taken away.
-    pub fn record_policy_change(&self, before: &str, lost: &str) {
+    /// Records that a changed policy took effect. `before` names the policy until then, and `lost` are the headers of the
+    /// sections in which something was taken away; `None` if there was no usable policy.
+    pub fn record_policy_change(&self, before: &str, lost: Option<&str>) {
         let Some(audit) = self.audit() else { return };
         let uses = Uses::default();
-        let effect = if lost.is_empty() { "takes nothing away" } else { "takes something away in " };
-        uses.allowed("policy", format_args!("{effect}{lost}; before it: {before}"), BUILT_IN);
+        let (effect, lost) = match lost {
+            None => ("every tool was refused until then", ""),
+            Some("") => ("takes nothing away", ""),
+            Some(lost) => ("takes something away in ", lost),
+        };
+        // The end of a long text is cut.
+        uses.allowed("policy", format_args!("before it: {before}; {effect}{lost}"), BUILT_IN);
         let in_force = self.in_force();
         let entry = Entry {
             time: time::now(),

@@ -1,7 +1,7 @@
-//! Reports valid settings that may be unintended, such as names that no token has, or nested workspaces.
+//! Reports valid settings that may be unintended, such as names that no token has, or workspaces that share files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::PathBuf;
 
 use crate::rule::{NamePattern, Source, Sourced};
 use scorpiox_text::nearest;
@@ -95,16 +95,15 @@ impl Known {
     }
 }
 
-/// Returns notes about names in rules and workspaces that no token has, and about workspaces that share
-/// files.
+/// Returns notes about names in rules and workspaces that no token has, and about rules for nobody.
 pub fn notes(
     http: &HttpPolicy,
     access: &AccessPolicy,
     limits: &LimitsPolicy,
     served: &BTreeMap<String, ServedWorkspace>,
 ) -> Vec<Note> {
-    let mut notes = nested(served);
-    notes.extend(groups_of_nobody(http, access));
+    let mut notes = groups_of_nobody(http, access);
+    notes.extend(for_nobody(access, limits));
     let Some(known) = Known::of(http) else { return notes };
     let rules = access.rules.iter().map(|(name, rule)| (format!("access.{name}"), rule.source, &rule.who));
     let limits = limits.rules.iter().map(|(name, rule)| (format!("limits.{name}"), rule.source, &rule.who));
@@ -231,6 +230,20 @@ impl Everybody {
 
 /// Returns notes about rules for groups when tokens have no groups. Such a rule matches no principal. `Known`
 /// covers the groups of named issuers.
+/// Returns notes about rules with an empty list of principals or groups.
+fn for_nobody(access: &AccessPolicy, limits: &LimitsPolicy) -> Vec<Note> {
+    let rules = access.rules.iter().map(|(name, rule)| (format!("access.{name}"), rule.source, &rule.who));
+    let limits = limits.rules.iter().map(|(name, rule)| (format!("limits.{name}"), rule.source, &rule.who));
+    let is_empty = |who: &Who| {
+        who.principals.as_ref().is_some_and(Vec::is_empty) || who.groups.as_ref().is_some_and(Vec::is_empty)
+    };
+    let note = |(table, source, _)| {
+        let after = ", so it is for nobody; name some, or leave the list out for everybody".to_owned();
+        (format!("[{table}] has an empty list of principals or groups"), source, after)
+    };
+    rules.chain(limits).filter(|(_, _, who)| is_empty(who)).map(note).collect()
+}
+
 fn groups_of_nobody(http: &HttpPolicy, access: &AccessPolicy) -> Vec<Note> {
     let is_without = |jwt: &Sourced<Jwt>| jwt.value.name.is_none() && jwt.value.groups_claim.is_none();
     let has_none = http.auth.value.issuers().iter().any(is_without);
@@ -243,44 +256,32 @@ fn groups_of_nobody(http: &HttpPolicy, access: &AccessPolicy) -> Vec<Note> {
         .collect()
 }
 
-/// Returns a note for each workspace of certain principals whose files others reach through the folder that the server is
-/// started for. `folders` are the resolved folders of all workspaces.
-pub fn open_by_default(folders: &[(&str, &Path)], served: &BTreeMap<String, ServedWorkspace>) -> Vec<Note> {
+/// Returns notes about workspaces that share files. Commands in a folder reach all files below it, whoever may use the
+/// workspaces there. `folders` are the resolved folders by workspace, with that of the server itself, if it is known.
+pub fn shared_folders(folders: &[(&str, PathBuf)], served: &BTreeMap<String, ServedWorkspace>) -> Vec<Note> {
     let everybody = Who::default();
-    let by_default = served.get(DEFAULT_WORKSPACE).map_or(&everybody, |served| &served.who);
-    let Some((_, own)) = folders.iter().find(|(name, _)| *name == DEFAULT_WORKSPACE) else {
-        return Vec::new();
+    let who = |name: &str| served.get(name).map_or(&everybody, |served| &served.who);
+    let of = |name: &str| match name {
+        DEFAULT_WORKSPACE => format!("[workspace.{name}], which the server is started for"),
+        _ => format!("[workspace.{name}]"),
     };
-    let note = |(name, folder): &(&str, &Path)| {
-        let workspace = served.get(*name).filter(|_| *name != DEFAULT_WORKSPACE)?;
-        let is_shared = folder.starts_with(own) || own.starts_with(folder);
-        let is_open = is_shared && !workspace.who.is_everybody() && workspace.who != *by_default;
-        let after = format!(
-            " shares files with {}, which the server is started for: whoever may use that reaches what is here; start \
-             it for another folder, or restrict [workspace.{DEFAULT_WORKSPACE}]",
-            own.display()
-        );
-        is_open.then(|| (format!("the folder of [workspace.{name}]"), workspace.source, after))
-    };
-    folders.iter().filter_map(note).collect()
-}
-
-/// Returns notes about nested workspaces. A principal that may run commands in the outer workspace can access
-/// the files of both.
-fn nested(served: &BTreeMap<String, ServedWorkspace>) -> Vec<Note> {
-    let folders: Vec<_> = served
-        .iter()
-        .filter_map(|(name, served)| Some((name, Path::new(served.path.as_ref()?), served)))
-        .collect();
     let mut notes = Vec::new();
-    for (name, folder, inner) in &folders {
-        for (other, outside, _) in &folders {
-            // Two workspaces with the same folder give only one note.
-            if name != other && folder.starts_with(outside) && (folder != outside || name > other) {
-                let after =
-                    format!(" lies in that of [workspace.{other}]: commands there reach what is here");
-                notes.push((format!("the folder of [workspace.{name}]"), inner.source, after));
-            }
+    for (name, folder) in folders {
+        let Some(source) = served.get(*name).map(|served| served.source) else { continue };
+        for (other, outside) in folders.iter().filter(|(other, _)| other != name) {
+            let is_inside = folder.starts_with(outside);
+            let is_apart = !is_inside && !outside.starts_with(folder);
+            let is_for_others = who(name) != who(other);
+            let after = if is_apart {
+                continue;
+            } else if !who(name).is_everybody() && is_for_others {
+                format!(" shares files with that of {}: whoever may use that reaches what is here", of(other))
+            } else if is_inside && folder != outside && !is_for_others && *other != DEFAULT_WORKSPACE {
+                format!(" lies in that of {}: commands there reach what is here", of(other))
+            } else {
+                continue;
+            };
+            notes.push((format!("the folder of [workspace.{name}]"), source, after));
         }
     }
     notes

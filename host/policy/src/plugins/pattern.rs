@@ -54,6 +54,16 @@ impl PluginPattern {
                 ));
             } else if index == 0 && !part.contains(':') {
                 pattern.name = NamePattern::parse(part, "plugin")?;
+                let name = part.strip_suffix('*').unwrap_or(part);
+                if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+                    let what = format!(
+                        "plugin \"{}\" has a character that names of plugins have not",
+                        shorten(text)
+                    );
+                    let fix =
+                        "write its name as `plugin list` shows it: lowercase letters, digits and hyphens";
+                    return Err(Invalid::new(what, fix));
+                }
             } else {
                 let what = format!("plugin \"{}\" has something behind its name", shorten(text));
                 let fix = "write the name alone, or NAME@sha256: and its hash, or NAME@signer: and a name of [plugins.signers]";

@@ -56,6 +56,9 @@ fn a_plugin_is_meant_by_name_by_content_or_by_both() {
         assert!(parse(text).unwrap_err().to_string().contains("looks like a hash"), "{text}");
     }
     assert!(parse("sha256-tool").is_ok() && parse("deadbeef").is_ok());
+    for text in ["weather.*", "plugin/weather", "Weather", "wetter_*"] {
+        assert!(parse(text).unwrap_err().to_string().contains("names of plugins have not"), "{text}");
+    }
     for text in [
         "sha256:12",
         &format!("a b@sha256:{HASH}"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::rule::invalid::{Invalid, shorten};
-use crate::rule::place::{Place, Places, slashed};
+use crate::rule::place::{PLACE_NAMES, Place, Places, slashed};
 use crate::rule::source::Source;
 pub use below::{Begun, DeniedBelow};
 
@@ -77,6 +77,23 @@ impl DenyRule {
                 "has `.` or `..` as a folder",
                 "write it relative to the folder, or from / or ~/",
             );
+        }
+        let first = text.split('/').next().unwrap_or_default();
+        if PLACE_NAMES.contains(&first) {
+            let what = "begins with the name of a place, which stands for none in a glob";
+            return invalid(
+                what,
+                "write it relative to the folder: \"secrets/\" for the one in the workspace",
+            );
+        }
+        if is_variable(first) {
+            return invalid(
+                "has a variable, which nothing replaces",
+                "write the path, or one that begins with ~/",
+            );
+        }
+        if text.trim() != text || text.split('/').any(|part| part.trim() != part) {
+            return invalid("has a blank at the beginning or end of a name", "write it without");
         }
         if text.starts_with('!') {
             return invalid("begins with `!`", "write what is denied: nothing is taken out of it again");
@@ -267,6 +284,15 @@ impl DenySet {
 
 fn folders_of(within: &[Place], places: &Places) -> Vec<PathBuf> {
     within.iter().flat_map(|place| places.folders(place)).collect()
+}
+
+/// Returns `true` if a name is a variable of a shell, such as `$HOME`, `${HOME}` or `%USERPROFILE%`.
+fn is_variable(name: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let between = |start: &str, end: &str| name.strip_prefix(start)?.strip_suffix(end);
+    name.starts_with("${") || between("$", "").is_some_and(is_name) || between("%", "%").is_some_and(is_name)
 }
 
 /// Returns `true` if a glob matches the path or a folder above it.

@@ -72,7 +72,7 @@ pub fn has_protected_name(inside: &Path) -> bool {
 }
 
 /// Names that stand for folders.
-const NAMES: &[&str] = &["@system", "@toolchains", "@skills", "@workspace", "@tmp"];
+pub(crate) const PLACE_NAMES: &[&str] = &["@system", "@toolchains", "@skills", "@workspace", "@tmp"];
 /// Maximum length of a path in a rule, in bytes; the kernel rejects longer paths.
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -140,7 +140,10 @@ impl Place {
         let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("path \"{shown}\" {why}"), fix));
         let text = &*slashed(text);
         if text.starts_with('@') {
-            return Err(Invalid::new(format!("unknown place \"{shown}\""), suggest(text, "places", NAMES)));
+            return Err(Invalid::new(
+                format!("unknown place \"{shown}\""),
+                suggest(text, "places", PLACE_NAMES),
+            ));
         }
         if text.is_empty() {
             return invalid(

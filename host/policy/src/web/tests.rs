@@ -58,15 +58,28 @@ fn a_rule_with_a_port_is_about_that_port() {
 fn networks_speak_of_addresses() {
     let open = policy("deny = [\"203.0.112.0/22\"]");
     let verdict = open.check_host("example.com", 443).unwrap();
-    assert!(open.check_address("example.com", address("203.0.113.7"), &verdict).is_err());
-    assert!(open.check_address("example.com", address("203.0.116.7"), &verdict).is_ok());
+    assert!(open.check_address(("example.com", 443), address("203.0.113.7"), &verdict).is_err());
+    assert!(open.check_address(("example.com", 443), address("203.0.116.7"), &verdict).is_ok());
     assert!(refused(&open, "203.0.113.7").contains("denied by \"203.0.112.0/22\""));
+    // An address alone is closed under each name that leads to it.
+    let one = policy("deny = [\"203.0.113.7\", \"203.0.113.8:8443\"]");
+    for (found, port, is_open) in [
+        ("203.0.113.7", 443, false),
+        ("203.0.113.7", 8080, false),
+        ("203.0.113.8", 443, true),
+        ("203.0.113.8", 8443, false),
+        ("203.0.113.9", 443, true),
+    ] {
+        let verdict = one.check_host("example.com", port).unwrap();
+        let checked = one.check_address(("example.com", port), address(found), &verdict);
+        assert_eq!(checked.is_ok(), is_open, "{found}:{port}");
+    }
 
     let closed = policy("allow = [\"198.51.100.0/24\"]");
     let verdict = closed.check_host("example.com", 443).unwrap();
     assert_eq!(verdict, WebVerdict::ByAddress);
-    assert!(closed.check_address("example.com", address("198.51.100.9"), &verdict).is_ok());
-    assert!(closed.check_address("example.com", address("198.51.101.9"), &verdict).is_err());
+    assert!(closed.check_address(("example.com", 443), address("198.51.100.9"), &verdict).is_ok());
+    assert!(closed.check_address(("example.com", 443), address("198.51.101.9"), &verdict).is_err());
     assert!(closed.check_host("198.51.100.9", 443).is_ok());
     assert!(closed.check_host("198.51.101.9", 443).is_err());
 }

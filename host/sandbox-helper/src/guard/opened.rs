@@ -154,6 +154,7 @@ impl Guard {
         if !self.places.may_change(reach::identity(&stat)) {
             return Ok(Some(Opened::Answer(failed(Errno::ACCESS))));
         }
+        self.places.changed(spot);
         Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => open_itself(&file, flags),
             FileType::Fifo => Opened::Pipe(Pipe { file, flags }),

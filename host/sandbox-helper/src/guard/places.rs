@@ -379,6 +379,11 @@ impl Places {
         self.came(spot, kind);
     }
 
+    /// Records that an existing file may be changed.
+    pub(super) fn changed(&self, spot: &Spot) {
+        self.repositories.changed(spot);
+    }
+
     fn came(&self, spot: &Spot, kind: Kind) {
         if !self.unpacked.concerns(&folded(spot.bare()), kind) {
             return;

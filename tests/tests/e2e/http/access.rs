@@ -458,7 +458,13 @@ fn a_workspace_that_others_reach_by_the_servers_own_folder_is_noted() {
     let rules = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
     let payroll =
         format!("[workspace.payroll]\npath = {}\nprincipals = [\"ann\"]\n", json!(program.workspace()));
-    for (more, is_noted) in [("", true), ("[workspace.default]\nprincipals = [\"ann\"]\n", false)] {
+    let default = "[workspace.default]\nprincipals = [\"ann\"]\n";
+    // Another workspace, whose path is a link to the folder around it.
+    let link = program.home().join("link");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(program.workspace().parent().expect("a folder"), &link).expect("a link");
+    let linked = format!("{default}[workspace.linked]\npath = {}\n", json!(link));
+    for (more, is_noted) in [("", true), (default, false), (&*linked, cfg!(unix))] {
         program.put("home/.scorpiox/policy.toml", format!("{rules}\n{payroll}{more}"));
         for command in [&["policy", "check"][..], &["doctor"]] {
             let (_, told, _) = program.run(command);

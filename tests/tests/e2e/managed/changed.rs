@@ -79,7 +79,7 @@ fn the_next_call_runs_under_the_changed_policy() {
     ] {
         assert_eq!((change["tool"].as_str(), hash(change)), (Some("changed policy"), hash(after)));
         let what = change["uses"][0]["what"].as_str().expect("an object");
-        assert_eq!(what, format!("{effect}; before it: {}", hash(before)));
+        assert_eq!(what, format!("before it: {}; {effect}", hash(before)));
     }
 }
 

@@ -355,6 +355,6 @@ impl Decide for Pages {
     fn decide_address(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied> {
         let denied = |denial| self.denied((host, port), &denial);
         let verdict = self.0.check_host(host, port).map_err(denied)?;
-        self.0.check_address(host, address, &verdict).map_err(denied)
+        self.0.check_address((host, port), address, &verdict).map_err(denied)
     }
 }

@@ -13,7 +13,7 @@ use scorpiox_terminal::Shown;
 use scorpiox_text::nearest;
 
 use super::{NO_DECISION, shell, shell_under};
-use crate::cli::environment::Environment;
+use crate::cli::environment::{Environment, shared_folders};
 use crate::cli::tools::COMMANDS;
 use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
 use scorpiox_tools::{Kind, Tool};
@@ -64,15 +64,12 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
     let kept = crate::cli::history::note(&shell);
     notes.extend(kept.map(|before| Note { before, rule: None, after: String::new() }));
     if loaded.policy.http.is_set() || !loaded.policy.served.is_empty() {
-        match environment.check_served(&environment.open()) {
-            Ok((_, open)) => {
-                notes.extend(open.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
-            }
-            Err(error) => {
-                let before = format!("serve --http would refuse to start: {error:#}");
-                notes.push(Note { before, rule: None, after: String::new() });
-            }
+        if let Err(error) = environment.check_served(&environment.open()) {
+            let before = format!("serve --http would refuse to start: {error:#}");
+            notes.push(Note { before, rule: None, after: String::new() });
         }
+        let shared = shared_folders(&loaded.policy, Some(&environment.workspace.path));
+        notes.extend(shared.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     }
     if let Err(error) = environment.kept() {
         let before = format!("tools would refuse what they store: {error}");
@@ -100,7 +97,9 @@ fn one(environment: &Environment, file: &Path) -> Result<Option<(Policy, Vec<Not
     let policy = Policy::parse(&text, file)?;
     terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     let shell = shell_under(environment, Loaded::of(policy.clone()));
-    let notes = notes(environment, &shell, &policy);
+    let mut notes = notes(environment, &shell, &policy);
+    let shared = shared_folders(&policy, None);
+    notes.extend(shared.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     Ok(Some((policy, notes)))
 }
 

@@ -11,7 +11,13 @@ use scorpiox_tools::plugins::candidate;
 
 /// Returns the verdict about a plugin given as `NAME`, `NAME@sha256:HASH` or `NAME@signer:SIGNER`.
 pub(super) fn verdict(environment: &Environment, plugins: &PluginsPolicy, subject: &str) -> Result<Verdict> {
-    let Some((name, content)) = subject.split_once('@') else { return named(environment, plugins, subject) };
+    let Some((name, content)) = subject.split_once('@') else {
+        ensure!(
+            PluginName::try_from(subject.to_owned()).is_ok(),
+            "{subject:?} is no name of a plugin: write NAME, NAME@sha256:HASH or NAME@signer:SIGNER"
+        );
+        return named(environment, plugins, subject);
+    };
     if let Some(signer) = content.strip_prefix("signer:") {
         ensure!(plugins.signers.contains_key(signer), "[plugins.signers] has no {signer:?}");
         return Ok(judged(plugins, &Candidate::new(name, "", Signed::Supposedly(signer))));

@@ -29,6 +29,24 @@ fn a_glob_for_any_depth_matches_at_the_top_too() {
     }
 }
 
+/// As globs they would match nothing, and what they name would stay open.
+#[test]
+fn names_of_places_variables_and_blanks_are_refused() {
+    for (glob, why) in [
+        ("@workspace/secrets", "the name of a place"),
+        ("@skills", "the name of a place"),
+        ("$HOME/x", "a variable"),
+        ("${HOME}/x", "a variable"),
+        ("%USERPROFILE%/x", "a variable"),
+        (" secrets", "a blank"),
+        ("secrets/ ", "a blank"),
+    ] {
+        assert!(refused(glob).contains(why), "{glob}: {}", refused(glob));
+    }
+    let odd = set(&["@acme/private", "$RECYCLE.BIN", "50%", "two words"]);
+    assert!(closes(&odd, "@acme/private") && closes(&odd, "x/$RECYCLE.BIN") && closes(&odd, "two words"));
+}
+
 #[test]
 fn a_name_alone_is_meant_at_any_depth_and_a_folder_covers_all_below_it() {
     let keys = set(&["*.pem", "secrets/", "conf/*.key"]);

@@ -32,8 +32,8 @@ mod signs;
 mod used;
 
 use signs::{
-    ASKED_FOR, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY, contains, entry,
-    is_of_git, is_prepared, is_written, signs, there,
+    ASKED_FOR, CONFIGURATIONS, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY,
+    contains, entry, is_of_git, is_prepared, is_written, signs, there,
 };
 
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
@@ -168,6 +168,17 @@ impl Repositories {
         }
         self.note_entry(to, &name);
         self.note_used_by_git(to, &name, is_new);
+    }
+
+    /// Records that an existing file may be changed. A configuration can become that of a git directory.
+    pub(super) fn changed(&self, spot: &Spot) {
+        if !CONFIGURATIONS.contains(&&*folded(spot.bare())) {
+            return;
+        }
+        let is_complete = |about: &About| self.known.borrow().complete.contains(&key(&self.hasher, about));
+        if !About::folder(&spot.folder).as_ref().is_ok_and(is_complete) {
+            self.came.add_folder(&spot.folder);
+        }
     }
 
     /// Records a new name in a directory, which git obeys or writes to if the directory is, or becomes, a git directory.

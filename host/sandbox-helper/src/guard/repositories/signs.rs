@@ -15,6 +15,9 @@ use super::super::caller::Spot;
 use super::super::mounts::About;
 use super::super::opened::itself;
 
+/// Maximum number of entries below `logs` to look at.
+const MAX_LOOKS: usize = 4096;
+
 /// Name of a git directory, in the form that [`folded`] returns.
 pub(super) const NAME: &str = ".git";
 /// Directories in a git directory that hold further ones, at any depth.
@@ -35,6 +38,8 @@ pub(super) const OBEYED: [&str; 13] = [
     "remotes",
     "branches",
 ];
+/// Configurations at the top of a git directory.
+pub(super) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 /// Names without which git does not accept a directory as its own, as git spells them.
 pub(super) const ASKED_FOR: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
 /// Directories that git creates in a directory before it counts as a git directory.
@@ -137,6 +142,9 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 /// another file than one of that repository: it has hooks, a git directory's configuration, or links.
 pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
+    if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut MAX_LOOKS.clone())? {
+        return Ok(true);
+    }
     if WRITTEN.iter().any(|name| leads_away(&name))
         || (WRITTEN_AND_USUAL.iter().any(|name| leads_away(&name)) && has_names_of_git_alone(folder)?)
     {
@@ -163,6 +171,31 @@ fn leads_away(folder: &OwnedFd, name: &str) -> io::Result<bool> {
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns `true` if a directory below another has an entry that is neither a file nor a directory, at any depth, or
+/// cannot be looked at completely: git appends to files of these names. `looks` is the number of entries to look at.
+fn may_hold_links(folder: &OwnedFd, name: &str, looks: &mut usize) -> io::Result<bool> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let inside = match openat(folder, name, flags, Mode::empty()) {
+        Ok(inside) => inside,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    for entry in Dir::read_from(&inside)? {
+        let entry = entry?;
+        // Git makes no names in other encodings there.
+        let Ok(name) = entry.file_name().to_str() else { return Ok(true) };
+        if name == "." || name == ".." {
+            continue;
+        }
+        let Some(left) = looks.checked_sub(1) else { return Ok(true) };
+        *looks = left;
+        if leads_away(&inside, name)? || may_hold_links(&inside, name, looks)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns `true` if git uses each name in a directory at the top of a git directory.

@@ -356,18 +356,24 @@ fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
     std::fs::write(root.join("src/hooks.ts"), "x").expect("a file");
     all.made(&Spot::of(&root.join("src/hooks.ts")), true, OLD);
     // Git writes through links. A link with a usual name is usual beside other names.
-    for (name, link, other) in
-        [("mirror", "FETCH_HEAD", "README"), ("bare", "logs", ""), ("release", "logs", "current")]
-    {
-        std::fs::create_dir(root.join(name)).expect("a folder");
-        std::os::unix::fs::symlink("/elsewhere", root.join(name).join(link)).expect("a link");
-        all.made(&Spot::of(&root.join(name).join(link)), true, OLD);
+    for (name, link, other) in [
+        ("mirror", "FETCH_HEAD", "README"),
+        ("bare", "logs", ""),
+        ("release", "logs", "current"),
+        ("linked", "hooks", "README"),
+        ("deep", "logs/refs/heads/main", "README"),
+    ] {
+        let (folder, link) = (root.join(name), root.join(name).join(link));
+        std::fs::create_dir_all(link.parent().expect("a folder")).expect("folders");
+        std::os::unix::fs::symlink("/elsewhere", &link).expect("a link");
+        let made = link.strip_prefix(&folder).expect("inside").iter().next().expect("a name");
+        all.made(&Spot::of(&folder.join(made)), true, OLD);
         if !other.is_empty() {
             std::fs::write(root.join(name).join(other), "x").expect("a file");
         }
     }
     let found: Vec<_> = all.found().0.into_iter().map(|(path, _)| path).collect();
-    assert_eq!(found, ["bare", "mirror", "store"].map(|name| root.join(name)));
+    assert_eq!(found, ["bare", "deep", "linked", "mirror", "store"].map(|name| root.join(name)));
 }
 
 /// A hook is no name at the top of a git directory.
