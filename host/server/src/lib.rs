@@ -36,6 +36,7 @@ pub use client::Client;
 pub use dispatch::recorded;
 pub use handlers::skills::MAX_RESOURCE_BYTES;
 pub use messages::{Step, Work};
+pub use policy_change::READ_AT_START;
 pub use rendering::ToolResult;
 pub use scorpiox_exchange::{Admission, Channel, Progress, Reply, Ticket};
 pub use session::Transport;

@@ -17,7 +17,7 @@ use scorpiox_workspace_config::{Operator, Outdated};
 use crate::Workspace;
 
 /// Sections that are read when a server starts.
-const READ_AT_START: [&str; 2] = ["audit", "store"];
+pub const READ_AT_START: [&str; 2] = ["audit", "store"];
 /// Beginnings of the headers of sections that decide about commands.
 const COMMANDS: [&str; 3] = ["[shell", "[grant", "[workspaces"];
 

@@ -1,5 +1,5 @@
-//! Reports arguments that a tool does not have, if they may explain a failure, or if a command may have run
-//! differently than intended.
+//! Reports arguments that a tool does not have, if they may explain a failure, or if a call may have had another
+//! effect than intended.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,8 @@ use crate::{Output, OutputContent, Tool};
 
 /// Tools whose unknown arguments might have been meant to change a command's behavior.
 const OF_COMMANDS: [&str; 2] = ["Bash", "BackgroundBash"];
+/// Tools that start, end or show something in another way than intended, if they do not have an argument.
+const OF_EFFECT: [&str; 5] = ["Bash", "BackgroundBash", "SetCallback", "KillBgTask", "ReadBgOutput"];
 /// Arguments that some models add to commands for the user's information. They change nothing.
 const FOR_PEOPLE: [&str; 5] = ["description", "explanation", "reason", "title", "thought"];
 /// Maximum number of names reported.
@@ -19,10 +21,10 @@ const MAX_NAMED: usize = 3;
 /// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Returns the outcome of a call, with a note on unknown arguments if it failed or ran a command.
+/// Returns the outcome of a call, with a note on unknown arguments if it failed or had an effect.
 pub fn told(tool: &Tool, arguments: &str, outcome: Result<Output, String>) -> Result<Output, String> {
     match outcome {
-        Ok(output) if !output.is_error && !OF_COMMANDS.contains(&&*tool.name) => Ok(output),
+        Ok(output) if !output.is_error && !OF_EFFECT.contains(&&*tool.name) => Ok(output),
         Ok(mut output) => {
             let is_error = output.is_error;
             if let Some(OutputContent::Text(text)) = output.content.first_mut()

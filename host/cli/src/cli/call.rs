@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
@@ -59,18 +60,22 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
 }
 
 /// Ends the calls of a server and the process when a signal asks for that. Each call has its line in the audit then.
-fn end_on_signal(server: &Arc<Server>, workspace: &Arc<Workspace>) -> Result<()> {
+/// Returns a flag that is set when that begins.
+fn end_on_signal(server: &Arc<Server>, workspace: &Arc<Workspace>) -> Result<Arc<AtomicBool>> {
     let (mut bell, ringer) = std::io::pipe()?;
     ring_when_told(ringer)?;
     let (server, workspace) = (Arc::clone(server), Arc::clone(workspace));
+    let is_ending = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_ending);
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if bell.read(&mut [0]).is_ok_and(|read| read > 0) {
+            ends.store(true, Ordering::Release);
             server.shut_down(End::Signal);
             workspace.close();
             std::process::exit(ENDED_BY_SIGNAL);
         }
     })?;
-    Ok(())
+    Ok(is_ending)
 }
 
 /// Returns the result of a call with these parameters. `on_progress` receives its progress messages.
@@ -82,14 +87,19 @@ pub(super) fn result_in(
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
     let server = Server::start(workspace, Audience::Person, input, Output::new(output));
-    end_on_signal(&server, workspace)?;
+    let is_ending = end_on_signal(&server, workspace)?;
     let mut answers = BufReader::new(answers).lines();
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         writeln!(requests, "{request}")?;
         // Notifications may precede the response.
         loop {
-            let line = answers.next().context("the server gave no answer")??;
+            let next = answers.next();
+            while is_ending.load(Ordering::Acquire) {
+                // The process ends when the call has its line.
+                thread::park();
+            }
+            let line = next.context("the server gave no answer")??;
             let message: Value = serde_json::from_str(&line)?;
             if message["id"] == id {
                 return Ok(message);

@@ -68,6 +68,8 @@ pub struct Recording<'a> {
     worked: Option<Duration>,
     /// Collects the resources that the call accesses.
     pub uses: Uses,
+    /// Plugin that the call would have reached, if its tool is not available.
+    pub plugin: Option<PluginIdentity>,
     /// Reason of the refusal, if no calls are served.
     unserved: OnceLock<&'static str>,
     is_finished: bool,
@@ -92,6 +94,7 @@ impl<'a> Recording<'a> {
             begun: Instant::now(),
             worked: is_counted.then(threads::time),
             uses: uses.clone(),
+            plugin: None,
             unserved: OnceLock::new(),
             is_finished: false,
         }
@@ -149,6 +152,32 @@ impl<'a> Recording<'a> {
         self.record(outcome)
     }
 
+    /// Returns the component that the call concerns: that of a plugin, or the ID of a built-in component.
+    fn component(&self) -> Option<Component<'_>> {
+        let tool = match self.subject {
+            Subject::Tool { tool, .. } => tool,
+            Subject::Unknown { .. } => return self.plugin.as_ref().map(label),
+            Subject::Method(_) => return Some(Component::BuiltIn(BUILT_IN)),
+        };
+        match &tool.kind {
+            Kind::Native(_) => None,
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
+                Some(component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), label))
+            }
+        }
+    }
+
+    /// Returns the kind of lines that share a budget with this one for each principal: those of refusals with one
+    /// reason, and those of requests that cost the caller nothing.
+    fn shares_budget(&self, outcome: Outcome) -> Option<&'static str> {
+        match (&self.subject, outcome) {
+            (_, Outcome::Refused(NOT_RECORDED)) => None,
+            (_, Outcome::Refused(why)) => Some(why),
+            (Subject::Method(method), outcome) if outcome != Outcome::Ok || is_cheap(method) => Some(method),
+            _ => None,
+        }
+    }
+
     /// Returns the cost of the call: this thread, its commands, and the store.
     fn cost(&self) -> Cost {
         let Some(worked) = self.worked else { return Cost::default() };
@@ -185,7 +214,7 @@ impl<'a> Recording<'a> {
             kind: self.subject.kind(),
             name: tool,
             client: self.client.as_deref(),
-            component: component(&self.subject).and_then(Component::id),
+            component: self.component().and_then(Component::id),
             uses: &self.uses,
             time: self.time,
             duration,
@@ -199,15 +228,14 @@ impl<'a> Recording<'a> {
             origin: self.uses.origin().unwrap_or_else(|| in_force.origin()),
             client: self.client.as_deref(),
             tool,
-            component: component(&self.subject),
+            component: self.component(),
             uses: &self.uses,
             duration,
             outcome,
             arguments: self.subject.arguments().filter(|_| audit.arguments),
         };
-        if let (Outcome::Refused(why), Some(principal)) = (outcome, principal)
-            && why != NOT_RECORDED
-            && !audit.refusals.has_line(principal, why, Instant::now(), || {
+        if let (Some(kind), Some(principal)) = (self.shares_budget(outcome), principal)
+            && !audit.refusals.has_line(principal, kind, Instant::now(), || {
                 let mut line = Vec::new();
                 entry.push(&mut line);
                 line
@@ -379,6 +407,11 @@ impl Audit {
     }
 }
 
+/// Returns `true` if a request only lists names, or completes one.
+fn is_cheap(method: &str) -> bool {
+    method.ends_with("/list") || method == "completion/complete"
+}
+
 /// Name used in lines about background commands, which are not calls.
 const TASK: &str = "background command";
 /// Name used in lines about changes of the policy.
@@ -388,20 +421,8 @@ pub(crate) fn refusal(what: &'static str, error: &dyn Display) -> CallError {
     CallError::Unrecorded { what, error: error.to_string() }
 }
 
-/// Returns the component that serves the call: the plugin, or the ID of a built-in component.
-fn component<'a>(subject: &Subject<'a>) -> Option<Component<'a>> {
-    let tool = match *subject {
-        Subject::Tool { tool, .. } => tool,
-        Subject::Unknown { .. } => return None,
-        Subject::Method(_) => return Some(Component::BuiltIn(BUILT_IN)),
-    };
-    match &tool.kind {
-        Kind::Native(_) => None,
-        Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
-            Some(component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), |plugin| {
-                let PluginIdentity { name, version, hash, component } = plugin;
-                Component::Plugin(PluginLabel { name, version, hash, component })
-            }))
-        }
-    }
+/// Returns the component of a plugin, as lines contain it.
+fn label(plugin: &PluginIdentity) -> Component<'_> {
+    let PluginIdentity { name, version, hash, component } = plugin;
+    Component::Plugin(PluginLabel { name, version, hash, component })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use scorpiox_mcp::RpcError;
 use scorpiox_metering::records::{CallError, NO_POLICY, NOT_APPROVED, Recording};
 use scorpiox_policy::Refusal;
+use scorpiox_runtime::PluginIdentity;
 use scorpiox_text::nearest;
 use scorpiox_tools::Tool;
 use scorpiox_tools::plugins::NotThere;
@@ -17,7 +18,7 @@ use crate::session::Access;
 /// Reason why no tool of a name is available.
 pub(super) enum Absence {
     /// The policy closes the tool.
-    Closed(Refusal),
+    Closed(Refusal, Option<PluginIdentity>),
     /// The tool belongs to a plugin that may not run.
     NotThere(NotThere),
     Unknown,
@@ -35,21 +36,24 @@ impl Absence {
             let mut open = [name, bare].into_iter().filter(|name| access.denial(name).is_none());
             open.find_map(|name| workspace.plugins.why_not(name))
         };
-        closed.map(Self::Closed).or_else(|| not_there().map(Self::NotThere)).unwrap_or(Self::Unknown)
+        let closed = closed.map(|refusal| Self::Closed(refusal, workspace.plugins.identity(bare)));
+        closed.or_else(|| not_there().map(Self::NotThere)).unwrap_or(Self::Unknown)
     }
 
     /// Records the call with the rule that closes the tool: a policy line or a plugin approval.
     pub(super) fn record(
         &self,
-        call: Recording<'_>,
+        mut call: Recording<'_>,
         name: &str,
         reply: Option<&Reply>,
     ) -> Result<(), CallError> {
         match self {
-            Self::Closed(Refusal { why, decided_by }) => {
+            Self::Closed(Refusal { why, decided_by }, plugin) => {
+                call.plugin.clone_from(plugin);
                 call.refuse(NO_POLICY, reply, |uses| uses.denied("tools", name, why, *decided_by))
             }
-            Self::NotThere(NotThere { plugin, why, rule, is_by_policy }) => {
+            Self::NotThere(NotThere { plugin, why, rule, is_by_policy, identity }) => {
+                call.plugin.clone_from(identity);
                 let kind = if *is_by_policy { NO_POLICY } else { NOT_APPROVED };
                 call.refuse(kind, reply, |uses| uses.denied("plugins", plugin, why, rule.clone()))
             }
@@ -71,7 +75,7 @@ pub(super) fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> R
     let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(match absence {
-        Absence::Closed(why) => format!("{why}; nobody can call it"),
+        Absence::Closed(why, _) => format!("{why}; nobody can call it"),
         Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
         Absence::Unknown if on.is_empty() => {
             format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")

@@ -224,6 +224,16 @@ pub fn tools(
     Ok((component, tools))
 }
 
+/// Returns the identity of a plugin, as audit records contain it.
+pub(super) fn identity(installed: &Installed, hashes: &Hashes) -> PluginIdentity {
+    PluginIdentity {
+        name: installed.name.as_str().into(),
+        version: installed.manifest.version.as_str().into(),
+        hash: hashes.plugin.as_str().into(),
+        component: hashes.component.as_str().into(),
+    }
+}
+
 /// Returns a plugin's component, limited to these capabilities, resolved folders, and limits. The policy
 /// compares grants with the author's name of the plugin, if that is different.
 pub fn held_to(
@@ -243,12 +253,7 @@ pub fn held_to(
     // The namespace keeps its data separate from a built-in tool with the same name.
     let mut component =
         Component::new(&ComponentName::of_plugin(&installed.name), Binary::Shipped(Box::new(load)), grants);
-    component.plugin = Some(PluginIdentity {
-        name: installed.name.as_str().into(),
-        version: installed.manifest.version.as_str().into(),
-        hash: hashes.plugin.as_str().into(),
-        component: hashes.component.as_str().into(),
-    });
+    component.plugin = Some(identity(installed, hashes));
     component.limits = self::limits(limits);
     component.most_calls = limits.calls;
     component.approved = Some(Arc::new(approved));

@@ -12,13 +12,13 @@ use parking_lot::Mutex;
 use scorpiox_audit::APPROVAL;
 use scorpiox_fs::Stamp;
 use scorpiox_plugin::{
-    Approval, Decision, Decisions, Fingerprint, Hashes, Origin, PluginFolder, PluginName, Status,
+    Approval, Decision, Decisions, Fingerprint, Hashes, Installed, Origin, PluginFolder, PluginName, Status,
 };
 use scorpiox_policy::{Candidate, Refusal, Signed, SignedFile};
 
-use super::entry::{Entry, Made, Offering};
+use super::entry::{Entry, Made, Offering, identity};
 use crate::Tool;
-use scorpiox_runtime::CodeCache;
+use scorpiox_runtime::{CodeCache, PluginIdentity};
 use scorpiox_workspace_config::Operator;
 
 /// Plugins of a server. Reads nothing until first use.
@@ -42,6 +42,8 @@ pub struct NotThere {
     pub rule: String,
     /// `true` if the operator's policy closes the tool.
     pub is_by_policy: bool,
+    /// Identity of the plugin, if it is approved.
+    pub identity: Option<PluginIdentity>,
 }
 
 #[derive(Default)]
@@ -139,6 +141,21 @@ impl Plugins {
         entry.made(&self.plugin_folder, &self.cache, &self.operator).err()
     }
 
+    /// Returns the identity of the approved plugin that a tool belongs to.
+    pub fn identity(&self, tool: &str) -> Option<PluginIdentity> {
+        let (plugin, _) = tool.split_once('.')?;
+        let name = PluginName::try_from(plugin.to_owned()).ok()?;
+        let installed = self.plugin_folder.find(&name).ok()?;
+        match Status::of(&installed, Decisions::read(self.own_home()).ok()?.get(&name)) {
+            Status::Approved(approval) => Some(self.identity_of(&installed, approval)),
+            Status::Waiting | Status::Denied | Status::Changed(_) => None,
+        }
+    }
+
+    fn identity_of(&self, installed: &Installed, approval: &Approval) -> PluginIdentity {
+        identity(installed, &approval.hashes(self.operator.site().home.as_deref()))
+    }
+
     /// Returns why a tool of an installed plugin is unavailable.
     pub fn why_not(&self, tool: &str) -> Option<NotThere> {
         let (plugin, _) = tool.split_once('.')?;
@@ -149,7 +166,8 @@ impl Plugins {
             Status::Approved(approval) => {
                 let refusal = self.standing(&name, approval).err()?;
                 let rule = refusal.decided_by.to_string();
-                return Some(NotThere { plugin: name, why: refusal.why, rule, is_by_policy: true });
+                let identity = Some(self.identity_of(&installed, approval));
+                return Some(NotThere { plugin: name, why: refusal.why, rule, is_by_policy: true, identity });
             }
             Status::Waiting => format!(
                 "plugin {name} waits for approval, which the user can give with scorpiox-code plugin approve {name}"
@@ -159,7 +177,7 @@ impl Plugins {
                 "plugin {name} is disabled, since {change}; the user can look with scorpiox-code plugin show {name}"
             ),
         };
-        Some(NotThere { plugin: name, why, rule: APPROVAL.to_owned(), is_by_policy: false })
+        Some(NotThere { plugin: name, why, rule: APPROVAL.to_owned(), is_by_policy: false, identity: None })
     }
 
     /// Returns the plugin of a tool, and the rule by which it runs: a policy line, or the user's approval.

@@ -2,18 +2,22 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
-use scorpiox_tests::program::modern;
+use scorpiox_tests::program::{ends_within, modern};
 use scorpiox_tests::site::{Answer, Site};
 use scorpiox_tests::{Canonical as _, Program, Started};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::super::plugins;
+use super::super::shell::support::comes_true;
 use super::{create, folder, lines, start, text, with_policy};
 
 /// Word that appears only in arguments.
 const SECRET: &str = "hush-7f3a";
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn every_kind_of_call_has_a_line() {
@@ -279,6 +283,50 @@ fn cancelled_and_refused_calls_have_lines() {
         lines[1..].iter().map(|line| (line["outcome"].clone(), line["fault"].clone())).collect();
     rest.sort_by_key(|(outcome, _)| outcome.to_string());
     assert_eq!(rest, [(json!("fault"), json!("deadline")), (json!("refused"), json!("busy"))]);
+}
+
+/// Closing the terminal ends the server, or the program of one call, while a command runs.
+#[test]
+fn a_call_that_a_signal_ended_has_a_line() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let run = json!({ "command": "touch begun; sleep 60" });
+    for signal in [Signal::HUP, Signal::QUIT, Signal::TERM, Signal::INT] {
+        let program = Program::new();
+        let begun = program.workspace().join("begun");
+        let waits = || assert!(comes_true(PATIENCE, || begun.exists()), "no command has begun");
+        let mut server = start(&program);
+        server.request("tools/call", json!({ "name": "Bash", "arguments": run }));
+        waits();
+        server.signal(signal);
+        server.wait();
+        assert_eq!(lines(&program, 1)[0]["tool"], "Bash", "{signal:?}");
+        fs::remove_file(&begun).expect("removed");
+        let mut call = program.command().args(["call", "Bash", &run.to_string()]).spawn().expect("it starts");
+        waits();
+        kill_process(Pid::from_child(&call), signal).expect("a signal");
+        let ended = ends_within(&mut call, PATIENCE).expect("it ends");
+        assert_eq!(ended.code(), Some(130), "{signal:?}");
+        assert_eq!(lines(&program, 2)[1]["outcome"], "cancelled", "{signal:?}");
+    }
+}
+
+/// Its line is like any other to each reader of the audit.
+#[test]
+fn a_call_without_a_name_has_a_line_that_is_read() {
+    let program = Program::new();
+    let mut server = start(&program);
+    for name in ["", "\u{200b}", "\0"] {
+        server.ask("tools/call", json!({ "name": name, "arguments": {} }));
+    }
+    create(&mut server, "a task");
+    let lines = lines(&program, 4);
+    assert!(lines[..3].iter().all(|line| line["tool"] == "(no name)"), "{lines:?}");
+    let audit = folder(&program).join("audit.jsonl");
+    let copy = program.put("copy.jsonl", fs::read(&audit).expect("an audit"));
+    let (whole, out, err) = program.run(&["audit", "verify", "--file", &copy.display().to_string()]);
+    assert!(whole.success(), "{out}{err}");
+    let (_, report, _) = program.run(&["audit", "report"]);
+    assert!(report.contains("(no name)") && !report.contains("damaged"), "{report}");
 }
 
 #[test]

@@ -201,6 +201,28 @@ fn who_has_a_plugin_is_said_over_exported_audits() {
     assert!(out.contains("removed") && out.contains(&hash[..12]), "{out}");
 }
 
+/// Whoever follows up an advisory sees the calls that were refused since.
+#[test]
+fn a_refused_call_is_found_by_the_hash_of_its_plugin() {
+    let (program, hash) = installed();
+    with_policy(&program, &format!("deny = [\"sha256:{hash}\"]"));
+    assert!(!calls(&program));
+    with_policy(&program, "");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = [\"kinds.*\"]\n");
+    assert!(!calls(&program));
+    let (_, lines, _) = program.run(&["audit", "--json", "--component", &hash, "--failed"]);
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for line in lines {
+        assert_eq!(
+            (&line["plugin"]["name"], &line["plugin"]["hash"]),
+            (&"kinds".into(), &hash.as_str().into())
+        );
+        assert!(line["component"].as_str().is_some_and(|component| component.len() == 64), "{line}");
+    }
+}
+
 /// Both programs have the same user and machine, as containers of one image and several homes of a user do.
 #[test]
 fn machines_of_one_name_are_told_apart_and_filters_leave_no_decision_out() {

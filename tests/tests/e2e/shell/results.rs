@@ -22,6 +22,9 @@ fn an_argument_that_is_not_known_is_named() {
     }
     let begun = Ran::of(&server.call("BackgroundBash", json!({ "command": "true", "cwd": "x" })));
     assert!(begun.text.contains("BackgroundBash has no argument `cwd`"), "{}", begun.text);
+    let armed = json!({ "action": "set", "message": "x", "delay_seconds": 600, "once": true });
+    let armed = Ran::of(&server.call("SetCallback", armed));
+    assert!(armed.text.contains("SetCallback has no argument `once`"), "{}", armed.text);
     // Some models add a description to each command.
     let ran = Ran::of(&server.call("Bash", json!({ "command": "echo yes", "description": "x" })));
     assert!(!ran.text.contains("description"), "{}", ran.text);

@@ -1,10 +1,11 @@
 //! The command `policy check`: reports all mistakes in the files, and rules that may be unintended.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName};
+use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_policy::{
     Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
 };
@@ -165,14 +166,35 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes
 }
 
+/// Returns the names of the tools of each approved plugin, by the plugin's name.
+fn tools_of_plugins(environment: &Environment) -> BTreeMap<String, Vec<String>> {
+    let decisions = Decisions::read(&environment.own_home).unwrap_or_default();
+    let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
+    let tools = |plugin: scorpiox_plugin::Installed| {
+        let Status::Approved(approval) = Status::of(&plugin, decisions.get(&plugin.name)) else {
+            return None;
+        };
+        let listed: Vec<serde_json::Value> = serde_json::from_str(approval.tools.get()).ok()?;
+        let names = listed.iter().filter_map(|tool| tool["name"].as_str());
+        let names = names.map(|tool| format!("{}.{tool}", plugin.name)).collect();
+        Some((plugin.name.to_string(), names))
+    };
+    installed.filter_map(tools).collect()
+}
+
 /// Finds names and globs in `[tools]`, `[[rules]]`, `[access]` and `[limits]` that match no tool.
 fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     let tools = environment.registry.names();
     let installed = PluginFolder::new(&environment.own_home).scan().into_iter().flatten();
     let plugins: Vec<_> = installed.map(|plugin| plugin.name.to_string()).collect();
-    // Tools of plugins, which have a dot in their names, depend on the installed plugins.
+    let of_plugins = tools_of_plugins(environment);
+    // Tools of plugins that are not installed here may be installed elsewhere.
     let is_unknown = |pattern: &NamePattern| {
         let text = pattern.to_string();
+        let owner = text.split_once('.').and_then(|(plugin, _)| of_plugins.get(plugin));
+        if let Some(tools) = owner {
+            return !tools.iter().any(|tool| pattern.covers(tool));
+        }
         let start = text.strip_suffix('*');
         let of_plugin = |plugin: &String| start.is_some_and(|start| format!("{plugin}.").starts_with(start));
         !text.contains('.')
@@ -193,7 +215,8 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
     });
     let note = |(table, rule): (String, Sourced<NamePattern>)| {
         let name = rule.value.to_string();
-        let near = nearest(name.trim_end_matches('*'), tools.iter().copied()).map(str::to_owned);
+        let known = tools.iter().copied().chain(of_plugins.values().flatten().map(String::as_str));
+        let near = nearest(name.trim_end_matches('*'), known).map(str::to_owned);
         let near = near.or_else(|| of_a_plugin(&name, &plugins));
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         let after = format!(", and no tool has such a name{near}");

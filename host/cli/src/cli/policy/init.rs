@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use scorpiox_fs::home::private;
-use scorpiox_policy::Policy;
+use scorpiox_policy::{Policy, changed_sections};
+use scorpiox_server::READ_AT_START;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
@@ -60,21 +61,35 @@ pub(super) fn run(environment: &Environment, example: Option<Example>, print: bo
         return Ok(ExitCode::SUCCESS);
     }
     // The file takes effect at once, so it must be valid.
-    Policy::parse(text, &path)?;
+    let policy = Policy::parse(text, &path)?;
     write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
-    terminal::print(&wrote(&path, what));
+    terminal::print(&wrote(&path, what, &policy));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Names the file that takes effect, and when it does.
-fn wrote(path: &Path, what: &str) -> Shown {
+fn wrote(path: &Path, what: &str, policy: &Policy) -> Shown {
     let lines = [
         format!("Wrote {}, from the example {what}.", path.display()),
-        "Servers that run now follow it from their next call on.".to_owned(),
+        followed(policy),
         "`scorpiox-code policy check` finds mistakes in the file, and `scorpiox-code policy diff` shows what it changes."
             .to_owned(),
     ];
     lines.iter().fold(Shown::text(""), |shown, line| shown.and(&Shown::line(line)))
+}
+
+/// Says when running servers follow a new policy.
+fn followed(policy: &Policy) -> String {
+    let is_fixed = |header: &String| READ_AT_START.contains(&header.trim_matches(['[', ']']));
+    let fixed: Vec<_> = changed_sections(&Policy::builtin(), policy).into_iter().filter(is_fixed).collect();
+    if fixed.is_empty() {
+        return "Servers that run now follow it from their next call on.".to_owned();
+    }
+    format!(
+        "Restart the servers that run now, in most clients by restarting the client: they read {} when they start, \
+         and refuse every tool until then.",
+        fixed.join(" and ")
+    )
 }
 
 fn choose() -> Result<Example> {

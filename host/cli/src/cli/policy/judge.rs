@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_egress_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
@@ -18,7 +18,7 @@ use scorpiox_web::Router;
 
 use super::{What, plugins};
 use crate::cli::environment::Environment;
-use scorpiox_fs::without_links;
+use scorpiox_fs::{Trail, without_links};
 use scorpiox_shell::{PRIVATE_KEY, Shell};
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
@@ -316,8 +316,11 @@ impl<'a> Judge<'a> {
 
     fn file(&self, subject: &str) -> Result<Verdict> {
         let places = self.shell.operator().places()?;
-        let files = &self.policy.files;
-        let checked = files.check(&without_links(&self.asked(subject)), &places);
+        let (files, asked) = (&self.policy.files, self.asked(subject));
+        // As a tool judges: a rule that denies any of the names on the way denies the file.
+        let forms = Trail::follow(&asked).map_or_else(|_| vec![asked.clone()], |trail| trail.forms);
+        let checked = forms.iter().try_for_each(|form| files.check_denied(form, &[], &places));
+        let checked = checked.and_then(|()| files.check(&without_links(&asked), &places));
         Ok(said(
             checked.map_err(|denial| denial.to_string()).map(|folder| {
                 format!("`read` of [files] ({}) covers {}", files.read_origin, folder.display())
@@ -378,6 +381,10 @@ fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
 
 /// Splits a host and its port. The default is the port of HTTPS.
 fn split_port(subject: &str) -> Result<(&str, u16)> {
+    ensure!(
+        !subject.contains("://"),
+        "{subject:?} is a URL; ask about the host in it, such as example.com, or with `policy why url`"
+    );
     match subject.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
             Ok((name, port.parse().with_context(|| format!("{port:?} is not a port"))?))
