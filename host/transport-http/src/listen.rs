@@ -511,13 +511,14 @@ impl Connection {
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,
-            _ = self.is_ending.changed() => match timeout(ARRIVED_TIME, connection.as_mut()).await {
-                Ok(served) => served,
-                Err(_) => {
+            _ = self.is_ending.changed() => {
+                if let Ok(served) = timeout(ARRIVED_TIME, connection.as_mut()).await {
+                    served
+                } else {
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
-            },
+            }
         };
         if let Err(error) = served {
             tracing::debug!("a connection broke: {error}");

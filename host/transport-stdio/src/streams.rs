@@ -42,11 +42,11 @@ mod unix {
 
     /// Signals `bell` on each signal that asks a process to end.
     pub fn ring_when_told(bell: PipeWriter) -> std::io::Result<()> {
-        for signal in [SIGINT, SIGTERM, SIGQUIT, SIGHUP] {
-            if signal != SIGHUP || !ignores_hang_up() {
-                signal_hook::low_level::pipe::register(signal, bell.try_clone()?)?;
-            }
+        let others = if ignores_hang_up() { &[SIGINT, SIGQUIT][..] } else { &[SIGINT, SIGQUIT, SIGHUP] };
+        for signal in others {
+            signal_hook::low_level::pipe::register(*signal, bell.try_clone()?)?;
         }
+        signal_hook::low_level::pipe::register(SIGTERM, bell)?;
         Ok(())
     }
 

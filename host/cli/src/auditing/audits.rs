@@ -27,8 +27,8 @@ pub(super) struct Audits {
 
 impl Audits {
     /// Adds a line and returns the number of its piece. Returns `None` for a line that is not chained.
-    pub(super) fn add(&mut self, line: &[u8]) -> Option<usize> {
-        let (link, hash) = (Link::read(line)?, Hash::of(line));
+    pub(super) fn add(&mut self, text: &[u8]) -> Option<usize> {
+        let (link, hash) = (Link::read(text)?, Hash::of(text));
         let before =
             (link.previous != Hash::NONE).then(|| self.by_end.remove(&link.previous.bytes())).flatten();
         let after = self.by_begin.remove(&hash.bytes());

@@ -46,7 +46,7 @@ pub(super) fn run(folder: &Path, arguments: &ReportArguments, workspace: Option<
     let (mut report, mut installed, mut damaged) = (Report::default(), Installed::default(), 0_u64);
     let mut take = |line| match line {
         Line::Whole(record, text) if arguments.plugins => {
-            installed.add(&record, &text, filter.wants(&record))
+            installed.add(&record, &text, filter.wants(&record));
         }
         Line::Whole(record, _) if record.lost > 0 || filter.wants(&record) => report.add(&record),
         Line::Whole(..) => {}

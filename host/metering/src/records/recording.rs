@@ -69,7 +69,7 @@ pub struct Recording<'a> {
     /// Collects the resources that the call accesses.
     pub uses: Uses,
     /// Plugin that the call would have reached, if its tool is not available.
-    pub plugin: Option<PluginIdentity>,
+    pub plugin: Option<Box<PluginIdentity>>,
     /// Reason of the refusal, if no calls are served.
     unserved: OnceLock<&'static str>,
     is_finished: bool,
@@ -156,7 +156,7 @@ impl<'a> Recording<'a> {
     fn component(&self) -> Option<Component<'_>> {
         let tool = match self.subject {
             Subject::Tool { tool, .. } => tool,
-            Subject::Unknown { .. } => return self.plugin.as_ref().map(label),
+            Subject::Unknown { .. } => return self.plugin.as_deref().map(label),
             Subject::Method(_) => return Some(Component::BuiltIn(BUILT_IN)),
         };
         match &tool.kind {

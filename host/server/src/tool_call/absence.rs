@@ -18,7 +18,7 @@ use crate::session::Access;
 /// Reason why no tool of a name is available.
 pub(super) enum Absence {
     /// The policy closes the tool.
-    Closed(Refusal, Option<PluginIdentity>),
+    Closed(Refusal, Option<Box<PluginIdentity>>),
     /// The tool belongs to a plugin that may not run.
     NotThere(NotThere),
     Unknown,

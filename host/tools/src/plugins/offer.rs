@@ -43,7 +43,7 @@ pub struct NotThere {
     /// `true` if the operator's policy closes the tool.
     pub is_by_policy: bool,
     /// Identity of the plugin, if it is approved.
-    pub identity: Option<PluginIdentity>,
+    pub identity: Option<Box<PluginIdentity>>,
 }
 
 #[derive(Default)]
@@ -142,12 +142,12 @@ impl Plugins {
     }
 
     /// Returns the identity of the approved plugin that a tool belongs to.
-    pub fn identity(&self, tool: &str) -> Option<PluginIdentity> {
+    pub fn identity(&self, tool: &str) -> Option<Box<PluginIdentity>> {
         let (plugin, _) = tool.split_once('.')?;
         let name = PluginName::try_from(plugin.to_owned()).ok()?;
         let installed = self.plugin_folder.find(&name).ok()?;
         match Status::of(&installed, Decisions::read(self.own_home()).ok()?.get(&name)) {
-            Status::Approved(approval) => Some(self.identity_of(&installed, approval)),
+            Status::Approved(approval) => Some(Box::new(self.identity_of(&installed, approval))),
             Status::Waiting | Status::Denied | Status::Changed(_) => None,
         }
     }
@@ -166,7 +166,7 @@ impl Plugins {
             Status::Approved(approval) => {
                 let refusal = self.standing(&name, approval).err()?;
                 let rule = refusal.decided_by.to_string();
-                let identity = Some(self.identity_of(&installed, approval));
+                let identity = Some(Box::new(self.identity_of(&installed, approval)));
                 return Some(NotThere { plugin: name, why: refusal.why, rule, is_by_policy: true, identity });
             }
             Status::Waiting => format!(

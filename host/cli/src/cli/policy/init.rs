@@ -122,12 +122,15 @@ mod tests {
 
     #[test]
     fn the_file_and_the_time_when_it_takes_effect_are_named() {
-        let (_, what, _) = EXAMPLES[1];
-        let wrote = wrote(Path::new("/home/me/.scorpiox/policy.toml"), what);
-        for word in
-            ["/home/me/.scorpiox/policy.toml", "developer: pages", "from their next call on", "policy check"]
-        {
-            assert!(wrote.as_str().contains(word), "{word}: {}", wrote.as_str());
+        let path = Path::new("/home/me/.scorpiox/policy.toml");
+        for (_, what, text) in EXAMPLES {
+            let policy = Policy::parse(text, path).expect("a policy");
+            let wrote = wrote(path, what, &policy);
+            let when = if text.contains("[audit]") { "they read [audit]" } else { "from their next call on" };
+            for word in ["/home/me/.scorpiox/policy.toml", what, when, "policy check"] {
+                let told = wrote.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(told.contains(word), "{word}: {told}");
+            }
         }
     }
 

@@ -145,8 +145,8 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut MAX_LOOKS.clone())? {
         return Ok(true);
     }
-    if WRITTEN.iter().any(|name| leads_away(&name))
-        || (WRITTEN_AND_USUAL.iter().any(|name| leads_away(&name)) && has_names_of_git_alone(folder)?)
+    if WRITTEN.iter().any(leads_away)
+        || (WRITTEN_AND_USUAL.iter().any(leads_away) && has_names_of_git_alone(folder)?)
     {
         return Ok(true);
     }
