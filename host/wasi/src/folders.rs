@@ -250,7 +250,7 @@ impl Guard {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let asked = format_args!("{what} {}", path.display());
         self.uses.denied_by_name("files", format_args!("{what} {}", folder.display()), asked, why, APPROVAL);
-        tracing::warn!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());
+        tracing::debug!(plugin = self.plugin, "refused: {what} below {}: {why}", folder.display());
     }
 
     /// Returns the names of the folders, for messages.
@@ -263,7 +263,7 @@ impl Guard {
     }
 
     /// Returns `true` if access to a path is allowed. `path` must be absolute and without links; `asked` is
-    /// the plugin's own name for it. Logs a refusal for the operator.
+    /// the plugin's own name for it. The result and the audit have a refusal.
     pub(super) fn allows(&self, path: &Path, asked: &Path, write: bool) -> bool {
         let what = if write { "write" } else { "read" };
         match self.check(path, write) {
@@ -276,7 +276,7 @@ impl Guard {
                 let asked = format_args!("{what} {}", asked.display());
                 let what = format_args!("{what} {}", folder.display());
                 self.uses.denied_by_name("files", what, asked, &denial.rule, self.rule(path, write));
-                tracing::warn!(plugin = self.plugin, "refused: {denial}");
+                tracing::debug!(plugin = self.plugin, "refused: {denial}");
                 false
             }
         }
@@ -291,7 +291,7 @@ impl Guard {
         };
         let asked = format_args!("write {}", asked.display());
         self.uses.denied_by_name("files", format_args!("write {}", folder.display()), asked, why, rule);
-        tracing::warn!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
+        tracing::debug!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
     }
 
     /// Records a path that leads out of the folders.
@@ -299,7 +299,7 @@ impl Guard {
         let what = if write { "write" } else { "read" };
         let why = "the path leads out of the folders that were granted";
         self.uses.denied_by_name("files", what, format_args!("{what} {}", asked.display()), why, APPROVAL);
-        tracing::warn!(plugin = self.plugin, "refused: a path leads out of the folders that were granted");
+        tracing::debug!(plugin = self.plugin, "refused: a path leads out of the folders that were granted");
     }
 
     /// Returns the rule that denies a path.

@@ -174,7 +174,7 @@ impl WasiHttpHooks for Requests {
 fn denied(plugin: &str, uses: &Uses, uri: &http::Uri, why: &str, rule: &str) -> Error {
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
     uses.denied("web", format_args!("{}:{port}", uri.host().unwrap_or_default()), why, rule);
-    tracing::warn!(plugin, "a request was refused: {why}");
+    tracing::debug!(plugin, "a request was refused: {why}");
     Error::HttpRequestDenied
 }
 

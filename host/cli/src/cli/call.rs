@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
@@ -59,23 +59,42 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
     result
 }
 
-/// Ends the calls of a server and the process when a signal asks for that. Each call has its line in the audit then.
-/// Returns a flag that is set when that begins.
-fn end_on_signal(server: &Arc<Server>, workspace: &Arc<Workspace>) -> Result<Arc<AtomicBool>> {
-    let (mut bell, ringer) = std::io::pipe()?;
-    ring_when_told(ringer)?;
-    let (server, workspace) = (Arc::clone(server), Arc::clone(workspace));
-    let is_ending = Arc::new(AtomicBool::new(false));
-    let ends = Arc::clone(&is_ending);
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if bell.read(&mut [0]).is_ok_and(|read| read > 0) {
-            ends.store(true, Ordering::Release);
-            server.shut_down(End::Signal);
-            workspace.close();
-            std::process::exit(ENDED_BY_SIGNAL);
-        }
-    })?;
-    Ok(is_ending)
+/// Signals that ask the process to end while a call runs: they end the call, which then has its line in the audit, and
+/// the process. They do nothing once this is dropped.
+struct Signals {
+    state: Arc<AtomicU8>,
+}
+
+/// State of [`Signals`]: the call runs, a signal ends it, or it has ended before.
+const RUNNING: u8 = 0;
+const ENDING: u8 = 1;
+const OVER: u8 = 2;
+
+impl Signals {
+    fn end(server: &Arc<Server>, workspace: &Arc<Workspace>) -> Result<Self> {
+        let (mut bell, ringer) = std::io::pipe()?;
+        ring_when_told(ringer)?;
+        let (server, workspace) = (Arc::clone(server), Arc::clone(workspace));
+        let state = Arc::new(AtomicU8::new(RUNNING));
+        let signals = Self { state: Arc::clone(&state) };
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let is_told = bell.read(&mut [0]).is_ok_and(|read| read > 0);
+            if is_told && state.compare_exchange(RUNNING, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+            {
+                server.shut_down(End::Signal);
+                workspace.close();
+                std::process::exit(ENDED_BY_SIGNAL);
+            }
+        })?;
+        Ok(signals)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // A signal that came before ends the process.
+        let _ = self.state.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire);
+    }
 }
 
 /// Returns the result of a call with these parameters. `on_progress` receives its progress messages.
@@ -87,7 +106,7 @@ pub(super) fn result_in(
     let (mut requests, input) = memory::pipe(PIPE_BYTES);
     let (output, answers) = memory::pipe(PIPE_BYTES);
     let server = Server::start(workspace, Audience::Person, input, Output::new(output));
-    let is_ending = end_on_signal(&server, workspace)?;
+    let signals = Signals::end(&server, workspace)?;
     let mut answers = BufReader::new(answers).lines();
     let mut ask = |id: u32, method: &str, params: Value| -> Result<Value> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -95,7 +114,7 @@ pub(super) fn result_in(
         // Notifications may precede the response.
         loop {
             let next = answers.next();
-            while is_ending.load(Ordering::Acquire) {
+            while signals.state.load(Ordering::Acquire) == ENDING {
                 // The process ends when the call has its line.
                 thread::park();
             }

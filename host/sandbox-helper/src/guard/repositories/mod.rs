@@ -17,6 +17,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use rustix::fs::fstatfs;
 use scorpiox_git::SIGNS;
 use scorpiox_sys::linux::reach::{self, Descent, Identity};
 use scorpiox_sys::linux::shared_set::SharedSet;
@@ -39,6 +40,9 @@ use signs::{
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
 /// installation creates. A repository in a directory beyond this limit counts as another process's.
 const MAX_OWN: usize = 1 << 18;
+
+/// Type of a file system: an overlay (`OVERLAYFS_SUPER_MAGIC`).
+const OVERLAY: rustix::fs::FsWord = 0x794c_7630;
 
 /// Maximum number of directories that are kept open. A directory that is known by path only counts even after
 /// its removal, and installations create many.
@@ -64,11 +68,11 @@ pub(super) struct Repositories {
 #[derive(Debug, Default)]
 struct Known {
     /// Git directories that existed when the command started and have rules.
-    begun: HashSet<u64>,
+    begun: AtStart,
     /// Directories that git accepted as repositories at the start: they cannot become new ones.
-    complete: HashSet<u64>,
+    complete: AtStart,
     /// Directories with a `.git` at the start.
-    work_trees: HashSet<u64>,
+    work_trees: AtStart,
     /// Directories that the command created. A repository inside one is the command's only if the command
     /// created it, too.
     own: HashSet<u64>,
@@ -82,18 +86,42 @@ struct Known {
     own_files: HashSet<u64>,
 }
 
+/// Directories that existed when the command started.
+#[derive(Debug, Default)]
+struct AtStart(HashSet<u64>);
+
+impl AtStart {
+    /// Adds a directory. That of an overlay gets another creation time when it is copied to the upper layer, so it is
+    /// known by its inode number, too.
+    fn insert(&mut self, folder: &OwnedFd, about: &About, hasher: &RandomState) {
+        let [key, number] = keys(hasher, about);
+        self.0.insert(key);
+        if fstatfs(folder).is_ok_and(|found| found.f_type == OVERLAY) {
+            self.0.insert(number);
+        }
+    }
+
+    fn contains(&self, about: &About, hasher: &RandomState) -> bool {
+        keys(hasher, about).iter().any(|key| self.0.contains(key))
+    }
+}
+
+/// Returns the key of a directory, and that by its inode number alone.
+fn keys(hasher: &RandomState, about: &About) -> [u64; 2] {
+    [key(hasher, about), hasher.hash_one(("by number", about.identity))]
+}
+
 impl Known {
     /// Records a directory with rules, if it is a git directory.
     fn begin(&mut self, path: &Path, hasher: &RandomState) -> io::Result<()> {
         let folder = reach::open(path)?;
         let (about, signs) = (About::folder(&folder)?, signs(&folder, None)?);
-        let key = key(hasher, &about);
         let is_named = path.file_name().is_some_and(|name| folded(name) == NAME);
         if is_named || signs.are_of_git(path) {
-            self.begun.insert(key);
+            self.begun.insert(&folder, &about, hasher);
         }
         if signs.are_complete() {
-            self.complete.insert(key);
+            self.complete.insert(&folder, &about, hasher);
         }
         Ok(())
     }
@@ -115,8 +143,11 @@ impl Repositories {
         }
         let mut known = Known::default();
         for path in &work_trees {
-            let about = reach::open(path).and_then(|folder| About::folder(&folder));
-            known.work_trees.extend(about.iter().map(|about| key(&hasher, about)));
+            if let Ok(folder) = reach::open(path)
+                && let Ok(about) = About::folder(&folder)
+            {
+                known.work_trees.insert(&folder, &about, &hasher);
+            }
         }
         for path in folders {
             // A directory that is missing or cannot be inspected counts as another process's.
@@ -175,7 +206,7 @@ impl Repositories {
         if !CONFIGURATIONS.contains(&&*folded(spot.bare())) {
             return;
         }
-        let is_complete = |about: &About| self.known.borrow().complete.contains(&key(&self.hasher, about));
+        let is_complete = |about: &About| self.known.borrow().complete.contains(about, &self.hasher);
         if !About::folder(&spot.folder).as_ref().is_ok_and(is_complete) {
             self.came.add_folder(&spot.folder);
         }
@@ -188,7 +219,7 @@ impl Repositories {
         }
         // A directory that already was a repository has rules and needs no tracking.
         let about = About::folder(&spot.folder);
-        let is_complete = |about: &About| self.known.borrow().complete.contains(&key(&self.hasher, about));
+        let is_complete = |about: &About| self.known.borrow().complete.contains(about, &self.hasher);
         if about.as_ref().is_ok_and(is_complete) {
             return;
         }
@@ -217,7 +248,7 @@ impl Repositories {
         let key = key(&self.hasher, about);
         let (is_begun, is_own) = {
             let known = self.known.borrow();
-            (known.begun.contains(&key), known.own.contains(&key))
+            (known.begun.contains(about, &self.hasher), known.own.contains(&key))
         };
         let is_asked_for = contains(&ASKED_FOR, name);
         if is_own && !is_asked_for {
@@ -252,7 +283,7 @@ impl Repositories {
 
     /// Returns `true` if this was the top of a work tree when the command started.
     fn is_work_tree(&self, folder: &About) -> bool {
-        self.known.borrow().work_trees.contains(&key(&self.hasher, folder))
+        self.known.borrow().work_trees.contains(folder, &self.hasher)
     }
 
     /// Returns `true` if the command created this new directory.
@@ -342,7 +373,7 @@ impl Repositories {
     /// `folder` is `None`.
     fn is_known(&self, about: &About, folder: Option<&OwnedFd>) -> io::Result<bool> {
         let (key, known) = (key(&self.hasher, about), self.known.borrow());
-        if known.begun.contains(&key) {
+        if known.begun.contains(about, &self.hasher) {
             return Ok(true);
         }
         if !known.own_repositories.contains(&key) && !known.own.contains(&key) {
@@ -383,8 +414,7 @@ impl Repositories {
         if !STAY.contains(&&*folded(spot.bare())) {
             return Ok(false);
         }
-        let key = key(&self.hasher, &About::folder(&spot.folder)?);
-        Ok(self.known.borrow().begun.contains(&key))
+        Ok(self.known.borrow().begun.contains(&About::folder(&spot.folder)?, &self.hasher))
     }
 
     /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
@@ -458,7 +488,7 @@ impl Repositories {
         let is_unique = about.born.is_some() || about.handle.is_some();
         let is_known = is_unique && {
             let known = self.known.borrow();
-            known.complete.contains(&key) || known.own.contains(&key)
+            known.complete.contains(&about, &self.hasher) || known.own.contains(&key)
         };
         if !is_known {
             self.came.add_folder(folder);
@@ -476,9 +506,8 @@ impl Repositories {
         if !self.is_known(&about, Some(folder))? && is_of_git(folder, None)? {
             return Ok(true);
         }
-        let key = key(&self.hasher, &about);
         // One that was there when the command started has rules of its own.
-        let is_old = self.known.borrow().begun.contains(&key);
+        let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
         Ok(!is_old && self.may_be_filled(folder, &about, is_root, is_new)?)
     }
 }

@@ -61,6 +61,13 @@ fn a_number_that_is_given_again_is_not_the_same_folder() {
     let is_known = |seconds| all.is_known(&about(seconds), None).expect("looks");
     assert!(is_known(1));
     assert!(!is_known(2));
+    // A directory of an overlay gets another creation time when it is copied to the upper layer.
+    let (_other, _, all) = bed();
+    let number = keys(&all.hasher, &about(1))[1];
+    assert!(!all.is_known(&about(9), None).expect("looks"));
+    all.known.borrow_mut().begun.0.insert(number);
+    assert!(all.is_known(&about(9), None).expect("looks"));
+    let (_third, _, all) = bed();
     // On a file system without creation times, the handle tells.
     let by_handle = |handle| {
         let mut about = about(3);
@@ -262,7 +269,7 @@ fn whose_a_repository_is_tells_who_made_its_signs() {
 fn the_work_for_a_path_grows_with_its_depth_and_no_faster() {
     const DEPTH: usize = 400;
     let (_folder, root, all) = bed();
-    all.known.borrow_mut().begun.insert(0);
+    all.known.borrow_mut().begun.0.insert(0);
     let inside: PathBuf = std::iter::repeat_n("info", DEPTH).collect();
     std::fs::create_dir_all(root.join(&inside)).expect("folders");
     let own_time = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time");

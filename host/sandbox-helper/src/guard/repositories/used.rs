@@ -60,7 +60,7 @@ impl Repositories {
     /// Returns `true` if a directory is a git directory that the command did not create.
     fn is_used(&self, folder: &OwnedFd, about: &About) -> io::Result<bool> {
         let key = key(&self.hasher, about);
-        if self.known.borrow().begun.contains(&key) {
+        if self.known.borrow().begun.contains(about, &self.hasher) {
             return Ok(true);
         }
         // Another process may have made it meanwhile, under any name.
