@@ -1,6 +1,8 @@
 //! Types that are common to the cells of every system.
 
-use crate::wire::{Fault, Outcome};
+use std::error::Error;
+
+use crate::wire::{Fault, LACK, Outcome, codes};
 
 /// Descriptor that wakes a thread waiting for a command.
 #[cfg(unix)]
@@ -65,14 +67,21 @@ impl CellError {
 
 impl CellError {
     #[cfg(any(target_os = "linux", windows, target_os = "macos"))]
-    pub(crate) fn helper(error: impl std::fmt::Display) -> Self {
-        Self::Helper(error.to_string())
+    pub(crate) fn helper(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Helper(with_advice(&*error.into()))
     }
 
     #[cfg(any(target_os = "linux", windows, target_os = "macos"))]
-    pub(crate) fn worker(error: impl std::fmt::Display) -> Self {
-        Self::Worker(error.to_string())
+    pub(crate) fn worker(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Worker(with_advice(&*error.into()))
     }
+}
+
+/// Formats an error, with advice if the system had not enough of something.
+#[cfg(any(target_os = "linux", windows, target_os = "macos"))]
+fn with_advice(error: &(dyn Error + 'static)) -> String {
+    let lack = if codes(error).any(scorpiox_sys::is_lack) { LACK } else { "" };
+    format!("{error}{lack}")
 }
 
 /// Result of [`crate::Running::next`].

@@ -312,7 +312,7 @@ pub enum Built {
 }
 
 /// Advice for a failed step for which the system had not enough.
-const LACK: &str = "; repeat it when fewer commands and programs run, or raise the limit of open files with `ulimit -n` where the server is started";
+pub(crate) const LACK: &str = "; repeat it when fewer commands and programs run, or raise the limit of open files with `ulimit -n` where the server is started";
 
 /// Failed step with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -352,7 +352,7 @@ impl Fault {
 }
 
 /// Returns the numbers of the system's errors that caused an error.
-fn codes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = i32> + use<'e> {
+pub(crate) fn codes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = i32> + use<'e> {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     causes.filter_map(|error| {
         #[cfg(unix)]

@@ -12,8 +12,6 @@ mod unix {
     use std::os::fd::{AsFd, OwnedFd};
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use scorpiox_sys::signals::ignores_hang_up;
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
     /// Returns the number of bytes that can be written without blocking. Outputs other than pipes may block
     /// immediately. A client can shrink a pipe at any time, but not below a page.
@@ -42,12 +40,7 @@ mod unix {
 
     /// Signals `bell` on each signal that asks a process to end.
     pub fn ring_when_told(bell: PipeWriter) -> std::io::Result<()> {
-        let others = if ignores_hang_up() { &[SIGINT, SIGQUIT][..] } else { &[SIGINT, SIGQUIT, SIGHUP] };
-        for signal in others {
-            signal_hook::low_level::pipe::register(*signal, bell.try_clone()?)?;
-        }
-        signal_hook::low_level::pipe::register(SIGTERM, bell)?;
-        Ok(())
+        scorpiox_sys::signals::ring_at_end(bell.into())
     }
 
     /// Returns `true` if the other end of a pipe is closed, without reading from it.

@@ -6,14 +6,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ffi::{CString, OsStr};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags, StatxTimestamp, makedev, openat, statx};
 use scorpiox_sys::linux::reach::Identity;
 use scorpiox_sys::linux::sys;
 
@@ -52,8 +50,8 @@ pub(super) struct About {
     pub identity: Identity,
     /// Creation time.
     pub born: Option<Duration>,
-    /// Hash of the handle that the file system gives it, if it keeps no creation time.
-    pub handle: Option<u64>,
+    /// Generation of its inode number, if the file system keeps no creation time.
+    pub generation: Option<u64>,
     /// Time of the last change of its attributes, content or name.
     pub changed: Option<Duration>,
     pub is_folder: bool,
@@ -66,7 +64,7 @@ impl About {
     }
 
     pub(super) fn unique(&self) -> Unique {
-        (self.identity, self.born, self.handle)
+        (self.identity, self.born, self.generation)
     }
 
     /// Inspects the entry with this name in a directory; follows no link.
@@ -81,12 +79,13 @@ impl About {
         let kind = FileType::from_raw_mode(found.stx_mode.into());
         let is_told = |what| StatxFlags::from_bits_retain(found.stx_mask).contains(what);
         let born = is_told(StatxFlags::BTIME).then(|| time(&found.stx_btime));
-        let handle = if born.is_none() { handle(folder, name)? } else { None };
+        let may_open = kind.is_dir() || kind.is_file();
+        let generation = if born.is_none() && may_open { generation(folder, name) } else { None };
         Ok(Self {
             mount: is_told(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
             identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
             born,
-            handle,
+            generation,
             changed: is_told(StatxFlags::CTIME).then(|| time(&found.stx_ctime)),
             is_folder: kind.is_dir(),
             is_socket: kind.is_socket(),
@@ -95,17 +94,16 @@ impl About {
 }
 
 /// Identity of a file or directory that no later one with the same inode number has. File systems that give neither a
-/// creation time nor handles (9p) can give it again.
+/// creation time nor a generation (FUSE, NFS, 9p) can give it again.
 pub(super) type Unique = (Identity, Option<Duration>, Option<u64>);
 
-fn handle(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
-    let name = CString::new(name.as_bytes())?;
-    let hash = |handle: Vec<u8>| {
-        let mut hasher = DefaultHasher::new();
-        handle.hash(&mut hasher);
-        hasher.finish()
-    };
-    Ok(sys::handle_of(folder.as_fd(), &name)?.map(hash))
+/// Returns the generation of the file or directory with this name, or of the open one if the name is empty. Returns
+/// `None` if it cannot be read, or has none.
+fn generation(folder: &OwnedFd, name: &OsStr) -> Option<u64> {
+    let name = if name.is_empty() { OsStr::new(".") } else { name };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = openat(folder, name, flags, Mode::empty()).ok()?;
+    sys::generation(file.as_fd())
 }
 
 fn time(stamp: &StatxTimestamp) -> Duration {
@@ -136,9 +134,7 @@ mod tests {
         let itself = About::folder(&opened).expect("known");
         assert_eq!(entry.unique(), itself.unique());
         let name = folder.path().file_name().expect("a name");
-        let by_name = handle(&above, name).expect("known");
-        assert_eq!(by_name, handle(&opened, OsStr::new("")).expect("known"));
-        assert_ne!(by_name, handle(&above, OsStr::new("")).expect("known"), "another folder");
+        assert_eq!(generation(&above, name), generation(&opened, OsStr::new("")));
         assert!(entry.is_folder);
         assert_eq!(itself.identity, super::super::identity_of(&opened).expect("known"));
     }

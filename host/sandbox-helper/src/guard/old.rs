@@ -63,7 +63,7 @@ mod tests {
         assert!(!is_new(&about(2, None, Some(20))), "the command changes it");
         assert!(is_new(&about(3, None, Some(20))) && is_new(&about(4, None, None)));
         let mut again = about(2, None, Some(20));
-        again.handle = Some(1);
+        again.generation = Some(1);
         assert!(is_new(&again), "another directory with the number of one that was old");
         let mut rounded = about(5, None, Some(9));
         rounded.changed = Some(Duration::from_secs(9));

@@ -19,45 +19,17 @@ use std::time::Duration;
 /// headers.
 const F_SETSIG: c_int = 10;
 
-/// Maximum length of a file handle in bytes (`MAX_HANDLE_SZ`).
-const MAX_HANDLE: usize = 128;
-/// Flag of `name_to_handle_at(2)` for a handle that identifies a file and need not open it, since Linux 6.5.
-const AT_HANDLE_FID: c_int = 0x200;
+/// Request of `ioctl(2)` for the generation of a file. The C libraries disagree about the sign of requests.
+#[allow(clippy::cast_possible_wrap, clippy::unnecessary_cast)]
+const FS_IOC_GETVERSION: libc::Ioctl = 0x8008_7601_u32 as libc::Ioctl;
 
-/// Argument of `name_to_handle_at(2)`: `file_handle` with room for the handle.
-#[repr(C)]
-struct FileHandle {
-    length: c_uint,
-    kind: c_int,
-    handle: [u8; MAX_HANDLE],
-}
-
-/// Returns the file system's handle of the entry `name` in a directory, or of the open file itself if the name is
-/// empty. It tells the file from all earlier files with the same inode number. Returns `None` if there is none.
-pub fn handle_of(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
-    for flags in [libc::AT_EMPTY_PATH, libc::AT_EMPTY_PATH | AT_HANDLE_FID] {
-        let length = c_uint::try_from(MAX_HANDLE).unwrap_or_default();
-        let mut found = FileHandle { length, kind: 0, handle: [0; MAX_HANDLE] };
-        let mut mount: c_int = 0;
-        let (folder, found_at) = (folder.as_raw_fd(), &raw mut found);
-        // SAFETY: the kernel reads the name up to its zero, writes at most `length` bytes of the handle, and the
-        // number of the mount. All three live until the call returns.
-        let result = unsafe {
-            libc::syscall(libc::SYS_name_to_handle_at, folder, name.as_ptr(), found_at, &raw mut mount, flags)
-        };
-        if result == 0 {
-            let mut handle = found.kind.to_ne_bytes().to_vec();
-            let length = usize::try_from(found.length).unwrap_or(MAX_HANDLE).min(MAX_HANDLE);
-            handle.extend(&found.handle[..length]);
-            return Ok(Some(handle));
-        }
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EOPNOTSUPP | libc::EOVERFLOW | libc::EINVAL | libc::ENOSYS | libc::EPERM) => {}
-            _ => return Err(error),
-        }
-    }
-    Ok(None)
+/// Returns the generation number of an open file, which tells it from all earlier files with the same inode number.
+/// Returns `None` if the file system gives none.
+pub fn generation(file: BorrowedFd<'_>) -> Option<u64> {
+    let mut found: u64 = 0;
+    // SAFETY: the kernel writes at most a `long` to `found`, which lives until the call returns.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_GETVERSION, &raw mut found) };
+    (result == 0).then_some(found)
 }
 
 /// Side of a fork.

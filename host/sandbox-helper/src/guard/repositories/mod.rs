@@ -64,7 +64,7 @@ pub(super) struct Repositories {
 }
 
 /// Git directories that the command may change, each by a hash of its identity. Inode numbers are reused, so
-/// the creation time or the file system's handle is included.
+/// the creation time or the generation is included.
 #[derive(Debug, Default)]
 struct Known {
     /// Git directories that existed when the command started and have rules.
@@ -485,7 +485,7 @@ impl Repositories {
     fn note_contents(&self, folder: &OwnedFd) -> io::Result<()> {
         let about = About::folder(folder)?;
         let key = key(&self.hasher, &about);
-        let is_unique = about.born.is_some() || about.handle.is_some();
+        let is_unique = about.born.is_some() || about.generation.is_some();
         let is_known = is_unique && {
             let known = self.known.borrow();
             known.complete.contains(&about, &self.hasher) || known.own.contains(&key)

@@ -68,14 +68,14 @@ fn a_number_that_is_given_again_is_not_the_same_folder() {
     all.known.borrow_mut().begun.0.insert(number);
     assert!(all.is_known(&about(9), None).expect("looks"));
     let (_third, _, all) = bed();
-    // On a file system without creation times, the handle tells.
-    let by_handle = |handle| {
+    // On a file system without creation times, the generation tells.
+    let by_generation = |number| {
         let mut about = about(3);
-        (about.born, about.handle) = (None, Some(handle));
+        (about.born, about.generation) = (None, Some(number));
         about
     };
-    all.own(&by_handle(1));
-    let is_known = |handle| all.is_known(&by_handle(handle), None).expect("looks");
+    all.own(&by_generation(1));
+    let is_known = |number| all.is_known(&by_generation(number), None).expect("looks");
     assert!(is_known(1));
     assert!(!is_known(2));
 }

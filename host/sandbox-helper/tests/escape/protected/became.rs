@@ -61,6 +61,8 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
         bed.put("later/file", "mine\n");
         expected.push("moved-later/in".into());
         script += "cd \"$WORKSPACE\"; mkdir later/in; (cd later/in; mkdir objects refs; echo > HEAD); mv later moved-later\n";
+        // The host decides about one that is not complete.
+        expected.push("half".into());
         script += "mkdir -p gone/objects gone/refs; echo > gone/HEAD; rm -r gone; mkdir half half/objects; echo > half/HEAD\n";
         // A directory as young as the command could have been created by another process.
         grow_old(&bed.put("other/file", "mine\n"));
