@@ -17,6 +17,8 @@ use crate::signs::is_of_git;
 const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
 /// Maximum number of entries below `logs` to look at.
 const MAX_LOOKS: usize = 4096;
+/// Folder in a git directory with those of its submodules.
+const MODULES: &str = "modules";
 /// Folders whose files git obeys: hooks, and legacy definitions of remotes.
 const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 
@@ -56,22 +58,38 @@ pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
 /// `path`, or of the work tree around it.
 fn any_starts(path: &Path, walk: &Walk<'_>, leads: &Leads) -> bool {
     let mut walks = Walks::default();
-    let tree = path.parent().and_then(|tree| walks.follow(tree).ok()).map(|tree| tree.end);
+    let outer = path.ancestors().skip(1).find(|above| is_dot_git(above));
+    let outer = outer.filter(|outer| path.starts_with(outer.join(MODULES)));
+    let tree = outer.unwrap_or(path).parent().and_then(|tree| walks.follow(tree).ok()).map(|tree| tree.end);
+    let trees = Trees { tree: tree.as_deref(), is_module: outer.is_some() };
     walk.met.iter().any(|(folder, met)| {
         // A folder named `.git` is protected regardless of its content.
         (!is_dot_git(folder) && folder != path && !is_of_git(folder))
-            || starts(folder, met, tree.as_deref(), &mut walks)
+            || starts(folder, met, trees, &mut walks)
     }) || [path.parent(), Some(path)].into_iter().flatten().any(|tree| leads.into(tree))
+}
+
+/// Work trees that a git directory may have.
+#[derive(Clone, Copy)]
+struct Trees<'a> {
+    /// Work tree around the repository.
+    tree: Option<&'a Path>,
+    /// `true` for the git directory of a submodule, which may have any folder in that work tree.
+    is_module: bool,
+}
+
+impl Trees<'_> {
+    fn hold(self, end: &Path) -> bool {
+        self.tree.is_some_and(|tree| end == tree || self.is_module && end.starts_with(tree))
+    }
 }
 
 /// Returns `true` if a git directory starts programs, or leads git out of the surrounding work tree or
 /// through a link, which could be replaced by another one.
-fn starts(folder: &Path, met: &Met, tree: Option<&Path>, walks: &mut Walks) -> bool {
+fn starts(folder: &Path, met: &Met, trees: Trees<'_>, walks: &mut Walks) -> bool {
     let mut is_elsewhere = |path: &Path| {
         let found = walks.follow(&folder.join(path));
-        found.map_or(true, |trail| {
-            !trail.exists || !trail.links.is_empty() || Some(trail.end.as_path()) != tree
-        })
+        found.map_or(true, |trail| !trail.exists || !trail.links.is_empty() || !trees.hold(&trail.end))
     };
     met.named
         .iter()
@@ -170,9 +188,15 @@ mod tests {
         // Layout of submodules.
         bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../x\n");
         bed.put("b/x/.git", "gitdir: ../.git/modules/x\n");
-        assert!(!starts_programs(&bed.at("b/x/.git"), &Leads::of(&User::default())));
+        let starts = |path: &str| starts_programs(&bed.at(path), &Leads::of(&User::default()));
+        for name in ["HEAD", "objects/x", "refs/x"] {
+            bed.put(format!("b/.git/modules/x/{name}"), "");
+        }
+        assert!(!starts("b/x/.git") && !starts("b/.git/modules/x"));
         bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../else\n");
-        assert!(starts_programs(&bed.at("b/x/.git"), &Leads::of(&User::default())));
+        assert!(starts("b/x/.git") && !starts("b/.git/modules/x"));
+        bed.put("b/.git/modules/x/config", "[core]\n\tworktree = ../../../../a\n");
+        assert!(starts("b/x/.git") && starts("b/.git/modules/x"));
     }
 
     #[test]
