@@ -1,9 +1,9 @@
 //! The process's standard streams and its termination signals, by platform.
 
 #[cfg(unix)]
-pub use self::unix::{has_hung_up, ring_when_told, room_of, take};
+pub use self::unix::{Ringing, has_hung_up, ring_when_told, ring_while, room_of, take};
 #[cfg(windows)]
-pub use self::windows::{has_hung_up, ring_when_told, room_of, take};
+pub use self::windows::{Ringing, has_hung_up, ring_when_told, ring_while, room_of, take};
 
 #[cfg(unix)]
 mod unix {
@@ -12,6 +12,8 @@ mod unix {
     use std::os::fd::{AsFd, OwnedFd};
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    pub use scorpiox_sys::signals::Ringing;
+    use scorpiox_sys::signals::ring_at_end;
 
     /// Returns the number of bytes that can be written without blocking. Outputs other than pipes may block
     /// immediately. A client can shrink a pipe at any time, but not below a page.
@@ -38,9 +40,14 @@ mod unix {
         Ok((input, output))
     }
 
-    /// Signals `bell` on each signal that asks a process to end.
+    /// Signals `bell` on each signal that asks a process to end, until the process ends.
     pub fn ring_when_told(bell: PipeWriter) -> std::io::Result<()> {
-        scorpiox_sys::signals::ring_at_end(bell.into())
+        ring_while(bell).map(std::mem::forget)
+    }
+
+    /// Signals `bell` on each signal that asks a process to end, until the result is dropped. That closes the bell.
+    pub fn ring_while(bell: PipeWriter) -> std::io::Result<Ringing> {
+        ring_at_end(bell.into())
     }
 
     /// Returns `true` if the other end of a pipe is closed, without reading from it.
@@ -69,6 +76,15 @@ mod windows {
     pub fn ring_when_told(bell: PipeWriter) -> std::io::Result<()> {
         let bell = Mutex::new(bell);
         console::at_end(move || drop(bell.lock().write(&[0])))
+    }
+
+    /// Nothing to give up: the console keeps the last action.
+    #[derive(Debug)]
+    pub struct Ringing;
+
+    /// Signals `bell` when the console asks the process to end.
+    pub fn ring_while(bell: PipeWriter) -> std::io::Result<Ringing> {
+        ring_when_told(bell).map(|()| Ringing)
     }
 
     /// Returns `true` if the other end of a pipe is closed, without reading from it.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use scorpiox_mcp::Revision;
 use scorpiox_server::{Audience, Workspace};
-use scorpiox_transport_stdio::streams::ring_when_told;
+use scorpiox_transport_stdio::streams::{Ringing, ring_while};
 use scorpiox_transport_stdio::{End, Server};
 
 const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
@@ -63,6 +63,8 @@ pub(super) fn result(environment: &Environment, tool: &str, arguments: &Value) -
 /// the process. They do nothing once this is dropped.
 struct Signals {
     state: Arc<AtomicU8>,
+    /// Closes the bell when dropped, which ends the thread.
+    _ringing: Ringing,
 }
 
 /// State of [`Signals`]: the call runs, a signal ends it, or it has ended before.
@@ -73,10 +75,10 @@ const OVER: u8 = 2;
 impl Signals {
     fn end(server: &Arc<Server>, workspace: &Arc<Workspace>) -> Result<Self> {
         let (mut bell, ringer) = std::io::pipe()?;
-        ring_when_told(ringer)?;
+        let ringing = ring_while(ringer)?;
         let (server, workspace) = (Arc::clone(server), Arc::clone(workspace));
         let state = Arc::new(AtomicU8::new(RUNNING));
-        let signals = Self { state: Arc::clone(&state) };
+        let signals = Self { state: Arc::clone(&state), _ringing: ringing };
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             let is_told = bell.read(&mut [0]).is_ok_and(|read| read > 0);
             if is_told && state.compare_exchange(RUNNING, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok()
