@@ -96,7 +96,7 @@ fn starts(folder: &Path, met: &Met, trees: Trees<'_>, walks: &mut Walks) -> bool
         .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))
         || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
         || WRITTEN.iter().chain(&WRITTEN_AND_USUAL).any(|name| leads_away(&folder.join(name)))
-        || may_hold_links(&folder.join("logs"), &mut MAX_LOOKS.clone())
+        || may_hold_links(&folder.join("logs"), &mut { MAX_LOOKS })
         || FOLDERS.iter().any(|name| holds_more_than_examples(&folder.join(name)))
 }
 

@@ -201,7 +201,7 @@ fn who_has_a_plugin_is_said_over_exported_audits() {
     assert!(out.contains("removed") && out.contains(&hash[..12]), "{out}");
 }
 
-/// Whoever follows up an advisory sees the calls that were refused since.
+/// An advisory is followed up by the calls that were refused since.
 #[test]
 fn a_refused_call_is_found_by_the_hash_of_its_plugin() {
     let (program, hash) = installed();

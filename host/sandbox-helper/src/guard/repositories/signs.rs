@@ -15,6 +15,8 @@ use super::super::caller::Spot;
 use super::super::mounts::About;
 use super::super::opened::itself;
 
+/// Number of entries from which a directory has others than those of git.
+const MAX_OF_GIT: usize = 128;
 /// Maximum number of entries below `logs` to look at.
 const MAX_LOOKS: usize = 4096;
 
@@ -46,54 +48,10 @@ pub(super) const ASKED_FOR: [&str; 4] = ["HEAD", "objects", "refs", "commondir"]
 pub(super) const FIRST_MADE: [&str; 5] = ["hooks", "info", "branches", "refs", "objects"];
 /// Files that git creates in a directory before it counts as a git directory.
 pub(super) const FIRST_WRITTEN: [&str; 3] = ["HEAD", "description", "config"];
-/// Names at the top of a git directory that git writes to, or whose contents it writes, in addition to `OBEYED`.
-pub(super) const WRITTEN_BY_GIT: [&str; 45] = [
-    "add_edit.patch",
-    "addp-hunk-edit.diff",
-    "annex",
-    "auto_merge",
-    "bisect_ancestors_ok",
-    "bisect_expected_rev",
-    "bisect_log",
-    "bisect_names",
-    "bisect_run",
-    "bisect_start",
-    "bisect_terms",
-    "cherry_pick_head",
-    "commit_editmsg",
-    "description",
-    "edit_description",
-    "fetch_head",
-    "fsmonitor--daemon",
-    "fsmonitor--daemon.ipc",
-    "gc.log",
-    "gc.pid",
-    "hub",
-    "index",
-    "lfs",
-    "logs",
-    "lost-found",
-    "merge_autostash",
-    "merge_head",
-    "merge_mode",
-    "merge_msg",
-    "merge_rr",
-    "notes_editmsg",
-    "notes_merge_worktree",
-    "orig_head",
-    "packed-refs",
-    "rebase-apply",
-    "rebase-merge",
-    "rebase_head",
-    "reftable",
-    "revert_head",
-    "rr-cache",
-    "sequencer",
-    "shallow",
-    "squash_msg",
-    "svn",
-    "tag_editmsg",
-];
+/// Names at the top of a git directory that git writes to, or whose contents it writes, in addition to `OBEYED` and to those
+/// through which it follows links.
+const WRITTEN_BESIDE: [&str; 7] =
+    ["annex", "fsmonitor--daemon", "fsmonitor--daemon.ipc", "hub", "lfs", "lost-found", "svn"];
 /// Names of `OBEYED` that are directories whose contents git obeys.
 pub(super) const OBEYED_FOLDERS: [&str; 6] = ["hooks", "info", "worktrees", "modules", "remotes", "branches"];
 /// Names that must stay in an existing repository: without them git would search further up. Git itself
@@ -107,7 +65,10 @@ pub(super) fn contains(list: &[&str], name: &str) -> bool {
 
 /// Returns `true` if git obeys or writes to a folded name at the top of a git directory.
 pub(super) fn is_written(name: &str) -> bool {
-    OBEYED.contains(&name) || WRITTEN_BY_GIT.contains(&name)
+    OBEYED.contains(&name)
+        || WRITTEN_BESIDE.contains(&name)
+        || contains(&WRITTEN, name)
+        || contains(&WRITTEN_AND_USUAL, name)
 }
 
 /// Returns `true` if the contents of a directory, or of the one at `at`, make it a git directory.
@@ -142,7 +103,7 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 /// another file than one of that repository: it has hooks, a git directory's configuration, or links.
 pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
-    if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut MAX_LOOKS.clone())? {
+    if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut { MAX_LOOKS })? {
         return Ok(true);
     }
     if WRITTEN.iter().any(leads_away)
@@ -150,7 +111,9 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     {
         return Ok(true);
     }
-    for hook in HOOKS {
+    // Most of the folders that a command fills have none.
+    let has_hooks = !matches!(statat(folder, "hooks", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
+    for hook in HOOKS.iter().filter(|_| has_hooks) {
         match statat(folder, Path::new("hooks").join(hook), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => return Ok(true),
             Err(Errno::NOENT) => {}
@@ -206,7 +169,7 @@ fn has_names_of_git_alone(folder: &OwnedFd) -> io::Result<bool> {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         let is_itself = name == "." || name == "..";
-        if number > OBEYED.len() + WRITTEN_BY_GIT.len() || (!is_itself && !is_written(&folded(name))) {
+        if number > MAX_OF_GIT || (!is_itself && !is_written(&folded(name))) {
             return Ok(false);
         }
     }

@@ -383,6 +383,14 @@ fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
     assert_eq!(found, ["bare", "deep", "linked", "mirror", "store"].map(|name| root.join(name)));
 }
 
+/// A link of each of these names is told, so each has to be followed.
+#[test]
+fn names_that_git_writes_through_are_followed() {
+    for name in scorpiox_git::WRITTEN.iter().chain(&scorpiox_git::WRITTEN_AND_USUAL) {
+        assert!(signs::is_written(&folded(name.as_ref())), "{name}");
+    }
+}
+
 /// A hook is no name at the top of a git directory.
 #[test]
 fn a_repository_is_told_if_the_command_only_changed_its_hooks() {
