@@ -1,4 +1,4 @@
-//! Tests of floods by callers without a token, which must not displace the audit lines of others.
+//! Tests of floods of requests, which must not displace the audit lines of others.
 
 use std::fs;
 
@@ -85,4 +85,26 @@ fn unknown_callers_share_one_budget_of_lines_over_all_workspaces_and_reasons() {
     );
     let (code, out, err) = program.run(&["audit", "verify"]);
     assert!(code.success() && out.contains("is whole"), "{out}{err}");
+}
+
+/// Lists, and requests that fail, cost a principal nothing, and each is counted.
+#[test]
+fn lists_and_failing_requests_of_a_principal_share_lines() {
+    const REQUESTS: u64 = 150;
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", policy(""));
+    let mut server = program.serve_http(0);
+    for _ in 0..REQUESTS {
+        server.shown(ANN).modern("prompts/list", json!({}));
+        server.shown(ANN).modern("resources/read", json!({ "uri": "none://x" }));
+    }
+    server.end();
+    for method in ["prompts/list", "resources/read"] {
+        let lines = lines(&program);
+        let own: Vec<_> = lines.iter().filter(|(_, line)| line["tool"] == method).collect();
+        let more: u64 = own.iter().filter_map(|(_, line)| line["more_calls"].as_u64()).sum();
+        assert_eq!(own.len() as u64 + more, REQUESTS, "{method}: {own:?}");
+        // After 60 lines, one a second stands for the others.
+        assert!((60..100).contains(&own.len()), "{method}: {} lines", own.len());
+    }
 }

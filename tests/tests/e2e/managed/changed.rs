@@ -83,6 +83,21 @@ fn the_next_call_runs_under_the_changed_policy() {
     }
 }
 
+/// Nothing is taken away from a policy under which every tool was refused.
+#[test]
+fn a_change_after_a_policy_that_cannot_be_used_says_so() {
+    let program = Program::new();
+    let mut server = started(&program, NO_TASKS);
+    put(&program, "version = 1\n[tools");
+    assert!(list(&mut server).contains("All tools are refused"));
+    put(&program, NO_TASKS);
+    list(&mut server);
+    let lines = lines(&program, 3);
+    let change = lines.iter().find(|line| line["tool"] == "changed policy").expect("a change");
+    let what = change["uses"][0]["what"].as_str().expect("an object");
+    assert_eq!(what, "before it: unusable; every tool was refused until then");
+}
+
 #[test]
 fn clients_are_told_to_read_the_lists_again() {
     let program = Program::new();
