@@ -34,6 +34,7 @@ mod opened;
 mod places;
 mod repositories;
 mod sockets;
+mod times;
 mod unpacked;
 
 use std::io;

@@ -9,9 +9,6 @@ use super::mounts::{About, Unique};
 /// Maximum number of directories remembered, at 56 bytes each. Any further one counts as new once it has changed.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// Coarsest unit of the times of a file system. Those of many older ones have whole seconds.
-const COARSEST_UNIT: Duration = Duration::from_secs(1);
-
 /// Directories without a creation time that had not changed since the command started when it first used them.
 #[derive(Debug, Default)]
 pub(super) struct Old(RefCell<HashSet<Unique>>);
@@ -28,7 +25,7 @@ impl Old {
         if old.contains(&about.unique()) {
             return false;
         }
-        let is_new = about.changed.is_none_or(|changed| is_new(latest(changed)));
+        let is_new = about.changed.is_none_or(&is_new);
         if !is_new && old.len() < MAX_REMEMBERED {
             old.insert(about.unique());
         }
@@ -36,13 +33,9 @@ impl Old {
     }
 }
 
-/// Returns the latest time that a file system could have rounded to this time.
-fn latest(time: Duration) -> Duration {
-    if time.subsec_nanos() == 0 { time + COARSEST_UNIT } else { time }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::times::latest;
     use super::*;
 
     #[test]
@@ -57,7 +50,7 @@ mod tests {
             about
         };
         let old = Old::default();
-        let is_new = |about: &About| old.is_new(about, |time| time >= Duration::from_secs(10));
+        let is_new = |about: &About| old.is_new(about, |time| latest(time) >= Duration::from_secs(10));
         assert!(is_new(&about(1, Some(10), Some(20))) && !is_new(&about(1, Some(9), Some(20))));
         assert!(!is_new(&about(2, None, Some(9))));
         assert!(!is_new(&about(2, None, Some(20))), "the command changes it");

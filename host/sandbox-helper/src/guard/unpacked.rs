@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 use scorpiox_fs::{Lost, Trail};
@@ -23,13 +23,11 @@ use scorpiox_sys::linux::reach::Descent;
 use super::absent::folded;
 use super::caller::Spot;
 use super::came::Came;
+use super::times;
 
 /// Maximum number of entries to search when the command has ended, over all directories that left the
 /// packages: tens of milliseconds.
 const MAX_SEARCHED: usize = 20_000;
-
-/// File systems take timestamps from a clock that lags by up to one tick.
-const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// Kind of file that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,14 +97,13 @@ impl Unpacked {
     }
 
     fn empty(packages: BTreeSet<String>) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             names: BTreeSet::new(),
             patterns: Vec::new(),
             in_folders: BTreeMap::new(),
             no_files: BTreeMap::new(),
             packages,
-            began: now.saturating_sub(CLOCK_TICK),
+            began: times::now(),
             came: Came::default(),
             holders: Came::default(),
             left: Came::default(),
@@ -209,7 +206,7 @@ impl Unpacked {
 
     /// Returns `true` if a creation time is not before the start of the command.
     pub(super) fn is_new(&self, born: Option<Duration>) -> bool {
-        born.is_some_and(|born| born >= self.began)
+        born.is_some_and(|born| times::latest(born) >= self.began)
     }
 
     fn is_packed(&self, inside: &Path) -> bool {
