@@ -35,8 +35,12 @@ const OFFLINE: [&[u8]; 22] = [
     b"FailedToOpenSocket",
 ];
 /// Messages of Git, and of programs that use its library.
-const NO_REPOSITORY: [&[u8]; 3] =
-    [b"ot a git repository", b"could not find repository", b"unable to normalize alternate object path"];
+const NO_REPOSITORY: [&[u8]; 4] = [
+    b"ot a git repository",
+    b"could not find repository",
+    b"unable to normalize alternate object path",
+    b"/.git': Permission denied",
+];
 /// Search automaton for all messages, those of [`OFFLINE`] first. It finds them in a single pass, because a
 /// command can print gigabytes. The library vectorizes searches of this match kind.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {

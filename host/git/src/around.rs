@@ -4,15 +4,25 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::index::tracked;
+use crate::outside::outside;
 use crate::signs::is_of_git;
 
-/// Returns the resolved git directory of the work tree that a folder belongs to, if commands that see the folder
-/// and what `sees` returns `true` for see all of its tracked files. Otherwise git would take the others for
-/// deleted.
+/// A work tree around a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Around {
+    /// The resolved top of the work tree.
+    pub tree: PathBuf,
+    /// The resolved path of its repository, inside the tree or outside.
+    pub repository: PathBuf,
+}
+
+/// Returns the work tree that a folder belongs to, if commands that see the folder and what `sees` returns `true` for
+/// see all of its tracked files. Otherwise git would take the others for deleted.
 ///
 /// Unless the whole tree is seen, the folder itself must contain tracked files: other folders inside of a work
-/// tree, such as a checkout that the repository ignores, do not belong to it. `home` and folders around it are never taken for a work tree.
-pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+/// tree, such as a checkout that the repository ignores, do not belong to it. A tree with a repository outside of it has
+/// to be seen whole, since its file `.git` leads there. `home` and folders around it are never taken for a work tree.
+pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) -> Option<Around> {
     // Fast path, because this runs on every call.
     if folder.join(".git").symlink_metadata().is_ok() {
         return None;
@@ -23,20 +33,29 @@ pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) 
         return None;
     }
     let git = tree.join(".git");
-    if !git.symlink_metadata().ok()?.is_dir() || !is_mine(&git) || !is_of_git(&git) {
+    let (is_file, is_whole) = (git.symlink_metadata().ok()?.is_file(), sees(tree));
+    let repository = match (is_file, is_whole) {
+        (true, true) => outside(tree)?,
+        (true, false) => return None,
+        (false, _) => git,
+    };
+    let is_folder = repository.symlink_metadata().ok()?.is_dir();
+    if !is_folder || !is_mine(&repository) || !is_of_git(&repository) {
         return None;
     }
-    if sees(tree) {
-        return Some(git);
+    let index = repository.join("index");
+    let found = Around { tree: tree.to_owned(), repository };
+    if is_whole {
+        return Some(found);
     }
     let mut has_tracked = false;
-    let are_all_seen = tracked(&git.join("index"), |path| {
+    let are_all_seen = tracked(&index, |path| {
         let path = tree.join(path);
         let is_inside = path.starts_with(&folder);
         has_tracked |= is_inside;
         is_inside || sees(&path)
     });
-    (are_all_seen && has_tracked).then_some(git)
+    (are_all_seen && has_tracked).then_some(found)
 }
 
 /// Returns `true` if this user owns a folder: git does not use a repository of somebody else.
@@ -61,7 +80,8 @@ mod tests {
             let _alone = crate::STARTS.write().unwrap();
             assert!(git.args(words).output().unwrap().status.success(), "{words:?}");
         };
-        let of = |folder: &str| around(&bed.at(folder), None, |_| false);
+        let repository = |found: Option<Around>| found.map(|found| found.repository);
+        let of = |folder: &str| repository(around(&bed.at(folder), None, |_| false));
         git(&["init", "-q"]);
         bed.put("main/pkg/x/a", "a");
         assert_eq!(of("main/pkg/x"), None, "nothing is tracked");
@@ -74,14 +94,15 @@ mod tests {
         git(&["add", "-A"]);
         assert_eq!(of("main/pkg/x"), None, "it would be taken for deleted");
         assert_eq!(
-            around(&bed.at("main/pkg/x"), None, |path| path == bed.at("main/pkg/xy")),
+            repository(around(&bed.at("main/pkg/x"), None, |path| path == bed.at("main/pkg/xy"))),
             Some(main.clone())
         );
         for version in ["3", "4"] {
             git(&["update-index", "--index-version", version]);
             assert_eq!(of("main/pkg/x"), None);
             let all = around(&bed.at("main/pkg/x"), None, |_| true);
-            assert_eq!(all, Some(main.clone()), "the whole tree is seen");
+            let whole = Around { tree: bed.at("main"), repository: main.clone() };
+            assert_eq!(all, Some(whole), "the whole tree is seen");
             let files = around(&bed.at("main/pkg/x"), None, Path::is_file);
             assert_eq!(files.is_some(), version == "3", "version {version}");
         }
@@ -90,5 +111,29 @@ mod tests {
         assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "the rest is in another file");
         std::fs::write(bed.at("main/.git/index"), b"DIRC\0\0\0\x02\0\0\0\x01").unwrap();
         assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "it is damaged");
+    }
+    #[allow(clippy::disallowed_methods, reason = "nothing but git tells how git writes")]
+    #[test]
+    fn a_folder_of_a_tree_with_its_repository_elsewhere_needs_the_whole_tree() {
+        let bed = Bed::with(&["main/x", "linked"]);
+        let git = |folder: &str, words: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.current_dir(bed.at(folder)).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+            let _alone = crate::STARTS.write().unwrap();
+            let user = ["-c", "user.name=t", "-c", "user.email=t@t"];
+            assert!(git.args(user).args(words).output().unwrap().status.success(), "{words:?}");
+        };
+        git("main", &["init", "-q"]);
+        bed.put("main/x/a", "a");
+        git("main", &["add", "-A"]);
+        git("main", &["commit", "-qm", "one"]);
+        git("main", &["worktree", "add", "-q", "../linked/tree"]);
+        let folder = bed.at("linked/tree/x");
+        let whole = Around { tree: bed.at("linked/tree"), repository: bed.at("main/.git") };
+        assert_eq!(around(&folder, None, |_| true), Some(whole));
+        assert_eq!(around(&folder, None, Path::is_file), None, "its `.git` cannot be read");
+        // The file leads to a repository that does not know the tree.
+        std::fs::remove_dir_all(bed.at("main/.git/worktrees")).unwrap();
+        assert_eq!(around(&folder, None, |_| true), None);
     }
 }

@@ -37,7 +37,7 @@ mod user;
 mod words;
 
 #[cfg(unix)]
-pub use around::around;
+pub use around::{Around, around};
 pub use borrowed::{knows_branches, lenders, stores_behind};
 pub use hidden::{Hidden, hidden};
 pub use identity::identity;

@@ -183,12 +183,15 @@ impl Started {
 
     /// Names the location of the workspace's repository if commands do not see all of it.
     fn repository_elsewhere(&self) -> Option<String> {
-        let hidden = hidden(self.cell.plan.spec.workspace.as_path())?;
-        let needed = match &hidden {
-            Hidden::Around(tree) => tree.join(".git"),
-            Hidden::Elsewhere(path) | Hidden::Borrowed(path) => path.clone(),
+        let hidden = match hidden(self.cell.plan.spec.workspace.as_path())? {
+            // The repository of a work tree around the workspace can itself be elsewhere.
+            Hidden::Around(tree) if self.sees(&tree.join(".git")) => hidden(&tree)?,
+            hidden => hidden,
         };
-        let is_seen = self.cell.plan.areas.iter().any(|area| needed.starts_with(&area.path));
+        let is_seen = match &hidden {
+            Hidden::Around(tree) => self.sees(&tree.join(".git")),
+            Hidden::Elsewhere(path) | Hidden::Borrowed(path) => self.sees(path),
+        };
         let apart = self.apart();
         let (list, why) = match &hidden {
             Hidden::Around(_) if apart == Some(Apart::Shared) => ("write", SHARED),
@@ -201,6 +204,11 @@ impl Started {
             hidden => self.how_to_open(hidden.path(), list),
         };
         (!is_seen).then(|| format!("git: {hidden}{why}; the person can {how}"))
+    }
+
+    /// Returns `true` if commands see a path.
+    fn sees(&self, path: &Path) -> bool {
+        self.cell.plan.areas.iter().any(|area| path.starts_with(&area.path))
     }
 
     /// Returns the step that adds a path to a list of the profile, after "the person can".

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use scorpiox_fs::Writable;
 #[cfg(unix)]
 use scorpiox_git::around;
-use scorpiox_git::{knows_branches, lenders, outside, stores_behind};
+use scorpiox_git::{Around, knows_branches, lenders, outside, stores_behind};
 use scorpiox_policy::{Files, MANAGED_FILE, Place, Places, Policy, Profile};
 
 use crate::{SkillFolders, worked_on};
@@ -68,27 +68,35 @@ impl Site {
 
     /// Resolves places under a policy, including the repository.
     pub(crate) fn places(&self, policy: &Policy) -> Places {
-        let repository = self.repository(policy).and_then(Result::ok);
-        Places { repository, lent: self.lent(policy), ..self.usual_places() }
+        let around = self.around(policy);
+        let tree = around.as_ref().map_or(&self.workspace, |around| &around.tree);
+        let lent = self.lent(policy, tree);
+        let repository = self.judged(policy, around).and_then(Result::ok);
+        Places { repository, lent, ..self.usual_places() }
     }
 
     /// Returns the repository outside the workspace that belongs to it, or why commands do not see it.
     pub fn repository(&self, policy: &Policy) -> Option<Result<PathBuf, Apart>> {
-        let outside = outside(&self.workspace);
-        let found = outside.clone().or_else(|| self.around(policy))?;
+        self.judged(policy, self.around(policy))
+    }
+
+    fn judged(&self, policy: &Policy, around: Option<Around>) -> Option<Result<PathBuf, Apart>> {
+        let found =
+            outside(&self.workspace).map(|repository| Around { tree: self.workspace.clone(), repository });
+        let Around { tree, repository } = found.or(around)?;
         if !policy.served.is_empty() {
             // Write access to one work tree gives access to everything committed in the repository.
             return Some(Err(Apart::Shared));
         }
         // A command cannot lead the workspace to a repository in a folder around it, except to the repository of
         // a folder that it may write anyway.
-        let is_its = outside.is_none() || self.may_have(policy, &found);
-        Some(if is_its { Ok(found) } else { Err(Apart::Later) })
+        let is_its = repository.starts_with(&tree) || self.may_have(policy, &tree, &repository);
+        Some(if is_its { Ok(repository) } else { Err(Apart::Later) })
     }
 
-    /// Returns the repository of a work tree that the workspace is a folder of, if a profile that may write the
-    /// workspace shows all files of the tree.
-    fn around(&self, policy: &Policy) -> Option<PathBuf> {
+    /// Returns the work tree that the workspace is a folder of, if a profile that may write the workspace shows all of
+    /// its files.
+    fn around(&self, policy: &Policy) -> Option<Around> {
         let writes = |profile: &&Profile| profile.write.iter().any(|rule| rule.place == Place::Workspace);
         policy.shell.profiles.values().filter(writes).find_map(|profile| self.around_in(profile))
     }
@@ -97,13 +105,12 @@ impl Site {
     /// tree around the workspace only if the profile shows all files of the tree.
     pub fn opens(&self, repository: &Path, profile: &Profile) -> bool {
         let has_own = self.workspace.join(".git").symlink_metadata().is_ok();
-        has_own || self.around_in(profile).as_deref() == Some(repository)
+        has_own || self.around_in(profile).is_some_and(|around| around.repository == repository)
     }
 
-    /// Returns the repository of a work tree that the workspace is a folder of, if the profile shows all files of
-    /// the tree.
+    /// Returns the work tree that the workspace is a folder of, if the profile shows all of its files.
     #[cfg(unix)]
-    fn around_in(&self, profile: &Profile) -> Option<PathBuf> {
+    fn around_in(&self, profile: &Profile) -> Option<Around> {
         let places = self.usual_places();
         let rules = profile.read.iter().chain(&profile.write);
         let named = rules.filter(|rule| matches!(rule.place, Place::Path(_)));
@@ -111,19 +118,19 @@ impl Site {
         let folders: Vec<_> = folders.map(|folder| dunce::canonicalize(&folder).unwrap_or(folder)).collect();
         let sees = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
         let found = around(&self.workspace, self.home.as_deref(), sees)?;
-        (!self.own_home.starts_with(found.parent()?)).then_some(found)
+        (!self.own_home.starts_with(&found.tree)).then_some(found)
     }
 
     /// Returns `None`: this system does not say whom a repository belongs to.
     #[cfg(not(unix))]
-    fn around_in(&self, _: &Profile) -> Option<PathBuf> {
+    fn around_in(&self, _: &Profile) -> Option<Around> {
         None
     }
 
-    /// Returns the stores outside the workspace that its repository takes objects from, if the user, and no
+    /// Returns the stores outside of the work tree from which its repository takes objects, if the user, and no
     /// command, can have chosen them.
-    fn lent(&self, policy: &Policy) -> Vec<PathBuf> {
-        let lenders = lenders(&self.workspace);
+    fn lent(&self, policy: &Policy, tree: &Path) -> Vec<PathBuf> {
+        let lenders = lenders(tree);
         if lenders.is_empty() || !policy.served.is_empty() {
             return Vec::new();
         }
@@ -140,8 +147,7 @@ impl Site {
                 |store: &PathBuf| worked_on::has(&self.own_home, &self.workspace, store).unwrap_or(false);
             let is_lent = |store: &PathBuf| {
                 is_text(store)
-                    && (is_known(store)
-                        || self.may_have(policy, store) && knows_branches(&self.workspace, store))
+                    && (is_known(store) || self.may_have(policy, tree, store) && knows_branches(tree, store))
             };
             let mut stores = vec![lender];
             // Each store behind another has to be known on its own: a delivered store can name any other, and
@@ -162,14 +168,15 @@ impl Site {
         lent
     }
 
-    /// Returns `true` if the user, and no command, can have chosen a repository or store of the workspace.
-    fn may_have(&self, policy: &Policy, found: &Path) -> bool {
+    /// Returns `true` if the user, and no command, can have chosen a repository or store of a work tree, which is the
+    /// workspace or around it.
+    fn may_have(&self, policy: &Policy, tree: &Path, found: &Path) -> bool {
         let places = self.usual_places();
         let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
         let named = rules.filter(|rule| !matches!(rule.place, Place::Workspace | Place::Tmp));
         let writable = named.flat_map(|rule| places.folders(&rule.place));
         let writable = writable.map(|folder| dunce::canonicalize(&folder).unwrap_or(folder)).collect();
-        worked_on::may_have(&self.own_home, &self.workspace, found, writable).unwrap_or(false)
+        worked_on::may_have(&self.own_home, tree, found, writable).unwrap_or(false)
     }
 
     /// Returns the policy's files; `own` is [`own_policy`](Self::own_policy).

@@ -19,6 +19,7 @@ mod processes;
 mod prompts;
 mod protected;
 mod results;
+mod subfolders;
 pub(crate) mod support;
 mod tiers;
 mod together;

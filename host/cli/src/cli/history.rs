@@ -22,43 +22,64 @@ const MAX_CHARS: usize = 2000;
 const MAX_NAMES: usize = 3;
 /// Maximum number of alternatives that the braces of a glob expand to.
 const MAX_ALTERNATIVES: usize = 32;
+/// Status of the script if git does not work.
+const GIT_FAILED: i32 = 3;
 /// Separator between the parts of the output.
 const MARK: &str = "scorpiox:";
 
-/// Returns a note about denied names that git keeps for a workspace, or `None` if there are none.
+/// Returns a note if git does not work in a workspace, or about denied names that it keeps there. Returns `None` if there
+/// is nothing to say.
 pub(super) fn note(shell: &Shell) -> Option<String> {
     let site = shell.operator().site();
-    site.workspace.join(".git").symlink_metadata().ok()?;
+    // A home folder is never opened for a folder in it.
+    let is_around_home = |tree: &Path| site.home.as_ref().is_some_and(|home| home.starts_with(tree));
+    let mut trees =
+        site.workspace.ancestors().take_while(|tree| *tree == site.workspace || !is_around_home(tree));
+    trees.find(|tree| tree.join(".git").symlink_metadata().is_ok())?;
     let profile = shell.operator().profile(DEFAULT_PROFILE).ok()?;
-    let pathspecs = pathspecs(&profile, &site.workspace, site.home.as_deref());
-    if pathspecs.is_empty() {
-        return None;
-    }
     let request = Request {
-        command: script(&pathspecs),
+        command: script(&pathspecs(&profile, &site.workspace, site.home.as_deref())),
         run_as: As::Client { read_only: true },
         timeout: Some(LOOK_TIME),
         uses: Uses::default(),
     };
     match shell.run(&request, &Cancel::default(), MAX_CHARS) {
+        Ok(done) if done.outcome.status == Status::Code(GIT_FAILED) => {
+            let advice = done.notes.into_iter().find(|note| note.starts_with("git: "));
+            let complaint = || done.output.text.lines().find(|line| line.starts_with("fatal: ")).map(escaped);
+            Some(advice.unwrap_or_else(|| match complaint() {
+                Some(complaint) => format!("commands cannot use git here: {complaint}"),
+                None => "commands cannot use git here".to_owned(),
+            }))
+        }
         Ok(done) => told(&done.output.text, done.outcome.status == Status::Code(0)),
         Err(error) => Some(format!("whether git keeps denied files is not known: {error}")),
     }
 }
 
-/// Returns a script that prints names in the index, the newest commit with one, and whether history is
-/// complete.
+/// Returns a script that exits with `GIT_FAILED` if git does not work, and prints names in the index, the newest commit
+/// with one, and whether history is complete.
 fn script(pathspecs: &[String]) -> String {
     let quoted: Vec<_> = pathspecs.iter().map(|spec| format!("'{}'", spec.replace('\'', "'\\''"))).collect();
     let specs = quoted.join(" ");
     let git = "git --no-pager -c core.quotePath=true";
-    format!(
+    let works = format!(
         "command -v git >/dev/null || exit 0\n\
-         {git} rev-parse --git-dir >/dev/null || exit 1\n\
-         echo {MARK}tracked; {git} ls-files -- {specs} | head -n 20\n\
-         echo {MARK}shallow $({git} rev-parse --is-shallow-repository)\n\
-         echo {MARK}history; {git} log --all -1 --format=%h --name-only --no-renames -m -- {specs} | head -n 20\n\
-         echo {MARK}end\n"
+         {git} rev-parse --git-dir >/dev/null && {git} rev-list --all -n 1 >/dev/null || exit {GIT_FAILED}\n"
+    );
+    if specs.is_empty() {
+        return works;
+    }
+    // A failure of git ends the part with a mark, so that its messages are not taken for names.
+    let part = |name: &str, arguments: &str| {
+        format!(
+            "echo {MARK}{name}; {{ {git} {arguments} -- {specs} 2>/dev/null || echo {MARK}failed; }} | head -n 20\n"
+        )
+    };
+    format!(
+        "{works}{}echo {MARK}shallow $({git} rev-parse --is-shallow-repository)\n{}echo {MARK}end\n",
+        part("tracked", "ls-files"),
+        part("history", "log --all -1 --format=%h --name-only --no-renames -m"),
     )
 }
 
@@ -76,7 +97,8 @@ fn told(output: &str, ended: bool) -> Option<String> {
             .map(str::to_owned)
             .collect()
     };
-    let is_whole = ended && output.contains(&format!("{MARK}end"));
+    let has = |name: &str| output.contains(&format!("{MARK}{name}"));
+    let is_whole = ended && has("end") && !has("failed");
     let unseen = match (is_whole, part("shallow").as_deref()) {
         (false, _) => "git's history was not looked at whole: it took longer, or git failed",
         (true, Some("true")) => "the repository is shallow: older commits were not looked at",
@@ -197,9 +219,11 @@ mod tests {
             history.contains("(finance/q4.csv, in commit abc1234)") && history.contains("shallow"),
             "{history}"
         );
-        for (output, ended) in
-            [(format!("{MARK}tracked\n{MARK}shallow false\n{MARK}history\n"), false), (String::new(), false)]
-        {
+        for (output, ended) in [
+            (format!("{MARK}tracked\n{MARK}shallow false\n{MARK}history\n"), false),
+            (String::new(), false),
+            (output("scorpiox:failed\n", "false", ""), true),
+        ] {
             assert!(told(&output, ended).expect("a note").contains("not looked at whole"), "{output}");
         }
     }

@@ -132,6 +132,9 @@ fn a_folder_that_is_prepared_for_git_is_told_before_it_is_a_repository() {
         // A later command is told of it, too, if it changes the hook.
         let ran = bash(server, "echo 'touch y' > store/hooks/post-update");
         assert!(ran.text.contains("new: \"store\": git starts"), "{}", ran.text);
+        // So is one that moves it.
+        let ran = bash(server, "mv store moved");
+        assert!(ran.text.contains("new: \"moved\": git starts"), "{}", ran.text);
         let ran = bash(server, "ln -s /tmp/x mirror/FETCH_HEAD; echo x > mirror/README");
         assert!(ran.text.contains("new: \"mirror\": git starts"), "{}", ran.text);
     });

@@ -262,9 +262,8 @@ fn the_repository_of_a_linked_work_tree_is_used_and_protected() {
     }
 }
 
-/// Runs git as the person, outside the sandbox.
 /// Creates a repository `main` with the file `pkg/a`, and returns its folder.
-fn main_repository(program: &Program) -> PathBuf {
+pub(super) fn main_repository(program: &Program) -> PathBuf {
     let main = program.workspace().parent().expect("a folder").join("main");
     fs::create_dir_all(main.join("pkg")).expect("a folder");
     git(&main, &["init", "-q", "-b", "main"]);
@@ -274,7 +273,7 @@ fn main_repository(program: &Program) -> PathBuf {
     main
 }
 
-const COMMIT: &str = "git status --short && echo b > b && git add b && git -c user.name=n -c user.email=n@example.com \
+pub(super) const COMMIT: &str = "git status --short && echo b > b && git add b && git -c user.name=n -c user.email=n@example.com \
                       commit -qm two && git log --format=%s | head -1 && git status --short";
 
 /// Work trees that lie in the folder of their repository, or beside it.

@@ -85,12 +85,15 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
         bail!("{url} is a URL; write its host: {}", host.unwrap_or_default());
     }
     let mut text = own.clone().unwrap_or_else(|| EMPTY.to_owned());
+    let mut reasons = Vec::new();
     for subject in &wish.subjects {
-        text = changed(environment, &before, text, (wish, allows), subject)?;
+        let because;
+        (text, because) = changed(environment, &before, text, (wish, allows), subject)?;
+        reasons.push(because.map_or_else(|| subject.clone(), |because| format!("{subject} ({because})")));
     }
     if text == own.as_deref().unwrap_or(EMPTY) {
         let word = if allows { "allowed" } else { "denied" };
-        terminal::print(&Shown::line(&format!("Nothing to change: {} is {word}.", wish.subjects.join(", "))));
+        terminal::print(&Shown::line(&format!("Nothing to change: {} is {word}.", reasons.join(", "))));
         return Ok(ExitCode::SUCCESS);
     }
     let after = before.with_own(text.clone())?;
@@ -132,26 +135,28 @@ fn target(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the text with the changes for one subject. Fails if they would have no effect.
+/// Returns the text with the changes for one subject, and the rule that decides then, if it is known. Fails if they would
+/// have no effect.
 fn changed(
     environment: &Environment,
     operator: &Operator,
     mut text: String,
     (wish, allows): (&Wish, bool),
     subject: &str,
-) -> Result<String> {
+) -> Result<(String, Option<String>)> {
     if wish.what == Editable::Host && !allows {
         text = without_entries(text, &wish.profile, subject)?;
     }
     if wish.what == Editable::Host && subject.starts_with("*.") {
-        return if allows { with_pattern(operator, &text, &wish.profile, subject) } else { Ok(text) };
+        let text = if allows { with_pattern(operator, &text, &wish.profile, subject)? } else { text };
+        return Ok((text, None));
     }
     for _ in 0..=MAX_CHANGES {
         let shell = Shell::new(Arc::new(operator.with_own(text.clone())?));
         let judge = Judge::new(environment, &shell, Names::AsWritten)?;
         let verdict = judge.verdict(wish.question(), subject, &wish.profile)?;
         if verdict.allowed == allows {
-            return Ok(text);
+            return Ok((text, Some(verdict.because)));
         }
         let policy = &shell.operator().loaded()?.policy;
         let mut document: DocumentMut = text.parse().context("policy.toml cannot be read")?;

@@ -199,6 +199,20 @@ impl Repositories {
         }
         self.note_entry(to, &name);
         self.note_used_by_git(to, &name, is_new);
+        self.note_prepared(to);
+    }
+
+    /// Records a moved directory that is prepared for a repository: an earlier command may have told its old path. Those
+    /// that had rules when the command started have them still.
+    fn note_prepared(&self, to: &Spot) {
+        let is_old = |about: &About| self.known.borrow().begun.contains(about, &self.hasher);
+        if let Ok(about) = About::entry(&to.folder, to.bare())
+            && about.is_folder
+            && !is_old(&about)
+            && entry(to).and_then(|folder| is_prepared(&folder)).unwrap_or(true)
+        {
+            self.came.add(to);
+        }
     }
 
     /// Records that an existing file may be changed. A configuration can become that of a git directory.
