@@ -22,8 +22,8 @@ pub(super) const MAX_ROWS: usize = 12;
 /// Maximum number of displayed items of a list.
 const MAX_ITEMS: usize = 100;
 
-/// Prints a description of a file, even if the file cannot be a plugin.
-pub fn inspect(path: &Path) -> Result<ExitCode> {
+/// Prints a description of a file, even if the file cannot be a plugin. `check` makes all the checks of an installation.
+pub fn inspect(path: &Path, check: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
     let bytes = file::read(path)?;
     let heading = |what: &str| {
         let named = format!("{}: {what}, {}", path.display(), size(bytes.len() as u64));
@@ -32,11 +32,11 @@ pub fn inspect(path: &Path) -> Result<ExitCode> {
     let text = match Kind::of(&bytes) {
         Kind::Component => {
             let anatomy = looked_into(&bytes)?;
-            heading("a component") + &parts(&anatomy) + &component(&anatomy, path)
+            heading("a component") + &parts(&anatomy) + &component(&anatomy, path, check)
         }
         Kind::Module => {
             let anatomy = looked_into(&bytes)?;
-            heading(module(&anatomy)) + &parts(&anatomy) + &of_module(&anatomy, &bytes, path)
+            heading(module(&anatomy)) + &parts(&anatomy) + &of_module(&anatomy, &bytes, path, check)
         }
         Kind::Native => {
             heading("code for a processor, and no WebAssembly") + "  What is compiled elsewhere is not run.\n"
@@ -117,19 +117,20 @@ fn said_of(name: &str) -> String {
     }
 }
 
-fn component(anatomy: &Anatomy, path: &Path) -> String {
+fn component(anatomy: &Anatomy, path: &Path, check: impl FnOnce() -> Result<()>) -> String {
     let exports = anatomy.exports.iter().map(|export| (export.name.clone(), export.kind.clone()));
-    imports(anatomy) + &list("It exports", exports) + &tools(anatomy, path) + &verdict(anatomy, path)
+    imports(anatomy) + &list("It exports", exports) + &tools(anatomy, path) + &verdict(anatomy, path, check)
 }
 
 /// Describes a core module, and the component that can be created from it.
-fn of_module(anatomy: &Anatomy, bytes: &[u8], path: &Path) -> String {
+fn of_module(anatomy: &Anatomy, bytes: &[u8], path: &Path, check: impl FnOnce() -> Result<()>) -> String {
     let imports = anatomy.imports.iter().map(|name| (name.clone(), String::new()));
     let exports = anatomy.exports.iter().map(|export| (export.name.clone(), export.kind.clone()));
     let own = list("It imports", imports) + &list("It exports", exports);
     let below = match file::anatomy(bytes) {
         Ok(made) => {
-            "\n`scorpiox-code plugin add` makes a component of it.\n".to_owned() + &component(&made, path)
+            "\n`scorpiox-code plugin add` makes a component of it.\n".to_owned()
+                + &component(&made, path, check)
         }
         Err(why) => format!("\n{}\n", sentence(&format!("It cannot be a plugin: {why:#}"))),
     };
@@ -156,9 +157,12 @@ fn offers(anatomy: &Anatomy) -> String {
 }
 
 /// States whether the component can be a plugin.
-fn verdict(anatomy: &Anatomy, path: &Path) -> String {
+fn verdict(anatomy: &Anatomy, path: &Path, check: impl FnOnce() -> Result<()>) -> String {
     let said = match check_anatomy(anatomy, &Asks::default()) {
-        Ok(()) => format!("It can be added: `scorpiox-code plugin add {}`.", path.display()),
+        Ok(()) => match check() {
+            Ok(()) => format!("It can be added: `scorpiox-code plugin add {}`.", path.display()),
+            Err(error) => format!("It cannot be added: {}.", error.root_cause()),
+        },
         Err(why @ Undescribed::NotAskedFor { .. }) => {
             format!(
                 "It cannot be added as it is: {why}. `scorpiox-code plugin init FILE` drafts a plugin.toml."

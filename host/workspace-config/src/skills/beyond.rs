@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use scorpiox_fs::{Folder, Kind};
 
 use super::repository::PASSED_OVER;
-use super::{SKILL_FILE, SKILL_FILE_IN_LOWER_CASE, Source, is_hidden};
+use super::{SKILL_FILE, SKILL_FILE_IN_LOWER_CASE, Source};
 
 /// Maximum depth of the search and maximum number of names in total. The search only helps the user to find a
 /// misplaced skill.
@@ -53,7 +53,7 @@ impl Walk<'_> {
                 self.found.push(inside);
             }
             Ok(Kind::Folder)
-                if depth > 0 && !is_hidden(&inside) && !PASSED_OVER.iter().any(|other| name == *other) =>
+                if depth > 0 && name != ".git" && !PASSED_OVER.iter().any(|other| name == *other) =>
             {
                 if let Ok(folder) = folder.folder(Path::new(name)) {
                     self.enter(&folder, &inside, depth - 1);
@@ -73,7 +73,7 @@ pub(super) fn why(file: &Path) -> &'static str {
     let is_named = |known: &str| file.file_name().is_some_and(|name| name == known);
     if is_named(SKILL_FILE) || is_named(SKILL_FILE_IN_LOWER_CASE) {
         "skills have to lie directly in a folder of skills, or in a repository there: in its folder \"skills\", in that \
-         of a plugin of its, or else directly in it"
+         of one of its plugins, or else directly in it"
     } else {
         "the file of a skill is named SKILL.md"
     }

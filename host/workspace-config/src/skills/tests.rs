@@ -304,6 +304,9 @@ fn one_folder_is_looked_at_as_if_it_lay_among_the_skills() {
     for path in ["repo/skills/a", "repo/template", "team/b", "team/writing/c", "home/.claude/skills/team/b"] {
         skill(&root.join(path));
     }
+    for path in ["team/.claude/skills/hidden", "team/.git/skills/of-git"] {
+        skill(&root.join(path));
+    }
     fs::create_dir_all(root.join("team/odd")).expect("folder");
     fs::write(root.join("team/odd/Skill.md"), "").expect("file");
     let folders = folders(&root);
@@ -320,10 +323,10 @@ fn one_folder_is_looked_at_as_if_it_lay_among_the_skills() {
     let beyond = folders.only(&root.join("team")).beyond();
     let files: Vec<_> =
         beyond.iter().map(|(file, _)| file.strip_prefix(root.join("team")).expect("in it")).collect();
-    let (odd, deep) = (Path::new("odd/Skill.md"), Path::new("writing/c/SKILL.md"));
     if knows_case {
-        assert_eq!(files, [odd, deep]);
-        assert_eq!(beyond[0].1, "the file of a skill is named SKILL.md");
+        let expected = [".claude/skills/hidden/SKILL.md", "odd/Skill.md", "writing/c/SKILL.md"];
+        assert_eq!(files, expected.map(Path::new));
+        assert_eq!(beyond[1].1, "the file of a skill is named SKILL.md");
     }
     assert!(beyond.last().expect("one").1.starts_with("skills have to lie directly in"), "{beyond:?}");
 }

@@ -247,7 +247,19 @@ fn inspect_says_of_any_file_what_it_is() {
     let program = Program::new();
     let core =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/target/wasm32-unknown-unknown/release/kinds.wasm");
-    let files: [(&str, Vec<u8>, &[&str]); 8] = [
+    let run =
+        "(component (import \"wasi:cli/environment@0.2.3\" (instance (export \"warp\" (func (result u64)))))
+        (core module $m (func (export \"run\") (result i32) (i32.const 0)))
+        (core instance $i (instantiate $m))
+        (func $run (result (result)) (canon lift (core func $i \"run\")))
+        (instance $program (export \"run\" (func $run)))
+        (export \"wasi:cli/run@0.2.3\" (instance $program)))";
+    let files: [(&str, Vec<u8>, &[&str]); 9] = [
+        (
+            "draft.wasm",
+            wat::parse_str(run).expect("a component"),
+            &["It cannot be added: it needs a function that this version of scorpiox-code does not provide"],
+        ),
         (
             "kinds.wasm",
             fs::read(guest("kinds")).expect("the component"),
@@ -302,7 +314,11 @@ fn inspect_says_of_any_file_what_it_is() {
             assert!(out.contains(part) || said.contains(part), "{name}: {part}: {out}");
         }
         assert!(out.lines().all(|row| row.chars().count() <= 80), "{name}: {out}");
+        let can_be_added = said.contains("It can be added");
+        let (added, _, _) = program.run(&["plugin", "hash", name]);
+        assert_eq!(added.success(), can_be_added, "{name}: {out}");
     }
+    let program = Program::new();
     program.put("workspace/cut.wasm", b"\0asm\x0d\0\x01\0\x07\xff");
     let (status, _, err) = program.run(&["plugin", "inspect", "cut.wasm"]);
     assert!(!status.success() && err.contains("begins like WebAssembly, and cannot be read"), "{err}");

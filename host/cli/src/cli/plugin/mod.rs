@@ -202,7 +202,10 @@ pub(super) fn run(environment: &Environment, command: PluginCommand) -> Result<E
         PluginCommand::Hash { source, name, choices, plain_names } => {
             add::hash(environment, (&source, choices.named(name.as_ref())), plain_names)
         }
-        PluginCommand::Inspect { file } => scorpiox_plugin_manager::author::inspect(&file),
+        PluginCommand::Inspect { file } => {
+            let check = || add::hash_of(environment, (&file, Overrides::default()), false).map(drop);
+            scorpiox_plugin_manager::author::inspect(&file, check)
+        }
         PluginCommand::Init { file, name, out, policy } => {
             let (out, policy) = (out.as_deref(), policy.as_deref());
             scorpiox_plugin_manager::author::init(&file, name.as_ref(), out, policy)
