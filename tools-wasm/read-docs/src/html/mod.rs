@@ -24,6 +24,7 @@ mod signature;
 mod space;
 mod tabs;
 pub(crate) mod tree;
+pub(crate) mod xhtml;
 
 pub(crate) use links::Links;
 use scorpiox_page::Limits;

@@ -1,7 +1,11 @@
-//! Whitespace as a browser displays it: a run is one space, and block edges have none.
+//! Whitespace as a browser displays it: a run is one space, and block edges have none. In code it is such that the code
+//! can be copied.
 
 use super::tree::{Element, Node};
 use crate::write::names::{is_block, is_void};
+
+/// Elements with code.
+const CODE: [&str; 5] = ["pre", "code", "kbd", "samp", "tt"];
 
 /// Collapses whitespace below an element, except in preformatted text.
 pub(super) fn collapse(root: &mut Element) {
@@ -47,6 +51,9 @@ fn walk<'a>(element: &'a mut Element, line: &mut Line<'a>) {
     let is_atom = element.attribute("data-x-tex").is_some();
     let name = element.name.clone();
     line.pass(&name, is_atom);
+    if CODE.contains(&&*name) {
+        make_plain(element);
+    }
     if &*name == "pre" || is_atom || element.children.is_empty() {
         return;
     }
@@ -62,6 +69,30 @@ fn walk<'a>(element: &'a mut Element, line: &mut Line<'a>) {
         }
     }
     line.pass(&name, is_atom);
+}
+
+/// Replaces spaces below an element that differ from the plain one only in their width or in line breaking, and removes
+/// invisible ones: to a shell or a compiler they are parts of a word.
+fn make_plain(element: &mut Element) {
+    for child in &mut element.children {
+        match child {
+            Node::Text(text) if text.contains(|c| is_odd_space(c) || is_invisible(c)) => {
+                text.retain(|c| !is_invisible(c));
+                *text = text.replace(is_odd_space, " ");
+            }
+            Node::Text(_) => {}
+            Node::Element(element) => make_plain(element),
+        }
+    }
+}
+
+fn is_odd_space(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}')
+}
+
+/// Returns `true` for zero-width spaces, word joiners and soft hyphens. Joiners of emoji stay.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
 
 /// Collapses HTML whitespace. No-break spaces stay.

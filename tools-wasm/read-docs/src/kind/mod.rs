@@ -185,6 +185,9 @@ fn by_content(path: &str, body: &[u8]) -> (Kind, String) {
         (kind, name)
     };
     let (kind, name) = by_magic(body).unwrap_or_else(|| {
+        if sniff::is_xml(body) && sniff::root(body) == Some(Kind::Html) {
+            return (Kind::Html, "application/xhtml+xml");
+        }
         named(match () {
             () if sniff::is_binary(body) => Kind::Binary,
             () if sniff::is_html(body) => sniff::root(body).unwrap_or(Kind::Html),

@@ -159,3 +159,14 @@ fn links_that_say_something_stay() {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
 }
+
+/// A shell takes `git\u{a0}commit` for a single word.
+#[test]
+fn spaces_in_code_are_plain_ones() {
+    let read = read(
+        "<pre>if x:\n&nbsp;&nbsp;return&nbsp;x\u{202f}+\u{2009}1</pre><p>Call <code>git&nbsp;com\u{ad}mit\u{200b}</code> and\u{a0}<kbd>a&#8239;b</kbd> there.</p>",
+    );
+    assert!(read.contains("```\nif x:\n  return x + 1\n```"), "{read}");
+    assert!(read.contains("Call `git commit` and\u{a0}"), "{read}");
+    assert!(read.contains("a b"), "{read}");
+}

@@ -319,3 +319,46 @@ fn encodings_that_hide_text_are_refused() {
     let zipped = Fake::new("text/html", b"\x1f\x8b\x08\0\0").refused(&json!({"url": "https://example.com/"}));
     assert!(zipped.contains("a binary file (application/gzip)"), "{zipped}");
 }
+
+/// In XML, `<script/>` is closed, and `<![CDATA[…]]>` is text.
+#[test]
+fn a_page_that_is_sent_as_xml_is_read_as_xml() {
+    let page = |head: &str, body: &str| {
+        format!(
+            "<?xml version='1.0' encoding='UTF-8'?>\n<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.1//EN' 'a.dtd'>\n\
+             <html xmlns='http://www.w3.org/1999/xhtml'><head>{head}</head><body><h1>Pumps</h1>{body}\
+             <p>The last words of the page stand here, after all the others of it.</p></body></html>"
+        )
+    };
+    let cases = [
+        ("<title/>", "<p>Before.</p>", "Before."),
+        ("<title>T</title><style/><script src='a.js'/>", "<p>Before.</p>", "Before."),
+        (
+            "<title>T</title>",
+            "<p>Before.</p><div hidden='hidden'/><iframe src='/ad'/><textarea rows='2'/>",
+            "Before.",
+        ),
+        ("<title>T</title>", "<p><![CDATA[a < b && c]]></p>", "a < b && c"),
+        ("<title>T</title>", "<p>a<br></br>b &amp; c&nbsp;&#100;</p>", "b & c\u{a0}d"),
+        (
+            "<title>T</title>",
+            "<p title='\"'>Before <a href='/x?a=1&amp;b=2'>it</a>.</p>",
+            "[it](https://example.org/x?a=1&b=2)",
+        ),
+        // An error in XML; HTML reads it.
+        ("<title>T</title>", "<p>Before.<br></p>", "Before."),
+    ];
+    for content_type in ["application/xhtml+xml", "application/xml; charset=utf-8", ""] {
+        for (head, body, expected) in cases {
+            let read = markdown(content_type, page(head, body));
+            assert!(
+                read.contains(expected) && read.contains("The last words"),
+                "{content_type} {body}: {read}"
+            );
+            assert!(!read.contains("CDATA") && !read.contains("]]>"), "{read}");
+        }
+    }
+    let prefixed = "<x:html xmlns:x='http://www.w3.org/1999/xhtml'><x:body><x:p>The text of it.</x:p><x:script/><x:p>The end.</x:p></x:body></x:html>";
+    let read = markdown("application/xhtml+xml", prefixed);
+    assert!(read.contains("The text of it.\n\nThe end."), "{read}");
+}

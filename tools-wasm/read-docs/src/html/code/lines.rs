@@ -33,9 +33,7 @@ const REMOVED: [&str; 5] = ["remove", "del", "removed", "deleted", "deletion"];
 /// Joins the block into a single text, if its lines are elements or need correction.
 pub(super) fn join(pre: &NodeRef<'_>, is_numbered: bool) {
     let lines = lines_of(pre);
-    let text = pre.text();
-    let has_odd_spaces = text.contains(['\u{a0}', '\u{200b}', '\u{feff}']);
-    if lines.is_empty() && !is_numbered && !has_odd_spaces {
+    if lines.is_empty() && !is_numbered {
         return;
     }
     let mut code = Code { lines, text: String::new(), is_made: false, marks: Vec::new() };
@@ -45,7 +43,7 @@ pub(super) fn join(pre: &NodeRef<'_>, is_numbered: bool) {
     if is_diff {
         pre.set_attr("data-x-lang", "diff");
     }
-    pre.set_text(spaced(&if is_numbered { without_gap(&text) } else { text }));
+    pre.set_text(if is_numbered { without_gap(&text) } else { text });
 }
 
 /// Finds the line elements: elements of one kind that contain no other such element.
@@ -192,24 +190,6 @@ fn is_blank_line(line: &NodeRef<'_>) -> bool {
         || line.has_attr("data-line")
         || is_alike(line.next_element_sibling())
         || is_alike(line.prev_element_sibling())
-}
-
-/// Replaces spaces that affect only line breaking by plain ones.
-fn spaced(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let rest = line.trim_start_matches([' ', '\t', '\u{a0}']);
-        for c in line[..line.len() - rest.len()].chars() {
-            out.push(if c == '\u{a0}' { ' ' } else { c });
-        }
-        let is_hidden = |c: char| matches!(c, '\u{200b}' | '\u{feff}');
-        if rest.trim_matches(is_hidden).trim().is_empty() {
-            out.extend(rest.chars().filter(|c| !is_hidden(*c)));
-        } else {
-            out.push_str(rest);
-        }
-    }
-    out
 }
 
 /// Removes the no-break space that Doxygen puts between numbers and code.
