@@ -26,6 +26,22 @@ pub enum WebError {
     NoBrowser(String),
 }
 
+/// Variables that name a proxy for programs. The value may contain a password, so it is never cited.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Returns an addition to the error of a host that was not reached: where a proxy is the only way out, nothing else says
+/// that it was not asked. Empty if the environment names no proxy.
+pub(crate) fn without_proxy() -> String {
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match PROXY_VARIABLES.iter().find(is_set) {
+        Some(name) => format!(
+            "; {name} is set, but pages are fetched without a proxy, so that their addresses can be checked"
+        ),
+        None => String::new(),
+    }
+}
+
 /// Formats an error with all its causes on one line, since libraries put the most specific cause last.
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();

@@ -17,7 +17,8 @@ use url::Url;
 
 use crate::cache::Cache;
 use crate::client::client;
-use crate::error::{WebError, causes};
+use crate::cookies::Cookies;
+use crate::error::{WebError, causes, without_proxy};
 use crate::request::{Method, Request, Response};
 use crate::route::{Router, Watch, tell};
 use crate::{CONNECT_TIME, FIRST_BYTE_TIME, MAX_BODY_BYTES, MAX_REDIRECTS, MAX_TIME, body, redirect};
@@ -269,8 +270,12 @@ impl Job {
             return checked.map(|_| (*found).clone());
         }
         let (mut method, mut body) = (request.method, request.body);
+        let mut cookies = Cookies::default();
         for _ in 0..=MAX_REDIRECTS {
-            let answer = self.send(&url, method, &headers, &body).await?;
+            let mut sent = headers.clone();
+            cookies.add_to(&mut sent, &url);
+            let answer = self.send(&url, method, sent, &body).await?;
+            cookies.keep(&url, answer.headers());
             let follow = self.router.policy().redirects.value;
             let Some(next) = redirect::next(&url, method, answer.status(), answer.headers(), follow)? else {
                 let response = read(url, answer).await?;
@@ -298,7 +303,7 @@ impl Job {
         &self,
         url: &Url,
         method: Method,
-        headers: &HeaderMap,
+        headers: HeaderMap,
         body: &[u8],
     ) -> Result<reqwest::Response, WebError> {
         let (router, target, only) = (Arc::clone(&self.router), url.clone(), self.only.clone());
@@ -310,7 +315,7 @@ impl Job {
             Method::Get => self.http.get(url.clone()),
             Method::Post => self.http.post(url.clone()).body(body.to_vec()),
         };
-        let answer = timeout(FIRST_BYTE_TIME, request.headers(headers.clone()).send()).await;
+        let answer = timeout(FIRST_BYTE_TIME, request.headers(headers).send()).await;
         let late =
             || WebError::TimedOut(format!("{url} sent nothing within {} s", FIRST_BYTE_TIME.as_secs()));
         let answer =
@@ -323,12 +328,13 @@ pub(crate) fn unreachable(url: &Url, addresses: &[SocketAddr], error: &reqwest::
     let host = url.host_str().unwrap_or_default();
     if error.is_timeout() {
         return WebError::TimedOut(format!(
-            "{host} did not accept a connection within {} s",
-            CONNECT_TIME.as_secs()
+            "{host} did not accept a connection within {} s{}",
+            CONNECT_TIME.as_secs(),
+            without_proxy()
         ));
     }
     tracing::debug!(%url, ?addresses, "request failed: {error:?}");
-    WebError::Failed(format!("{host} cannot be reached: {}", causes(error)))
+    WebError::Failed(format!("{host} cannot be reached: {}{}", causes(error), without_proxy()))
 }
 
 async fn read(url: Url, answer: reqwest::Response) -> Result<Response, WebError> {

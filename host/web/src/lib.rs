@@ -12,6 +12,7 @@ mod body;
 pub mod browser;
 mod cache;
 mod client;
+mod cookies;
 mod courier;
 mod error;
 mod exchange;

@@ -11,7 +11,7 @@ use scorpiox_egress_proxy::{AddressPolicy, Resolve, SystemResolver};
 use scorpiox_policy::{HostRule, WebPolicy, WebVerdict};
 use url::{Host, Url};
 
-use crate::error::WebError;
+use crate::error::{WebError, without_proxy};
 
 /// Maximum number of hosts whose addresses are stored.
 const MAX_HOSTS: usize = 1024;
@@ -150,9 +150,10 @@ impl Router {
     fn look_up(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, WebError> {
         let found = self.resolver.resolve(name, port, LOOKUP_TIME).map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut => {
-                WebError::TimedOut(format!("{name} was not found within {} s", LOOKUP_TIME.as_secs()))
+                let time = LOOKUP_TIME.as_secs();
+                WebError::TimedOut(format!("{name} was not found within {time} s{}", without_proxy()))
             }
-            _ => WebError::Failed(format!("{name} is not found: {error}")),
+            _ => WebError::Failed(format!("{name} is not found: {error}{}", without_proxy())),
         })?;
         if found.is_empty() {
             return Err(WebError::Failed(format!("{name} has no address")));

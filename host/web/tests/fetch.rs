@@ -168,6 +168,28 @@ fn redirects_are_followed_on_the_same_host_only() {
     assert!(head.contains("accept: text/html") && !head.contains("secret"), "{head}");
 }
 
+/// A page that sets a cookie and redirects to itself, or by way of another page.
+#[test]
+fn cookies_are_kept_along_the_redirects_of_a_fetch() {
+    let server = Server::start(|asked, stream| {
+        let has_cookie = asked.head.to_ascii_lowercase().contains("cookie: seen=1");
+        match (asked.path.as_str(), has_cookie) {
+            ("/by-way", false) => {
+                page(stream, "302 Found\r\nLocation: /page\r\nSet-Cookie: seen=1; Path=/", b"");
+            }
+            (_, true) => page(stream, "200 OK", b"here"),
+            _ => page(stream, "302 Found\r\nLocation: /page\r\nSet-Cookie: seen=1", b""),
+        }
+    });
+    let fetcher = fetcher("");
+    for path in ["/page", "/by-way"] {
+        let before = server.requests();
+        assert_eq!(fetch(&fetcher, get(&server.url(path))).expect("an answer").body, b"here", "{path}");
+        // The next fetch begins without cookies.
+        assert_eq!(server.requests() - before, 2, "{path}");
+    }
+}
+
 #[test]
 fn a_redirect_to_an_address_inside_is_refused_even_where_redirects_are_followed() {
     let server =

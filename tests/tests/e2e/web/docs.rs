@@ -67,6 +67,19 @@ fn an_article_becomes_markdown_without_what_surrounds_it() {
     assert!(site.asked()[0].headers["user-agent"].starts_with("scorpiox-code/"));
 }
 
+/// Where a proxy is the only way out, nothing else would say that it was not asked.
+#[test]
+fn an_error_names_a_proxy_that_is_not_used() {
+    let program = program("");
+    let mut command = program.command();
+    command.env("HTTPS_PROXY", "http://user:secret@127.0.0.1:9");
+    let mut server = Started::spawn(command);
+    server.initialize("2025-11-25");
+    let result = read(&mut server, "http://127.0.0.1:9/");
+    let said = failure(&result);
+    assert!(said.contains("HTTPS_PROXY is set") && !said.contains("secret"), "{said}");
+}
+
 #[test]
 fn what_is_no_html_is_handled_by_its_kind() {
     for (answer, piece) in [

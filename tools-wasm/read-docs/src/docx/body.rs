@@ -12,6 +12,7 @@ use crate::tree::{element, heading, text};
 use crate::xml;
 
 use super::blocks::{Block, Cell, Counters, Table, nodes};
+use super::math::Equation;
 use super::paragraph::Paragraph;
 use super::styles::{Marks, Numbers, Relations, Role, Styles};
 
@@ -68,6 +69,10 @@ enum Open {
     /// Element with text.
     Text,
     Instruction,
+    /// Equations on lines of their own.
+    Equations,
+    Equation,
+    EquationPart,
 }
 
 /// A field such as `HYPERLINK "https://example.com"`: its instruction, followed by its visible result.
@@ -94,6 +99,7 @@ struct Walk<'a> {
     in_properties: bool,
     in_text: bool,
     in_instruction: bool,
+    equation: Option<Equation>,
     body: Body,
 }
 
@@ -113,6 +119,7 @@ pub(super) fn read(source: &str, parts: &Parts) -> Body {
         in_properties: false,
         in_text: false,
         in_instruction: false,
+        equation: None,
         body: Body::default(),
     };
     let flaw = walk.run(source);
@@ -172,6 +179,11 @@ impl Walk<'_> {
             self.skipped += 1;
             return;
         }
+        if let Some(equation) = &mut self.equation {
+            equation.start(name, xml::attribute(start, "val"));
+            self.open.push(Open::EquationPart);
+            return;
+        }
         if self.in_properties {
             self.paragraph_property(name, start);
             return;
@@ -227,6 +239,11 @@ impl Walk<'_> {
             "footnote" | "endnote" => {
                 self.containers.push(Vec::new());
                 Open::Note(xml::attribute(start, "id").unwrap_or_default())
+            }
+            "oMathPara" => Open::Equations,
+            "oMath" => {
+                self.equation = Some(Equation::new());
+                Open::Equation
             }
             name => {
                 self.within(name, start);
@@ -350,7 +367,9 @@ impl Walk<'_> {
         if self.skipped > 0 {
             return;
         }
-        if self.in_instruction {
+        if let Some(equation) = &mut self.equation {
+            equation.text(content);
+        } else if self.in_instruction {
             let field = self.fields.last_mut().filter(|field| field.instruction.len() < MAX_INSTRUCTION);
             if let Some(field) = field {
                 field.instruction.push_str(content);
@@ -373,12 +392,24 @@ impl Walk<'_> {
 
     fn close(&mut self, open: Open) {
         match open {
-            Open::Nothing => {}
+            Open::Nothing | Open::Equations => {}
             Open::Run => self.marks = Marks::default(),
             Open::Text => self.in_text = false,
             Open::Instruction => self.in_instruction = false,
             Open::ParagraphProperties => self.in_properties = false,
             Open::Link(outer) => self.link = outer,
+            Open::EquationPart => {
+                if let Some(equation) = &mut self.equation {
+                    equation.end();
+                }
+            }
+            Open::Equation => {
+                let tex = self.equation.take().map(Equation::tex).unwrap_or_default();
+                let is_display = self.open.iter().any(|open| matches!(open, Open::Equations));
+                if let Some(paragraph) = self.paragraphs.last_mut() {
+                    paragraph.push_formula(tex, is_display);
+                }
+            }
             Open::Paragraph => {
                 if let Some(paragraph) = self.paragraphs.pop() {
                     self.end_paragraph(paragraph);

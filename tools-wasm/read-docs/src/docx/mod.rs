@@ -4,6 +4,7 @@
 mod archive;
 mod blocks;
 mod body;
+mod math;
 mod paragraph;
 mod styles;
 

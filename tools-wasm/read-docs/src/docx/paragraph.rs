@@ -30,6 +30,12 @@ enum Content {
     LineBreak,
     /// A footnote reference with this number.
     Note(usize),
+    /// A formula in TeX.
+    Formula {
+        tex: String,
+        /// `true` if it stands on a line of its own.
+        is_display: bool,
+    },
 }
 
 impl Paragraph {
@@ -55,6 +61,12 @@ impl Paragraph {
         self.push(Content::Note(number), Marks::default(), None);
     }
 
+    pub(super) fn push_formula(&mut self, tex: String, is_display: bool) {
+        if !tex.is_empty() {
+            self.push(Content::Formula { tex, is_display }, Marks::default(), None);
+        }
+    }
+
     fn push(&mut self, content: Content, marks: Marks, link: Option<&Rc<str>>) {
         self.pieces.push(Piece { content, marks, link: link.cloned() });
     }
@@ -64,7 +76,7 @@ impl Paragraph {
         let mut out = String::new();
         for piece in &self.pieces {
             match &piece.content {
-                Content::Text(text) => out.push_str(text),
+                Content::Text(text) | Content::Formula { tex: text, .. } => out.push_str(text),
                 Content::LineBreak => out.push('\n'),
                 Content::Note(_) => {}
             }
@@ -106,6 +118,15 @@ impl Piece {
             Content::Note(number) => {
                 let label = number.to_string();
                 return with("a", "data-x-ref", &label, vec![simple("sup", format!("[{label}]"))]);
+            }
+            Content::Formula { tex, is_display } => {
+                let mut formula = with("span", "data-x-tex", &tex, vec![text(tex.clone())]);
+                if let Node::Element(formula) = &mut formula
+                    && is_display
+                {
+                    formula.attributes.push(("data-x-display".into(), "1".to_owned()));
+                }
+                return formula;
             }
             Content::Text(content) if marks.has(Mark::Code) => simple("code", content),
             Content::Text(content) => text(content),
