@@ -1,6 +1,7 @@
 //! Reads the text of a document from XML events: paragraphs with their runs, tables, fields, notes. Tracked
 //! insertions are included, and tracked deletions are not.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -8,7 +9,7 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use crate::html::tree::Node;
-use crate::tree::{element, heading, text};
+use crate::tree::{element, heading, simple, text};
 use crate::xml;
 
 use super::blocks::{Block, Cell, Counters, Table, nodes};
@@ -28,7 +29,10 @@ const MAX_INSTRUCTION: usize = 8192;
 const MAX_DESCRIPTION: usize = 500;
 
 /// Definitions that the text refers to.
+#[derive(Default)]
 pub(super) struct Parts {
+    /// Contents of included files, by ID. Each is taken once, so that references cannot multiply it.
+    pub(super) chunks: RefCell<HashMap<String, Vec<Node>>>,
     pub(super) styles: Styles,
     pub(super) numbers: Numbers,
     pub(super) relations: Relations,
@@ -278,6 +282,7 @@ impl Walk<'_> {
                     paragraph.push_break(link.as_ref());
                 }
             }
+            "altChunk" => self.chunk(start),
             "footnoteReference" => self.reference(Notes::Foot, start),
             "endnoteReference" => self.reference(Notes::End, start),
             "fldChar" => self.field(&xml::attribute(start, "fldCharType").unwrap_or_default()),
@@ -330,6 +335,16 @@ impl Walk<'_> {
         let outer = self.link.clone();
         self.link = to.or_else(|| self.link.clone());
         Open::Link(outer)
+    }
+
+    /// Includes a file.
+    fn chunk(&mut self, start: &BytesStart<'_>) {
+        let id = xml::attribute(start, "id").unwrap_or_default();
+        let chunk = self.parts.chunks.borrow_mut().remove(&id);
+        match chunk {
+            Some(nodes) => self.put_block(Block::Node(element("div", nodes))),
+            None => self.put_block(Block::Node(simple("p", "[included file of a kind that is not read]"))),
+        }
     }
 
     fn reference(&mut self, kind: Notes, start: &BytesStart<'_>) {

@@ -8,6 +8,7 @@ mod math;
 mod paragraph;
 mod styles;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use quick_xml::events::Event;
@@ -16,14 +17,17 @@ use scorpiox_tool_kit::Failure;
 
 use crate::Format;
 use crate::document::Document;
+use crate::html::nodes_of_fragment;
 use crate::html::tree::Node;
-use crate::tree::{Blocks, simple};
+use crate::tree::{Blocks, paragraphs, simple};
 use crate::xml;
 
 use archive::{Archive, refused};
 use body::{Body, Notes, Parts};
 use styles::{Numbers, Relations, Styles};
 
+/// Maximum number of included files.
+const MAX_CHUNKS: usize = 64;
 /// Maximum number of notes in the result.
 const MAX_NOTES: usize = 5000;
 
@@ -42,7 +46,9 @@ pub(crate) fn read(body: &[u8], format: Format) -> Result<Document, Failure> {
     let (folder, file) = main.rsplit_once('/').unwrap_or(("", &main));
     let mut beside = |name: &str| part(&format!("{folder}/{name}"));
     let relations = Relations::read(&beside(&format!("_rels/{file}.rels"))?.unwrap_or_default());
+    let chunks = chunks(&relations, folder, &mut beside)?;
     let parts = Parts {
+        chunks: RefCell::new(chunks),
         styles: Styles::read(&beside("styles.xml")?.unwrap_or_default()),
         numbers: Numbers::read(&beside("numbering.xml")?.unwrap_or_default()),
         relations,
@@ -55,13 +61,42 @@ pub(crate) fn read(body: &[u8], format: Format) -> Result<Document, Failure> {
             continue;
         }
         let own = Relations::read(&beside(&format!("_rels/{name}.xml.rels"))?.unwrap_or_default());
-        let parts = Parts { relations: own, styles: Styles::default(), numbers: Numbers::default() };
+        let parts = Parts { relations: own, ..Parts::default() };
         let read = body::read(&beside(&format!("{name}.xml"))?.unwrap_or_default(), &parts);
         notes.extend(read.notes.into_iter().map(|(id, nodes)| ((kind, id), nodes)));
     }
     let about = About::read(&part("docProps/core.xml")?.unwrap_or_default());
     flaws.extend(main_body.flaw.clone());
     Ok(write(main_body, notes, about, format, flaws))
+}
+
+/// Reads the files that the text includes as a whole (`altChunk`), by ID. Those of kinds that are not read are noted
+/// where they are included.
+fn chunks(
+    relations: &Relations,
+    folder: &str,
+    beside: &mut impl FnMut(&str) -> Result<Option<String>, Failure>,
+) -> Result<HashMap<String, Vec<Node>>, Failure> {
+    let mut chunks = HashMap::new();
+    let mut left = MAX_CHUNKS;
+    for (id, target) in relations.parts("aFChunk") {
+        let Some(next) = left.checked_sub(1) else { break };
+        left = next;
+        // A name that begins with a slash counts from the root of the archive.
+        let own = target
+            .strip_prefix('/')
+            .map_or(Some(target), |whole| whole.strip_prefix(folder)?.strip_prefix('/'));
+        let extension = target.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        let nodes = match (own, extension.as_deref()) {
+            (Some(own), Some("htm" | "html" | "xhtml")) => {
+                beside(own)?.map(|text| nodes_of_fragment(&text, None))
+            }
+            (Some(own), Some("txt")) => beside(own)?.map(|text| paragraphs(&text)),
+            _ => None,
+        };
+        chunks.extend(nodes.map(|nodes| (id.to_owned(), nodes)));
+    }
+    Ok(chunks)
 }
 
 fn write(

@@ -250,10 +250,17 @@ impl Relations {
     }
 
     /// Returns the part of a kind such as `officeDocument`. Kinds are URLs that differ between standards.
-    pub(super) fn part(&self, kind: &str) -> Option<&str> {
-        let is_kind =
-            |relation: &&Relation| relation.kind.rsplit('/').next() == Some(kind) && !relation.is_external;
-        self.0.values().find(is_kind).map(|relation| relation.target.as_str())
+    pub(super) fn part<'a>(&'a self, kind: &'a str) -> Option<&'a str> {
+        self.parts(kind).next().map(|(_, target)| target)
+    }
+
+    /// Returns the ID and the name of each part of a kind.
+    pub(super) fn parts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let is_kind = move |relation: &Relation| {
+            relation.kind.rsplit('/').next() == Some(kind) && !relation.is_external
+        };
+        let parts = self.0.iter().filter(move |(_, relation)| is_kind(relation));
+        parts.map(|(id, relation)| (id.as_str(), relation.target.as_str()))
     }
 }
 

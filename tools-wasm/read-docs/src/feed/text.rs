@@ -9,8 +9,8 @@ impl Text {
     /// Converts the text to blocks.
     pub(super) fn nodes(&self) -> Vec<Node> {
         match &self.markup {
-            Markup::Html(text) if has_markup(text) => nodes_of_fragment(text, &self.base),
-            Markup::Unsure(text) if is_html(text) => nodes_of_fragment(text, &self.base),
+            Markup::Html(text) if has_markup(text) => nodes_of_fragment(text, Some(&self.base)),
+            Markup::Unsure(text) if is_html(text) => nodes_of_fragment(text, Some(&self.base)),
             Markup::Html(text) | Markup::Unsure(text) | Markup::Plain(text) => paragraphs(text),
         }
     }
@@ -39,7 +39,7 @@ impl Text {
     }
 
     fn text_of(&self, html: &str) -> String {
-        match element("div", nodes_of_fragment(html, &self.base)) {
+        match element("div", nodes_of_fragment(html, Some(&self.base))) {
             Node::Element(element) => element.text(),
             Node::Text(text) => text,
         }

@@ -110,12 +110,13 @@ pub fn convert_fragment(source: &str, format: Format) -> String {
     write::write(&root, format)
 }
 
-/// Converts a complete HTML fragment to nodes with absolute links.
-pub(crate) fn nodes_of_fragment(source: &str, base: &Url) -> Vec<tree::Node> {
+/// Converts a complete HTML fragment to nodes with absolute links; without a base, links stay as they are.
+pub(crate) fn nodes_of_fragment(source: &str, base: Option<&Url>) -> Vec<tree::Node> {
     let page = Page::parse(source);
     mark::all(&page.parsed.document);
     let own = page.parsed.document.base_uri().map(|base| base.to_string());
-    let root = tree::of(&page.parsed.document.root(), &Links::of_page(base, own.as_deref()));
+    let links = base.map_or_else(Links::as_they_are, |base| Links::of_page(base, own.as_deref()));
+    let root = tree::of(&page.parsed.document.root(), &links);
     // The parser wraps every fragment in a page.
     without(without(root.children, "html"), "body")
 }

@@ -23,7 +23,7 @@ pub(crate) fn nodes(source: &str, base: &Url) -> Vec<Node> {
     });
     let mut page = String::with_capacity(source.len().saturating_mul(2));
     html::push_html(&mut page, events);
-    nodes_of_fragment(&page, base)
+    nodes_of_fragment(&page, Some(base))
 }
 
 /// Returns `true` if the text contains any markup.

@@ -102,7 +102,7 @@ impl Writer<'_> {
         } else if says && bundle.images.is_empty() {
             self.text("Output:", plain);
         } else if !bundle.html.0.trim().is_empty() {
-            let nodes = nodes_of_fragment(&bundle.html.0, self.url);
+            let nodes = nodes_of_fragment(&bundle.html.0, Some(self.url));
             if says_something(&nodes) {
                 self.label("Output:");
                 self.blocks.push(nodes);

@@ -4,16 +4,13 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use crate::fake::Fake;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
-use rawzip::{CompressionMethod, ZipArchiveWriter};
+use crate::word::{WORD, archive, word};
 use scorpiox_processor_time::Stopwatch;
 use serde_json::json;
 
 const MIB: usize = 1024 * 1024;
 /// Maximum processor time of a call with little optimization. Quadratic work takes minutes.
 const LIMIT: Duration = Duration::from_secs(20);
-const WORD: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 fn repeated(piece: &str, bytes: usize) -> String {
     piece.repeat(bytes / piece.len())
@@ -36,28 +33,6 @@ fn survives(name: &'static str, content_type: &'static str, body: impl Into<Vec<
     // Stack frames without optimization are several times as large as those of a guest, which has 1 MiB.
     let thread = std::thread::Builder::new().stack_size(4 * MIB).spawn(run).expect("a thread");
     assert!(thread.join().is_ok(), "{name} failed");
-}
-
-/// Creates an archive like a Word document.
-fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut archive = ZipArchiveWriter::new(&mut out);
-    for (name, content) in parts {
-        let (mut entry, config) =
-            archive.new_file(name).compression_method(CompressionMethod::DEFLATE).start().expect("an entry");
-        let mut writer = config.wrap(DeflateEncoder::new(&mut entry, Compression::fast()));
-        writer.write_all(content).expect("content");
-        let (encoder, descriptor) = writer.finish().expect("an end");
-        encoder.finish().expect("an end");
-        entry.finish(descriptor).expect("an end");
-    }
-    archive.finish().expect("an archive");
-    out
-}
-
-fn word(text: &str) -> Vec<u8> {
-    let document = format!("<w:document xmlns:w='x' xmlns:r='r'><w:body>{text}</w:body></w:document>");
-    archive(&[("word/document.xml", document.as_bytes())])
 }
 
 fn refused(content_type: &str, body: impl Into<Vec<u8>>) -> String {
@@ -269,6 +244,21 @@ fn documents_of_word() {
         "tables in tables",
         WORD,
         word(&repeated("<w:tbl><w:tr><w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p>", 10 * MIB)),
+    );
+    survives(
+        "depth of an equation",
+        WORD,
+        word(&format!("<w:p><m:oMath>{}", repeated("<m:f><m:num>", 10 * MIB))),
+    );
+    survives(
+        "a long equation",
+        WORD,
+        word(&format!("<w:p><m:oMath>{}", repeated("<m:r><m:t>x</m:t></m:r>", 10 * MIB))),
+    );
+    survives(
+        "equations",
+        WORD,
+        word(&format!("<w:p>{}", repeated("<m:oMath><m:r><m:t>x</m:t></m:r></m:oMath>", 10 * MIB))),
     );
     survives("boxes", WORD, word(&repeated("<w:p><w:r><w:txbxContent>", 10 * MIB)));
     survives(

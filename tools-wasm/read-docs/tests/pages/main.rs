@@ -13,3 +13,4 @@ mod hostile_kinds;
 mod kinds;
 mod pdf;
 mod twins;
+mod word;
