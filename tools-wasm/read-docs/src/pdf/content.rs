@@ -44,12 +44,33 @@ struct State<'a> {
     rise: f64,
 }
 
+impl State<'_> {
+    /// Returns the state at the beginning of a page.
+    fn at(place: Matrix) -> Self {
+        Self {
+            place,
+            font: None,
+            style: Style::default(),
+            size: 1.0,
+            char_space: 0.0,
+            word_space: 0.0,
+            scale: 1.0,
+            leading: 0.0,
+            rise: 0.0,
+        }
+    }
+}
+
 /// Content of a page.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) fragments: Fragments,
     pub(super) paths: Paths,
     pub(super) links: Links,
+    /// `true` if the page has a picture.
+    pub(super) has_picture: bool,
+    /// Notes that are attached to the page.
+    pub(super) notes: Vec<String>,
     /// `true` if parts of the page are damaged or exceed the limits.
     pub(super) is_cut: bool,
 }
@@ -60,7 +81,7 @@ type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style)>;
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
     /// Content of the page found so far.
-    found: &'r mut Found,
+    pub(super) found: &'r mut Found,
     state: State<'a>,
     saved: Vec<State<'a>>,
     /// Text matrix of the next character. `line` is the matrix of its line's start.
@@ -71,21 +92,10 @@ pub(super) struct Reader<'r, 'a> {
 
 impl<'r, 'a> Reader<'r, 'a> {
     pub(super) fn new(fonts: &'r Fonts<'a>, found: &'r mut Found) -> Self {
-        let state = State {
-            place: Matrix::IDENTITY,
-            font: None,
-            style: Style::default(),
-            size: 1.0,
-            char_space: 0.0,
-            word_space: 0.0,
-            scale: 1.0,
-            leading: 0.0,
-            rise: 0.0,
-        };
         Self {
             fonts,
             found,
-            state,
+            state: State::at(Matrix::IDENTITY),
             saved: Vec::new(),
             text: Matrix::IDENTITY,
             line: Matrix::IDENTITY,
@@ -93,13 +103,22 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    /// Reads a page and returns its number of operators.
-    pub(super) fn page(&mut self, page: &Page<'a>) -> usize {
+    /// Reads a page with its annotations, and returns its number of operators. `is_outdated` is `true` if appearances of
+    /// fields may show old values.
+    pub(super) fn page(&mut self, page: &Page<'a>, is_outdated: bool) -> usize {
         let (content, is_cut) = contents(page);
         self.found.is_cut |= is_cut;
         self.pay(content.len());
         self.run(TypedIter::new(&content), page.resources(), 0);
+        self.annotations(page, is_outdated);
         self.operators
+    }
+
+    /// Returns to the state at the beginning of a page, at another place.
+    pub(super) fn start_over(&mut self, place: Matrix) {
+        self.saved.clear();
+        self.state = State::at(place);
+        self.begin_line(Matrix::IDENTITY);
     }
 
     /// Counts decoded bytes as work.
@@ -122,6 +141,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                     let found = named.entry(font.0.to_vec()).or_insert_with(|| self.font(font.0, resources));
                     (self.state.font, self.state.style) = found.clone();
                 }
+                TypedInstruction::InlineImage(_) => self.found.has_picture = true,
                 operator => self.apply(&operator),
             }
         }
@@ -219,12 +239,19 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     /// Draws a form with the current state, which the form cannot change.
     fn form(&mut self, name: &Name<'_>, resources: &Resources<'a>, depth: usize) {
-        let Some(form) = resources.get_x_object(name) else { return };
+        if let Some(form) = resources.get_x_object(name) {
+            self.draw(&form, resources, depth);
+        }
+    }
+
+    pub(super) fn draw(&mut self, form: &Stream<'a>, resources: &Resources<'a>, depth: usize) {
         let dict = form.dict();
-        if dict.get::<Name<'_>>("Subtype").is_none_or(|kind| kind.as_str() != "Form") {
+        let kind = dict.get::<Name<'_>>("Subtype");
+        if kind.as_ref().is_none_or(|kind| kind.as_str() != "Form") {
+            self.found.has_picture |= kind.is_some_and(|kind| kind.as_str() == "Image");
             return;
         }
-        let Some(content) = stream::decoded(&form) else {
+        let Some(content) = stream::decoded(form) else {
             self.found.is_cut = true;
             return;
         };

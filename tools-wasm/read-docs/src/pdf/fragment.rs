@@ -133,6 +133,11 @@ impl Fragments {
         all
     }
 
+    /// Returns the number of characters so far.
+    pub(super) fn glyphs(&self) -> usize {
+        self.glyphs
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.glyphs > MAX_GLYPHS
     }

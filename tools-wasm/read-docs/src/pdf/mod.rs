@@ -6,6 +6,7 @@
 //! Then the complete document shows which lines at page edges repeat ([`running`]) and which texts are
 //! headings ([`heading`]). [`compose`] builds the tree for the same writers as web pages.
 
+mod annotations;
 mod bidi;
 mod block;
 mod code;
@@ -68,7 +69,9 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     }
     if text.is_empty() {
         return Err(Failure::Failed(format!(
-            "The PDF has no text on its {count} pages; they are probably scanned. Save it to a file and look at its pages as images."
+            "The PDF has no text on its {count} {pages}{why}. Save it to a file and look at its pages as images.",
+            pages = if count == 1 { "page" } else { "pages" },
+            why = if pages.have_pictures { "; they are probably scanned" } else { "" },
         )));
     }
     let mut document = Document::of_body(text);
@@ -101,6 +104,8 @@ struct Pages {
     running: Running,
     /// `true` if repeating lines were left out.
     has_running: bool,
+    /// `true` if a page has a picture.
+    have_pictures: bool,
     /// Number of pages that are damaged or exceed the limits.
     cut: usize,
     budget: Budget,
@@ -117,10 +122,12 @@ impl Pages {
         };
         let mut pages = Self::default();
         let mut operators = 0_usize;
+        let is_outdated = annotations::are_outdated(pdf);
         for page in pdf.pages().iter().take(MAX_PAGES) {
             let mut found = Found { links: links::Links::of(page), ..Found::default() };
-            let used = Reader::new(&fonts, &mut found).page(page);
+            let used = Reader::new(&fonts, &mut found).page(page, is_outdated);
             operators = operators.saturating_add(used);
+            pages.have_pictures |= found.has_picture;
             pages.read += 1;
             pages.add(Draft::of(pages.read, found));
             if pages.bytes > MAX_TEXT || operators > MAX_OPERATORS {
@@ -159,11 +166,15 @@ fn text(pages: &Pages, pdf: &Pdf, format: Format, has_marks: bool) -> String {
     let headings = Headings::of(&pages.done, pages.running.size(), outline::titles(pdf));
     let words = compose::Words::of(&pages.done);
     let mut text = String::new();
-    for page in pages.done.iter().filter(|page| !page.body.is_empty()) {
+    for page in pages.done.iter().filter(|page| !page.body.is_empty() || !page.notes.is_empty()) {
         let mut tree = compose::page(page, &headings, &words);
         if has_marks {
             let mark = Node::Text(format!("[PDF page {}]", page.number));
             tree.children.insert(0, Node::Element(compose::element("p", vec![mark])));
+        }
+        for note in &page.notes {
+            let note = vec![Node::Text(format!("[note on the page: {note}]"))];
+            tree.children.push(Node::Element(compose::element("p", note)));
         }
         let written = write::write(&tree, format);
         if !text.is_empty() && !written.is_empty() {
@@ -201,11 +212,19 @@ fn explain(error: LoadPdfError) -> Failure {
     })
 }
 
-/// Decodes a metadata string: UTF-16 or UTF-8 with a byte order mark, else approximately Latin-1.
+/// Decodes a string to one line.
 fn string(bytes: &[u8]) -> Option<String> {
-    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
-    let text = encoding.decode_without_bom_handling(&bytes[mark..]).0;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    let text = lines_of(bytes).join(" ");
     (!text.is_empty()).then_some(text)
+}
+
+/// Decodes the lines of a string: UTF-16 or UTF-8 with a byte order mark, else approximately Latin-1.
+fn lines_of(bytes: &[u8]) -> Vec<String> {
+    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
+    let text = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default()).0;
+    let lines = text.split(['\n', '\r']).map(|line| {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().filter(|c| !c.is_control()).collect::<String>()
+    });
+    lines.filter(|line| !line.is_empty()).collect()
 }

@@ -28,6 +28,7 @@ pub(super) struct Draft {
     /// Text of each direction, the main direction first, with the rules along and across it.
     directions: Vec<(Vec<Fragment>, Vec<Rule>)>,
     links: Links,
+    notes: Vec<String>,
     /// `true` if parts of the page are damaged or exceed the limits.
     pub(super) is_cut: bool,
     /// Lines that may be running heads, from the edge to the text.
@@ -50,11 +51,12 @@ pub(super) struct PageText {
     pub(super) number: usize,
     pub(super) body: Vec<Block>,
     pub(super) links: Links,
+    pub(super) notes: Vec<String>,
 }
 
 impl Draft {
     pub(super) fn of(number: usize, found: Found) -> Self {
-        let Found { fragments, paths, links, is_cut } = found;
+        let Found { fragments, paths, links, notes, is_cut, has_picture: _ } = found;
         let found = fragments.finish();
         let main = found.first().map_or(0, |(angle, _)| *angle);
         let directions = found.into_iter().take(MAX_DIRECTIONS);
@@ -64,7 +66,7 @@ impl Draft {
             paths.dots.mark(main, fragments);
         }
         let edges = directions.first_mut().map(|(fragments, _)| edges(fragments)).unwrap_or_default();
-        Self { number, directions, links, is_cut, edges }
+        Self { number, directions, links, notes, is_cut, edges }
     }
 
     /// Returns all fragments except those at the edges.
@@ -83,7 +85,8 @@ impl Draft {
             });
             fragments.extend(kept.flat_map(|edge| edge.fragments));
         }
-        let mut page = PageText { number: self.number, body: Vec::new(), links: self.links };
+        let (number, links, notes) = (self.number, self.links, self.notes);
+        let mut page = PageText { number, body: Vec::new(), links, notes };
         for (fragments, rules) in self.directions {
             let size = columns::median_size(&fragments);
             let regions: Vec<Vec<Line>> =
@@ -108,7 +111,7 @@ impl PageText {
             Block::Code(lines) => lines.iter().map(|line| line.len() + 1).sum(),
             Block::Table(table) => table.rows.iter().flatten().map(|cell| of(cell)).sum(),
         });
-        bytes.sum()
+        bytes.chain(self.notes.iter().map(String::len)).sum()
     }
 }
 

@@ -7,6 +7,7 @@ mod choice;
 mod code;
 mod fake;
 mod files;
+mod forms;
 mod generated;
 mod hostile;
 mod hostile_kinds;
