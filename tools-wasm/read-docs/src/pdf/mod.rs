@@ -18,6 +18,7 @@ mod font;
 mod fragment;
 mod gutter;
 mod heading;
+mod large;
 mod line;
 mod links;
 mod matrix;

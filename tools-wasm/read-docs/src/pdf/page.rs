@@ -4,6 +4,7 @@ use super::block::{self, Block, Role, Text};
 use super::columns::{self, Budget};
 use super::content::Found;
 use super::fragment::Fragment;
+use super::large;
 use super::line::{self, Kind, Line, Span};
 use super::links::Links;
 use super::rules::Rule;
@@ -64,6 +65,11 @@ impl Draft {
             directions.map(|(angle, fragments)| (fragments, paths.rules(angle))).collect();
         if let Some((fragments, _)) = directions.first_mut() {
             paths.dots.mark(main, fragments);
+            let usual = columns::median_size(fragments);
+            let behind = large::settle(fragments, usual);
+            if !behind.is_empty() {
+                directions.push((behind, Vec::new()));
+            }
         }
         let edges = directions.first_mut().map(|(fragments, _)| edges(fragments)).unwrap_or_default();
         Self { number, directions, links, notes, is_cut, edges }

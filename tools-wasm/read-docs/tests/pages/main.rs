@@ -12,6 +12,7 @@ mod generated;
 mod hostile;
 mod hostile_kinds;
 mod kinds;
+mod large;
 mod pdf;
 mod twins;
 mod word;
