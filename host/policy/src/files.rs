@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Profile;
 use crate::rule::{DenyRule, DenySet, File, PathRule, Place, Places, Source};
 
 /// Rules for tools that read files.
@@ -49,6 +50,17 @@ impl FilesPolicy {
         }
     }
 
+    /// Adds the globs that a profile denies to commands, for a policy without a list for files: a file that commands
+    /// cannot read should not come from another tool.
+    pub(crate) fn close_like(&mut self, profile: &Profile) {
+        let lacks = |rule: &&DenyRule| self.deny.iter().all(|known| known.glob() != rule.glob());
+        let more: Vec<_> = profile.deny.iter().filter(lacks).cloned().collect();
+        if !more.is_empty() {
+            self.deny.extend(more);
+            self.deny_origin = profile.origins.deny;
+        }
+    }
+
     /// Returns the folder that makes a path readable: the innermost folder listed in `read`. The path has to
     /// be absolute and free of symbolic links. Relative globs of `deny` apply in each folder.
     pub fn check(&self, path: &Path, places: &Places) -> Result<PathBuf, FileDenial> {
@@ -78,7 +90,7 @@ impl FilesPolicy {
         let Some(rule) = set.matches(path) else {
             return Ok(());
         };
-        let rule = format!("denied by \"{}\" in `deny` of [files] ({})", rule.glob(), rule.source);
+        let rule = format!("denied by \"{}\" in `deny` ({})", rule.glob(), rule.source);
         Err(FileDenial::new(path, rule))
     }
 

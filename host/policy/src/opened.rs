@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::access::Note;
-use crate::rule::{DenySet, Places, Source};
-use crate::{FilesPolicy, Policy, Profile};
+use crate::rule::{DenyRule, DenySet, Places, Source};
+use crate::{DEFAULT_PROFILE, FilesPolicy, Policy, Profile};
 
 /// Files in the workspace that the built-in lists deny.
 const DENIED: [&str; 2] = [".env", "folder/.env"];
@@ -15,12 +15,35 @@ impl Policy {
     pub fn opened(&self, places: &Places) -> Vec<Note> {
         let files = opened_files(&self.files, places);
         let files = files.map(|(path, source)| note("[files]", path, source));
+        let lacking = self.lacking_in_files();
         let profiles = self.shell.profiles.values().filter_map(|profile| {
             let (path, source) = opened_in(profile, places)?;
             Some(note(&format!("[shell.profile.{}]", profile.name), path, source))
         });
-        files.into_iter().chain(profiles).collect()
+        files.into_iter().chain(lacking).chain(profiles).collect()
     }
+
+    /// Returns a note if a list for files lacks a glob that the policy denies to commands.
+    fn lacking_in_files(&self) -> Option<Note> {
+        let profile = self.shell.profiles.get(DEFAULT_PROFILE)?;
+        let (files, source) = (&self.files.deny, self.files.deny_origin);
+        if source == Source::Builtin || files.is_empty() || profile.origins.deny == Source::Builtin {
+            return None;
+        }
+        let is_denied = |rule: &DenyRule| files.iter().any(|known| plain(known.glob()) == plain(rule.glob()));
+        let lacking = profile.deny.iter().find(|rule| !is_denied(rule))?;
+        let after = format!(
+            " lacks \"{}\", which [shell.profile.{DEFAULT_PROFILE}] denies to commands: ReadDocs and plugins may read \
+             such files",
+            lacking.glob()
+        );
+        Some(("`deny` in [files]".to_owned(), source, after))
+    }
+}
+
+/// Returns a glob without the parts that do not change its meaning: `**/secrets` is `secrets/`.
+fn plain(glob: &str) -> &str {
+    glob.strip_prefix("**/").unwrap_or(glob).trim_end_matches('/')
 }
 
 fn note(table: &str, path: &str, source: Source) -> Note {
@@ -91,5 +114,29 @@ mod tests {
             assert_eq!(shown.first().map(String::as_str), told, "{text}");
             assert!(shown.len() < 2, "{text}: {shown:?}");
         }
+    }
+
+    /// A file that commands cannot read should not come from another tool.
+    #[test]
+    fn files_denied_to_commands_are_closed_to_other_tools_unless_a_list_says_otherwise() {
+        let places = Places::standard("/w".into(), Some("/h".into()), Path::new("/h/.own"));
+        let policy =
+            |text: &str| Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+        let own = policy("[shell.profile.workspace]\ndeny = ['**/.env*', 'finance/']");
+        for path in ["/w/finance/q4.csv", "/w/.env"] {
+            let denial = own.files.check(Path::new(path), &places).unwrap_err().to_string();
+            assert!(denial.contains("in `deny` ("), "{denial}");
+        }
+        assert!(own.files.check(Path::new("/w/a.md"), &places).is_ok());
+        assert!(own.opened(&places).is_empty(), "{:?}", own.opened(&places));
+        // A list that drops the built-in glob for commands does not open the file to tools.
+        let opened = policy("[shell.profile.workspace]\ndeny = ['finance/']");
+        assert!(opened.files.check(Path::new("/w/.env"), &places).is_err());
+        let lists = "[shell.profile.workspace]\ndeny = ['**/.env*', 'finance/']\n[files]\ndeny = ['.env*'";
+        let lacking = policy(&format!("{lists}]"));
+        assert!(lacking.files.check(Path::new("/w/finance/q4.csv"), &places).is_ok());
+        let notes = lacking.opened(&places);
+        assert!(notes.len() == 1 && notes[0].2.contains("lacks \"finance/\""), "{notes:?}");
+        assert!(policy(&format!("{lists}, '**/finance']")).opened(&places).is_empty());
     }
 }

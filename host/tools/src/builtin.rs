@@ -93,7 +93,7 @@ pub fn builtin() -> Vec<Tool> {
         ))),
         at_once(whole(embedded!("read-docs").limited(
             &["ReadDocs"],
-            &[Web, Progress, Bounds],
+            &[Web, Files, Progress, Bounds],
             Limits { cpu: Duration::from_secs(10), memory_bytes: 192 * MIB, ..Limits::default() },
         ))),
         at_once(embedded!("web-search").limited(

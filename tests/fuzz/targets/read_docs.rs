@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryFiles, MemoryWeb, Silent};
 use serde_json::json;
 
 const TYPES: [&str; 10] = [
@@ -26,10 +26,17 @@ fuzz_target!(|input: (u8, &[u8])| {
     let (choice, body) = input;
     let content_type = TYPES[usize::from(choice) % TYPES.len()];
     let format = FORMATS[usize::from(choice) / TYPES.len() % FORMATS.len()];
-    let arguments = json!({ "url": "https://example.org/docs/x", "format": format }).to_string();
+    // Half of the choices are files.
+    let url = if usize::from(choice) / TYPES.len() / FORMATS.len() % 2 == 0 {
+        "https://example.org/docs/x"
+    } else {
+        "docs/x.html"
+    };
+    let arguments = json!({ "url": url, "format": format }).to_string();
     if let Ok(output) = read_docs::call(
         &mut MemoryWeb { content_type, body },
         &mut Silent,
+        &mut MemoryFiles(body),
         &MemoryClient::default(),
         &arguments,
     ) {

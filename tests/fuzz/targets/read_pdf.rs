@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use libfuzzer_sys::fuzz_target;
-use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryFiles, MemoryWeb, Silent};
 use serde_json::json;
 
 const FORMATS: [&str; 3] = ["markdown", "text", "html"];
@@ -60,7 +60,8 @@ fuzz_target!(|input: &str| {
         let arguments = json!({ "url": "https://example.com/x.pdf", "format": format }).to_string();
         let client = MemoryClient { room: 4_000_000, prefix: "" };
         let mut server = MemoryWeb { content_type: "application/pdf", body: file.as_bytes() };
-        if let Ok(output) = read_docs::call(&mut server, &mut Silent, &client, &arguments) {
+        let mut disk = MemoryFiles(file.as_bytes());
+        if let Ok(output) = read_docs::call(&mut server, &mut Silent, &mut disk, &client, &arguments) {
             let text: String = output.text.chars().filter(|c| !c.is_whitespace()).collect();
             // Other lines may move or hide words.
             assert!(is_free || words.iter().all(|word| text.contains(word.as_str())), "a word is lost");

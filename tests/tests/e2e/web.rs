@@ -2,6 +2,8 @@
 
 #[cfg(unix)] // the browser needs a sandbox
 mod browser;
+#[cfg(unix)] // links
+mod disk;
 mod docs;
 #[cfg(unix)] // links and pipes
 mod image;

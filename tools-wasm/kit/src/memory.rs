@@ -1,9 +1,10 @@
-//! In-memory store, client and web for tests of a tool's logic.
+//! In-memory store, client, web and disk for tests of a tool's logic.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::client::Client;
+use crate::files::{Files, FilesError};
 use crate::store::{Entry, Order, Store, StoreError};
 use crate::web::{Progress, Rendered, Request, Response, Web, WebError};
 
@@ -129,6 +130,17 @@ impl Web for MemoryWeb<'_> {
 
     fn render(&mut self, _url: &str, _wait_ms: u32) -> Result<Rendered, WebError> {
         Err(WebError::NoBrowser("There is no browser.".to_owned()))
+    }
+}
+
+/// Disk where every path has the same content.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryFiles<'a>(pub &'a [u8]);
+
+impl Files for MemoryFiles<'_> {
+    fn read(&mut self, _path: &str, limit: u64) -> Result<Vec<u8>, FilesError> {
+        let length = self.0.len() as u64;
+        if length > limit { Err(FilesError::TooLarge(length)) } else { Ok(self.0.to_vec()) }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryFiles, MemoryWeb, Silent};
 use serde_json::json;
 
 fn main() {
@@ -19,7 +19,7 @@ fn main() {
         let start = Instant::now();
         let client = MemoryClient { room: 20_000_000, prefix: "" };
         let asked = json!({"url": "https://example.com/x.pdf"}).to_string();
-        let text = match read_docs::call(&mut web, &mut Silent, &client, &asked) {
+        let text = match read_docs::call(&mut web, &mut Silent, &mut MemoryFiles(&body), &client, &asked) {
             Ok(output) => output.text,
             Err(failure) => format!("{failure:?}"),
         };

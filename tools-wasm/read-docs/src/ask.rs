@@ -5,6 +5,8 @@ use scorpiox_tool_kit::args::shown;
 use scorpiox_tool_kit::{Args, Failure};
 use url::Url;
 
+use crate::file::File;
+
 /// Maximum wait that a call may request, in milliseconds.
 const MAX_WAIT_MS: i64 = 30_000;
 /// Maximum length of a URL, in characters; servers refuse longer ones.
@@ -55,8 +57,10 @@ pub(crate) struct Part {
 /// Parsed arguments of a call.
 #[derive(Debug)]
 pub(crate) struct Ask {
-    /// URL without its fragment.
+    /// URL without its fragment. That of a file is the base of the links in it.
     pub(crate) url: Url,
+    /// The file, if the address means one.
+    pub(crate) file: Option<File>,
     /// URL with the fragment if a script uses it as a route (`#/guide`, `#!guide`).
     pub(crate) url_for_browser: Url,
     /// URL as given, without the page number.
@@ -72,13 +76,18 @@ impl Ask {
     pub(crate) fn read(args: &Args<'_>) -> Result<Self, Failure> {
         let text = args.trimmed("url")?.ok_or_else(|| {
             Failure::InvalidInput(
-                "url is missing; give the address of a page, such as https://example.org/.".to_owned(),
+                "url is missing; give the address of a page, such as https://example.org/, or the path of a file.".to_owned(),
             )
         })?;
         let (address, page) = split_page(&text)?;
         let (of_page, is_whole) =
             address.strip_suffix(FULL_SUFFIX).map_or((address, false), |address| (address, true));
-        let url_for_browser = parse(of_page)?;
+        let parsed = parse(of_page);
+        let file = File::of(of_page, parsed.as_ref().err().cloned())?;
+        let url_for_browser = match &file {
+            Some(file) => file.base()?,
+            None => parsed?,
+        };
         let mut url = url_for_browser.clone();
         url.set_fragment(None);
         let is_route = |fragment: &str| fragment.starts_with(['/', '!']);
@@ -89,7 +98,7 @@ impl Ask {
         let format = args.trimmed("format")?.map_or(Ok(Format::Markdown), |name| Format::named(&name))?;
         let wait_ms = args.integer("wait_ms", 0, MAX_WAIT_MS)?.and_then(|wait| u32::try_from(wait).ok());
         let part = Part { fragment, is_whole };
-        Ok(Self { url, url_for_browser, address: address.to_owned(), part, page, format, wait_ms })
+        Ok(Self { url, file, url_for_browser, address: address.to_owned(), part, page, format, wait_ms })
     }
 
     /// Returns the URL that requests a page of the result.
@@ -100,7 +109,7 @@ impl Ask {
 }
 
 /// Returns the name of the part, or `None` for the top of a page and for a text fragment.
-fn name_of_part(fragment: &str) -> Option<String> {
+pub(crate) fn name_of_part(fragment: &str) -> Option<String> {
     let name = fragment.split(":~:").next().unwrap_or_default();
     let name = percent_decode_str(name).decode_utf8_lossy().into_owned();
     (!name.is_empty() && !name.eq_ignore_ascii_case("top")).then_some(name)

@@ -12,12 +12,14 @@ wit_bindgen::generate!({
             import scorpiox:tool/web@0.1.0;
             import scorpiox:tool/progress@0.1.0;
             import scorpiox:tool/bounds@0.1.0;
+            import scorpiox:tool/files@0.1.0;
             export scorpiox:tool/tool@0.1.0;
         }
     ",
 });
 
 kit::bridge_client!();
+kit::bridge_files!();
 kit::bridge_tool!();
 kit::bridge_web!();
 
@@ -29,7 +31,7 @@ impl exports::scorpiox::tool::tool::Guest for ReadDocs {
     }
 
     fn call(_name: String, arguments: String) -> Result<ToolResult, ToolError> {
-        tool_result(crate::call(&mut HostWeb, &mut HostWeb, &HostClient, &arguments))
+        tool_result(crate::call(&mut HostWeb, &mut HostWeb, &mut HostFiles, &HostClient, &arguments))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `ReadDocs`: converts a web page to Markdown, text or clean HTML.
+//! `ReadDocs`: converts a web page or a file to Markdown, text or clean HTML.
 //!
 //! The host transfers bytes and drives a browser if one is installed ([`Web`]). This crate interprets the
 //! bytes inside the sandbox. Every call ends with a result or an error, whatever a server sends: sizes,
@@ -13,6 +13,7 @@ mod delimited;
 mod document;
 mod docx;
 mod feed;
+mod file;
 mod html;
 mod json;
 mod kind;
@@ -32,7 +33,7 @@ mod write;
 mod xml;
 
 use scorpiox_tool_kit::web::{Progress, Web};
-use scorpiox_tool_kit::{Args, Client, Definition, Failure, Hints, Output};
+use scorpiox_tool_kit::{Args, Client, Definition, Failure, Files, Hints, Output};
 
 use ask::Ask;
 pub use ask::Format;
@@ -43,7 +44,7 @@ pub use html::{convert, convert_fragment};
 pub fn definition() -> Definition {
     Definition {
         name: "ReadDocs",
-        title: "Read web page",
+        title: "Read page or file",
         description: "Fetch URL content as markdown via headless browser".to_owned(),
         input_schema: include_str!("input-schema.json"),
         output_schema: Some(include_str!("output-schema.json")),
@@ -55,10 +56,14 @@ pub fn definition() -> Definition {
 pub fn call(
     web: &mut impl Web,
     progress: &mut impl Progress,
+    files: &mut impl Files,
     client: &impl Client,
     arguments: &str,
 ) -> Result<Output, Failure> {
     let ask = Ask::read(&Args::parse(arguments)?)?;
-    let loaded = load::load(web, progress, client, &ask)?;
+    let loaded = match &ask.file {
+        Some(file) => file::load(files, client, &ask, file)?,
+        None => load::load(web, progress, client, &ask)?,
+    };
     report::output(&ask, &loaded, client.room())
 }

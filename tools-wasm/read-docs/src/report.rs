@@ -46,7 +46,7 @@ pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, 
         Failure::InvalidInput(format!(
             "Page {} does not exist: {} has {has} ({} characters).",
             ask.page,
-            ask.url,
+            if ask.file.is_some() { &ask.address } else { ask.url.as_str() },
             grouped(pages.total_chars)
         ))
     })?;
@@ -75,9 +75,10 @@ pub(crate) fn output(ask: &Ask, loaded: &Loaded, room: usize) -> Result<Output, 
         }
         text.push_str(&position(ask, &pages));
     }
+    let is_file = ask.file.is_some();
     let data = Data {
-        url: ask.url_for_browser.as_str(),
-        final_url: loaded.final_url.as_str(),
+        url: if is_file { &ask.address } else { ask.url_for_browser.as_str() },
+        final_url: if is_file { &ask.address } else { loaded.final_url.as_str() },
         status: loaded.status,
         content_type: &loaded.content_type,
         title: document.title.as_deref(),

@@ -25,8 +25,8 @@ use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_lim
 use crate::document::{Document, Entry, Problem, Section};
 use crate::rule::Layer;
 
-use crate::Policy;
 use crate::shell::{Grant, ShellGrant};
+use crate::{DEFAULT_PROFILE, Policy};
 
 pub use idle::Idle;
 pub(crate) use idle::idle;
@@ -83,8 +83,15 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     if let Some(entry) = top.get("web") {
         web::read(&entry.section("[web]")?, &mut policy.web)?;
     }
-    if let Some(entry) = top.get("files") {
-        web::read_files(&entry.section("[files]")?, &mut policy.files)?;
+    let files = top.get("files").map(|entry| entry.section("[files]")).transpose()?;
+    if let Some(section) = &files {
+        web::read_files(section, &mut policy.files)?;
+    }
+    let has_own_list = files.is_some_and(|section| section.get("deny").is_some());
+    if let Some(profile) = policy.shell.profiles.get(DEFAULT_PROFILE)
+        && !has_own_list
+    {
+        policy.files.close_like(profile);
     }
     if let Some(entry) = top.get("search") {
         web::read_search(&entry.section("[search]")?, &mut policy.search)?;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use scorpiox_tool_kit::files::{Files, FilesError};
-use scorpiox_tool_kit::memory::{MemoryClient, MemoryWeb, Silent};
+use scorpiox_tool_kit::memory::{MemoryClient, MemoryFiles, MemoryWeb, Silent};
 
 use crate::measure::median;
 use crate::requests::{Requests, call};
@@ -108,6 +108,7 @@ fn documents(program: &Program, bodies: Arc<Vec<Vec<u8>>>, effort: Effort) -> Re
             read_docs::call(
                 &mut MemoryWeb { content_type: "text/html", body },
                 &mut Silent,
+                &mut MemoryFiles(body),
                 &MemoryClient::default(),
                 r#"{"url":"http://example.org/"}"#,
             )

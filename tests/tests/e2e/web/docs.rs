@@ -214,7 +214,7 @@ fn addresses_inside_are_refused_unless_the_operator_allows_them() {
         let result = read(&mut server, &url);
         assert!(failure(&result).contains("allow_private"), "{url}: {result}");
     }
-    for url in ["file:///etc/passwd", "ftp://example.com/", "gopher://127.0.0.1/", "javascript:alert(1)"] {
+    for url in ["ftp://example.com/", "gopher://127.0.0.1/", "javascript:alert(1)"] {
         let result = read(&mut server, url);
         assert!(failure(&result).contains("http"), "{url}: {result}");
     }

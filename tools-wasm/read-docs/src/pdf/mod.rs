@@ -64,13 +64,12 @@ pub(crate) fn read(body: Vec<u8>, format: Format) -> Result<Document, Failure> {
     let text = text(&pages, &pdf, format, count > 1);
     if text.is_empty() && pages.cut > 0 {
         return Err(Failure::Failed(
-            "The pages of the PDF are damaged or unpack to more than can be read. Download it to a file to see what it is."
-                .to_owned(),
+            "The pages of the PDF are damaged or unpack to more than can be read.".to_owned(),
         ));
     }
     if text.is_empty() {
         return Err(Failure::Failed(format!(
-            "The PDF has no text on its {count} {pages}{why}. Save it to a file and look at its pages as images.",
+            "The PDF has no text on its {count} {pages}{why}. Its pages can only be looked at as images.",
             pages = if count == 1 { "page" } else { "pages" },
             why = if pages.have_pictures { "; they are probably scanned" } else { "" },
         )));
@@ -207,9 +206,7 @@ fn explain(error: LoadPdfError) -> Failure {
         LoadPdfError::Decryption(_) => {
             "The PDF is encrypted and needs a password, so it cannot be read.".to_owned()
         }
-        LoadPdfError::Invalid => {
-            "The PDF is damaged and cannot be read. Download it to a file to see what it is.".to_owned()
-        }
+        LoadPdfError::Invalid => "The PDF is damaged and cannot be read.".to_owned(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use scorpiox_tool_kit::memory::MemoryClient;
 use scorpiox_tool_kit::web::{Progress, Rendered, Request, Response, Web, WebError};
-use scorpiox_tool_kit::{Failure, Output};
+use scorpiox_tool_kit::{Failure, Files, FilesError, Output};
 use serde_json::{Value, json};
 
 /// Length of a result, in characters.
@@ -17,6 +17,8 @@ pub struct Fake {
     pub requests: Vec<Request>,
     pub renders: Vec<(String, u32)>,
     pub reports: Vec<String>,
+    /// Files by path, each with its content.
+    pub files: Vec<(String, Result<Vec<u8>, FilesError>)>,
     /// Prefix of tool names.
     pub prefix: &'static str,
     /// Length of a result, in characters.
@@ -40,6 +42,7 @@ impl Fake {
             requests: Vec::new(),
             renders: Vec::new(),
             reports: Vec::new(),
+            files: Vec::new(),
             prefix: "",
             room: ROOM,
         }
@@ -75,6 +78,12 @@ impl Fake {
         self
     }
 
+    /// Adds a file.
+    pub fn file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((path.to_owned(), Ok(content.into())));
+        self
+    }
+
     /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         if let Ok(answer) = &mut self.answer {
@@ -96,7 +105,9 @@ impl Fake {
     pub fn call(&mut self, arguments: &Value) -> Result<Output, Failure> {
         let mut reports = Reports(Vec::new());
         let client = MemoryClient { room: self.room, prefix: self.prefix };
-        let result = read_docs::call(self, &mut reports, &client, &arguments.to_string());
+        let mut disk = Disk(std::mem::take(&mut self.files));
+        let result = read_docs::call(self, &mut reports, &mut disk, &client, &arguments.to_string());
+        self.files = disk.0;
         self.reports.append(&mut reports.0);
         result
     }
@@ -123,6 +134,18 @@ pub fn data(output: &Output) -> Value {
 }
 
 struct Reports(Vec<String>);
+
+struct Disk(Vec<(String, Result<Vec<u8>, FilesError>)>);
+
+impl Files for Disk {
+    fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, FilesError> {
+        let found = self.0.iter().find(|(known, _)| known == path).map(|(_, content)| content.clone());
+        let content =
+            found.unwrap_or_else(|| Err(FilesError::NotFound(format!("{path} does not exist."))))?;
+        let length = content.len() as u64;
+        if length > limit { Err(FilesError::TooLarge(length)) } else { Ok(content) }
+    }
+}
 
 impl Progress for Reports {
     fn report(&mut self, _done: u32, _total: Option<u32>, message: &str) {

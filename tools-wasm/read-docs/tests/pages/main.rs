@@ -5,6 +5,7 @@
 mod behaviour;
 mod choice;
 mod code;
+mod disk;
 mod fake;
 mod files;
 mod forms;
