@@ -97,6 +97,12 @@ fn html(
         Some(url) if wants_twin => twin::fetch(web, progress, url)?,
         _ => None,
     };
+    if ask.wait_ms.is_none()
+        && !page.has_text()
+        && let Some(target) = page.refresh(&from.final_url)
+    {
+        return Err(sent_on(client, &from.final_url, &target));
+    }
     let needs_scripts = page.needs_scripts();
     if needs_scripts && let Some(document) = twin.take().and_then(|twin| twin.of_frame(&page)) {
         return Ok(of_twin(document, from, announced.index.as_ref()));
@@ -176,6 +182,13 @@ fn empty(status: u16, url: &Url) -> Failure {
         "{} gave nothing to read: the answer was {} without any text.",
         url,
         status::line(status)
+    ))
+}
+
+fn sent_on(client: &impl Client, url: &Url, target: &Url) -> Failure {
+    Failure::Failed(format!(
+        "{url} has no text; it sends browsers on to {target}. Call {} again with that url if it is where you want to go.",
+        client.tool_name("ReadDocs")
     ))
 }
 

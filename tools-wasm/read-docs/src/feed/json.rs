@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::Number;
 use url::Url;
 
 use super::{Addresses, Entry, MAX_ENTRIES, Markup, Text, write};
@@ -13,54 +15,96 @@ use crate::document::Document;
 /// A feed in its JSON form.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Feed<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     title: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     description: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     home_page_url: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "one")]
     author: Option<Author<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "list")]
     authors: Vec<Author<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "list")]
     items: Vec<Item<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Author<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     name: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Item<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     url: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     external_url: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     title: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     content_html: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     content_text: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     summary: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     date_published: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "one")]
     author: Option<Author<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "list")]
     authors: Vec<Author<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "list")]
     attachments: Vec<Attachment<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Attachment<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "text")]
     url: Option<Cow<'a, str>>,
+}
+
+/// Value that is not as the specification has it, such as `null` in the place of a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Loose<T> {
+    Right(T),
+    Other(IgnoredAny),
+}
+
+impl<T> Loose<T> {
+    fn right(self) -> Option<T> {
+        match self {
+            Self::Right(value) => Some(value),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+/// Text, or a number in its place.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words<'a> {
+    #[serde(borrow)]
+    Text(Cow<'a, str>),
+    Number(Number),
+}
+
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Cow<'de, str>>, D::Error> {
+    Ok(one(from)?.map(|words| match words {
+        Words::Text(text) => text,
+        Words::Number(number) => Cow::Owned(number.to_string()),
+    }))
+}
+
+fn one<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(Loose::deserialize(from)?.right())
+}
+
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let all: Option<Vec<Loose<T>>> = one(from)?;
+    Ok(all.into_iter().flatten().filter_map(Loose::right).collect())
 }
 
 impl Feed<'_> {

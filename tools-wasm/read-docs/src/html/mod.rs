@@ -19,6 +19,7 @@ mod permalink;
 mod pictures;
 mod present;
 mod section;
+mod shadow;
 mod shell;
 mod signature;
 mod space;
@@ -59,6 +60,7 @@ impl Page {
         }
         let parsed = scorpiox_page::parse(kept, LIMITS);
         notes.extend(parsed.cut.as_ref().map(|cut| format!("What follows was left out: {cut}.")));
+        shadow::compose(&parsed.document);
         flatten::flatten(&parsed.document);
         Self { parsed, notes }
     }
@@ -71,6 +73,20 @@ impl Page {
     /// Returns `true` if the page contains readable text.
     pub(crate) fn has_text(&self) -> bool {
         shell::has_text(&self.parsed.document, self.parsed.is_for_no_scripts)
+    }
+
+    /// Returns the URL that the page sends browsers on to.
+    pub(crate) fn refresh(&self, url: &Url) -> Option<Url> {
+        let metas = self.parsed.document.select("meta[http-equiv]");
+        let mut all = metas.nodes().iter();
+        let meta = all.find(|meta| meta.attr_or("http-equiv", "").trim().eq_ignore_ascii_case("refresh"))?;
+        let content = meta.attr("content")?;
+        let (_, rest) = content.split_once([';', ','])?;
+        let rest = rest.trim();
+        let named = rest.get(..3).filter(|name| name.eq_ignore_ascii_case("url")).and_then(|_| rest.get(3..));
+        let target = named.and_then(|rest| rest.trim_start().strip_prefix('=')).unwrap_or(rest);
+        let target = url.join(target.trim().trim_matches(['"', '\''])).ok()?;
+        (matches!(target.scheme(), "http" | "https") && target != *url).then_some(target)
     }
 
     /// Converts the content to a format, with the requested part first.

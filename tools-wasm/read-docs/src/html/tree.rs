@@ -22,6 +22,8 @@ pub(crate) struct Element {
 
 /// Attributes that are copied. Attributes with the prefix `data-x-` are the marks of [`super::mark`].
 const KEPT: [&str; 7] = ["href", "src", "alt", "title", "colspan", "rowspan", "start"];
+/// Attributes that are copied from one kind of element alone.
+const OF_LISTS: [(&str, &str); 2] = [("li", "value"), ("ol", "reversed")];
 /// Attributes for the URL in pages that load images lazily.
 const LATE_SOURCES: [&str; 5] = ["data-src", "data-original", "data-lazy-src", "data-srcset", "srcset"];
 
@@ -126,7 +128,7 @@ fn copy(node: &NodeRef<'_>, links: &Links) -> Option<Node> {
             attributes: element
                 .attrs
                 .iter()
-                .filter(|attribute| is_kept(&attribute.name.local))
+                .filter(|attribute| is_kept(&element.name.local, &attribute.name.local))
                 .map(|attribute| (attribute.name.local.clone(), attribute.value.to_string()))
                 .collect(),
             children: Vec::new(),
@@ -151,8 +153,8 @@ fn copy(node: &NodeRef<'_>, links: &Links) -> Option<Node> {
     Some(element)
 }
 
-fn is_kept(name: &str) -> bool {
-    KEPT.contains(&name) || name.starts_with("data-x-")
+fn is_kept(element: &str, name: &str) -> bool {
+    KEPT.contains(&name) || OF_LISTS.contains(&(element, name)) || name.starts_with("data-x-")
 }
 
 fn is_dropped(element: &Element) -> bool {

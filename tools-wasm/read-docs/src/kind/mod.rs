@@ -34,9 +34,12 @@ impl Kind {
     }
 }
 
-/// Returns the media type without parameters, in lower case: `text/html`.
+/// Returns the media type without parameters, in lower case: `text/html`. Some servers send the header twice, which is
+/// the same as a list.
 pub(crate) fn essence(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    let of = |part: &str| part.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let mut parts = content_type.split(',').map(of).filter(|part| part.contains('/') && part != "*/*");
+    parts.next_back().unwrap_or_else(|| of(content_type))
 }
 
 /// Returns the kind of a response, and its media type for display.
@@ -204,7 +207,9 @@ mod tests {
 
     #[test]
     fn the_type_decides_and_the_bytes_where_it_says_nothing() {
-        let cases: [(&str, &str, &[u8], Kind); 56] = [
+        let cases: [(&str, &str, &[u8], Kind); 58] = [
+            ("text/html; charset=utf-8, text/html", "/", b"x", Kind::Html),
+            ("text/html, */*", "/", b"x", Kind::Html),
             ("text/html; charset=utf-8", "/", b"x", Kind::Html),
             ("application/xhtml+xml", "/", b"<html/>", Kind::Html),
             ("Text/Markdown", "/", b"# x", Kind::Markdown),

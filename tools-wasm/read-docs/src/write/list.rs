@@ -9,6 +9,13 @@ struct Item {
     is_loose: bool,
     /// `true` for a footnote, which has its own mark.
     is_note: bool,
+    /// Number that the item has whatever its place is.
+    number: Option<i64>,
+}
+
+/// Returns an attribute that is a number.
+fn whole(element: &Element, name: &str) -> Option<i64> {
+    element.attribute(name)?.trim().parse().ok()
 }
 
 impl Writer {
@@ -19,8 +26,10 @@ impl Writer {
         let items = self.items(element);
         let is_numbered = &*element.name == "ol";
         let follows_list = follows_list(site, &element.name);
-        let mut number: i64 =
-            element.attribute("start").and_then(|start| start.trim().parse().ok()).unwrap_or(1);
+        let is_reversed = element.attribute("reversed").is_some();
+        // A list that counts down ends with 1.
+        let first = if is_reversed { i64::try_from(items.len()).unwrap_or(i64::MAX) } else { 1 };
+        let mut number = whole(element, "start").unwrap_or(first);
         let mut out = String::new();
         for item in items {
             if item.is_note {
@@ -31,6 +40,7 @@ impl Writer {
             if !is_numbered && item.text.trim().is_empty() {
                 continue;
             }
+            number = item.number.unwrap_or(number);
             // A different mark prevents two consecutive lists from merging.
             let mark = match (is_numbered, follows_list) {
                 (true, false) => format!("{number}. "),
@@ -38,7 +48,7 @@ impl Writer {
                 (false, false) => "- ".to_owned(),
                 (false, true) => "* ".to_owned(),
             };
-            number = number.saturating_add(1);
+            number = number.saturating_add(if is_reversed { -1 } else { 1 });
             let indentation = " ".repeat(mark.len());
             let text = self.indented(item.text.trim_end(), &mark, &indentation);
             join(&mut out, &format!("{text}{}", if item.is_loose { "\n\n" } else { "\n" }));
@@ -62,7 +72,8 @@ impl Writer {
                     } else {
                         self.children(element, Place::Block).trim_start_matches('\n').trim_end().to_owned()
                     };
-                    items.push(Item { text, is_loose: element.elements().any(|e| &*e.name == "p"), is_note });
+                    let is_loose = element.elements().any(|e| &*e.name == "p");
+                    items.push(Item { text, is_loose, is_note, number: whole(element, "value") });
                     continue;
                 }
                 Node::Element(element) => {
@@ -72,7 +83,7 @@ impl Writer {
             };
             match items.last_mut() {
                 Some(item) if !is_item => join(&mut item.text, &format!("\n{text}\n")),
-                _ => items.push(Item { text, is_loose: false, is_note: false }),
+                _ => items.push(Item { text, is_loose: false, is_note: false, number: None }),
             }
         }
         items

@@ -44,7 +44,7 @@ fn wrong_arguments_say_what_to_write() {
         (json!({"url": "docs.rs/serde/latest"}), "write https://docs.rs/serde/latest (or http://"),
         (json!({"url": "localhost:8080/x"}), "write https://localhost:8080/x"),
         (json!({"url": "ftp://x.org/"}), "has the scheme ftp; only http and https"),
-        (json!({"url": "file:///etc/passwd"}), "has the scheme file"),
+        (json!({"url": "file:///etc/passwd"}), "/etc/passwd does not exist"),
         (json!({"url": "not a url"}), "write it like https://example.org/page"),
         (json!({"url": URL, "format": "pdf"}), "format \"pdf\" is unknown; use markdown, text or html."),
         (json!({"url": URL, "wait_ms": 30001}), "wait_ms must be between 0 and 30000, but was 30001."),
