@@ -13,6 +13,7 @@ use hayro_syntax::page::{Page, Resources};
 use super::Fonts;
 use super::font::{self, Style};
 use super::fragment::{Fragments, Glyph};
+use super::layers::{Layers, Mark};
 use super::links::Links;
 use super::matrix::Matrix;
 use super::rules::Paths;
@@ -26,8 +27,9 @@ const MAX_OPERATORS: usize = 2_000_000;
 const BYTES_OF_OPERATOR: usize = 64;
 /// Maximum size of a page's content that consists of several parts, in bytes.
 const MAX_CONTENT: usize = 64 * 1024 * 1024;
-/// Maximum nesting depth of saved states.
+/// Maximum nesting depth of saved states, and of marked content.
 const MAX_SAVED: usize = 64;
+const MAX_MARKS: usize = 256;
 
 /// State that the operators change.
 #[derive(Clone)]
@@ -80,6 +82,9 @@ type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style)>;
 
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
+    layers: &'r Layers,
+    /// Marked content that is open.
+    marks: Vec<Mark>,
     /// Content of the page found so far.
     pub(super) found: &'r mut Found,
     state: State<'a>,
@@ -91,9 +96,11 @@ pub(super) struct Reader<'r, 'a> {
 }
 
 impl<'r, 'a> Reader<'r, 'a> {
-    pub(super) fn new(fonts: &'r Fonts<'a>, found: &'r mut Found) -> Self {
+    pub(super) fn new(fonts: &'r Fonts<'a>, layers: &'r Layers, found: &'r mut Found) -> Self {
         Self {
             fonts,
+            layers,
+            marks: Vec::new(),
             found,
             state: State::at(Matrix::IDENTITY),
             saved: Vec::new(),
@@ -142,8 +149,20 @@ impl<'r, 'a> Reader<'r, 'a> {
                     (self.state.font, self.state.style) = found.clone();
                 }
                 TypedInstruction::InlineImage(_) => self.found.has_picture = true,
+                TypedInstruction::BeginMarkedContent(_) => self.mark(Mark::Plain),
+                TypedInstruction::BeginMarkedContentWithProperties(with) => {
+                    self.mark(Mark::of(with.0, with.1, resources, self.layers));
+                }
+                TypedInstruction::EndMarkedContent(_) => drop(self.marks.pop()),
                 operator => self.apply(&operator),
             }
+        }
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        // Beyond the limit, the ends of the inner ones end outer ones: marks count for less than text.
+        if self.marks.len() < MAX_MARKS {
+            self.marks.push(mark);
         }
     }
 
@@ -251,12 +270,16 @@ impl<'r, 'a> Reader<'r, 'a> {
             self.found.has_picture |= kind.is_some_and(|kind| kind.as_str() == "Image");
             return;
         }
+        if self.layers.hide(dict, "OC") {
+            return;
+        }
         let Some(content) = stream::decoded(form) else {
             self.found.is_cut = true;
             return;
         };
         self.pay(content.len());
         let outer = (self.state.clone(), std::mem::take(&mut self.saved), self.text, self.line);
+        let marks = self.marks.len();
         if let Some(m) = dict.get::<Array<'_>>("Matrix") {
             let numbers: Vec<f64> = m.iter::<f64>().collect();
             if let Ok(numbers) = <[f64; 6]>::try_from(numbers) {
@@ -274,6 +297,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
         self.run(TypedIter::new(&content), own.as_ref().unwrap_or(resources), depth + 1);
         (self.state, self.saved, self.text, self.line) = outer;
+        self.marks.truncate(marks);
     }
 
     fn show_all(&mut self, texts: &Array<'_>) {
@@ -316,22 +340,37 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     fn put(&mut self, glyph: &FontGlyph<'_>, code: u32, (width, extra): (f64, f64), is_vertical: bool) {
-        let text = match glyph {
+        if self.marks.contains(&Mark::Hidden) {
+            return;
+        }
+        let own = match glyph {
             _ if self.state.style.is_bitmap => {
                 font::of_bitmap(code).map(|text| BfString::String(text.to_owned()))
             }
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };
-        let text = match text {
-            Some(BfString::Char(c)) => c.to_string(),
-            Some(BfString::String(text)) => text,
-            None => return,
+        let own = own.map(|own| match own {
+            BfString::Char(c) => c.to_string(),
+            BfString::String(text) => text,
+        });
+        // The first character has the whole text in its place, and the others widen it.
+        let (text, widens) = match self.marks.iter_mut().find_map(Mark::take_text) {
+            Some(text) => {
+                let is_over = text.is_empty();
+                (Some(text), is_over)
+            }
+            None => (own, false),
         };
+        let Some(text) = text else { return };
         let State { size, style, rise, place, .. } = self.state;
         let place = Matrix::shift(0.0, rise).then(self.text).then(place);
         let glyph = Glyph { text, place, size, width, extra, style, is_vertical };
-        self.found.fragments.add(&glyph, &self.found.links);
+        if widens {
+            self.found.fragments.widen(&glyph);
+        } else {
+            self.found.fragments.add(&glyph, &self.found.links);
+        }
     }
 }
 

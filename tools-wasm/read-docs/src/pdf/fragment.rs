@@ -115,6 +115,15 @@ impl Fragments {
         }
     }
 
+    /// Adds the place of a character to the open fragment, without its text.
+    pub(super) fn widen(&mut self, glyph: &Glyph) {
+        let (Some(open), Some(spot)) = (&mut self.open, Spot::of(glyph)) else { return };
+        let is_same_line = (spot.base - open.fragment.base).abs() <= RAISED * open.fragment.size;
+        if open.angle == spot.angle && is_same_line {
+            open.fragment.end = open.fragment.end.max(spot.end);
+        }
+    }
+
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
         if bidi::is_right_to_left(&open.fragment.text) {

@@ -19,6 +19,7 @@ mod fragment;
 mod gutter;
 mod heading;
 mod large;
+mod layers;
 mod line;
 mod links;
 mod matrix;
@@ -43,6 +44,7 @@ use crate::write;
 use columns::Budget;
 use content::{Found, Reader};
 use heading::Headings;
+use layers::Layers;
 use page::{Draft, PageText};
 use running::Running;
 
@@ -123,9 +125,10 @@ impl Pages {
         let mut pages = Self::default();
         let mut operators = 0_usize;
         let is_outdated = annotations::are_outdated(pdf);
+        let layers = Layers::of(pdf);
         for page in pdf.pages().iter().take(MAX_PAGES) {
             let mut found = Found { links: links::Links::of(page), ..Found::default() };
-            let used = Reader::new(&fonts, &mut found).page(page, is_outdated);
+            let used = Reader::new(&fonts, &layers, &mut found).page(page, is_outdated);
             operators = operators.saturating_add(used);
             pages.have_pictures |= found.has_picture;
             pages.read += 1;

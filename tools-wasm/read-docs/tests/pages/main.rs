@@ -14,6 +14,7 @@ mod hostile;
 mod hostile_kinds;
 mod kinds;
 mod large;
+mod layers;
 mod markup;
 mod pdf;
 mod twins;

@@ -1,0 +1,117 @@
+//! Marked content (ISO 32000-1, 14.6): layers that are off, and texts in the place of what is drawn.
+
+use std::collections::HashSet;
+
+use hayro_syntax::Pdf;
+use hayro_syntax::object::{Array, Dict, MaybeRef, Name, ObjRef, Object, String as PdfString};
+use hayro_syntax::page::Resources;
+
+use super::lines_of;
+
+/// Maximum number of layers.
+const MAX_LAYERS: usize = 10_000;
+
+/// Layers (optional content groups) of a document that are not shown.
+#[derive(Debug, Default)]
+pub(super) struct Layers {
+    off: HashSet<ObjRef>,
+}
+
+impl Layers {
+    pub(super) fn of(pdf: &Pdf) -> Self {
+        let mut layers = Self::default();
+        let xref = pdf.xref();
+        let root = xref.get::<Dict<'_>>(xref.root_id());
+        let Some(properties) = root.and_then(|root| root.get::<Dict<'_>>("OCProperties")) else {
+            return layers;
+        };
+        let Some(config) = properties.get::<Dict<'_>>("D") else { return layers };
+        if config.get::<Name<'_>>("BaseState").is_some_and(|state| state.as_str() == "OFF") {
+            layers.off.extend(references(&properties, "OCGs"));
+            for shown in references(&config, "ON") {
+                layers.off.remove(&shown);
+            }
+        }
+        layers.off.extend(references(&config, "OFF"));
+        layers
+    }
+
+    /// Returns `true` if the layer, or the combination of layers, of a key is not shown.
+    pub(super) fn hide(&self, dict: &Dict<'_>, key: impl AsRef<[u8]> + Copy) -> bool {
+        if self.off.is_empty() {
+            return false;
+        }
+        if dict.get_ref(key).is_some_and(|group| self.off.contains(&group)) {
+            return true;
+        }
+        let Some(combination) = dict.get::<Dict<'_>>(key) else { return false };
+        let groups = match combination.get_ref("OCGs") {
+            Some(group) if combination.get::<Array<'_>>("OCGs").is_none() => vec![group],
+            _ => references(&combination, "OCGs"),
+        };
+        if groups.is_empty() {
+            return false;
+        }
+        let is_on = |group: &ObjRef| !self.off.contains(group);
+        let policy = combination.get::<Name<'_>>("P");
+        let is_shown = match policy.as_ref().map_or("", Name::as_str) {
+            "AllOn" => groups.iter().all(is_on),
+            "AnyOff" => !groups.iter().all(is_on),
+            "AllOff" => !groups.iter().any(is_on),
+            _ => groups.iter().any(is_on),
+        };
+        !is_shown
+    }
+}
+
+/// Returns the references in an array.
+fn references(dict: &Dict<'_>, key: &str) -> Vec<ObjRef> {
+    let all = dict.get::<Array<'_>>(key);
+    let all = all.iter().flat_map(Array::raw_iter).take(MAX_LAYERS);
+    all.filter_map(|item| match item {
+        MaybeRef::Ref(group) => Some(group),
+        MaybeRef::NotRef(_) => None,
+    })
+    .collect()
+}
+
+/// Marked content that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mark {
+    Plain,
+    Hidden,
+    /// Text in the place of what is drawn; empty once it was put.
+    Actual(String),
+}
+
+impl Mark {
+    /// Takes the text in the place of what is drawn; `None` if what is drawn is the text.
+    pub(super) fn take_text(&mut self) -> Option<String> {
+        match self {
+            Self::Actual(text) => Some(std::mem::take(text)),
+            Self::Plain | Self::Hidden => None,
+        }
+    }
+
+    /// Returns the mark of a sequence with these properties.
+    pub(super) fn of(
+        tag: &Name<'_>,
+        properties: &Object<'_>,
+        resources: &Resources<'_>,
+        layers: &Layers,
+    ) -> Self {
+        if let Object::Name(name) = properties
+            && tag.as_str() == "OC"
+        {
+            let is_hidden = layers.hide(&resources.properties, &**name);
+            return if is_hidden { Self::Hidden } else { Self::Plain };
+        }
+        let dict = match properties {
+            Object::Dict(dict) => Some(dict.clone()),
+            Object::Name(name) => resources.properties.get::<Dict<'_>>(&**name),
+            _ => None,
+        };
+        let text = dict.and_then(|dict| dict.get::<PdfString<'_>>("ActualText"));
+        text.map_or(Self::Plain, |text| Self::Actual(lines_of(text.as_bytes()).join(" ")))
+    }
+}
