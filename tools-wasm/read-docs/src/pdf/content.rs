@@ -11,6 +11,7 @@ use hayro_syntax::object::{Name, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
 use super::Fonts;
+use super::coding::Coding;
 use super::font::{self, Style};
 use super::fragment::{Fragments, Glyph};
 use super::layers::{Layers, Mark};
@@ -37,6 +38,7 @@ struct State<'a> {
     place: Matrix,
     font: Option<Font<'a>>,
     style: Style,
+    coding: Option<Coding>,
     size: f64,
     char_space: f64,
     word_space: f64,
@@ -53,6 +55,7 @@ impl State<'_> {
             place,
             font: None,
             style: Style::default(),
+            coding: None,
             size: 1.0,
             char_space: 0.0,
             word_space: 0.0,
@@ -78,7 +81,7 @@ pub(super) struct Found {
 }
 
 /// Fonts by their names in a page or form.
-type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style)>;
+type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style, Option<Coding>)>;
 
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
@@ -146,7 +149,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 TypedInstruction::TextFont(font) => {
                     self.state.size = font.1.as_f64();
                     let found = named.entry(font.0.to_vec()).or_insert_with(|| self.font(font.0, resources));
-                    (self.state.font, self.state.style) = found.clone();
+                    (self.state.font, self.state.style, self.state.coding) = found.clone();
                 }
                 TypedInstruction::InlineImage(_) => self.found.has_picture = true,
                 TypedInstruction::BeginMarkedContent(_) => self.mark(Mark::Plain),
@@ -251,9 +254,10 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.begin_line(Matrix::shift(x, y).then(self.line));
     }
 
-    fn font(&self, name: &Name<'_>, resources: &Resources<'a>) -> (Option<Font<'a>>, Style) {
-        let Some(dict) = resources.get_font(name) else { return (None, Style::default()) };
-        (self.fonts.cache.font(&dict, &self.fonts.programs, &self.fonts.maps), font::style(&dict))
+    fn font(&self, name: &Name<'_>, resources: &Resources<'a>) -> (Option<Font<'a>>, Style, Option<Coding>) {
+        let Some(dict) = resources.get_font(name) else { return (None, Style::default(), None) };
+        let font = self.fonts.cache.font(&dict, &self.fonts.programs, &self.fonts.maps);
+        (font, font::style(&dict), Coding::of(&dict))
     }
 
     /// Draws a form with the current state, which the form cannot change.
@@ -328,18 +332,24 @@ impl<'r, 'a> Reader<'r, 'a> {
             let width = font.code_advance(code);
             if is_vertical {
                 let height = width.y / f64::from(UNITS_PER_EM) * self.state.size;
-                self.put(&glyph, code, (height.abs(), -extra), true);
+                self.put(&glyph, (code, length), (height.abs(), -extra), true);
                 self.text = Matrix::shift(0.0, height + extra).then(self.text);
             } else {
                 let scale = self.state.scale;
                 let width = width.x / f64::from(UNITS_PER_EM) * self.state.size * scale;
-                self.put(&glyph, code, (width, extra * scale), false);
+                self.put(&glyph, (code, length), (width, extra * scale), false);
                 self.text = Matrix::shift(width + extra * scale, 0.0).then(self.text);
             }
         }
     }
 
-    fn put(&mut self, glyph: &FontGlyph<'_>, code: u32, (width, extra): (f64, f64), is_vertical: bool) {
+    fn put(
+        &mut self,
+        glyph: &FontGlyph<'_>,
+        (code, length): (u32, usize),
+        (width, extra): (f64, f64),
+        is_vertical: bool,
+    ) {
         if self.marks.contains(&Mark::Hidden) {
             return;
         }
@@ -354,6 +364,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             BfString::Char(c) => c.to_string(),
             BfString::String(text) => text,
         });
+        let own = own.or_else(|| self.state.coding?.text(code, length));
         // The first character has the whole text in its place, and the others widen it.
         let (text, widens) = match self.marks.iter_mut().find_map(Mark::take_text) {
             Some(text) => {

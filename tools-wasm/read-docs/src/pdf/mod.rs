@@ -10,6 +10,7 @@ mod annotations;
 mod bidi;
 mod block;
 mod code;
+mod coding;
 mod columns;
 mod compose;
 mod content;
@@ -120,7 +121,7 @@ impl Pages {
         let fonts = Fonts {
             cache: FontCache::new(),
             programs: Arc::new(|query| Some(program(query))),
-            maps: Arc::new(|_| None),
+            maps: Arc::new(hayro_cmap::load_embedded),
         };
         let mut pages = Self::default();
         let mut operators = 0_usize;

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod choice;
+mod cjk;
 mod code;
 mod disk;
 mod fake;
