@@ -241,7 +241,30 @@ impl Started {
 
     /// Returns sentences about denied and protected files that the output complains about.
     fn about_files(&self, met: &Met) -> Vec<String> {
-        met.sentences(self.cell.plan.spec.workspace.as_path(), self.cell.denied())
+        let workspace = self.cell.plan.spec.workspace.as_path();
+        let mut sentences = met.sentences(workspace, self.cell.denied());
+        sentences.extend(self.about_read_only(met, workspace));
+        sentences
+    }
+
+    /// Explains why a path cannot be written, if the profile is the reason. The output chose the path, so it is not part
+    /// of the advice.
+    fn about_read_only(&self, met: &Met, workspace: &Path) -> Option<String> {
+        let path = met.read_only(workspace, self.cell.denied())?;
+        let writes =
+            |path: &Path| self.cell.plan.areas.iter().any(|area| area.write && path.starts_with(&area.path));
+        let profile = &self.profile;
+        if !writes(workspace) {
+            let why = if profile == READONLY { ", because plans are made under it" } else { "" };
+            return Some(format!("read-only: profile {profile} does not write to the workspace{why}"));
+        }
+        (!path.starts_with(workspace) && !writes(&path)).then(|| {
+            format!(
+                "read-only: commands of profile {profile} write to the workspace, /tmp, $HOME and the folders in `write` \
+                 alone; the person can add one: `scorpiox-code policy allow write FOLDER{}`",
+                self.under()
+            )
+        })
     }
 
     /// Records the denied files that the command tried to open.

@@ -10,9 +10,11 @@ use scorpiox_audit::Uses;
 use scorpiox_fs::{Walks, normalized};
 use scorpiox_policy::{DenyRule, DenySet, has_protected_name};
 
-/// Texts that programs print, without the first letter, whose case varies. A protected file is on a mount that is
-/// read-only.
-const WORDS: [&[u8]; 2] = [b"ermission denied", b"ead-only file system"];
+/// Text that programs print for a file on a mount that is read-only, as that of a protected file, without the first
+/// letter, whose case varies.
+const READ_ONLY: &str = "ead-only file system";
+/// Texts that programs print for a refused access. A denied file is a mount, which cannot be removed.
+const WORDS: [&[u8]; 3] = [b"ermission denied", READ_ONLY.as_bytes(), b"evice or resource busy"];
 /// Maximum number of sentences for a result.
 const MAX_SENTENCES: usize = 4;
 /// Maximum length of an inspected line in bytes.
@@ -79,6 +81,15 @@ impl Met {
         }
     }
 
+    /// Returns a path that the output calls read-only, and that is not denied: one outside of the workspace, if there is
+    /// one.
+    pub(super) fn read_only(&self, workspace: &Path, deny: &DenySet) -> Option<PathBuf> {
+        let lines = || self.lines.iter().filter(|line| line.contains(READ_ONLY));
+        let all: Vec<_> =
+            named(lines(), workspace).into_iter().filter(|path| deny.matches(path).is_none()).collect();
+        all.iter().find(|path| !path.starts_with(workspace)).or_else(|| all.first()).cloned()
+    }
+
     /// Returns sentences for the result about denied and protected files that the output complains about.
     pub(super) fn sentences(&self, workspace: &Path, deny: &DenySet) -> Vec<String> {
         let denied = self.denied(workspace, deny);
@@ -90,11 +101,17 @@ impl Met {
             .collect();
         sentences.dedup();
         let is_denied = |path: &PathBuf| denied.iter().any(|(known, _)| known == path);
-        let named = self.named(workspace);
-        let inside = named.iter().filter(|path| !is_denied(path));
+        let all = named(self.lines.iter(), workspace);
+        // Names that were refused otherwise have notes of their own.
+        let read_only = named(self.lines.iter().filter(|line| line.contains(READ_ONLY)), workspace);
+        let inside = all.iter().filter(|path| !is_denied(path));
         let inside = inside.filter_map(|path| path.strip_prefix(workspace).ok());
         let protected = inside.filter(|inside| has_protected_name(inside));
-        let exists = |inside: &&Path| workspace.join(inside).symlink_metadata().is_ok();
+        let exists = |inside: &&Path| {
+            let path = workspace.join(inside);
+            path.symlink_metadata().is_ok()
+                || read_only.contains(&path) && path.parent().is_some_and(Path::is_dir)
+        };
         sentences.extend(protected.filter(exists).map(|inside| {
             let inside = inside.to_string_lossy();
             format!(
@@ -114,22 +131,22 @@ impl Met {
             let mut led = || walks.follow(path).ok().and_then(|trail| deny.matches(&trail.end));
             deny.matches(path).or_else(&mut led)
         };
-        let named = self.named(workspace).into_iter();
+        let named = named(self.lines.iter(), workspace).into_iter();
         named.filter_map(|path| rule_of(&path).map(|rule| (path, rule))).collect()
     }
+}
 
-    /// Returns everything in the lines that may be a path.
-    fn named(&self, workspace: &Path) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for line in &self.lines {
-            let pieces = line.split(AROUND).chain(line.split(|c: char| c == ' ' || AROUND.contains(&c)));
-            let named = pieces.map(str::trim).filter(|piece| !piece.is_empty());
-            paths.extend(named.map(|piece| normalized(&workspace.join(piece))));
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        paths
+/// Returns everything in lines that may be a path.
+fn named<'a>(lines: impl Iterator<Item = &'a String>, workspace: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for line in lines {
+        let pieces = line.split(AROUND).chain(line.split(|c: char| c == ' ' || AROUND.contains(&c)));
+        let named = pieces.map(str::trim).filter(|piece| !piece.is_empty());
+        paths.extend(named.map(|piece| normalized(&workspace.join(piece))));
     }
+    paths.sort_unstable();
+    paths.dedup();
+    paths
 }
 
 /// Returns `true` if a path lies in the work tree of a repository. Git objects may contain the file's
@@ -195,6 +212,10 @@ mod tests {
         };
         let denied = "denied: \"**/.env*\" in `deny` (policy.toml line 4) closes such files to commands";
         assert_eq!(said("cat: .env: Permission denied\ncat: a/.env.local: Permission denied\n"), [denied]);
+        assert_eq!(said("rm: cannot remove '.env': Device or resource busy\n"), [denied]);
+        let made = said("bash: line 1: .vscode/launch.json: Read-only file system\n");
+        assert!(made.len() == 1 && made[0].starts_with("protected: \".vscode/launch.json\": "), "{made:?}");
+        assert_eq!(said("bash: line 1: .vscode/launch.json: Permission denied\n"), [""; 0]);
         let protected = said("bash: line 1: .vscode/tasks.json: Read-only file system\n");
         assert!(
             protected.len() == 1 && protected[0].starts_with("protected: \".vscode/tasks.json\": "),

@@ -6,7 +6,7 @@ use scorpiox_tests::program::binary;
 use scorpiox_tests::{Canonical as _, Program};
 use serde_json::json;
 
-use super::support::{Ran, bash, bash_for, in_each_tier, start};
+use super::support::{Ran, bash, bash_for, git, in_each_tier, start, with_policy};
 
 #[test]
 fn an_argument_that_is_not_known_is_named() {
@@ -288,4 +288,34 @@ fn a_server_with_the_process_number_of_an_earlier_one_keeps_whole_outputs() {
         paths.push(path.to_owned());
     }
     assert_ne!(paths[0], paths[1]);
+}
+
+/// A refused access names its reason, since programs only print that the system refused it.
+#[test]
+fn a_refused_access_names_the_rule() {
+    let policy = "[shell.profile.workspace]\ndeny = [\"**/.env*\", \"secrets/\"]\n";
+    let program = with_policy(Program::new(), policy);
+    program.put("workspace/.env", "X=1");
+    program.put("workspace/secrets/a", "x");
+    git(&program.workspace(), &["init", "-q"]);
+    let mut server = start(&program);
+    for (command, expected) in [
+        ("cat .env", "[denied: \"**/.env*\" in `deny`"),
+        ("rm .env", "[denied: \"**/.env*\" in `deny`"),
+        ("rm -rf secrets", "[denied: \"secrets/\" in `deny`"),
+        ("echo x > .git/hooks/pre-commit", "[protected: \".git/hooks/pre-commit\":"),
+        ("echo x >> .git/config", "[protected: \".git/config\":"),
+        ("echo x > /etc/x", "[read-only: commands of profile workspace write to the workspace, /tmp, $HOME"),
+    ] {
+        let ran = bash(&mut server, command);
+        assert!(ran.is_error && ran.text.contains(expected), "{command}: {}", ran.text);
+    }
+    for command in ["cat none", "ls /etc/x", "echo x > /tmp/x"] {
+        let ran = bash(&mut server, command);
+        assert!(
+            !ran.text.contains("[denied: ") && !ran.text.contains("[read-only: "),
+            "{command}: {}",
+            ran.text
+        );
+    }
 }
