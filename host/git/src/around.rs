@@ -1,20 +1,11 @@
 //! Finds the repository around a folder of its work tree.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::index::tracked;
-use crate::outside::outside;
+use crate::outside::{Around, outside};
 use crate::signs::is_of_git;
-
-/// A work tree around a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Around {
-    /// The resolved top of the work tree.
-    pub tree: PathBuf,
-    /// The resolved path of its repository, inside the tree or outside.
-    pub repository: PathBuf,
-}
 
 /// Returns the work tree that a folder belongs to, if commands that see the folder and what `sees` returns `true` for
 /// see all of its tracked files. Otherwise git would take the others for deleted.
@@ -43,13 +34,12 @@ pub fn around(folder: &Path, home: Option<&Path>, sees: impl Fn(&Path) -> bool) 
     if !is_folder || !is_mine(&repository) || !is_of_git(&repository) {
         return None;
     }
-    let index = repository.join("index");
     let found = Around { tree: tree.to_owned(), repository };
     if is_whole {
         return Some(found);
     }
     let mut has_tracked = false;
-    let are_all_seen = tracked(&index, |path| {
+    let are_all_seen = tracked(&found.repository.join("index"), |path| {
         let path = tree.join(path);
         let is_inside = path.starts_with(&folder);
         has_tracked |= is_inside;
@@ -71,15 +61,18 @@ mod tests {
     use super::*;
 
     #[allow(clippy::disallowed_methods, reason = "nothing but git tells how git writes")]
+    fn git(folder: &Path, words: &[&str]) {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        git.args(["-c", "user.name=t", "-c", "user.email=t@t"]);
+        let _alone = crate::STARTS.write().unwrap();
+        assert!(git.args(words).output().unwrap().status.success(), "{words:?}");
+    }
+
     #[test]
     fn a_folder_has_the_repository_around_it_if_the_rest_of_its_tree_is_seen() {
         let bed = Bed::with(&["main/pkg/x", "main/ignored"]);
-        let git = |words: &[&str]| {
-            let mut git = std::process::Command::new("git");
-            git.current_dir(bed.at("main")).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-            let _alone = crate::STARTS.write().unwrap();
-            assert!(git.args(words).output().unwrap().status.success(), "{words:?}");
-        };
+        let git = |words: &[&str]| git(&bed.at("main"), words);
         let repository = |found: Option<Around>| found.map(|found| found.repository);
         let of = |folder: &str| repository(around(&bed.at(folder), None, |_| false));
         git(&["init", "-q"]);
@@ -112,17 +105,11 @@ mod tests {
         std::fs::write(bed.at("main/.git/index"), b"DIRC\0\0\0\x02\0\0\0\x01").unwrap();
         assert_eq!(around(&bed.at("main/pkg/x"), None, Path::is_file), None, "it is damaged");
     }
-    #[allow(clippy::disallowed_methods, reason = "nothing but git tells how git writes")]
+
     #[test]
     fn a_folder_of_a_tree_with_its_repository_elsewhere_needs_the_whole_tree() {
         let bed = Bed::with(&["main/x", "linked"]);
-        let git = |folder: &str, words: &[&str]| {
-            let mut git = std::process::Command::new("git");
-            git.current_dir(bed.at(folder)).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-            let _alone = crate::STARTS.write().unwrap();
-            let user = ["-c", "user.name=t", "-c", "user.email=t@t"];
-            assert!(git.args(user).args(words).output().unwrap().status.success(), "{words:?}");
-        };
+        let git = |folder: &str, words: &[&str]| git(&bed.at(folder), words);
         git("main", &["init", "-q"]);
         bed.put("main/x/a", "a");
         git("main", &["add", "-A"]);
@@ -133,7 +120,7 @@ mod tests {
         assert_eq!(around(&folder, None, |_| true), Some(whole));
         assert_eq!(around(&folder, None, Path::is_file), None, "its `.git` cannot be read");
         // The file leads to a repository that does not know the tree.
-        std::fs::remove_dir_all(bed.at("main/.git/worktrees")).unwrap();
+        std::fs::remove_file(bed.at("main/.git/worktrees/tree/gitdir")).unwrap();
         assert_eq!(around(&folder, None, |_| true), None);
     }
 }

@@ -10,6 +10,9 @@ use crate::read;
 /// Maximum size of a file that names other folders, in bytes.
 const MAX_LINK_BYTES: u64 = 4096;
 
+/// Maximum length of a path in a message, in bytes.
+const MAX_PRINTED: usize = 256;
+
 /// Location outside a folder at which git would continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hidden {
@@ -22,6 +25,13 @@ pub enum Hidden {
 }
 
 impl Hidden {
+    /// Returns `true` if the path is named like a part of a repository. A file that a command wrote can name any path, so
+    /// only such a path should be part of a command that opens it.
+    pub fn is_named_like_git(&self) -> bool {
+        let is_git = |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes().ends_with(b".git");
+        matches!(self, Self::Around(_)) || self.path().components().any(is_git)
+    }
+
     /// Returns the path outside the folder.
     pub fn path(&self) -> &Path {
         match self {
@@ -38,10 +48,13 @@ impl fmt::Display for Hidden {
                 write!(f, "this folder belongs to the repository in {path}, which commands do not see")
             }
             Self::Elsewhere(_) => {
-                write!(f, "the repository of this folder is {path}, which commands do not see")
+                write!(
+                    f,
+                    "`.git` names \"{path}\" as the repository of this folder, which commands do not see"
+                )
             }
             Self::Borrowed(_) => {
-                write!(f, "this repository takes objects from {path}, which commands do not see")
+                write!(f, "this repository takes objects from \"{path}\", which commands do not see")
             }
         }
     }
@@ -56,9 +69,10 @@ pub fn hidden(folder: &Path) -> Option<Hidden> {
     found(folder).filter(|hidden| is_printable(hidden.path()))
 }
 
-/// Returns `true` if a path can appear unescaped in a message and in a policy.
+/// Returns `true` if a path can appear unescaped in a message and in a policy. Commands can choose it.
 fn is_printable(path: &Path) -> bool {
-    path.to_str().is_some_and(|path| !path.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')))
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@~=, ".contains(c);
+    path.to_str().is_some_and(|path| path.chars().all(is_plain) && path.len() <= MAX_PRINTED)
 }
 
 fn found(folder: &Path) -> Option<Hidden> {

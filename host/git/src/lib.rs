@@ -37,14 +37,14 @@ mod user;
 mod words;
 
 #[cfg(unix)]
-pub use around::{Around, around};
+pub use around::around;
 pub use borrowed::{knows_branches, lenders, stores_behind};
 pub use hidden::{Hidden, hidden};
 pub use identity::identity;
 pub use leads::Leads;
 pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
-pub use outside::outside;
+pub use outside::{Around, outside};
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
 pub use user::User;

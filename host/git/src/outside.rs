@@ -15,6 +15,15 @@ const MAX_LINK_BYTES: u64 = 4096;
 /// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
+/// A work tree around a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Around {
+    /// The resolved top of the work tree.
+    pub tree: PathBuf,
+    /// The resolved path of its repository, inside the tree or outside.
+    pub repository: PathBuf,
+}
+
 /// Returns the resolved path of a work tree's repository, if it is outside the tree and confirms that it
 /// belongs to the tree. Such repositories come from `git worktree add`, submodules, and
 /// `git init --separate-git-dir`.

@@ -16,6 +16,8 @@ pub struct FilesPolicy {
     pub deny: Vec<DenyRule>,
     /// Source of the `deny` list.
     pub deny_origin: Source,
+    /// Folders that commands see, in which relative globs of `deny` apply, too.
+    pub seen: Vec<PathRule>,
     /// Managed policy that this one narrows. It is checked first, so that its refusals cite its own line.
     pub outer: Option<Box<FilesPolicy>>,
     /// Policy file to edit to allow a denied file.
@@ -45,6 +47,7 @@ impl FilesPolicy {
             read_origin: Source::Builtin,
             deny,
             deny_origin: Source::Builtin,
+            seen: Vec::new(),
             outer: None,
             file: File::Own,
         }
@@ -55,6 +58,7 @@ impl FilesPolicy {
     pub(crate) fn close_like(&mut self, profile: &Profile) {
         let lacks = |rule: &&DenyRule| self.deny.iter().all(|known| known.glob() != rule.glob());
         let more: Vec<_> = profile.deny.iter().filter(lacks).cloned().collect();
+        self.seen = profile.read.iter().chain(&profile.write).cloned().collect();
         if !more.is_empty() {
             self.deny.extend(more);
             self.deny_origin = profile.origins.deny;
@@ -69,6 +73,10 @@ impl FilesPolicy {
         }
         let refused = |rule| FileDenial::new(path, rule);
         self.check_denied(path, &[], places)?;
+        // Its policy can contain keys.
+        if path.starts_with(&places.own_home) && !path.starts_with(&places.workspace) {
+            return Err(refused("among the program's own files, which no tool reads".to_owned()));
+        }
         let around = self.folders(places).filter(|folder| path.starts_with(folder));
         let folder = around.max_by_key(|folder| folder.as_os_str().len());
         folder.ok_or_else(|| {
@@ -84,7 +92,9 @@ impl FilesPolicy {
 
     /// Checks a path against `deny`. `granted` lists folders that were opened in addition to those of `read`.
     pub fn check_denied(&self, path: &Path, granted: &[PathBuf], places: &Places) -> Result<(), FileDenial> {
-        let own = self.folders(places).chain([places.workspace.clone()]);
+        let seen = self.seen.iter().filter(|rule| matches!(rule.place, Place::Path(_)));
+        let seen = seen.flat_map(|rule| places.folders(&rule.place));
+        let own = self.folders(places).chain([places.workspace.clone()]).chain(seen);
         let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();
         let set = DenySet::new(&self.deny, &folders, places);
         let Some(rule) = set.matches(path) else {

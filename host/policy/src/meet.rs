@@ -175,7 +175,15 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
     let (deny, deny_origin) =
         either((&own.deny, own.deny_origin), (&by.deny, by.deny_origin), DenyRule::says_no_more_than);
     let (read, read_origin) = paths((&own.read, own.read_origin), (&by.read, by.read_origin), places);
-    FilesPolicy { read, read_origin, deny, deny_origin, outer: Some(Box::new(own.clone())), file: File::Own }
+    FilesPolicy {
+        read,
+        read_origin,
+        deny,
+        deny_origin,
+        seen: by.seen.clone(),
+        outer: Some(Box::new(own.clone())),
+        file: File::Own,
+    }
 }
 
 fn paths(own: (&[PathRule], Source), by: (&[PathRule], Source), places: &Places) -> (Vec<PathRule>, Source) {

@@ -10,8 +10,8 @@ use crate::{DEFAULT_PROFILE, FilesPolicy, Policy, Profile};
 const DENIED: [&str; 2] = [".env", "folder/.env"];
 
 impl Policy {
-    /// Returns a note for each list `deny` that takes the place of a built-in one and opens a file that it denies. An
-    /// empty list says so itself.
+    /// Returns a note for each list `deny` that takes the place of a built-in one and opens a file that it denies, and for
+    /// one of [files] that lacks a glob of the default profile. Empty lists are intended.
     pub fn opened(&self, places: &Places) -> Vec<Note> {
         let files = opened_files(&self.files, places);
         let files = files.map(|(path, source)| note("[files]", path, source));
@@ -33,17 +33,18 @@ impl Policy {
         let is_denied = |rule: &DenyRule| files.iter().any(|known| plain(known.glob()) == plain(rule.glob()));
         let lacking = profile.deny.iter().find(|rule| !is_denied(rule))?;
         let after = format!(
-            " lacks \"{}\", which [shell.profile.{DEFAULT_PROFILE}] denies to commands: ReadDocs and plugins may read \
-             such files",
+            " lacks \"{}\", which [shell.profile.{DEFAULT_PROFILE}] denies to commands: ReadDocs, ReadImage and plugins \
+             may read such files",
             lacking.glob()
         );
         Some(("`deny` in [files]".to_owned(), source, after))
     }
 }
 
-/// Returns a glob without the parts that do not change its meaning: `**/secrets` is `secrets/`.
+/// Returns a glob without the parts that do not change its meaning: `**/secrets/` is `secrets`.
 fn plain(glob: &str) -> &str {
-    glob.strip_prefix("**/").unwrap_or(glob).trim_end_matches('/')
+    let glob = glob.trim_end_matches('/');
+    glob.strip_prefix("**/").filter(|name| !name.contains('/')).unwrap_or(glob)
 }
 
 fn note(table: &str, path: &str, source: Source) -> Note {
@@ -129,6 +130,14 @@ mod tests {
         }
         assert!(own.files.check(Path::new("/w/a.md"), &places).is_ok());
         assert!(own.opened(&places).is_empty(), "{:?}", own.opened(&places));
+        // A relative glob counts in the folders that commands see, too.
+        let nested =
+            policy("[shell.profile.workspace]\nread = ['@system', '/w/inner']\ndeny = ['conf/*.key']");
+        assert!(nested.files.check(Path::new("/w/inner/conf/a.key"), &places).is_err());
+        assert!(nested.files.check(Path::new("/w/other/conf/a.key"), &places).is_ok());
+        let home = policy("[files]\nread = ['@workspace', '~/']");
+        let own = home.files.check(Path::new("/h/.own/policy.toml"), &places).unwrap_err().to_string();
+        assert!(own.contains("the program's own files"), "{own}");
         // A list that drops the built-in glob for commands does not open the file to tools.
         let opened = policy("[shell.profile.workspace]\ndeny = ['finance/']");
         assert!(opened.files.check(Path::new("/w/.env"), &places).is_err());

@@ -183,27 +183,28 @@ impl Started {
 
     /// Names the location of the workspace's repository if commands do not see all of it.
     fn repository_elsewhere(&self) -> Option<String> {
-        let hidden = match hidden(self.cell.plan.spec.workspace.as_path())? {
+        let place = match hidden(self.cell.plan.spec.workspace.as_path())? {
             // The repository of a work tree around the workspace can itself be elsewhere.
             Hidden::Around(tree) if self.sees(&tree.join(".git")) => hidden(&tree)?,
-            hidden => hidden,
+            place => place,
         };
-        let is_seen = match &hidden {
-            Hidden::Around(tree) => self.sees(&tree.join(".git")),
+        let is_seen = match &place {
+            Hidden::Around(_) => false,
             Hidden::Elsewhere(path) | Hidden::Borrowed(path) => self.sees(path),
         };
         let apart = self.apart();
-        let (list, why) = match &hidden {
+        let (list, why) = match &place {
             Hidden::Around(_) if apart == Some(Apart::Shared) => ("write", SHARED),
             Hidden::Around(_) => ("read", " completely, and git would take its other files for deleted"),
             Hidden::Elsewhere(_) => ("write", why_apart(apart)),
             Hidden::Borrowed(_) => ("read", ", and nothing shows that this is a fresh clone of it"),
         };
-        let how = match &hidden {
+        let how = match &place {
             Hidden::Around(tree) if self.is_around_home(tree) => "start the server there".to_owned(),
-            hidden => self.how_to_open(hidden.path(), list),
+            place if place.is_named_like_git() => self.how_to_open(place.path(), list),
+            _ => format!("open the right one in `{list}` of [shell.profile.{}] of policy.toml", self.profile),
         };
-        (!is_seen).then(|| format!("git: {hidden}{why}; the person can {how}"))
+        (!is_seen).then(|| format!("git: {place}{why}; the person can {how}"))
     }
 
     /// Returns `true` if commands see a path.
@@ -247,8 +248,8 @@ impl Started {
         sentences
     }
 
-    /// Explains why a path cannot be written, if the profile is the reason. The output chose the path, so it is not part
-    /// of the advice.
+    /// Explains why a path cannot be written, if the profile is the reason. The path is not cited, because the output chose
+    /// it.
     fn about_read_only(&self, met: &Met, workspace: &Path) -> Option<String> {
         let path = met.read_only(workspace, self.cell.denied())?;
         let writes =
@@ -260,8 +261,8 @@ impl Started {
         }
         (!path.starts_with(workspace) && !writes(&path)).then(|| {
             format!(
-                "read-only: commands of profile {profile} write to the workspace, /tmp, $HOME and the folders in `write` \
-                 alone; the person can add one: `scorpiox-code policy allow write FOLDER{}`",
+                "read-only: commands of profile {profile} write only to the workspace, /tmp, $HOME and the folders in \
+                 `write`; the person can add one: `scorpiox-code policy allow write FOLDER{}`",
                 self.under()
             )
         })

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use scorpiox_audit::Uses;
-use scorpiox_fs::{Walks, normalized};
+use scorpiox_fs::{Folder, Walks, normalized};
 use scorpiox_policy::{DenyRule, DenySet, has_protected_name};
 
-/// Text that programs print for a file on a mount that is read-only, as that of a protected file, without the first
-/// letter, whose case varies.
+/// Message of programs about a file on a read-only mount, such as a protected file, without its first letter, which can
+/// be a capital.
 const READ_ONLY: &str = "ead-only file system";
 /// Texts that programs print for a refused access. A denied file is a mount, which cannot be removed.
 const WORDS: [&[u8]; 3] = [b"ermission denied", READ_ONLY.as_bytes(), b"evice or resource busy"];
@@ -107,11 +107,8 @@ impl Met {
         let inside = all.iter().filter(|path| !is_denied(path));
         let inside = inside.filter_map(|path| path.strip_prefix(workspace).ok());
         let protected = inside.filter(|inside| has_protected_name(inside));
-        let exists = |inside: &&Path| {
-            let path = workspace.join(inside);
-            path.symlink_metadata().is_ok()
-                || read_only.contains(&path) && path.parent().is_some_and(Path::is_dir)
-        };
+        let exists =
+            |inside: &&Path| is_there(workspace, inside, read_only.contains(&workspace.join(inside)));
         sentences.extend(protected.filter(exists).map(|inside| {
             let inside = inside.to_string_lossy();
             format!(
@@ -134,6 +131,15 @@ impl Met {
         let named = named(self.lines.iter(), workspace).into_iter();
         named.filter_map(|path| rule_of(&path).map(|rule| (path, rule))).collect()
     }
+}
+
+/// Returns `true` if a path below the workspace exists, or its directory, if `is_new`. The output chose the path, so no link
+/// is followed: the answer would tell a command what exists elsewhere.
+fn is_there(workspace: &Path, inside: &Path, is_new: bool) -> bool {
+    let (Some(folder), Some(name)) = (inside.parent(), inside.file_name()) else { return false };
+    let folder = Folder::open(workspace)
+        .and_then(|root| if folder.as_os_str().is_empty() { Ok(root) } else { root.folder(folder) });
+    folder.is_ok_and(|folder| is_new || folder.kind(Path::new(name)).is_ok())
 }
 
 /// Returns everything in lines that may be a path.
@@ -216,6 +222,14 @@ mod tests {
         let made = said("bash: line 1: .vscode/launch.json: Read-only file system\n");
         assert!(made.len() == 1 && made[0].starts_with("protected: \".vscode/launch.json\": "), "{made:?}");
         assert_eq!(said("bash: line 1: .vscode/launch.json: Permission denied\n"), [""; 0]);
+        // A link of the command says nothing about what it leads to.
+        let outside = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(outside.path().join(".vscode")).expect("a folder");
+        std::fs::write(outside.path().join(".vscode/tasks.json"), "").expect("a file");
+        std::os::unix::fs::symlink(outside.path(), root.join("link")).expect("a link");
+        for said_of in ["Permission denied", "Read-only file system"] {
+            assert_eq!(said(&format!("x: link/.vscode/tasks.json: {said_of}\n")), [""; 0]);
+        }
         let protected = said("bash: line 1: .vscode/tasks.json: Read-only file system\n");
         assert!(
             protected.len() == 1 && protected[0].starts_with("protected: \".vscode/tasks.json\": "),

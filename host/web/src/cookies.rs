@@ -4,7 +4,7 @@ use reqwest::cookie::{CookieStore as _, Jar};
 use reqwest::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use url::Url;
 
-/// Maximum number of cookies kept of a response, as browsers keep of a site.
+/// Maximum number of cookies kept of a response: as many as browsers have to keep of a domain (RFC 6265, 6.1).
 const MAX_COOKIES: usize = 50;
 /// Maximum length of a cookie with its attributes, in bytes.
 const MAX_COOKIE_BYTES: usize = 4096;

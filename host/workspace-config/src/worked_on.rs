@@ -40,7 +40,8 @@ pub fn has(own_home: &Path, workspace: &Path, other: &Path) -> io::Result<bool> 
 ///
 /// Commands that could write a folder around the workspace, or one of the policy's `writable` folders around
 /// it, could have changed the workspace's repository. This is harmless only if the repository lies in the
-/// same folder, because they could then write the repository itself.
+/// same folder, because they could then write the repository itself. So could commands that wrote the git directory of the
+/// workspace, such as those of another work tree.
 pub fn may_have(
     own_home: &Path,
     workspace: &Path,
@@ -55,9 +56,10 @@ pub fn may_have(
     if workspace.to_str().is_none() {
         return Ok(false);
     }
+    let git = workspace.join(".git");
     let mut around = folders(&lines);
     around.extend(writable);
-    around.retain(|folder| workspace.starts_with(folder));
+    around.retain(|folder| workspace.starts_with(folder) || folder.starts_with(&git));
     Ok(around.iter().all(|folder| folder != workspace && repository.starts_with(folder)))
 }
 

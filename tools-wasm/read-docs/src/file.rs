@@ -4,19 +4,20 @@ use percent_encoding::percent_decode_str;
 use scorpiox_tool_kit::{Client, Failure, Files, FilesError};
 use url::Url;
 
+use crate::Format;
 use crate::ask::{Ask, Part, name_of_part};
-use crate::charset::{self, Markup};
 use crate::document::Document;
-use crate::html::{Page, xhtml};
+use crate::html::Page;
 use crate::kind::{self, Kind};
-use crate::kinds;
+use crate::kinds::{self, Read};
 use crate::load::Loaded;
 
 /// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// Hosts in the base URL of a file with a path that is relative to the workspace, or to the home folder.
-const WORKSPACE: &str = "workspace";
-const HOME: &str = "home";
+/// Hosts in the base URL of a file with a path that is relative to the workspace, or to the home folder. No text has
+/// URLs of them.
+const WORKSPACE: &str = "workspace.invalid";
+const HOME: &str = "home.invalid";
 
 /// A requested file.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct File {
     path: String,
     /// Fragment of a `file:` URL.
     fragment: Option<String>,
-    /// Why the text is no URL, if it could have been meant as one.
+    /// Refusal of the text as a URL, if it could have been meant as one.
     otherwise: Option<Failure>,
 }
 
@@ -53,17 +54,21 @@ impl File {
 
     /// Returns a URL for the links in the file.
     pub(crate) fn base(&self) -> Result<Url, Failure> {
-        let (host, path) = match self.path.as_bytes() {
-            [b'~', b'/', ..] => (Some(HOME), self.path.get(2..).unwrap_or_default()),
-            [b'/', ..] | [_, b':', ..] => (None, &*self.path),
-            _ => (Some(WORKSPACE), &*self.path),
-        };
-        let unusable = || Failure::InvalidInput(format!("{:?} cannot be a path.", self.path));
-        let mut url = Url::parse("file:///").map_err(|_| unusable())?;
-        url.set_path(&path.replace('%', "%25"));
-        url.set_host(host).map_err(|_| unusable())?;
-        Ok(url)
+        base(&self.path)
     }
+}
+
+fn base(path: &str) -> Result<Url, Failure> {
+    let (host, inside) = match path.as_bytes() {
+        [b'~', b'/', ..] => (Some(HOME), path.get(2..).unwrap_or_default()),
+        [b'/', ..] | [_, b':', ..] => (None, path),
+        _ => (Some(WORKSPACE), path),
+    };
+    let unusable = || Failure::InvalidInput(format!("{path:?} cannot be a path."));
+    let mut url = Url::parse("file:///").map_err(|_| unusable())?;
+    url.set_path(&inside.replace('%', "%25"));
+    url.set_host(host).map_err(|_| unusable())?;
+    Ok(url)
 }
 
 /// Returns the file of a `file:` URL.
@@ -76,13 +81,40 @@ fn of_url(address: &str) -> Result<File, Failure> {
     let path = match url.host_str() {
         None | Some("" | "localhost") if has_drive => below.to_owned(),
         None | Some("" | "localhost") => path,
-        Some(WORKSPACE) => below.to_owned(),
-        Some(HOME) => format!("~/{below}"),
         Some(host) => {
             return Err(refused(format!("names the host {host}; only files of this machine are read.")));
         }
     };
     Ok(File { path, fragment: url.fragment().map(str::to_owned), otherwise: None })
+}
+
+/// A file that was read.
+struct Found {
+    path: String,
+    fragment: Option<String>,
+    body: Vec<u8>,
+}
+
+/// Reads a file. Its path can contain the sign of a fragment and of an escape, so they count only if nothing has the
+/// path as it is: links in a file are written with both.
+fn find(files: &mut impl Files, file: &File) -> Result<Found, Failure> {
+    let unescaped = |path: &str| percent_decode_str(path).decode_utf8_lossy().into_owned();
+    let mut tries = vec![(file.path.clone(), file.fragment.clone())];
+    if let Some((path, fragment)) = file.path.rsplit_once('#') {
+        tries.push((path.to_owned(), Some(fragment.to_owned())));
+    }
+    let escaped: Vec<_> = tries.iter().map(|(path, fragment)| (unescaped(path), fragment.clone())).collect();
+    tries.extend(escaped);
+    tries.dedup();
+    let mut first = None;
+    for (path, fragment) in tries {
+        match files.read(&path, MAX_BYTES) {
+            Ok(body) => return Ok(Found { path, fragment, body }),
+            Err(error @ FilesError::NotFound(_)) => drop(first.get_or_insert(error)),
+            Err(error) => return Err(unread(first.unwrap_or(error), file)),
+        }
+    }
+    Err(unread(first.unwrap_or(FilesError::NotFound(String::new())), file))
 }
 
 /// Reads and converts a file.
@@ -92,88 +124,62 @@ pub(crate) fn load(
     ask: &Ask,
     file: &File,
 ) -> Result<Loaded, Failure> {
-    // A path can contain the sign of a fragment.
-    let (path, fragment, body) = match (files.read(&file.path, MAX_BYTES), file.path.rsplit_once('#')) {
-        (Err(FilesError::NotFound(_)), Some((path, fragment))) => {
-            (path, Some(fragment), files.read(path, MAX_BYTES))
-        }
-        (body, _) => (&*file.path, file.fragment.as_deref(), body),
-    };
-    let body = body.map_err(|error| unread(error, file))?;
+    let Found { path, fragment, body } = find(files, file)?;
     if body.trim_ascii().is_empty() {
-        return Err(Failure::Failed(format!("{} is empty.", file.path)));
+        return Err(Failure::Failed(format!("{path} is empty.")));
     }
-    let header = by_extension(path);
-    let (kind, content_type) = kind::of(header, ask.url.path(), &body);
-    let mut loaded = Loaded {
+    let url = base(&path)?;
+    let (kind, content_type) = kind::of(by_extension(&path), url.path(), &body);
+    let mut read = match kind {
+        Kind::Html => {
+            let part =
+                Part { fragment: fragment.as_deref().and_then(name_of_part), is_whole: ask.part.is_whole };
+            html(&body, &content_type, &path, (&url, &part, ask.format))?
+        }
+        Kind::Image => {
+            let reader = client.tool_name("ReadImage");
+            return Err(Failure::Failed(format!(
+                "{path} is an image ({content_type}), which cannot be read as text. Open it with {reader}."
+            )));
+        }
+        Kind::Binary => {
+            return Err(Failure::Failed(format!(
+                "{path} is a binary file ({content_type}), which cannot be read as text."
+            )));
+        }
+        kind => {
+            let header = by_extension(&path);
+            let source = kinds::Source { header, content_type: &content_type, url: &url, format: ask.format };
+            kinds::read(client, kind, body, &source)?
+        }
+    };
+    if ask.wait_ms.is_some() {
+        read.document.notes.push("wait_ms has no effect: files are not opened in a browser.".to_owned());
+    }
+    shorten(&mut read.document, &url);
+    Ok(Loaded {
         final_url: ask.url.clone(),
         status: 200,
         content_type,
         rendered: false,
-        is_markup: true,
-        document: Document::default(),
-    };
-    loaded.document = match kind {
-        Kind::Html => {
-            let part = Part { fragment: fragment.and_then(name_of_part), is_whole: ask.part.is_whole };
-            html(&body, header, (ask, &part), &loaded, file)?
-        }
-        Kind::Image => {
-            let reader = client.tool_name("ReadImage");
-            let kind = &loaded.content_type;
-            return Err(Failure::Failed(format!(
-                "{} is an image ({kind}), which cannot be read as text. Open it with {reader}.",
-                file.path
-            )));
-        }
-        Kind::Binary => {
-            let kind = &loaded.content_type;
-            return Err(Failure::Failed(format!(
-                "{} is a binary file ({kind}), which cannot be read as text.",
-                file.path
-            )));
-        }
-        kind => {
-            let source = kinds::Source {
-                header,
-                content_type: &loaded.content_type,
-                url: &ask.url,
-                format: ask.format,
-            };
-            let read = kinds::read(client, kind, body, &source)?;
-            loaded.is_markup = read.is_markup;
-            read.document
-        }
-    };
-    if ask.wait_ms.is_some() {
-        loaded
-            .document
-            .notes
-            .push("wait_ms counts for pages alone: a file is not opened in a browser.".to_owned());
-    }
-    shorten(&mut loaded.document, &ask.url);
-    Ok(loaded)
+        is_markup: read.is_markup,
+        document: read.document,
+    })
 }
 
 fn html(
     body: &[u8],
-    header: &str,
-    (ask, part): (&Ask, &Part),
-    loaded: &Loaded,
-    file: &File,
-) -> Result<Document, Failure> {
-    let is_xml = loaded.content_type.ends_with("xml");
-    let markup = if is_xml { Markup::Xml } else { Markup::Html };
-    let source = charset::decode(body, header, markup, &ask.url)?;
-    let rewritten = if is_xml { xhtml::as_html(&source) } else { None };
-    let page = Page::parse(rewritten.as_deref().unwrap_or(&source));
+    content_type: &str,
+    path: &str,
+    (url, part, format): (&Url, &Part, Format),
+) -> Result<Read, Failure> {
+    let page = Page::decoded(body, by_extension(path), content_type, url)?;
     if !page.has_text() {
         return Err(Failure::Failed(format!(
-            "{} has no text before its scripts run, and files are not opened in a browser.",
-            file.path
+            "{path} has no text before its scripts run, and files are not opened in a browser."
         )));
     }
-    Ok(page.read(&ask.url, part, ask.format))
+    Ok(Read::written(page.read(url, part, format)))
 }
 
 /// Writes URLs of a base without a real host as paths, which can be read like the file itself.
@@ -190,7 +196,7 @@ fn shorten(document: &mut Document, base: &Url) {
     }
 }
 
-/// Returns the media type of files that their content does not tell apart.
+/// Returns the media type that an extension stands for, if the content cannot tell it.
 fn by_extension(path: &str) -> &'static str {
     let extension = path
         .rsplit(['/', '\\'])

@@ -5,9 +5,8 @@ use scorpiox_tool_kit::{Client, Failure};
 use url::Url;
 
 use crate::ask::Ask;
-use crate::charset::{self, Markup};
 use crate::document::Document;
-use crate::html::{Page, xhtml};
+use crate::html::Page;
 use crate::kind::{self, Kind};
 use crate::twin::{self, Twin};
 use crate::{Format, announced, kinds, status};
@@ -82,14 +81,9 @@ fn html(
     (mut response, header): (Response, &str),
     from: Static,
 ) -> Result<Loaded, Failure> {
-    let is_xml = from.content_type.ends_with("xml");
-    let markup = if is_xml { Markup::Xml } else { Markup::Html };
-    let source = charset::decode(&response.body, header, markup, &from.final_url)
+    let page = Page::decoded(&response.body, header, &from.content_type, &from.final_url)
         .map_err(|failure| with_status(failure, from.status))?;
-    let rewritten = if is_xml { xhtml::as_html(&source) } else { None };
-    let page = Page::parse(rewritten.as_deref().unwrap_or(&source));
     // Frees up to ten megabytes, which the tree does not need.
-    drop((source, rewritten));
     response.body = Vec::new();
     let announced = announced::of(&page, &response, &from.final_url);
     let wants_twin = ask.format != Format::Html && ask.wait_ms.is_none() && from.status < 400;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_mcp::jsonrpc::{Output, memory};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::environment::Environment;
 use scorpiox_mcp::Revision;
@@ -18,7 +18,7 @@ use scorpiox_server::{Audience, Workspace};
 use scorpiox_transport_stdio::streams::{Ringing, ring_while};
 use scorpiox_transport_stdio::{End, Server};
 
-const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}'";
+const EXAMPLE: &str = "'{\"action\": \"list\", \"query\": \"\"}', or action=list query=";
 
 /// Exit code after a signal, as that of a shell for SIGINT.
 const ENDED_BY_SIGNAL: i32 = 130;
@@ -26,9 +26,13 @@ const ENDED_BY_SIGNAL: i32 = 130;
 /// Buffer size in each direction.
 const PIPE_BYTES: usize = 64 * 1024;
 
-pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole: bool) -> Result<ExitCode> {
-    let arguments: Value = serde_json::from_str(arguments)
-        .with_context(|| format!("the arguments are not JSON: {arguments}; write them like {EXAMPLE}"))?;
+pub(super) fn run(
+    environment: &Environment,
+    tool: &str,
+    arguments: &[String],
+    whole: bool,
+) -> Result<ExitCode> {
+    let arguments = parsed(arguments)?;
     let result = result(environment, tool, &arguments)?;
     if whole {
         terminal::print(&Shown::json(&format!("{result:#}")));
@@ -39,6 +43,35 @@ pub(super) fn run(environment: &Environment, tool: &str, arguments: &str, whole:
         }
     }
     Ok(if result["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns arguments that are given as a JSON object, or each as `NAME=TEXT` or `NAME:=JSON`.
+fn parsed(arguments: &[String]) -> Result<Value> {
+    if let [only] = arguments
+        && only.trim_start().starts_with(['{', '['])
+    {
+        let not_json = || format!("the arguments are not JSON: {only}; write them like {EXAMPLE}");
+        return serde_json::from_str(only).with_context(not_json);
+    }
+    let mut all = Map::new();
+    for argument in arguments {
+        let (name, value) = argument.split_once('=').with_context(|| {
+            format!(
+                "{argument:?} is neither a JSON object nor NAME=VALUE; write the arguments like {EXAMPLE}"
+            )
+        })?;
+        let (name, value) = match name.strip_suffix(':') {
+            Some(name) => {
+                let not_json =
+                    || format!("the value of {name} is not JSON: {value}; write {name}=… for a text");
+                (name, serde_json::from_str(value).with_context(not_json)?)
+            }
+            None => (name, Value::from(value)),
+        };
+        ensure!(!name.is_empty(), "{argument:?} has no name before the =");
+        ensure!(all.insert(name.to_owned(), value).is_none(), "{name} is given twice");
+    }
+    Ok(Value::Object(all))
 }
 
 /// Describes content that is not text, for the terminal.
@@ -146,4 +179,44 @@ pub(super) fn result_in(
         bail!("{message}");
     }
     Ok(answer["result"].clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(arguments: &[&str]) -> Result<Value, String> {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        parsed(&arguments).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn arguments_are_json_or_pairs() {
+        for (given, expected) in [
+            (&[][..], json!({})),
+            (&[r#" {"a": [1]}"#], json!({ "a": [1] })),
+            (
+                &["command=ls -la | grep a=b", "timeout_ms:=500"],
+                json!({ "command": "ls -la | grep a=b", "timeout_ms": 500 }),
+            ),
+            (
+                &["a=", "b=5", "c:=null", "d:=\"x\"", "e={\"f\": 1}"],
+                json!({ "a": "", "b": "5", "c": null, "d": "x", "e": "{\"f\": 1}" }),
+            ),
+            (&["überschrift=ja"], json!({ "überschrift": "ja" })),
+        ] {
+            assert_eq!(said(given), Ok(expected), "{given:?}");
+        }
+        for (given, expected) in [
+            (&["{"][..], "the arguments are not JSON: {"),
+            (&["list"], "\"list\" is neither a JSON object nor NAME=VALUE"),
+            (&["{}", "a=1"], "neither a JSON object nor"),
+            (&["a:=x"], "the value of a is not JSON: x; write a=… for a text"),
+            (&["=x"], "has no name"),
+            (&["a=1", "a=2"], "a is given twice"),
+        ] {
+            let error = said(given).expect_err("it is refused");
+            assert!(error.contains(expected), "{given:?}: {error}");
+        }
+    }
 }

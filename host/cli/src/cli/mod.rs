@@ -101,9 +101,8 @@ enum Command {
     Call {
         /// The tool's name, such as TaskManager
         tool: String,
-        /// The arguments as a JSON object
-        #[arg(default_value = "{}")]
-        arguments: String,
+        /// The arguments: a JSON object, or NAME=TEXT and NAME:=JSON
+        arguments: Vec<String>,
         /// Print the whole result as JSON
         #[arg(long)]
         json: bool,

@@ -7,11 +7,11 @@ use rustix::fs::{MemfdFlags, Mode, fchmod, fstat, memfd_create};
 /// File systems take timestamps from a clock that lags by up to one tick.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
 
-/// Units to which file systems round times, in nanoseconds, the coarsest first: those of many older systems, of FAT
-/// and exFAT, of UDF, and of NTFS and SMB.
+/// Units to which file systems round times, in nanoseconds, the coarsest first: those of many older systems, of
+/// creation times of FAT and exFAT, of UDF, and of NTFS and SMB.
 const UNITS: [u32; 4] = [1_000_000_000, 10_000_000, 1_000, 100];
 
-/// Returns a time that no file created from now on has a time before, except by rounding.
+/// Returns a time that is not later than that of any file created from now on, except by rounding.
 ///
 /// The clock is too coarse to tell files of a moment ago from later ones: they could have the same time. Since Linux
 /// 6.13, a file that changes after somebody read its times gets a precise one, and no file gets an earlier one afterwards.

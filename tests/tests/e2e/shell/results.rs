@@ -305,7 +305,10 @@ fn a_refused_access_names_the_rule() {
         ("rm -rf secrets", "[denied: \"secrets/\" in `deny`"),
         ("echo x > .git/hooks/pre-commit", "[protected: \".git/hooks/pre-commit\":"),
         ("echo x >> .git/config", "[protected: \".git/config\":"),
-        ("echo x > /etc/x", "[read-only: commands of profile workspace write to the workspace, /tmp, $HOME"),
+        (
+            "echo x > /etc/x",
+            "[read-only: commands of profile workspace write only to the workspace, /tmp, $HOME",
+        ),
     ] {
         let ran = bash(&mut server, command);
         assert!(ran.is_error && ran.text.contains(expected), "{command}: {}", ran.text);

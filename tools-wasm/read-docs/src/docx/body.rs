@@ -56,6 +56,8 @@ pub(super) struct Body {
     /// Notes of the part, by ID.
     pub(super) notes: HashMap<String, Vec<Node>>,
     pub(super) flaw: Option<String>,
+    /// `true` if a note says that an included file was not read. It stands at the first one alone.
+    lacks_chunk: bool,
 }
 
 /// Action at the end of an open element.
@@ -343,7 +345,11 @@ impl Walk<'_> {
         let chunk = self.parts.chunks.borrow_mut().remove(&id);
         match chunk {
             Some(nodes) => self.put_block(Block::Node(element("div", nodes))),
-            None => self.put_block(Block::Node(simple("p", "[included file of a kind that is not read]"))),
+            None if !self.body.lacks_chunk => {
+                self.body.lacks_chunk = true;
+                self.put_block(Block::Node(simple("p", "[included file that was not read]")));
+            }
+            None => {}
         }
     }
 

@@ -186,7 +186,7 @@ impl Element {
             return String::new();
         }
         if self.is_on("nor") {
-            return format!("\\text{{{}}}", escaped(&text));
+            return format!("\\text{{{}}}", escaped_words(&text));
         }
         let style = match (self.set("scr", "roman"), self.set("sty", "i")) {
             ("double-struck", _) => "\\mathbb",
@@ -280,12 +280,13 @@ impl Element {
 /// Joins parts, with a space between a command and a letter.
 fn joined(parts: impl Iterator<Item = String>) -> String {
     let mut tex = String::new();
-    for part in parts {
-        let name = tex.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let ends_in_command = name.len() < tex.len() && name.ends_with('\\');
+    let mut ends_in_command = false;
+    for part in parts.filter(|part| !part.is_empty()) {
         if ends_in_command && part.starts_with(|c: char| c.is_ascii_alphabetic()) {
             tex.push(' ');
         }
+        let name = part.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        ends_in_command = name.len() < part.len() && name.ends_with('\\');
         tex.push_str(&part);
     }
     tex
@@ -336,24 +337,42 @@ fn braced(part: &str) -> String {
     if part.chars().nth(1).is_some() || part.is_empty() { format!("{{{part}}}") } else { part.to_owned() }
 }
 
-/// Returns the base of a mark. What TeX reads as a unit needs no braces.
+/// Returns the base of a mark, in braces unless TeX reads it as a unit.
 fn base(part: &str) -> String {
     let is_command =
         part.strip_prefix('\\').is_some_and(|name| name.chars().all(|c| c.is_ascii_alphabetic()));
-    let is_delimited =
-        part.starts_with("\\left") && part.matches("\\left").count() == 1 && part.contains("\\right");
+    // A single pair of delimiters, the second of which is the end.
+    let is_delimited = part.strip_prefix("\\left").is_some_and(|rest| {
+        let end = rest.rsplit_once("\\right").map(|(inside, end)| (inside, end.trim_start_matches('\\')));
+        end.is_some_and(|(inside, end)| {
+            !inside.contains("\\left")
+                && (end.chars().count() == 1
+                    || end.ends_with("ceil")
+                    || end.ends_with("floor")
+                    || end.ends_with("angle"))
+        })
+    });
     if is_command || is_delimited { part.to_owned() } else { braced(part) }
 }
 
-/// Escapes the characters that have a meaning in TeX. `&` stays, which aligns equations.
+/// Escapes the characters that have a meaning in TeX, for a formula. `&` stays, which aligns equations.
 fn escaped(text: &str) -> String {
+    with_signs(text, ["\\backslash ", "\\wedge ", "\\sim "])
+}
+
+/// Escapes the characters that have a meaning in TeX, for words within a formula.
+fn escaped_words(text: &str) -> String {
+    with_signs(text, ["\\textbackslash{}", "\\textasciicircum{}", "\\textasciitilde{}"])
+}
+
+fn with_signs(text: &str, [backslash, caret, tilde]: [&str; 3]) -> String {
     let mut tex = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\\' => tex.push_str("\\backslash "),
+            '\\' => tex.push_str(backslash),
             '{' | '}' | '#' | '$' | '%' | '_' => tex.extend(['\\', c]),
-            '^' => tex.push_str("\\hat{}"),
-            '~' => tex.push_str("\\sim "),
+            '^' => tex.push_str(caret),
+            '~' => tex.push_str(tilde),
             // Word marks the places of operators with these.
             '\u{2061}'..='\u{2064}' | '\u{200b}' => {}
             '\u{a0}' | '\n' | '\r' | '\t' => tex.push(' '),
@@ -466,6 +485,18 @@ mod tests {
             ),
             ("<m:r><m:rPr><m:nor/></m:rPr><m:t>if 5 %</m:t></m:r>".to_owned(), r"\text{if 5 \%}"),
             (r("a_1 &lt; {b}"), r"a\_1 < \{b\}"),
+            (
+                format!("<m:sSup><m:e><m:d><m:e>{b}</m:e></m:d></m:e><m:sup>{n}</m:sup></m:sSup>"),
+                r"\left(b+1\right)^n",
+            ),
+            (
+                format!("<m:sSup><m:e><m:d><m:e>{b}</m:e></m:d>{b}</m:e><m:sup>{n}</m:sup></m:sSup>"),
+                r"{\left(b+1\right)b+1}^n",
+            ),
+            (
+                "<m:r><m:rPr><m:nor/></m:rPr><m:t>a^b~c</m:t></m:r>".to_owned(),
+                r"\text{a\textasciicircum{}b\textasciitilde{}c}",
+            ),
         ];
         for (source, expected) in cases {
             assert_eq!(tex(&source), expected, "{source}");

@@ -9,7 +9,7 @@ mod paragraph;
 mod styles;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
@@ -28,6 +28,8 @@ use styles::{Numbers, Relations, Styles};
 
 /// Maximum number of included files.
 const MAX_CHUNKS: usize = 64;
+/// Maximum size of all included files, in bytes.
+const MAX_CHUNK_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum number of notes in the result.
 const MAX_NOTES: usize = 5000;
 
@@ -70,31 +72,33 @@ pub(crate) fn read(body: &[u8], format: Format) -> Result<Document, Failure> {
     Ok(write(main_body, notes, about, format, flaws))
 }
 
-/// Reads the files that the text includes as a whole (`altChunk`), by ID. Those of kinds that are not read are noted
-/// where they are included.
+/// Reads the files that the text includes as a whole (`altChunk`), by ID. Those that are not read are noted where they are
+/// included.
 fn chunks(
     relations: &Relations,
     folder: &str,
     beside: &mut impl FnMut(&str) -> Result<Option<String>, Failure>,
 ) -> Result<HashMap<String, Vec<Node>>, Failure> {
     let mut chunks = HashMap::new();
-    let mut left = MAX_CHUNKS;
-    for (id, target) in relations.parts("aFChunk") {
-        let Some(next) = left.checked_sub(1) else { break };
-        left = next;
+    let mut known = HashSet::new();
+    let mut left = MAX_CHUNK_BYTES;
+    for (id, target) in relations.parts("aFChunk").take(MAX_CHUNKS) {
         // A name that begins with a slash counts from the root of the archive.
         let own = target
             .strip_prefix('/')
             .map_or(Some(target), |whole| whole.strip_prefix(folder)?.strip_prefix('/'));
         let extension = target.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-        let nodes = match (own, extension.as_deref()) {
-            (Some(own), Some("htm" | "html" | "xhtml")) => {
-                beside(own)?.map(|text| nodes_of_fragment(&text, None))
-            }
-            (Some(own), Some("txt")) => beside(own)?.map(|text| paragraphs(&text)),
-            _ => None,
+        let is_text = match extension.as_deref() {
+            Some("htm" | "html" | "xhtml") => false,
+            Some("txt") => true,
+            _ => continue,
         };
-        chunks.extend(nodes.map(|nodes| (id.to_owned(), nodes)));
+        // Each file is read once, so that relations cannot multiply it.
+        let Some(own) = own.filter(|own| known.insert(own.to_owned())) else { continue };
+        let Some(text) = beside(own)?.filter(|text| text.len() <= left) else { continue };
+        left -= text.len();
+        let nodes = if is_text { paragraphs(&text) } else { nodes_of_fragment(&text, None) };
+        chunks.insert(id.to_owned(), nodes);
     }
     Ok(chunks)
 }

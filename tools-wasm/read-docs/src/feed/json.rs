@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;
+use serde_json::value::RawValue;
 use url::Url;
 
 use super::{Addresses, Entry, MAX_ENTRIES, Markup, Text, write};
 use crate::Format;
 use crate::document::Document;
+
+/// Maximum number of items of a list that are looked at.
+const MAX_ITEMS: usize = 10 * MAX_ENTRIES;
 
 /// A feed in its JSON form.
 #[derive(Debug, Deserialize)]
@@ -21,7 +24,7 @@ pub(crate) struct Feed<'a> {
     description: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "text")]
     home_page_url: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "one")]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     author: Option<Author<'a>>,
     #[serde(borrow, default, deserialize_with = "list")]
     authors: Vec<Author<'a>>,
@@ -51,7 +54,7 @@ struct Item<'a> {
     summary: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "text")]
     date_published: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "one")]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     author: Option<Author<'a>>,
     #[serde(borrow, default, deserialize_with = "list")]
     authors: Vec<Author<'a>>,
@@ -65,23 +68,6 @@ struct Attachment<'a> {
     url: Option<Cow<'a, str>>,
 }
 
-/// Value that is not as the specification has it, such as `null` in the place of a list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Loose<T> {
-    Right(T),
-    Other(IgnoredAny),
-}
-
-impl<T> Loose<T> {
-    fn right(self) -> Option<T> {
-        match self {
-            Self::Right(value) => Some(value),
-            Self::Other(_) => None,
-        }
-    }
-}
-
 /// Text, or a number in its place.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -92,19 +78,22 @@ enum Words<'a> {
 }
 
 fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Cow<'de, str>>, D::Error> {
-    Ok(one(from)?.map(|words| match words {
+    Ok(lenient(from)?.map(|words| match words {
         Words::Text(text) => text,
         Words::Number(number) => Cow::Owned(number.to_string()),
     }))
 }
 
-fn one<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    Ok(Loose::deserialize(from)?.right())
+/// Reads a value; `None` if it is of another kind, such as `null` in the place of a list.
+fn lenient<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_str(<&RawValue>::deserialize(from)?.get()).ok())
 }
 
+/// Reads a list without the items of other kinds.
 fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    let all: Option<Vec<Loose<T>>> = one(from)?;
-    Ok(all.into_iter().flatten().filter_map(Loose::right).collect())
+    let all: Option<Vec<&RawValue>> = lenient(from)?;
+    let all = all.into_iter().flatten().take(MAX_ITEMS);
+    Ok(all.filter_map(|item| serde_json::from_str(item.get()).ok()).collect())
 }
 
 impl Feed<'_> {

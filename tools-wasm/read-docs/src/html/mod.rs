@@ -25,14 +25,16 @@ mod signature;
 mod space;
 mod tabs;
 pub(crate) mod tree;
-pub(crate) mod xhtml;
+mod xhtml;
 
 pub(crate) use links::Links;
 use scorpiox_page::Limits;
+use scorpiox_tool_kit::Failure;
 use scorpiox_tool_kit::args::shown;
 use url::Url;
 
 use crate::ask::Part;
+use crate::charset::{self, Markup};
 use crate::document::Document;
 use crate::{Format, write};
 
@@ -42,6 +44,9 @@ const MAX_BYTES: usize = 5 * 1024 * 1024;
 /// Some pages have thousands of unclosed tags. The longest documentation pages have about 100,000 elements.
 const LIMITS: Limits = Limits { depth: 1000, elements: 120_000 };
 
+/// Maximum delay, in seconds, after which a page sends browsers on. Longer ones end sessions.
+const MAX_DELAY: f32 = 30.0;
+
 /// A parsed page.
 pub(crate) struct Page {
     parsed: scorpiox_page::Page,
@@ -49,6 +54,15 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// Decodes and parses a page. `header` is its `Content-Type` as it was sent, and `content_type` the detected one.
+    pub(crate) fn decoded(body: &[u8], header: &str, content_type: &str, url: &Url) -> Result<Self, Failure> {
+        let is_xml = content_type.ends_with("xml");
+        let markup = if is_xml { Markup::Xml } else { Markup::Html };
+        let source = charset::decode(body, header, markup, url)?;
+        let rewritten = if is_xml { xhtml::as_html(&source) } else { None };
+        Ok(Self::parse(rewritten.as_deref().unwrap_or(&source)))
+    }
+
     pub(crate) fn parse(source: &str) -> Self {
         let kept = &source[..source.floor_char_boundary(MAX_BYTES)];
         let mut notes = Vec::new();
@@ -60,7 +74,9 @@ impl Page {
         }
         let parsed = scorpiox_page::parse(kept, LIMITS);
         notes.extend(parsed.cut.as_ref().map(|cut| format!("What follows was left out: {cut}.")));
-        shadow::compose(&parsed.document);
+        if kept.contains("shadowrootmode") {
+            shadow::compose(&parsed.document);
+        }
         flatten::flatten(&parsed.document);
         Self { parsed, notes }
     }
@@ -75,13 +91,14 @@ impl Page {
         shell::has_text(&self.parsed.document, self.parsed.is_for_no_scripts)
     }
 
-    /// Returns the URL that the page sends browsers on to.
+    /// Returns the URL that the page sends browsers on to within seconds.
     pub(crate) fn refresh(&self, url: &Url) -> Option<Url> {
         let metas = self.parsed.document.select("meta[http-equiv]");
         let mut all = metas.nodes().iter();
         let meta = all.find(|meta| meta.attr_or("http-equiv", "").trim().eq_ignore_ascii_case("refresh"))?;
         let content = meta.attr("content")?;
-        let (_, rest) = content.split_once([';', ','])?;
+        let (delay, rest) = content.split_once([';', ','])?;
+        delay.trim().parse::<f32>().ok().filter(|seconds| *seconds <= MAX_DELAY)?;
         let rest = rest.trim();
         let named = rest.get(..3).filter(|name| name.eq_ignore_ascii_case("url")).and_then(|_| rest.get(3..));
         let target = named.and_then(|rest| rest.trim_start().strip_prefix('=')).unwrap_or(rest);

@@ -1,5 +1,7 @@
 //! Declarative shadow roots: an element shows its `<template shadowrootmode>`, with its own content in the slots.
 
+use std::collections::HashMap;
+
 use dom_query::{Document as Dom, NodeData, NodeRef};
 
 /// Maximum number of components within each other. The rest keeps its own content.
@@ -27,32 +29,29 @@ fn show(template: &NodeRef<'_>) {
     template.remove_attr("shadowrootmode");
     let (Some(host), Some(Some(contents))) = (template.parent(), contents) else { return };
     let contents = NodeRef::new(contents, template.tree);
-    let own: Vec<_> = host.children().into_iter().filter(|child| child.id != template.id).collect();
-    let mut waiting: Vec<_> =
-        own.iter().map(|node| Some((node.attr_or("slot", "").to_string(), *node))).collect();
+    // A browser shows the first one alone.
+    let others: Vec<_> =
+        host.children().into_iter().filter(|child| child.has_attr("shadowrootmode")).collect();
+    for other in others {
+        other.remove_from_parent();
+    }
+    let mut waiting: HashMap<String, Vec<NodeRef<'_>>> = HashMap::new();
+    for node in host.children().into_iter().filter(|child| child.id != template.id) {
+        waiting.entry(node.attr_or("slot", "").to_string()).or_default().push(node);
+    }
     let slots: Vec<_> = contents.descendants_it().filter(|node| node.has_name("slot")).collect();
     for slot in &slots {
-        let name = slot.attr_or("name", "").to_string();
-        let fits = |node: &(String, NodeRef<'_>)| node.0 == name;
-        let assigned: Vec<_> = waiting
-            .iter_mut()
-            .filter_map(|node| node.take_if(|node| fits(node)))
-            .map(|(_, node)| node)
-            .collect();
-        slot.rename("span");
+        let assigned = waiting.remove(&*slot.attr_or("name", "")).unwrap_or_default();
         // White space between other elements fills no slot.
-        if assigned.iter().all(|node| node.is_text() && node.text().trim().is_empty()) {
-            continue;
+        let is_filled = !assigned.iter().all(|node| node.is_text() && node.text().trim().is_empty());
+        let shown = if is_filled { assigned } else { slot.children() };
+        for node in shown {
+            slot.insert_before(&node);
         }
-        for other in slot.children() {
-            other.remove_from_parent();
-        }
-        for node in assigned {
-            slot.append_child(&node);
-        }
+        slot.remove_from_parent();
     }
-    // What has no slot is not shown.
-    for (_, node) in waiting.into_iter().flatten() {
+    // Nodes without a slot are not shown.
+    for node in waiting.into_values().flatten() {
         node.remove_from_parent();
     }
     for child in contents.children() {

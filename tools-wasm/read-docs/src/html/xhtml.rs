@@ -6,12 +6,14 @@ use quick_xml::reader::Reader;
 use crate::write::escape;
 use crate::write::names::is_void;
 
-/// Rewrites a page in the syntax of HTML. Returns `None` if it is not well-formed; a browser would show an error, but
-/// the HTML parser reads most of such pages.
+/// Rewrites a page in the syntax of HTML. Returns `None` if it has an error in XML, except for an early end; a browser
+/// would show an error, but the HTML parser reads most of such pages.
 pub(crate) fn as_html(source: &str) -> Option<String> {
     let mut reader = Reader::from_str(source);
     reader.config_mut().expand_empty_elements = true;
     let mut html = String::with_capacity(source.len());
+    // XML has no quirks mode.
+    html.push_str("<!DOCTYPE html>");
     loop {
         match reader.read_event().ok()? {
             Event::Start(start) => open(&mut html, &start)?,
@@ -26,10 +28,8 @@ pub(crate) fn as_html(source: &str) -> Option<String> {
             Event::CData(text) => html.push_str(&escape::html(&text)),
             // Both syntaxes have the same references.
             Event::GeneralRef(reference) => html.extend(["&", &reference, ";"]),
-            // Without it, a table would be laid out inside the paragraph before it.
-            Event::DocType(_) => html.push_str("<!DOCTYPE html>"),
             Event::Eof => return Some(html),
-            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::DocType(_) | Event::PI(_) => {}
         }
     }
 }
@@ -41,7 +41,7 @@ fn open(html: &mut String, start: &BytesStart<'_>) -> Option<()> {
     // The check for duplicates takes quadratic time.
     for attribute in start.attributes().with_checks(false) {
         let attribute = attribute.ok()?;
-        // The value is still escaped, and was quoted by one of both kinds of quotation marks.
+        // The value is still escaped, and has at most one kind of quotation mark.
         let quote = if attribute.value.contains('"') { "'" } else { "\"" };
         html.extend([" ", attribute.key.into_inner(), "=", quote, &attribute.value, quote]);
     }

@@ -9,12 +9,18 @@ use super::content::Reader;
 use super::font::Style;
 use super::fragment::Glyph;
 use super::matrix::Matrix;
-use super::{lines_of, stream, string};
+use super::{lines_of, stream};
 
 /// Maximum number of annotations of a page.
 const MAX_ANNOTATIONS: usize = 2000;
+/// Maximum length of a text, in bytes. The rest is left out, and the page counts as read in part.
+const MAX_TEXT: usize = 64 * 1024;
 /// Maximum number of lines of an annotation without an appearance of its own.
 const MAX_LINES: usize = 200;
+/// Maximum number of options of a list.
+const MAX_OPTIONS: usize = 1000;
+/// Maximum length of a default appearance, in bytes.
+const MAX_APPEARANCE: usize = 1000;
 /// Maximum number of fields above a field, whose properties it inherits.
 const MAX_PARENTS: usize = 8;
 
@@ -40,24 +46,38 @@ impl<'a> Reader<'_, 'a> {
         for annotation in annotations.iter::<Dict<'a>>().take(MAX_ANNOTATIONS) {
             let flags = annotation.get::<i32>("F").unwrap_or_default();
             let Some(kind) = annotation.get::<Name<'_>>("Subtype") else { continue };
-            if flags & (HIDDEN | NO_VIEW) != 0 {
+            if self.is_full() {
+                return;
+            }
+            if flags & (HIDDEN | NO_VIEW) != 0 || self.layers.hide(&annotation, "OC") {
                 continue;
             }
             match kind.as_str() {
                 "Widget" => self.field(&annotation, page, is_outdated),
                 "FreeText" | "Stamp" if !self.appearance(&annotation, page) => {
-                    let text = annotation.get::<PdfString<'_>>("Contents");
-                    let lines = text.map(|text| lines_of(text.as_bytes()));
-                    self.put_text(&annotation, &lines.unwrap_or_default());
+                    let lines = self.contents(&annotation);
+                    self.put_text(&annotation, &lines);
                 }
                 "Text" => {
-                    let note =
-                        annotation.get::<PdfString<'_>>("Contents").and_then(|text| string(text.as_bytes()));
-                    self.found.notes.extend(note);
+                    let note = self.contents(&annotation).join(" ");
+                    self.found.notes.extend(Some(note).filter(|note| !note.is_empty()));
                 }
                 _ => {}
             }
         }
+    }
+
+    fn contents(&mut self, annotation: &Dict<'_>) -> Vec<String> {
+        let text = annotation.get::<PdfString<'_>>("Contents");
+        text.map(|text| self.lines(text.as_bytes())).unwrap_or_default()
+    }
+
+    /// Decodes a text. Annotations can share one, so each costs as much as drawing it.
+    fn lines(&mut self, text: &[u8]) -> Vec<String> {
+        let kept = text.get(..MAX_TEXT).unwrap_or(text);
+        self.found.is_cut |= kept.len() < text.len();
+        self.spend(kept.len());
+        lines_of(kept)
     }
 
     fn field(&mut self, field: &Dict<'a>, page: &Page<'a>, is_outdated: bool) {
@@ -68,7 +88,7 @@ impl<'a> Reader<'_, 'a> {
             "Btn" if flags & IS_PUSH_BUTTON == 0 => self.put_text(field, &[box_of(field).to_owned()]),
             "Tx" if flags & IS_PASSWORD != 0 => {}
             "Tx" | "Ch" => {
-                let value = value_of(field);
+                let value = self.value(field);
                 let is_drawn = (!is_outdated || value.is_empty()) && self.appearance(field, page);
                 if !is_drawn {
                     self.put_text(field, &value);
@@ -78,6 +98,41 @@ impl<'a> Reader<'_, 'a> {
                 self.appearance(field, page);
             }
         }
+    }
+
+    /// Returns the lines of a field's value.
+    fn value(&mut self, field: &Dict<'_>) -> Vec<String> {
+        let value = inherited(field, "V", |dict| dict.get::<Object<'_>>("V"));
+        match value {
+            Some(Object::String(text)) => self.shown(field, &text),
+            Some(Object::Stream(text)) => match stream::decoded(&text) {
+                Some(text) => {
+                    self.pay(text.len());
+                    self.lines(&text)
+                }
+                None => Vec::new(),
+            },
+            Some(Object::Array(all)) => {
+                let all: Vec<_> = all.iter::<PdfString<'_>>().take(MAX_LINES).collect();
+                all.iter().flat_map(|text| self.shown(field, text)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the lines that a list shows for a value: its options may be pairs of a value and a text.
+    fn shown(&mut self, field: &Dict<'_>, value: &PdfString<'_>) -> Vec<String> {
+        let options = inherited(field, "Opt", |dict| dict.get::<Array<'_>>("Opt"));
+        for pair in options.iter().flat_map(Array::iter::<Array<'_>>).take(MAX_OPTIONS) {
+            self.spend(1);
+            let mut pair = pair.iter::<PdfString<'_>>();
+            if let (Some(known), Some(text)) = (pair.next(), pair.next())
+                && known.as_bytes() == value.as_bytes()
+            {
+                return self.lines(text.as_bytes());
+            }
+        }
+        self.lines(value.as_bytes())
     }
 
     /// Draws the appearance of an annotation. Returns `true` if it has text.
@@ -174,9 +229,9 @@ fn appearance_of<'a>(annotation: &Dict<'a>) -> Option<(Stream<'a>, Matrix)> {
     place.0.iter().all(|number| number.is_finite()).then_some((form, place))
 }
 
-/// Returns the font size in the operators of a default appearance (`/Helv 12 Tf`); 0 means to fit the place.
+/// Returns the font size that a default appearance sets (`/Helv 12 Tf`); `None` if the text is to fit its place (0).
 fn size_of(appearance: &[u8]) -> Option<f64> {
-    let text = String::from_utf8_lossy(appearance);
+    let text = String::from_utf8_lossy(appearance.get(..MAX_APPEARANCE).unwrap_or(appearance));
     let words: Vec<&str> = text.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "Tf")?;
     let size: f64 = words.get(at.checked_sub(1)?)?.parse().ok()?;
@@ -188,29 +243,4 @@ fn box_of(field: &Dict<'_>) -> &'static str {
     let state =
         field.get::<Name<'_>>("AS").or_else(|| inherited(field, "V", |dict| dict.get::<Name<'_>>("V")));
     if state.is_some_and(|state| state.as_str() != "Off") { "[x]" } else { "[ ]" }
-}
-
-/// Returns the lines of a field's value.
-fn value_of(field: &Dict<'_>) -> Vec<String> {
-    let value = inherited(field, "V", |dict| dict.get::<Object<'_>>("V"));
-    match value {
-        Some(Object::String(text)) => lines_of(shown(field, &text).as_bytes()),
-        Some(Object::Stream(text)) => stream::decoded(&text).map(|text| lines_of(&text)).unwrap_or_default(),
-        Some(Object::Array(all)) => {
-            let all = all.iter::<PdfString<'_>>().take(MAX_LINES);
-            all.flat_map(|text| lines_of(shown(field, &text).as_bytes())).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Returns the text that a list shows for a value: its options may be pairs of a value and a text.
-fn shown<'a>(field: &Dict<'a>, value: &PdfString<'a>) -> PdfString<'a> {
-    let options = inherited(field, "Opt", |dict| dict.get::<Array<'a>>("Opt"));
-    let mut pairs = options.iter().flat_map(Array::iter::<Array<'a>>).take(MAX_ANNOTATIONS);
-    let text = pairs.find_map(|pair| {
-        let mut pair = pair.iter::<PdfString<'a>>();
-        (pair.next()?.as_bytes() == value.as_bytes()).then(|| pair.next())?
-    });
-    text.unwrap_or_else(|| value.clone())
 }

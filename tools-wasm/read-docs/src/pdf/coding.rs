@@ -3,9 +3,18 @@
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GBK, SHIFT_JIS};
 use hayro_syntax::object::{Dict, Name};
 
-/// Encodings by parts of their names, which end with the direction of the text (`GBK-EUC-H`).
-const LEGACY: [(&str, &Encoding); 6] =
-    [("GB", GBK), ("B5", BIG5), ("RKSJ", SHIFT_JIS), ("KSC", EUC_KR), ("EUC-", EUC_JP), ("CNS", BIG5)];
+/// Encodings by parts of their names, which end with the direction of the text (`GBK-EUC-H`). Others have codes that no
+/// known encoding has, such as those of CNS 11643.
+const LEGACY: [(&str, &Encoding); 8] = [
+    ("GBK", GBK),
+    ("GB-EUC-", GBK),
+    ("GBpc-EUC-", GBK),
+    ("B5", BIG5),
+    ("RKSJ", SHIFT_JIS),
+    ("KSCms", EUC_KR),
+    ("KSC-EUC-", EUC_KR),
+    ("KSCpc-EUC-", EUC_KR),
+];
 
 /// Encoding of the codes of a font without a map to Unicode.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +36,9 @@ impl Coding {
         if name.starts_with("Uni") {
             return (!name.contains("UTF8")).then_some(Self::Unicode);
         }
+        if name.starts_with("EUC-") {
+            return Some(Self::Legacy(EUC_JP));
+        }
         LEGACY.iter().find(|(part, _)| name.contains(part)).map(|(_, encoding)| Self::Legacy(encoding))
     }
 
@@ -37,10 +49,9 @@ impl Coding {
         match self {
             // A pair of surrogates, or a character of UTF-32.
             Self::Unicode if length == 4 => {
-                let units = [bytes.first_chunk::<2>(), bytes.last_chunk::<2>()].into_iter().flatten();
-                let pair =
-                    String::from_utf16(&units.map(|unit| u16::from_be_bytes(*unit)).collect::<Vec<_>>()).ok();
-                char::from_u32(code).map(String::from).or(pair)
+                let units = [bytes.first_chunk::<2>()?, bytes.last_chunk::<2>()?]
+                    .map(|unit| u16::from_be_bytes(*unit));
+                char::from_u32(code).map(String::from).or_else(|| String::from_utf16(&units).ok())
             }
             Self::Unicode => char::from_u32(code).map(String::from),
             Self::Legacy(encoding) => encoding

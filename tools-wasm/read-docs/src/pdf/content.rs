@@ -14,7 +14,7 @@ use super::Fonts;
 use super::coding::Coding;
 use super::font::{self, Style};
 use super::fragment::{Fragments, Glyph};
-use super::layers::{Layers, Mark};
+use super::layers::{Layers, Mark, Replacement};
 use super::links::Links;
 use super::matrix::Matrix;
 use super::rules::Paths;
@@ -85,9 +85,11 @@ type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style, Option<Coding>)>;
 
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
-    layers: &'r Layers,
+    pub(super) layers: &'r Layers,
     /// Marked content that is open.
     marks: Vec<Mark>,
+    /// Number of marks around the form that is being drawn, which cannot end them.
+    outer_marks: usize,
     /// Content of the page found so far.
     pub(super) found: &'r mut Found,
     state: State<'a>,
@@ -104,6 +106,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             fonts,
             layers,
             marks: Vec::new(),
+            outer_marks: 0,
             found,
             state: State::at(Matrix::IDENTITY),
             saved: Vec::new(),
@@ -127,12 +130,25 @@ impl<'r, 'a> Reader<'r, 'a> {
     /// Returns to the state at the beginning of a page, at another place.
     pub(super) fn start_over(&mut self, place: Matrix) {
         self.saved.clear();
+        self.marks.clear();
         self.state = State::at(place);
         self.begin_line(Matrix::IDENTITY);
     }
 
+    /// Returns `true` if the limits of a page are reached, and notes it.
+    pub(super) fn is_full(&mut self) -> bool {
+        let is_full = self.operators > MAX_OPERATORS || self.found.fragments.is_full();
+        self.found.is_cut |= is_full;
+        is_full
+    }
+
+    /// Counts characters as work.
+    pub(super) fn spend(&mut self, characters: usize) {
+        self.operators = self.operators.saturating_add(characters);
+    }
+
     /// Counts decoded bytes as work.
-    fn pay(&mut self, bytes: usize) {
+    pub(super) fn pay(&mut self, bytes: usize) {
         self.operators = self.operators.saturating_add(bytes / BYTES_OF_OPERATOR);
     }
 
@@ -140,8 +156,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         let mut named = Named::new();
         while let Some(operator) = operators.next() {
             self.operators = self.operators.saturating_add(1);
-            if self.operators > MAX_OPERATORS || self.found.fragments.is_full() {
-                self.found.is_cut = true;
+            if self.is_full() {
                 return;
             }
             match operator {
@@ -156,7 +171,10 @@ impl<'r, 'a> Reader<'r, 'a> {
                 TypedInstruction::BeginMarkedContentWithProperties(with) => {
                     self.mark(Mark::of(with.0, with.1, resources, self.layers));
                 }
-                TypedInstruction::EndMarkedContent(_) => drop(self.marks.pop()),
+                TypedInstruction::EndMarkedContent(_) if self.marks.len() > self.outer_marks => {
+                    self.marks.pop();
+                }
+                TypedInstruction::EndMarkedContent(_) => {}
                 operator => self.apply(&operator),
             }
         }
@@ -283,7 +301,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         };
         self.pay(content.len());
         let outer = (self.state.clone(), std::mem::take(&mut self.saved), self.text, self.line);
-        let marks = self.marks.len();
+        let marks = (self.marks.len(), self.outer_marks);
+        self.outer_marks = self.marks.len();
         if let Some(m) = dict.get::<Array<'_>>("Matrix") {
             let numbers: Vec<f64> = m.iter::<f64>().collect();
             if let Ok(numbers) = <[f64; 6]>::try_from(numbers) {
@@ -301,7 +320,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
         self.run(TypedIter::new(&content), own.as_ref().unwrap_or(resources), depth + 1);
         (self.state, self.saved, self.text, self.line) = outer;
-        self.marks.truncate(marks);
+        self.marks.truncate(marks.0);
+        self.outer_marks = marks.1;
     }
 
     fn show_all(&mut self, texts: &Array<'_>) {
@@ -367,10 +387,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         let own = own.or_else(|| self.state.coding?.text(code, length));
         // The first character has the whole text in its place, and the others widen it.
         let (text, widens) = match self.marks.iter_mut().find_map(Mark::take_text) {
-            Some(text) => {
-                let is_over = text.is_empty();
-                (Some(text), is_over)
-            }
+            Some(Replacement::Text(text)) => (Some(text), false),
+            Some(Replacement::Over) => (Some(String::new()), true),
             None => (own, false),
         };
         let Some(text) = text else { return };

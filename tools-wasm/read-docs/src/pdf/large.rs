@@ -72,7 +72,7 @@ fn initial(large: &Fragment, all: &[Fragment]) -> Option<Fragment> {
         gap > -0.5 * small.size && gap < farthest * small.size
     };
     let first = beside(large, all).filter(follows).min_by(|one, two| one.base.total_cmp(&two.base))?;
-    // Beside a single line, it is as high as that line for all that matters.
+    // Beside a single line, it can stay in that line.
     beside(large, all).filter(follows).find(|other| other.base - first.base > APART * first.size)?;
     let is_word = first.start - large.end > WORD * first.size || large.space_after;
     let end = if is_word && !is_sign { first.start - WORD * first.size } else { first.start };

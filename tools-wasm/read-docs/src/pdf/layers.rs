@@ -6,10 +6,14 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, MaybeRef, Name, ObjRef, Object, String as PdfString};
 use hayro_syntax::page::Resources;
 
-use super::lines_of;
+use super::decoded;
 
 /// Maximum number of layers.
 const MAX_LAYERS: usize = 10_000;
+/// Maximum number of layers that a combination of layers names.
+const MAX_COMBINED: usize = 64;
+/// Maximum length of a replacement text, in bytes.
+const MAX_TEXT: usize = 10_000;
 
 /// Layers (optional content groups) of a document that are not shown.
 #[derive(Debug, Default)]
@@ -27,12 +31,12 @@ impl Layers {
         };
         let Some(config) = properties.get::<Dict<'_>>("D") else { return layers };
         if config.get::<Name<'_>>("BaseState").is_some_and(|state| state.as_str() == "OFF") {
-            layers.off.extend(references(&properties, "OCGs"));
-            for shown in references(&config, "ON") {
+            layers.off.extend(references(&properties, "OCGs", MAX_LAYERS));
+            for shown in references(&config, "ON", MAX_LAYERS) {
                 layers.off.remove(&shown);
             }
         }
-        layers.off.extend(references(&config, "OFF"));
+        layers.off.extend(references(&config, "OFF", MAX_LAYERS));
         layers
     }
 
@@ -47,7 +51,7 @@ impl Layers {
         let Some(combination) = dict.get::<Dict<'_>>(key) else { return false };
         let groups = match combination.get_ref("OCGs") {
             Some(group) if combination.get::<Array<'_>>("OCGs").is_none() => vec![group],
-            _ => references(&combination, "OCGs"),
+            _ => references(&combination, "OCGs", MAX_COMBINED),
         };
         if groups.is_empty() {
             return false;
@@ -65,9 +69,9 @@ impl Layers {
 }
 
 /// Returns the references in an array.
-fn references(dict: &Dict<'_>, key: &str) -> Vec<ObjRef> {
+fn references(dict: &Dict<'_>, key: &str, most: usize) -> Vec<ObjRef> {
     let all = dict.get::<Array<'_>>(key);
-    let all = all.iter().flat_map(Array::raw_iter).take(MAX_LAYERS);
+    let all = all.iter().flat_map(Array::raw_iter).take(most);
     all.filter_map(|item| match item {
         MaybeRef::Ref(group) => Some(group),
         MaybeRef::NotRef(_) => None,
@@ -80,15 +84,24 @@ fn references(dict: &Dict<'_>, key: &str) -> Vec<ObjRef> {
 pub(super) enum Mark {
     Plain,
     Hidden,
-    /// Text in the place of what is drawn; empty once it was put.
-    Actual(String),
+    /// Text in the place of what is drawn; `None` once it was put.
+    Actual(Option<String>),
+}
+
+/// Part of a replacement text that belongs to a drawn character.
+#[derive(Debug)]
+pub(super) enum Replacement {
+    /// The whole text, for the first character.
+    Text(String),
+    /// Nothing more.
+    Over,
 }
 
 impl Mark {
     /// Takes the text in the place of what is drawn; `None` if what is drawn is the text.
-    pub(super) fn take_text(&mut self) -> Option<String> {
+    pub(super) fn take_text(&mut self) -> Option<Replacement> {
         match self {
-            Self::Actual(text) => Some(std::mem::take(text)),
+            Self::Actual(text) => Some(text.take().map_or(Replacement::Over, Replacement::Text)),
             Self::Plain | Self::Hidden => None,
         }
     }
@@ -112,6 +125,9 @@ impl Mark {
             _ => None,
         };
         let text = dict.and_then(|dict| dict.get::<PdfString<'_>>("ActualText"));
-        text.map_or(Self::Plain, |text| Self::Actual(lines_of(text.as_bytes()).join(" ")))
+        text.filter(|text| text.as_bytes().len() <= MAX_TEXT).map_or(Self::Plain, |text| {
+            let text = decoded(text.as_bytes()).replace(char::is_control, " ");
+            Self::Actual(Some(text).filter(|text| !text.is_empty()))
+        })
     }
 }

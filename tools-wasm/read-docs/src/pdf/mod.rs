@@ -31,6 +31,7 @@ mod running;
 mod stream;
 mod table;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
@@ -220,10 +221,15 @@ fn string(bytes: &[u8]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Decodes the lines of a string: UTF-16 or UTF-8 with a byte order mark, else approximately Latin-1.
-fn lines_of(bytes: &[u8]) -> Vec<String> {
+/// Decodes a string: UTF-16 or UTF-8 with a byte order mark, else approximately Latin-1.
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
-    let text = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default()).0;
+    encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default()).0
+}
+
+/// Decodes the lines of a string, without those that are empty.
+fn lines_of(bytes: &[u8]) -> Vec<String> {
+    let text = decoded(bytes);
     let lines = text.split(['\n', '\r']).map(|line| {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         line.chars().filter(|c| !c.is_control()).collect::<String>()

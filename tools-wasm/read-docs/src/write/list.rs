@@ -9,12 +9,12 @@ struct Item {
     is_loose: bool,
     /// `true` for a footnote, which has its own mark.
     is_note: bool,
-    /// Number that the item has whatever its place is.
+    /// Number that the item sets itself.
     number: Option<i64>,
 }
 
 /// Returns an attribute that is a number.
-fn whole(element: &Element, name: &str) -> Option<i64> {
+fn number_of(element: &Element, name: &str) -> Option<i64> {
     element.attribute(name)?.trim().parse().ok()
 }
 
@@ -29,7 +29,7 @@ impl Writer {
         let is_reversed = element.attribute("reversed").is_some();
         // A list that counts down ends with 1.
         let first = if is_reversed { i64::try_from(items.len()).unwrap_or(i64::MAX) } else { 1 };
-        let mut number = whole(element, "start").unwrap_or(first);
+        let mut number = number_of(element, "start").unwrap_or(first);
         let mut out = String::new();
         for item in items {
             if item.is_note {
@@ -73,7 +73,7 @@ impl Writer {
                         self.children(element, Place::Block).trim_start_matches('\n').trim_end().to_owned()
                     };
                     let is_loose = element.elements().any(|e| &*e.name == "p");
-                    items.push(Item { text, is_loose, is_note, number: whole(element, "value") });
+                    items.push(Item { text, is_loose, is_note, number: number_of(element, "value") });
                     continue;
                 }
                 Node::Element(element) => {

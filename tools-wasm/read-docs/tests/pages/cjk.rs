@@ -38,4 +38,7 @@ fn fonts_with_predefined_encodings_are_read() {
         let text = read(encoding, ordering, codes);
         assert!(text.contains(expected), "{encoding}: {text}");
     }
+    // Codes that no known encoding has give no wrong text.
+    let unknown = read("CNS-EUC-H", "CNS1", "C4E3C4E5");
+    assert!(!unknown.chars().any(|c| ('\u{3040}'..='\u{30ff}').contains(&c)), "{unknown}");
 }

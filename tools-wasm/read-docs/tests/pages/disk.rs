@@ -37,18 +37,18 @@ fn a_file_is_read_by_each_kind_of_path() {
         ("report.pdf", "Deep water"),
         ("notes.md", "# Notes\n\nText."),
         ("./data.csv", "| 1 | 2 |"),
-        ("C:\\docs\\a.html", "# Lakes"),
+        ("C:\\docs\\a.html", "[the other page]("),
     ] {
         let text = read(&mut web, address);
         assert!(text.contains(expected), "{address}: {text}");
-        assert!(!text.contains("file://workspace") && !text.contains("file://home"), "{address}: {text}");
+        assert!(!text.contains(".invalid"), "{address}: {text}");
     }
     assert!(read(&mut web, "docs/a.html").contains("[the site](https://example.com/)"));
     assert!(web.requests.is_empty() && web.renders.is_empty(), "{:?}", web.requests);
     let output = web.call(&json!({"url": "docs/a.html", "format": "text", "wait_ms": 5})).expect("a text");
     let data = data(&output);
     assert_eq!((&data["url"], &data["title"]), (&json!("docs/a.html"), &json!("Lakes")));
-    assert!(output.text.contains("a file is not opened in a browser"), "{}", output.text);
+    assert!(output.text.contains("files are not opened in a browser"), "{}", output.text);
 }
 
 #[test]
@@ -66,6 +66,24 @@ fn a_file_has_pages_and_parts_like_a_page() {
         let (part, rest) = (text.find("## Part"), text.find("See [the other page]"));
         assert!(part.is_some() && rest.is_none_or(|rest| part < Some(rest)), "{address}: {text}");
     }
+    let noted = web
+        .file("notes.md", "# Notes\n\n| a | b |\n| - | - |\n| 1 | 2 |\n")
+        .call(&json!({"url": "notes.md#x", "format": "html"}));
+    assert!(
+        noted
+            .as_ref()
+            .is_ok_and(|output| output.text.contains("<td>1</td>") || output.text.contains("| 1 | 2 |")),
+        "{noted:?}"
+    );
+    // Links in a file are escaped, and lead to files.
+    let mut web = empty()
+        .file("docs/index.html", "<title>T</title><p>Some words, and <a href='größe und mehr.html#x'>the next page</a> of them.</p>")
+        .file("docs/größe und mehr.html", PAGE);
+    let text = read(&mut web, "docs/index.html");
+    let link = text.split_once("](").and_then(|(_, rest)| rest.split_once(')')).expect("a link").0.to_owned();
+    assert!(read(&mut web, &link).contains("# Lakes"), "{link}");
+    let text = read(&mut web, "docs/größe und mehr.html#part");
+    assert!(text.contains("(docs/deep/b.html#x)"), "{text}");
     let sharp = web.file("c#.html", PAGE).call(&json!({"url": "c#.html"}));
     assert!(sharp.is_ok(), "{sharp:?}");
     let mut web = empty().file("long.html", "<p>Short, but a text of some words.");

@@ -97,6 +97,30 @@ fn typed_text_stamps_and_notes_are_read() {
     assert!(!comment.contains("comment"), "{comment}");
 }
 
+/// Marks of the page end with it, and annotations have layers, too.
+#[test]
+fn marks_and_layers_of_annotations_are_their_own() {
+    let look = appearance("BT /F 12 Tf 2 4 Td (DRAWN) Tj ET");
+    let page = format!("/Span<</ActualText(A)>>BDC {}", at(50, 700, "F", 12, "Name:"));
+    let of = field("/FT/Tx/V(x)/AP<</N 1001 0 R>>");
+    let entries = format!("/Annots[<</Type/Annot/Rect[150 600 400 620]{of}>>]");
+    let read = |page: &str, entries: &str, catalog: &str, objects: &str| {
+        let body = String::from_utf8(with_objects(&[page], entries, objects)).expect("text");
+        let body = body.replace("/Type/Catalog", &format!("/Type/Catalog{catalog}"));
+        Fake::new("application/pdf", body).at(URL).call(&json!({"url": URL})).expect("a text").text
+    };
+    assert!(read(&page, &entries, "", &look).contains("DRAWN"));
+    let layer = "1002 0 obj<</Type/OCG/Name(a)>>endobj\n";
+    let typed =
+        "/Annots[<</Type/Annot/Subtype/FreeText/OC 1002 0 R/Contents(HIDDEN)/Rect[150 695 400 715]>>]";
+    let shown = at(50, 700, "F", 12, "Name:");
+    assert!(read(&shown, typed, "/OCProperties<</OCGs[1002 0 R]/D<<>>>>", layer).contains("HIDDEN"));
+    assert!(
+        !read(&shown, typed, "/OCProperties<</OCGs[1002 0 R]/D<</OFF[1002 0 R]>>>>", layer)
+            .contains("HIDDEN")
+    );
+}
+
 #[test]
 fn a_page_without_text_is_called_scanned_if_it_has_a_picture() {
     let nothing = read("", &[], "");

@@ -35,6 +35,16 @@ fn survives(name: &'static str, body: String) {
 }
 
 #[test]
+fn shadow_roots() {
+    let all = |piece: fn(u32) -> String| (0..30_000).map(piece).collect::<Vec<_>>().concat();
+    let slots = all(|number| format!("<slot name=s{number}></slot>"));
+    let nodes = all(|number| format!("<b slot=s{number}>x</b>"));
+    survives("slots", format!("<x-a><template shadowrootmode=open>{slots}</template>{nodes}</x-a>"));
+    survives("nested", "<x-a><template shadowrootmode=open><slot></slot>".repeat(5_000));
+    survives("siblings", "<x-a><template shadowrootmode=open><slot></slot></template>x</x-a>".repeat(10_000));
+}
+
+#[test]
 fn deep_nesting() {
     for tag in [
         "div",

@@ -216,7 +216,19 @@ fn tables() {
 }
 
 #[test]
+fn json_feeds() {
+    let feed =
+        |items: String| format!("{{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{items}1]}}");
+    survives("numbers for entries", "application/feed+json", feed(repeated("1,", 10 * MIB)));
+    survives("empty entries", "application/feed+json", feed(repeated("{},", 10 * MIB)));
+    survives("nested lists", "application/feed+json", feed(repeated("[", 10 * MIB)));
+}
+
+#[test]
 fn equations_of_word() {
+    let long = format!("<m:r><m:t>{}</m:t></m:r>", "x".repeat(5 * MIB));
+    let text = format!("<w:p><m:oMath>{long}{}</m:oMath>", "<m:r><m:t>x</m:t></m:r>".repeat(9000));
+    survives("a long run and many others", WORD, word(&text));
     survives(
         "depth of an equation",
         WORD,

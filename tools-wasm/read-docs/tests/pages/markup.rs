@@ -38,6 +38,12 @@ fn declarative_shadow_roots_are_shown_with_their_slots() {
         assert!(text.contains(piece), "{piece}: {text}");
     }
     assert!(!text.contains("not shown") && !text.contains("No title"), "{text}");
+    let two = "<x-a><template shadowrootmode=open><p>One <slot></slot></p></template><template shadowrootmode=open>Two</template><p>own</p></x-a>";
+    assert!(
+        markdown(two).contains("One") && markdown(two).contains("own") && !markdown(two).contains("Two"),
+        "{}",
+        markdown(two)
+    );
     let nested = "<x-a><template shadowrootmode=open><x-b><template shadowrootmode=closed><p>Inner <slot></slot></p></template><slot></slot></x-b></template>text</x-a>";
     assert!(markdown(nested).contains("Inner text"), "{}", markdown(nested));
     assert_eq!(markdown("<p>a<template><p>not shown</p></template>b</p>").trim(), "ab");
@@ -59,6 +65,9 @@ fn a_page_that_only_sends_browsers_on_says_where() {
     assert!(again.contains("gave nothing to read"), "{again}");
     let text = Fake::html("<meta http-equiv=refresh content='9; url=/x'><p>Some words to read.").read().text;
     assert!(text.contains("Some words"), "{text}");
+    let slow = Fake::html("<meta http-equiv=refresh content='1800; url=/logout'>")
+        .refused(&json!({"url": "https://example.org/docs/page"}));
+    assert!(!slow.contains("logout"), "{slow}");
     let script = Fake::html("<meta http-equiv=refresh content='0; url=javascript:x()'>");
     assert!(
         { script }.refused(&json!({"url": "https://example.org/docs/page"})).contains("gave nothing to read")

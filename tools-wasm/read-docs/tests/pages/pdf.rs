@@ -333,6 +333,13 @@ fn forms_within_themselves_and_many_times() {
         "1000 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 600 800]/Resources<</XObject<</X 1000 0 R>>>>/Length {}>>stream\n{content}\nendstream endobj",
         content.len()
     );
+    let shared = format!("1001 0 obj({})endobj\n", "note ".repeat(200_000));
+    let notes = "<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/Contents 1001 0 R>>".repeat(2000);
+    survives("notes", with_objects(&[""], &format!("/Annots[{notes}]"), &shared));
+    let fields = "<</Type/Annot/Subtype/Widget/FT/Tx/Rect[0 0 90 9]/V 1001 0 R>>".repeat(2000);
+    survives("fields", with_objects(&[""], &format!("/Annots[{fields}]"), &shared));
+    let marks = "/Span<</ActualText 1001 0 R>>BDC (x) Tj ".repeat(50_000);
+    survives("marks", with_objects(&[&format!("BT /F 12 Tf {marks} ET")], "", &shared));
     survives("forms", with_objects(&["/X Do ".repeat(1000).as_str()], "", &form));
 }
 

@@ -93,7 +93,8 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
     }
     if text == own.as_deref().unwrap_or(EMPTY) {
         let word = if allows { "allowed" } else { "denied" };
-        terminal::print(&Shown::line(&format!("Nothing to change: {} is {word}.", reasons.join(", "))));
+        let verb = if reasons.len() > 1 { "are" } else { "is" };
+        terminal::print(&Shown::line(&format!("Nothing to change: {} {verb} {word}.", reasons.join(", "))));
         return Ok(ExitCode::SUCCESS);
     }
     let after = before.with_own(text.clone())?;

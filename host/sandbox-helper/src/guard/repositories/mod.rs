@@ -202,8 +202,8 @@ impl Repositories {
         self.note_prepared(to);
     }
 
-    /// Records a moved directory that is prepared for a repository: an earlier command may have told its old path. Those
-    /// that had rules when the command started have them still.
+    /// Records a moved directory that is prepared for a repository, since the result of an earlier command may have named
+    /// its old path. Rules that existed when the command started still apply.
     fn note_prepared(&self, to: &Spot) {
         let is_old = |about: &About| self.known.borrow().begun.contains(about, &self.hasher);
         if let Ok(about) = About::entry(&to.folder, to.bare())
