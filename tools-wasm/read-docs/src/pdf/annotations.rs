@@ -149,8 +149,10 @@ impl<'a> Reader<'_, 'a> {
     fn put_text(&mut self, annotation: &Dict<'_>, lines: &[String]) {
         let Some([x0, y0, _, y1]) = rect_of(annotation) else { return };
         let height = y1 - y0;
-        let asked = inherited(annotation, "DA", |dict| {
-            dict.get::<PdfString<'_>>("DA").and_then(|text| size_of(text.as_bytes()))
+        let asked = inherited(annotation, "DA", |dict| dict.get::<PdfString<'_>>("DA"));
+        let asked = asked.and_then(|text| {
+            self.spend(text.as_bytes().len());
+            size_of(text.as_bytes())
         });
         let size = asked.unwrap_or_else(|| SIZE.min(height * 0.8)).max(MIN_SIZE);
         // A single line stands in the middle, several begin at the top.

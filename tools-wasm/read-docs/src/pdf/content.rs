@@ -83,6 +83,9 @@ pub(super) struct Found {
 /// Fonts by their names in a page or form.
 type Named<'a> = HashMap<Vec<u8>, (Option<Font<'a>>, Style, Option<Coding>)>;
 
+/// Answers to which layers are hidden, by their names in a page or form.
+type Hidden = HashMap<Vec<u8>, bool>;
+
 pub(super) struct Reader<'r, 'a> {
     fonts: &'r Fonts<'a>,
     pub(super) layers: &'r Layers,
@@ -154,6 +157,7 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn run(&mut self, mut operators: TypedIter<'_>, resources: &Resources<'a>, depth: usize) {
         let mut named = Named::new();
+        let mut layers = Hidden::new();
         while let Some(operator) = operators.next() {
             self.operators = self.operators.saturating_add(1);
             if self.is_full() {
@@ -169,7 +173,8 @@ impl<'r, 'a> Reader<'r, 'a> {
                 TypedInstruction::InlineImage(_) => self.found.has_picture = true,
                 TypedInstruction::BeginMarkedContent(_) => self.mark(Mark::Plain),
                 TypedInstruction::BeginMarkedContentWithProperties(with) => {
-                    self.mark(Mark::of(with.0, with.1, resources, self.layers));
+                    let mark = self.mark_of(with.0, with.1, resources, &mut layers);
+                    self.mark(mark);
                 }
                 TypedInstruction::EndMarkedContent(_) if self.marks.len() > self.outer_marks => {
                     self.marks.pop();
@@ -178,6 +183,33 @@ impl<'r, 'a> Reader<'r, 'a> {
                 operator => self.apply(&operator),
             }
         }
+    }
+
+    /// Returns the mark of a sequence with these properties.
+    fn mark_of(
+        &mut self,
+        tag: &Name<'_>,
+        properties: &Object<'_>,
+        resources: &Resources<'_>,
+        layers: &mut Hidden,
+    ) -> Mark {
+        if let Object::Name(name) = properties
+            && tag.as_str() == "OC"
+        {
+            let hide = || self.layers.hide(&resources.properties, &**name);
+            let is_hidden = *layers.entry(name.to_vec()).or_insert_with(hide);
+            return if is_hidden { Mark::Hidden } else { Mark::Plain };
+        }
+        let dict = match properties {
+            Object::Dict(dict) => Some(dict.clone()),
+            Object::Name(name) => resources.properties.get::<Dict<'_>>(&**name),
+            _ => None,
+        };
+        let text = dict.and_then(|dict| dict.get::<PdfString<'_>>("ActualText"));
+        let Some(text) = text else { return Mark::Plain };
+        // Sequences can share a text, which is read for each.
+        self.spend(text.as_bytes().len());
+        Mark::replacing(text.as_bytes())
     }
 
     fn mark(&mut self, mark: Mark) {

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use hayro_syntax::Pdf;
-use hayro_syntax::object::{Array, Dict, MaybeRef, Name, ObjRef, Object, String as PdfString};
-use hayro_syntax::page::Resources;
+use hayro_syntax::object::{Array, Dict, MaybeRef, Name, ObjRef};
 
 use super::decoded;
 
@@ -106,28 +105,12 @@ impl Mark {
         }
     }
 
-    /// Returns the mark of a sequence with these properties.
-    pub(super) fn of(
-        tag: &Name<'_>,
-        properties: &Object<'_>,
-        resources: &Resources<'_>,
-        layers: &Layers,
-    ) -> Self {
-        if let Object::Name(name) = properties
-            && tag.as_str() == "OC"
-        {
-            let is_hidden = layers.hide(&resources.properties, &**name);
-            return if is_hidden { Self::Hidden } else { Self::Plain };
+    /// Returns the mark of a sequence with a replacement text, unless that is too long.
+    pub(super) fn replacing(text: &[u8]) -> Self {
+        if text.len() > MAX_TEXT {
+            return Self::Plain;
         }
-        let dict = match properties {
-            Object::Dict(dict) => Some(dict.clone()),
-            Object::Name(name) => resources.properties.get::<Dict<'_>>(&**name),
-            _ => None,
-        };
-        let text = dict.and_then(|dict| dict.get::<PdfString<'_>>("ActualText"));
-        text.filter(|text| text.as_bytes().len() <= MAX_TEXT).map_or(Self::Plain, |text| {
-            let text = decoded(text.as_bytes()).replace(char::is_control, " ");
-            Self::Actual(Some(text).filter(|text| !text.is_empty()))
-        })
+        let text = decoded(text).replace(char::is_control, " ");
+        Self::Actual(Some(text).filter(|text| !text.is_empty()))
     }
 }
