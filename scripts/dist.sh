@@ -3,6 +3,12 @@
 set -euo pipefail
 targets=${DIST_TARGETS:-x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-pc-windows-gnu aarch64-apple-darwin x86_64-apple-darwin}
 
+# Signed packages are for others, who need a real address to report to.
+if [ -n "${DIST_KEY:-}" ] && grep -q '@example\.com' SECURITY.md; then
+    printf 'dist: SECURITY.md has no real contact; replace its address at example.com before you sign packages\n' >&2
+    exit 1
+fi
+
 scripts/need.sh rpmbuild rpm
 [ -z "${DIST_KEY:-}" ] || scripts/need.sh minisign minisign
 for target in $targets; do
