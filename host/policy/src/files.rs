@@ -58,7 +58,8 @@ impl FilesPolicy {
     pub(crate) fn close_like(&mut self, profile: &Profile) {
         let lacks = |rule: &&DenyRule| self.deny.iter().all(|known| known.glob() != rule.glob());
         let more: Vec<_> = profile.deny.iter().filter(lacks).cloned().collect();
-        self.seen = profile.read.iter().chain(&profile.write).cloned().collect();
+        let named = |rule: &&PathRule| matches!(rule.place, Place::Path(_));
+        self.seen = profile.read.iter().chain(&profile.write).filter(named).cloned().collect();
         if !more.is_empty() {
             self.deny.extend(more);
             self.deny_origin = profile.origins.deny;
@@ -92,8 +93,7 @@ impl FilesPolicy {
 
     /// Checks a path against `deny`. `granted` lists folders that were opened in addition to those of `read`.
     pub fn check_denied(&self, path: &Path, granted: &[PathBuf], places: &Places) -> Result<(), FileDenial> {
-        let seen = self.seen.iter().filter(|rule| matches!(rule.place, Place::Path(_)));
-        let seen = seen.flat_map(|rule| places.folders(&rule.place));
+        let seen = self.seen.iter().flat_map(|rule| places.folders(&rule.place));
         let own = self.folders(places).chain([places.workspace.clone()]).chain(seen);
         let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();
         let set = DenySet::new(&self.deny, &folders, places);
