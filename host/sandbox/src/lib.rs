@@ -20,8 +20,8 @@
 //! that the operator allows without a sandbox. `elsewhere` stands in on other systems: no cell can be built
 //! there.
 
-#[cfg(target_os = "linux")]
 pub mod build;
+#[cfg(target_os = "linux")]
 mod cell;
 pub mod confine;
 #[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]

@@ -9,6 +9,7 @@
 //! Environment variables do not influence the target of requests.
 
 mod body;
+#[cfg(unix)]
 pub mod browser;
 mod cache;
 mod client;
