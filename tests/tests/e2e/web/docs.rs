@@ -67,7 +67,7 @@ fn an_article_becomes_markdown_without_what_surrounds_it() {
     assert!(site.asked()[0].headers["user-agent"].starts_with("scorpiox-code/"));
 }
 
-/// Where a proxy is the only way out, nothing else would say that it was not asked.
+/// Behind a proxy that is the only way out, nothing else would say that it was not asked.
 #[test]
 fn an_error_names_a_proxy_that_is_not_used() {
     let program = program("");

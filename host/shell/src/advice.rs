@@ -1,0 +1,165 @@
+//! Sentences for a result about what the policy kept from a command: programs only print that the system refused it.
+
+use std::path::Path;
+
+use scorpiox_audit::Uses;
+use scorpiox_command_output::Complaints;
+use scorpiox_egress_proxy::MAX_CONNECTIONS;
+use scorpiox_git::{Hidden, hidden};
+use scorpiox_policy::{DEFAULT_PROFILE, READONLY};
+use scorpiox_sandbox::{Network, Tier};
+use scorpiox_workspace_config::Apart;
+
+use crate::Started;
+use crate::met::Met;
+
+/// Explains why the workspace of a policy with several has no repository outside of it, as the end of a sentence.
+const SHARED: &str = ", since workspaces of a policy with several get none by themselves";
+
+impl Started {
+    /// Returns advice for the user if the output complains about something that the command cannot see.
+    /// `has_refusals` is `true` if the proxy refused a host.
+    pub(super) fn advice(&self, complaints: &Complaints, has_refusals: bool) -> Vec<String> {
+        let git = complaints.lacks_repository().then(|| self.repository_elsewhere());
+        let offline = complaints.is_offline().then(|| self.why_offline(has_refusals));
+        offline.flatten().into_iter().chain(git.flatten()).collect()
+    }
+
+    /// Explains why a command reaches no host, unless a refusal of the proxy does.
+    fn why_offline(&self, has_refusals: bool) -> Option<String> {
+        let Self { profile, network_rule, tier, .. } = self;
+        let network = self.cell.plan.spec.network;
+        if *tier == Tier::None || network == Network::Host || has_refusals {
+            return None;
+        }
+        let under = self.under();
+        let remedy = format!("the person can allow a host: `scorpiox-code policy allow host NAME{under}`");
+        if network == Network::Proxy {
+            let listed = if self.lists_hosts { "only the hosts of its list" } else { "no host" };
+            return Some(format!(
+                "network: profile {profile} allows {listed} ({network_rule}), and only to programs that use the \
+                 proxy in `https_proxy` or `ALL_PROXY`; {remedy}"
+            ));
+        }
+        let off = format!("network: off in profile {profile} ({network_rule}), so no host can be reached");
+        Some(match (profile.as_str(), tier) {
+            (READONLY, _) => format!("{off}; that profile, under which plans are made, never has one"),
+            (_, Tier::T2) => format!(
+                "{off}; the person can open it with `network = \"open\"` in [shell.profile.{profile}] of policy.toml"
+            ),
+            _ => format!("{off}; {remedy}"),
+        })
+    }
+
+    /// Names the location of the workspace's repository if commands do not see all of it.
+    fn repository_elsewhere(&self) -> Option<String> {
+        let place = match hidden(self.cell.plan.spec.workspace.as_path())? {
+            // The repository of a work tree around the workspace can itself be elsewhere.
+            Hidden::Around(tree) if self.sees(&tree.join(".git")) => hidden(&tree)?,
+            place => place,
+        };
+        let is_seen = match &place {
+            Hidden::Around(_) => false,
+            Hidden::Elsewhere(path) | Hidden::Borrowed(path) => self.sees(path),
+        };
+        let apart = self.apart();
+        let (list, why) = match &place {
+            Hidden::Around(_) if apart == Some(Apart::Shared) => ("write", SHARED),
+            Hidden::Around(_) => ("read", " completely, and git would take its other files for deleted"),
+            Hidden::Elsewhere(_) => ("write", why_apart(apart)),
+            Hidden::Borrowed(_) => ("read", ", and nothing shows that this is a fresh clone of it"),
+        };
+        let how = match &place {
+            Hidden::Around(tree) if self.is_around_home(tree) => "start the server there".to_owned(),
+            place if place.is_named_like_git() => self.how_to_open(place.path(), list),
+            _ => format!("open the right one in `{list}` of [shell.profile.{}] of policy.toml", self.profile),
+        };
+        (!is_seen).then(|| format!("git: {place}{why}; the person can {how}"))
+    }
+
+    /// Returns `true` if commands see a path.
+    fn sees(&self, path: &Path) -> bool {
+        self.cell.plan.areas.iter().any(|area| path.starts_with(&area.path))
+    }
+
+    /// Returns the step that adds a path to a list of the profile, after "the person can".
+    fn how_to_open(&self, path: &Path, list: &str) -> String {
+        let (path, profile) = (path.display().to_string(), &self.profile);
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
+        if !path.bytes().all(is_plain) {
+            return format!("open it with {path:?} in `{list}` of [shell.profile.{profile}] of policy.toml");
+        }
+        format!("open it: `scorpiox-code policy allow {list} {path}{}`", self.under())
+    }
+
+    /// Returns the option of `policy allow` that names the profile, unless it is the default.
+    pub(super) fn under(&self) -> String {
+        let profile = &self.profile;
+        if profile == DEFAULT_PROFILE { String::new() } else { format!(" --profile {profile}") }
+    }
+
+    /// Returns `true` if a work tree is, or contains, the home folder, which is never opened for a folder in it.
+    fn is_around_home(&self, tree: &Path) -> bool {
+        let site = self.operator.site();
+        tree.parent().is_none() || site.home.as_ref().is_some_and(|home| home.starts_with(tree))
+    }
+
+    /// Returns the reason why an external repository is not opened along with the workspace, if one is known.
+    fn apart(&self) -> Option<Apart> {
+        let policy = self.operator.policy().ok()?;
+        self.operator.site().repository(policy)?.err()
+    }
+
+    /// Returns sentences about denied and protected files that the output complains about.
+    pub(super) fn about_files(&self, met: &Met) -> Vec<String> {
+        let workspace = self.cell.plan.spec.workspace.as_path();
+        let mut sentences = met.sentences(workspace, self.cell.denied());
+        sentences.extend(self.about_read_only(met, workspace));
+        sentences
+    }
+
+    /// Explains why a path cannot be written, if the profile is the reason. The path is not cited, because the output chose
+    /// it.
+    fn about_read_only(&self, met: &Met, workspace: &Path) -> Option<String> {
+        let path = met.read_only(workspace, self.cell.denied())?;
+        let writes =
+            |path: &Path| self.cell.plan.areas.iter().any(|area| area.write && path.starts_with(&area.path));
+        let profile = &self.profile;
+        if !writes(workspace) {
+            let why = if profile == READONLY { ", because plans are made under it" } else { "" };
+            return Some(format!("read-only: profile {profile} does not write to the workspace{why}"));
+        }
+        (!path.starts_with(workspace) && !writes(&path)).then(|| {
+            format!(
+                "read-only: commands of profile {profile} write only to the workspace, /tmp, $HOME and the folders in \
+                 `write`; the person can add one: `scorpiox-code policy allow write FOLDER{}`",
+                self.under()
+            )
+        })
+    }
+
+    /// Records the denied files that the command tried to open.
+    pub(super) fn note_met(&self, met: &Met, uses: &Uses) {
+        met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
+    }
+
+    /// Tells of connections that were closed, because too many were open.
+    pub(super) fn crowded(&self) -> Option<String> {
+        let count = self.lost_hosts().crowded;
+        (count > 0).then(|| {
+            format!(
+                "network: refused for want of a place (503): {count} connections; a command can have {MAX_CONNECTIONS} \
+                 open, and fewer while others have many"
+            )
+        })
+    }
+}
+
+/// Explains why an external repository does not belong to a workspace, as the end of a sentence.
+const fn why_apart(apart: Option<Apart>) -> &'static str {
+    match apart {
+        Some(Apart::Shared) => SHARED,
+        Some(Apart::Later) => ", since the folder did not lead there before the first command ran in it",
+        None => ", and nothing says that it is this folder's",
+    }
+}
