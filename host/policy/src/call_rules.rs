@@ -5,14 +5,20 @@
 
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use self::spellings::Spellings;
-use crate::rule::{Invalid, NamePattern, Place, Places, Source, shorten};
+use crate::approvers::{Approver, Approvers};
+use crate::rule::{Invalid, NamePattern, Place, Places, Source, Sourced, shorten};
 
+mod asking;
 mod spellings;
+
+pub use asking::{Channel, Remember};
+pub(crate) use asking::{DEFAULT_WITHIN, parse_within, show_within};
 
 /// Maximum number of patterns in a condition.
 pub(crate) const MAX_PATTERNS: usize = 64;
@@ -52,8 +58,14 @@ pub struct CallRule {
     pub then: Then,
     /// `true` if a caller over HTTP approves its own calls.
     pub own: bool,
-    /// `true` if a channel without a proof of identity is sufficient. Only the managed file has to say so.
-    pub weak: bool,
+    /// Channel that an answer has to come through.
+    pub channel: Channel,
+    /// Names of the approvers who may answer; empty for all.
+    pub who: Vec<String>,
+    /// Time for an answer, and then for the call that it allows.
+    pub within: Duration,
+    /// Longer approvals that are offered to the person.
+    pub remember: Vec<Remember>,
     /// Reason to show.
     pub reason: Option<String>,
     /// Source of the rule.
@@ -176,10 +188,26 @@ impl CallRules {
 }
 
 impl CallRule {
-    /// Returns `true` if the call can be approved at all. Principals of a team's server do not approve their own
-    /// calls, unless the rule says so.
-    pub fn can_be_approved(&self, by_principal: bool) -> bool {
-        self.own || !by_principal
+    /// Returns the channel for calls of a principal over HTTP, or of the person at this machine. Principals do not
+    /// approve their own calls without a proof of who answers, unless the rule says so.
+    pub fn channel_for(&self, is_principal: bool) -> Channel {
+        if is_principal && !self.own { Channel::Strong } else { self.channel }
+    }
+
+    /// Returns the approvers whose answers the rule accepts for calls of a principal. The administrator's rules
+    /// accept the administrator's approvers, and nobody approves their own calls unless the rule says so.
+    pub fn answered_by<'a>(
+        &'a self,
+        approvers: &'a Approvers,
+        principal: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a str, &'a Sourced<Approver>)> {
+        let is_managed = matches!(self.source, Source::Managed(_));
+        approvers.iter().filter(move |(name, approver)| {
+            let is_listed = self.who.is_empty() || self.who.iter().any(|who| who == name);
+            let is_managed_too = !is_managed || matches!(approver.source, Source::Managed(_));
+            let is_caller = principal.is_some() && approver.value.principal.as_deref() == principal;
+            is_listed && is_managed_too && (self.own || !is_caller)
+        })
     }
 
     fn is_about(&self, tool: &str, original: Option<&str>) -> bool {

@@ -139,7 +139,7 @@ fn is_value(header: &str, key: &str) -> bool {
         "[plugins]" => key == "index",
         _ if header.starts_with("[shell.profile.") => key.starts_with("env.set."),
         _ if header.starts_with("[search.engine.") => key == "base_url",
-        _ => ["[plugins.secrets.", "[plugins.registries.", "[plugins.signers."]
+        _ => ["[plugins.secrets.", "[plugins.registries.", "[plugins.signers.", "[approvers."]
             .iter()
             .any(|section| header.starts_with(section) && key != "names" && key != "approve"),
     }

@@ -20,6 +20,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod access;
+mod approvers;
 mod audit;
 mod builtin;
 mod call_rules;
@@ -60,8 +61,11 @@ pub use crate::rule::{
     PathRule, Place, Places, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name, is_name,
     is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
+pub use approvers::{Approver, Approvers};
 pub use audit::AuditPolicy;
-pub use call_rules::{Argument, CallDecision, CallFacts, CallRule, CallRules, TextPattern, Then};
+pub use call_rules::{
+    Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Remember, TextPattern, Then,
+};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};
@@ -105,6 +109,8 @@ pub struct Policy {
     pub tools: ToolsPolicy,
     /// `[[rules]]`: calls that need an approval or are refused.
     pub calls: CallRules,
+    /// `[approvers.NAME]`: people whose signatures answer questions of rules.
+    pub approvers: Approvers,
     /// `[plugins]`: plugins that may be installed and run.
     pub plugins: PluginsPolicy,
     /// `[workspaces]`: folders that may be opened as a workspace.
@@ -135,6 +141,7 @@ impl Policy {
             search: SearchPolicy::default(),
             tools: ToolsPolicy::builtin(),
             calls: CallRules::default(),
+            approvers: Approvers::default(),
             plugins: PluginsPolicy::builtin(),
             workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),

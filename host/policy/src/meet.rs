@@ -31,6 +31,8 @@ impl Policy {
             grants: grants(&self.grants, &by.grants),
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             calls: self.calls.and(&by.calls),
+            // Parsed on top of the managed ones, which it cannot replace.
+            approvers: by.approvers.clone(),
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
             // The user cannot override the managed storage location.

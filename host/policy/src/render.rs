@@ -6,7 +6,7 @@ use crate::rule::{Source, Sourced};
 
 use crate::Policy;
 use crate::audit::AuditPolicy;
-use crate::call_rules::CallRule;
+use crate::call_rules::{CallRule, DEFAULT_WITHIN, Then, show_within};
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
 use crate::profile::{Network, Profile, UnknownHosts};
@@ -32,6 +32,7 @@ pub fn render(policy: &Policy) -> String {
     page.text.push_str("\n[tools]\n");
     rules(&mut page, &policy.tools);
     policy.calls.0.iter().for_each(|rule| call_rule(&mut page, rule));
+    policy.approvers.render(&mut page);
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);
     page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
@@ -75,6 +76,15 @@ pub fn render(policy: &Policy) -> String {
     page.text
 }
 
+impl CallRule {
+    /// Returns the text of the rule, without its position in the file: what an approval is bound to.
+    pub fn definition(&self) -> String {
+        let mut page = Page::default();
+        call_rule(&mut page, &Self { source: Source::Builtin, ..self.clone() });
+        page.text
+    }
+}
+
 fn call_rule(page: &mut Page, rule: &CallRule) {
     let source = rule.source;
     page.header("[rules]", source);
@@ -95,8 +105,19 @@ fn call_rule(page: &mut Page, rule: &CallRule) {
     if rule.own {
         page.line("self = true", source);
     }
-    if rule.weak {
-        page.line("channel = \"weak\"", source);
+    if rule.then == Then::Ask {
+        page.line(&format!("channel = \"{}\"", rule.channel), source);
+    }
+    let mut list = |key: &str, entries: Vec<String>| {
+        let entries: Vec<_> = entries.into_iter().map(|entry| (entry, source)).collect();
+        if !entries.is_empty() {
+            page.list(key, &entries, source);
+        }
+    };
+    list("who", rule.who.clone());
+    list("remember", rule.remember.iter().map(ToString::to_string).collect());
+    if rule.within != DEFAULT_WITHIN {
+        page.line(&format!("within = \"{}\"", show_within(rule.within)), source);
     }
     if let Some(reason) = &rule.reason {
         page.line(&format!("reason = {}", quote(reason)), source);

@@ -1,11 +1,15 @@
-//! Approvals of calls: the questions that are open, and the calls that ran with an approval.
+//! Approvals of calls in this process: the questions that are open, the calls that wait, and the calls that ran
+//! with an approval of their client.
 //!
-//! Both are counted per principal, so that one principal uses up the approvals of no other.
+//! Questions and runs are counted per principal, so that one principal uses up the approvals of no other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use scorpiox_capabilities::setup::SessionId;
 use scorpiox_exchange::request_state::{CallNumber, age};
+use scorpiox_executor::{Cancel, Reason, threads};
 
 use crate::client::APPROVAL_TIME;
 
@@ -18,6 +22,14 @@ const MAX_OPEN_TO_ONE: usize = 8;
 /// Maximum number of remembered calls of one principal. Beyond it, none of its approvals is accepted.
 const MAX_CALLS: usize = 1000;
 
+/// Maximum number of calls that wait for the answer to the question of another call, or of an approver. Each of
+/// them occupies a thread of its session.
+const MAX_FOLLOWING: usize = 50;
+/// Interval between checks for an answer from elsewhere.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Maximum number of approvals remembered for sessions.
+const MAX_REMEMBERED: usize = 1000;
+
 /// Approvals of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
@@ -25,6 +37,12 @@ pub(crate) struct Approvals {
     /// Calls that ran with an approval, by the key of the principal. They are remembered as long as the approval
     /// is good.
     calls: Mutex<HashMap<String, HashMap<CallNumber, Runs>>>,
+    /// Numbers of the requests that a call of this process asks about.
+    leading: Mutex<HashSet<u64>>,
+    /// Number of calls that wait for an answer without asking.
+    following: Mutex<usize>,
+    /// Bindings of approvals that hold for a session, oldest first.
+    remembered: Mutex<VecDeque<(SessionId, String)>>,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +90,61 @@ impl Drop for Open<'_> {
     }
 }
 
+/// The exclusive right to ask about a request.
+#[derive(Debug)]
+pub(crate) struct Lead<'a> {
+    all: &'a Approvals,
+    number: u64,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.all.leading.lock().remove(&self.number);
+    }
+}
+
+/// The place of a call that waits without asking.
+#[derive(Debug)]
+pub(crate) struct Follow<'a>(&'a Approvals);
+
+impl Drop for Follow<'_> {
+    fn drop(&mut self) {
+        let mut following = self.0.following.lock();
+        *following = following.saturating_sub(1);
+    }
+}
+
 impl Approvals {
+    /// Returns the right to ask about a request, unless another call has it.
+    pub(crate) fn lead(&self, number: u64) -> Option<Lead<'_>> {
+        let is_first = self.leading.lock().insert(number);
+        is_first.then(|| Lead { all: self, number })
+    }
+
+    /// Counts a call as waiting without a question; returns `None` if too many are.
+    pub(crate) fn follow(&self) -> Option<Follow<'_>> {
+        let mut following = self.following.lock();
+        if *following >= MAX_FOLLOWING {
+            return None;
+        }
+        *following += 1;
+        Some(Follow(self))
+    }
+
+    /// Remembers an approval for a session, in place of the oldest if there are too many.
+    pub(crate) fn remember(&self, session: SessionId, binding: String) {
+        let mut remembered = self.remembered.lock();
+        if remembered.len() >= MAX_REMEMBERED {
+            remembered.pop_front();
+        }
+        remembered.push_back((session, binding));
+    }
+
+    /// Returns `true` if an approval is remembered for a session.
+    pub(crate) fn is_remembered(&self, session: SessionId, binding: &str) -> bool {
+        self.remembered.lock().iter().any(|(known, bound)| *known == session && bound == binding)
+    }
+
     /// Counts a question as open; returns `None` if too many are. Without principals there is one person, who
     /// may be asked all questions.
     pub(crate) fn begin(&self, principal: Option<&str>) -> Option<Open<'_>> {
@@ -111,6 +183,30 @@ impl Approvals {
     }
 }
 
+/// Runs `ask` until it returns or `elsewhere` reports an answer, which sets the flag.
+pub(crate) fn withdrawn_by<T>(
+    withdrawn: &Cancel,
+    elsewhere: impl Fn() -> bool + Send + 'static,
+    ask: impl FnOnce() -> T,
+) -> T {
+    let over = Cancel::default();
+    let (ended, flag) = (over.clone(), withdrawn.clone());
+    let watcher = threads::start_small("approval", move || {
+        while !ended.wait(LOOK_EVERY) {
+            if elsewhere() {
+                flag.set(Reason::Client);
+                return;
+            }
+        }
+    });
+    if let Err(error) = watcher {
+        tracing::warn!("answers from elsewhere do not end the question: {error}");
+    }
+    let result = ask();
+    over.set(Reason::Client);
+    result
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::SystemTime;
@@ -143,6 +239,19 @@ mod tests {
         let spend = |number, most| approvals.spend("ann", call(number), most, now());
         assert_eq!([spend(1, 1), spend(2, 1), spend(1, 1)], [Spent::Now, Spent::Now, Spent::Before]);
         assert_eq!([spend(1, 2), spend(1, 2), spend(1, 1)], [Spent::Now, Spent::Before, Spent::Before]);
+    }
+
+    #[test]
+    fn equal_calls_have_one_leader_at_a_time_and_followers_are_bounded() {
+        let approvals = Approvals::default();
+        let lead = approvals.lead(1).expect("nobody leads");
+        assert!(approvals.lead(1).is_none() && approvals.lead(1).is_none() && approvals.lead(2).is_some());
+        drop(lead);
+        assert!(approvals.lead(1).is_some());
+        let mut following: Vec<_> = (0..MAX_FOLLOWING).map_while(|_| approvals.follow()).collect();
+        assert!(following.len() == MAX_FOLLOWING && approvals.follow().is_none());
+        following.pop();
+        assert!(approvals.follow().is_some());
     }
 
     #[test]

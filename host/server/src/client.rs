@@ -26,7 +26,7 @@ use super::reply::Reply;
 use super::request_state::Subject;
 use super::scope::{Answer, Scope};
 use super::workspace::Workspace;
-use crate::approvals::Spent;
+use crate::approvals::{Spent, withdrawn_by};
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_capabilities::requests::Abilities;
 use scorpiox_mcp::{LogLevel, Params, Revision, RpcError};
@@ -201,7 +201,7 @@ impl Client {
     /// Asks the user through the client's form, otherwise at a terminal or in a dialog. Records the request
     /// in `uses` with the `rule` that allows it.
     pub fn ask(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
-        self.ask_under(FORM, questions, uses, rule)
+        self.ask_under(FORM, questions, &self.0.cancel, uses, rule)
     }
 
     /// Returns the client for questions while the call runs, which a flag withdraws. In the newest revision it
@@ -225,19 +225,41 @@ impl Client {
     }
 
     /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, under
-    /// the policy that asked, and for [`APPROVAL_TIME`].
-    pub(crate) fn approve(&self, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
+    /// the policy that asked, and for [`APPROVAL_TIME`]. The question is withdrawn once the call is cancelled or
+    /// `elsewhere` returns `true`.
+    pub(crate) fn approve(
+        &self,
+        questions: &Questions,
+        uses: &Uses,
+        rule: &'static str,
+        elsewhere: impl Fn() -> bool + Send + 'static,
+    ) -> Asked {
         let policy = self.0.workspace.operator().loaded().map_or("", |loaded| &loaded.hash).to_owned();
         let hash = Sha256::digest(format!("{policy}\n{}", questions.to_text()));
-        self.ask_under(&format!("{APPROVAL}{}", hex(&hash)), questions, uses, rule)
+        let key = format!("{APPROVAL}{}", hex(&hash));
+        let withdrawn = Cancel::default();
+        let (call, flag) = (self.0.cancel.clone(), withdrawn.clone());
+        let _watch = self.0.cancel.watch(move || {
+            if let Some(reason) = call.reason() {
+                flag.set(reason);
+            }
+        });
+        withdrawn_by(&withdrawn, elsewhere, || self.ask_under(&key, questions, &withdrawn, uses, rule))
     }
 
-    fn ask_under(&self, key: &str, questions: &Questions, uses: &Uses, rule: &'static str) -> Asked {
+    fn ask_under(
+        &self,
+        key: &str,
+        questions: &Questions,
+        cancel: &Cancel,
+        uses: &Uses,
+        rule: &'static str,
+    ) -> Asked {
         let shows_forms = self.shows_another_form(key);
         if shows_forms {
             uses.allowed("ask", "the client's form", rule);
         }
-        let failed = match shows_forms.then(|| self.by_form(key, questions)) {
+        let failed = match shows_forms.then(|| self.by_form(key, questions, cancel)) {
             Some(Ok(answers)) => return Asked::Answered(answers),
             Some(Err(Unanswered::Later)) => return Asked::Later,
             Some(Err(Unanswered::Cancelled)) => return Asked::Cancelled,
@@ -248,7 +270,7 @@ impl Client {
             Some(Err(Unanswered::Failed(why))) => Some(why),
             None => None,
         };
-        match (self.0.workspace.prompter().ask(questions, &self.0.cancel, uses), failed) {
+        match (self.0.workspace.prompter().ask(questions, cancel, uses), failed) {
             (Asked::NoWay(why), Some(client)) => Asked::NoWay(format!("the client: {client}; {why}")),
             (asked, _) => asked,
         }
@@ -265,10 +287,10 @@ impl Client {
     }
 
     /// Asks through the client's form.
-    fn by_form(&self, key: &str, questions: &Questions) -> Result<Answers, Unanswered> {
+    fn by_form(&self, key: &str, questions: &Questions, cancel: &Cancel) -> Result<Answers, Unanswered> {
         let kind = FormKind::with_choices(self.0.revision.features().form_choices);
         let schema = form::schema(questions, kind).to_string();
-        let Shown { answer, after } = self.show(key, form::message(questions), schema)?;
+        let Shown { answer, after } = self.show(key, form::message(questions), schema, cancel)?;
         let answers = form::read(questions, kind, &answer);
         match answers.map_err(|error| Unanswered::Failed(error.to_string()))? {
             Answers::Declined if after < READING_TIME => Err(Unanswered::NoPerson(after)),
@@ -276,7 +298,7 @@ impl Client {
         }
     }
 
-    fn show(&self, key: &str, message: String, schema: String) -> Result<Shown, Unanswered> {
+    fn show(&self, key: &str, message: String, schema: String, cancel: &Cancel) -> Result<Shown, Unanswered> {
         let form = Form::new(self.0.revision, message, schema);
         let mut asking = self.asking();
         let Asking { way, was_asked, .. } = &mut *asking;
@@ -298,7 +320,7 @@ impl Client {
             }
             Way::Requests => {
                 let begun = Instant::now();
-                let asked = self.request(ELICIT, &form, "Waiting for the person's answer");
+                let asked = self.request_until(cancel, ELICIT, &form, "Waiting for the person's answer");
                 asked.map(|answer| Shown { answer, after: begun.elapsed() }).map_err(Into::into)
             }
         }
@@ -324,7 +346,18 @@ impl Client {
         params: &impl Serialize,
         waiting: &'static str,
     ) -> Result<Value, NoAnswer> {
-        let Inner { outgoing, reply, cancel, progress, .. } = &*self.0;
+        self.request_until(&self.0.cancel, method, params, waiting)
+    }
+
+    /// Sends a request to the client, and waits for its answer or until a flag is set.
+    fn request_until(
+        &self,
+        cancel: &Cancel,
+        method: &str,
+        params: &impl Serialize,
+        waiting: &'static str,
+    ) -> Result<Value, NoAnswer> {
+        let Inner { outgoing, reply, progress, .. } = &*self.0;
         outgoing.ask(reply, method, params, cancel, &|| progress.report(waiting))
     }
 

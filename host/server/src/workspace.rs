@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
+use scorpiox_approvals::Requests;
 use scorpiox_audit::Uses;
 use scorpiox_exchange::news::{CallbackNews, ResourceNews};
 use scorpiox_executor::Cancel;
@@ -38,7 +39,7 @@ const OVERDUE_TICKS: u64 = 64;
 /// Result size limit for requests of a user, which no client truncates, in characters.
 pub(super) const UNBOUND_CHARS: usize = 256 * 1024;
 
-/// Opens the tools' store, as the operator configures it.
+/// Opens a store, as the operator configures it.
 pub type OpenStore = Box<dyn Fn(&Arc<Operator>) -> Arc<dyn Store> + Send + Sync>;
 
 /// Options for opening a [`Workspace`].
@@ -49,6 +50,8 @@ pub struct WorkspaceOptions {
     pub settings: Arc<Settings>,
     /// Opens the store of the tools.
     pub store: OpenStore,
+    /// Opens the store of approvals, which all workspaces share.
+    pub approvals: OpenStore,
     /// Site that the operator governs.
     pub site: Site,
 }
@@ -81,6 +84,8 @@ pub struct Workspace {
     pub(crate) plugins: Plugins,
     pub(crate) store: Arc<dyn Store>,
     open_store: Arc<OpenStore>,
+    approvals: Requests,
+    open_approvals: Arc<OpenStore>,
     pub(crate) skills: Arc<SkillFolders>,
     pub(crate) deliveries: Arc<Deliveries>,
     /// Fires callbacks.
@@ -113,7 +118,7 @@ impl App {
 
 impl Workspace {
     fn new(app: Arc<App>, options: WorkspaceOptions) -> Arc<Self> {
-        let WorkspaceOptions { folder, settings, store, site } = options;
+        let WorkspaceOptions { folder, settings, store, approvals, site } = options;
         let skills = Arc::clone(&site.skills);
         let operator = Arc::new(Operator::new(site));
         let shell = Arc::new(Shell::new(Arc::clone(&operator)));
@@ -130,6 +135,8 @@ impl Workspace {
             shell,
             store: store(&operator),
             open_store: Arc::new(store),
+            approvals: Requests::new(approvals(&operator)),
+            open_approvals: Arc::new(approvals),
             meter: Arc::default(),
             operator,
             skills,
@@ -161,6 +168,11 @@ impl Workspace {
                 Err(_) => (self.open_store)(&operator),
             },
             open_store: Arc::clone(&self.open_store),
+            approvals: match self.operator.loaded() {
+                Ok(_) => self.approvals.clone(),
+                Err(_) => Requests::new((self.open_approvals)(&operator)),
+            },
+            open_approvals: Arc::clone(&self.open_approvals),
             skills: Arc::clone(&operator.site().skills),
             deliveries: Arc::clone(&self.deliveries),
             callbacks: Arc::clone(&self.callbacks),
@@ -206,6 +218,11 @@ impl Workspace {
         self.web.shut_down();
         self.shell.shut_down();
         self.records.shut_down();
+    }
+
+    /// Returns the requests for approval.
+    pub(crate) fn approvals(&self) -> &Requests {
+        &self.approvals
     }
 
     /// Returns the built-in tools.

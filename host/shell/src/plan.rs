@@ -26,7 +26,7 @@ use crate::scratch::Scratch;
 use crate::unknown_hosts::{HostAnswer, UnknownHosts};
 
 /// Policy key in which the operator lists the private networks that commands may reach.
-pub const PRIVATE_KEY: &str = "`network` of the profile";
+pub(crate) const PRIVATE_KEY: &str = "`network` of the profile";
 /// Home directory of commands in tiers with an in-memory home.
 const HOME: &str = "/home/user";
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::state::{ChosenStore, Databases, Kept, PasswordFrom};
 use anyhow::{Context as _, Result, bail};
+use scorpiox_approvals::Requests;
 use scorpiox_fs::{Trail, account_home, others_can_change_at};
 use scorpiox_policy::MANAGED_FILE;
 use scorpiox_policy::Policy;
@@ -16,7 +17,7 @@ use scorpiox_workspace_config::worked_on::others;
 use scorpiox_workspace_config::{Operator, Site, SkillFolders, Sources, WorkspaceFolder};
 
 use scorpiox_client_config::unfilled;
-use scorpiox_server::{App, Workspace, WorkspaceOptions};
+use scorpiox_server::{App, OpenStore, Workspace, WorkspaceOptions};
 use scorpiox_tools::{self, Registry};
 
 /// Directories and settings of this process.
@@ -164,13 +165,18 @@ impl Environment {
     fn open_in(&self, app: &Arc<App>) -> Arc<Workspace> {
         let file = state_folder(&self.own_home).join(self.workspace.state_file_name());
         let (databases, durability) = (Arc::clone(&self.databases), self.durability);
+        let store_in = move |file: PathBuf| -> OpenStore {
+            let databases = Arc::clone(&databases);
+            Box::new(move |operator| {
+                let databases = Arc::clone(&databases);
+                Arc::new(ChosenStore::new(Arc::clone(operator), databases, file.clone(), durability))
+            })
+        };
         app.open(WorkspaceOptions {
             folder: self.workspace.clone(),
             settings: Arc::clone(&self.settings),
-            store: Box::new(move |operator| {
-                let databases = Arc::clone(&databases);
-                Arc::new(ChosenStore::new(Arc::clone(operator), databases, file.clone(), durability))
-            }),
+            store: store_in(file),
+            approvals: store_in(state_folder(&self.own_home).join(APPROVALS_FILE)),
             site: self.site(),
         })
     }
@@ -180,6 +186,13 @@ impl Environment {
         let file = state_folder(&self.own_home).join(LEDGER_FILE);
         let (operator, databases) = (Arc::clone(operator), Arc::clone(&self.databases));
         Arc::new(ChosenStore::new(operator, databases, file, self.durability))
+    }
+
+    /// Returns the requests for approval, which all workspaces share.
+    pub(super) fn approvals(&self, operator: &Arc<Operator>) -> Requests {
+        let file = state_folder(&self.own_home).join(APPROVALS_FILE);
+        let (operator, databases) = (Arc::clone(operator), Arc::clone(&self.databases));
+        Requests::new(Arc::new(ChosenStore::new(operator, databases, file, self.durability)))
     }
 
     /// Returns the stored data of all workspaces.
@@ -209,6 +222,8 @@ impl Environment {
 
 /// File name of the usage data. It cannot collide with a workspace, since their file names contain a hash.
 const LEDGER_FILE: &str = "usage.db";
+/// File name of the approvals, which cannot collide either.
+const APPROVALS_FILE: &str = "approvals.db";
 
 /// Returns the directory of the data that tools store in files.
 fn state_folder(own_home: &Path) -> PathBuf {

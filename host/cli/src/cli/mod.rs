@@ -1,5 +1,6 @@
 //! Parsing and dispatch of the command line.
 
+mod approvals;
 #[cfg(unix)]
 mod ask;
 mod call;
@@ -117,6 +118,11 @@ enum Command {
         #[command(subcommand)]
         command: policy::PolicyCommand,
     },
+    /// List calls that wait for an approval, and answer them
+    Approvals {
+        #[command(subcommand)]
+        command: Option<approvals::ApprovalsCommand>,
+    },
     /// Show recorded tool calls, one line for each call
     Audit(Box<crate::auditing::AuditArguments>),
     /// Show how often the tools of running servers were called, and how long the calls took
@@ -223,6 +229,7 @@ pub fn main() -> ExitCode {
         Some(Command::Call { tool, arguments, json }) => call::run(&environment, &tool, &arguments, json),
         Some(Command::Search { query }) => search::run(&environment, &query),
         Some(Command::Policy { command }) => Ok(policy::run(&environment, command)),
+        Some(Command::Approvals { command }) => approvals::run(&environment, command),
         Some(Command::Audit(arguments)) => {
             let folder = scorpiox_metering::records::audit_folder(&environment.own_home);
             crate::auditing::run(

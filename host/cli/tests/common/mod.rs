@@ -100,6 +100,7 @@ pub fn workspace(app: &Arc<App>, folder: &Path, name: &str) -> Arc<Workspace> {
         folder: WorkspaceFolder { path, instead_of: None },
         settings: Arc::new(Settings::load(&locations, none, &[])),
         store: Box::new(|_| Arc::new(MemoryStore::new())),
+        approvals: Box::new(|_| Arc::new(MemoryStore::new())),
         site: site(folder, name),
     })
 }

@@ -24,12 +24,31 @@ pub enum Protection<'a> {
     Password(Option<&'a Path>),
 }
 
+/// Purpose of a new key.
+#[derive(Debug, Clone, Copy)]
+pub enum Trusts {
+    /// Plugins that it signs.
+    Plugins,
+    /// Answers to approvals that it signs.
+    Answers,
+}
+
+impl Trusts {
+    /// Returns the table of the policy that trusts keys for this purpose, and the description of its effect.
+    const fn table(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Plugins => ("plugins.signers", "A policy trusts what it signs with these lines"),
+            Self::Answers => ("approvers", "A policy accepts the answers that it signs with these lines"),
+        }
+    }
+}
+
 /// Creates `NAME.key` and `NAME.pub` in a folder, and prints the policy lines that trust the key.
-pub fn keygen(folder: &Path, name: &str, protection: Protection<'_>) -> Result<()> {
+pub fn keygen(folder: &Path, name: &str, protection: Protection<'_>, trusts: Trusts) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     ensure!(
         (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_plain),
-        "{name:?} is not a signer's name; write 1 to {MAX_NAME} lowercase letters, digits and hyphens"
+        "{name:?} is not a valid name; write 1 to {MAX_NAME} lowercase letters, digits and hyphens"
     );
     let file = |suffix: &str| folder.join(format!("{name}.{suffix}"));
     let (secret, public) = (file("key"), file("pub"));
@@ -50,10 +69,11 @@ pub fn keygen(folder: &Path, name: &str, protection: Protection<'_>) -> Result<(
         let _ = fs::remove_file(&secret);
         return Err(error);
     }
+    let (table, effect) = trusts.table();
     terminal::print(&Shown::text(&format!(
         "{}: the secret key, which only you can read. Keep a copy in a safe place.\n\
-         {}: the public key. A policy trusts what it signs with these lines:\n\n\
-         [plugins.signers.{name}]\n\
+         {}: the public key. {effect}:\n\n\
+         [{table}.{name}]\n\
          key = \"{}\"\n",
         secret.display(),
         public.display(),
@@ -89,7 +109,7 @@ mod tests {
     fn keys_are_private_and_never_overwritten() {
         let home = tempfile::tempdir().expect("a folder");
         let path = |file: &str| home.path().join(file);
-        keygen(home.path(), "acme", Protection::None).expect("a key");
+        keygen(home.path(), "acme", Protection::None, Trusts::Plugins).expect("a key");
         let before = fs::read_to_string(path("acme.key")).expect("a key");
         #[cfg(unix)]
         {
@@ -99,17 +119,20 @@ mod tests {
         }
         for gone in ["none", "acme.pub"] {
             let _ = fs::remove_file(path(gone));
-            let error = keygen(home.path(), "acme", Protection::None).expect_err("an error").to_string();
+            let error = keygen(home.path(), "acme", Protection::None, Trusts::Plugins)
+                .expect_err("an error")
+                .to_string();
             assert!(error.contains("acme.key exists, and no key is overwritten"), "{error}");
         }
         assert_eq!(fs::read_to_string(path("acme.key")).expect("a key"), before);
         for name in ["", "Acme", "../a", "a b", &"x".repeat(33)] {
-            assert!(keygen(home.path(), name, Protection::None).is_err(), "{name}");
+            assert!(keygen(home.path(), name, Protection::None, Trusts::Plugins).is_err(), "{name}");
         }
         fs::write(path("empty"), "\n").expect("writes");
         let empty = path("empty");
         let protection = Protection::Password(Some(&empty));
-        let error = keygen(home.path(), "other", protection).expect_err("an error").to_string();
+        let error =
+            keygen(home.path(), "other", protection, Trusts::Plugins).expect_err("an error").to_string();
         assert!(error.contains("--no-password makes a key without one"), "{error}");
         assert!(!path("other.key").exists());
     }

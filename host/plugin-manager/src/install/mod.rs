@@ -22,13 +22,13 @@ mod stage;
 mod store;
 
 pub use beside::{Beside, is_older};
-pub use keygen::{Protection, keygen};
+pub use keygen::{Protection, Trusts, keygen};
 pub use list::list;
 pub use look::{Look, closed, looked_into, show, standing};
 pub use pack::pack;
 pub(crate) use pack::{listed, put_new};
 pub use parcel::{Content, Parcel};
-pub use signing::{Named, SecretKeyFile, Whose, sign, sign_hash, verify};
+pub use signing::{Named, SecretKeyFile, Whose, sign, sign_hash, sign_text, verify};
 pub use source::{Given, Keys, Overrides, Source, is_buildable};
 pub(crate) use source::{as_word, bounded};
 pub(crate) use stage::{Removed, remove_leftovers};

@@ -44,9 +44,7 @@ pub fn sign(file: &Path, key: SecretKeyFile<'_>, named: Named<'_>) -> Result<()>
 /// Signs the hash of a plugin's folder. Writes the hash and the signature into the folder.
 pub fn sign_hash(folder: &Path, hash: &str, key: SecretKeyFile<'_>) -> Result<()> {
     let line = format!("{hash}\n");
-    let signature = with_key(key, |secret, password| {
-        scorpiox_signature::sign_text(secret, password, &line, "the hash of a plugin")
-    })?;
+    let signature = sign_text(key, &line, "the hash of a plugin")?;
     let file = folder.join(SIGNATURE.trim_end_matches(SIGNATURE_SUFFIX));
     let out = folder.join(SIGNATURE);
     for (path, text) in [(&file, line.as_str()), (&out, signature.text())] {
@@ -54,6 +52,11 @@ pub fn sign_hash(folder: &Path, hash: &str, key: SecretKeyFile<'_>) -> Result<()
     }
     terminal::print(&Shown::text(&format!("{}: hash {hash}\n", out.display())));
     Ok(())
+}
+
+/// Signs a text that is no file. The comment says what the text is.
+pub fn sign_text(key: SecretKeyFile<'_>, text: &str, comment: &str) -> Result<Signature> {
+    with_key(key, |secret, password| scorpiox_signature::sign_text(secret, password, text, comment))
 }
 
 /// Opens a secret key for a signature.

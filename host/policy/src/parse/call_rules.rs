@@ -1,10 +1,27 @@
 //! Parses `[[rules]]`.
 
-use crate::call_rules::{Argument, CallRule, CallRules, MAX_PATTERNS, TextPattern, Then};
+use std::time::Duration;
+
+use crate::call_rules::{
+    Argument, CallRule, CallRules, Channel, DEFAULT_WITHIN, MAX_PATTERNS, Remember, TextPattern, Then,
+    parse_within,
+};
 use crate::document::{Entry, Problem, Section, list};
 use crate::rule::{Invalid, NamePattern, Place, Source, shorten};
 
-const KEYS: &[&str] = &["name", "tools", "arguments", "workspaces", "then", "self", "channel", "reason"];
+const KEYS: &[&str] = &[
+    "name",
+    "tools",
+    "arguments",
+    "workspaces",
+    "then",
+    "self",
+    "channel",
+    "who",
+    "within",
+    "remember",
+    "reason",
+];
 /// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 /// Maximum length of a reason, in characters.
@@ -59,7 +76,10 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
         )?,
         then,
         own: asks(&section, then, "self")?.map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
-        weak: weak(&section, then)?,
+        channel: channel(&section, then, entry.source())?,
+        who: who(&section, then)?,
+        within: within(&section, then)?,
+        remember: remember(&section, then)?,
         reason: section
             .get("reason")
             .map(|entry| text(&entry, "write a sentence for the person who is asked", MAX_REASON_CHARS))
@@ -71,24 +91,56 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
         return Err(entry
             .problem(what, "write `tools`, `arguments` or `workspaces`; `tools = [\"*\"]` is every tool"));
     }
-    if rule.then == Then::Ask && matches!(rule.source, Source::Managed(_)) && !rule.weak {
-        let what = format!(
-            "[[rules]] \"{}\" asks, and the client's own programs may be able to answer for the person",
-            rule.name
-        );
-        return Err(entry.problem(what, "write `channel = \"weak\"` to accept that, or `then = \"deny\"`"));
-    }
     Ok(rule)
 }
 
-/// Parses `channel`.
-fn weak(section: &Section<'_>, then: Then) -> Result<bool, Problem> {
-    let Some(entry) = asks(section, then, "channel")? else { return Ok(false) };
-    let fix = "write \"weak\": the client's form, a terminal or a dialog, without a proof of identity";
+/// Parses `channel`. Without it, the administrator's rules and those with `who` need a proof of who answers.
+fn channel(section: &Section<'_>, then: Then, source: Source) -> Result<Channel, Problem> {
+    let has_who = section.get("who").is_some();
+    let Some(entry) = asks(section, then, "channel")? else {
+        let is_strong = then == Then::Ask && (has_who || matches!(source, Source::Managed(_)));
+        return Ok(if is_strong { Channel::Strong } else { Channel::Weak });
+    };
+    let fix = "write \"strong\", for the signature of an approver, or \"weak\": the client's form, a terminal or a \
+               dialog, without a proof of identity";
     match entry.text(fix)? {
-        "weak" => Ok(true),
+        "strong" => Ok(Channel::Strong),
+        "weak" if has_who => {
+            let what = format!("{} is \"weak\", which does not prove who answers", entry.label());
+            Err(entry.problem(what, "remove it or `who`"))
+        }
+        "weak" => Ok(Channel::Weak),
         other => Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), fix)),
     }
+}
+
+/// Parses `who`.
+fn who(section: &Section<'_>, then: Then) -> Result<Vec<String>, Problem> {
+    asks(section, then, "who")?.map_or(Ok(Vec::new()), |entry| {
+        some(&entry, "write names of approvers, such as [\"ann\"]", |text| Ok(text.to_owned()))
+    })
+}
+
+/// Parses `within`.
+fn within(section: &Section<'_>, then: Then) -> Result<Duration, Problem> {
+    let Some(entry) = asks(section, then, "within")? else { return Ok(DEFAULT_WITHIN) };
+    let fix = "write a time from 10 seconds to a day, such as \"10m\"";
+    let text = entry.text(fix)?;
+    parse_within(text)
+        .ok_or_else(|| entry.problem(format!("{} is \"{}\"", entry.label(), shorten(text)), fix))
+}
+
+/// Parses `remember`.
+fn remember(section: &Section<'_>, then: Then) -> Result<Vec<Remember>, Problem> {
+    let Some(entry) = asks(section, then, "remember")? else { return Ok(Vec::new()) };
+    let fix = "write a list of \"session\" and \"workspace\"";
+    let mut extents = some(&entry, fix, |text| {
+        let invalid = || Invalid::new(format!("`remember` has \"{}\"", shorten(text)), fix);
+        Remember::parse(text).ok_or_else(invalid)
+    })?;
+    extents.sort_unstable();
+    extents.dedup();
+    Ok(extents)
 }
 
 /// Returns a key that only rules that ask may have.

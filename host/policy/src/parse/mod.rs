@@ -22,8 +22,9 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
+use crate::approvers;
 use crate::document::{Document, Entry, Problem, Section};
-use crate::rule::Layer;
+use crate::rule::{Layer, Source};
 
 use crate::shell::{Grant, ShellGrant};
 use crate::{DEFAULT_PROFILE, Policy};
@@ -47,6 +48,7 @@ const KEYS: &[&str] = &[
     "search",
     "tools",
     "rules",
+    "approvers",
     "plugins",
     "workspaces",
     "audit",
@@ -101,6 +103,19 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     if let Some(entry) = top.get("rules") {
         call_rules::read(&entry, &mut policy.calls)?;
+    }
+    if let Some(entry) = top.get("approvers") {
+        approvers::read(&entry.section("[approvers]")?, &mut policy.approvers)?;
+    }
+    if let Some((rule, why)) = approvers::unanswerable(&policy.calls, &policy.approvers) {
+        let line = match rule.source {
+            Source::Managed(line) | Source::Line(line) => Some(line),
+            Source::Builtin => None,
+        };
+        let what = format!("[[rules]] \"{}\" asks, and {why}", rule.name);
+        let fix = "add an approver (`scorpiox-code approvals keygen`); `channel = \"weak\"` accepts answers of the \
+                   client's own programs";
+        return Err(document.problem(line, what, fix));
     }
     if let Some(entry) = top.get("plugins") {
         plugins::read(&entry.section("[plugins]")?, &mut policy.plugins)?;

@@ -157,7 +157,7 @@ impl Session {
     }
 
     /// Returns the client's name as the request states it.
-    fn client_name(&self, request: &Request<'_>) -> Option<Arc<ClientName>> {
+    pub(crate) fn client_name(&self, request: &Request<'_>) -> Option<Arc<ClientName>> {
         self.names.of(request, |name| self.workspace.records.introduced(Some(Arc::clone(name))))
     }
 

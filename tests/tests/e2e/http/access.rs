@@ -5,7 +5,7 @@ use crate::plugins::{guest, install, source};
 use std::os::unix::fs::PermissionsExt;
 
 use scorpiox_tests::Program;
-use scorpiox_tests::http::Response;
+use scorpiox_tests::http::{HttpServer, Response};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -317,15 +317,59 @@ fn a_rule_that_asks_is_explained_as_it_holds_over_http() {
     let (code, said) = why(&["TaskManager"]);
     assert!(code == Some(0) && said.contains("asks before each call"), "{said}");
     let (code, said) = why(&["TaskManager", "--as", "ann"]);
-    assert!(code == Some(1) && said.contains("only a rule with `self = true`"), "{said}");
+    assert!(code == Some(1) && said.contains("`self = true` lets the caller"), "{said}");
     let server = program.serve_http(0);
     let call = json!({ "name": "TaskManager", "arguments": { "action": "list", "query": "" } });
     let refused = server.shown(ANN).modern("tools/call", call).body;
-    assert!(refused.contains("only a rule with `self = true`"), "{refused}");
+    assert!(refused.contains("or with `self = true`, the caller"), "{refused}");
     let itself = format!("{rule}self = true\n");
     let program = self::program(&itself);
     let (status, out, _) = program.run(&["policy", "why", "tool", "TaskManager", "--as", "ann"]);
     assert!(status.success() && out.contains("asks before each call"), "{out}");
+}
+
+/// An approver answers for a caller over HTTP, and nobody for their own calls.
+#[cfg(unix)]
+#[test]
+fn an_approver_answers_for_callers_and_not_for_their_own_calls() {
+    let program = program("");
+    let made = |name: &str, more: &str| {
+        let (status, _, said) = program.run(&["plugin", "keygen", name, "--no-password"]);
+        assert!(status.success(), "{said}");
+        let public = std::fs::read_to_string(program.workspace().join(format!("{name}.pub"))).expect("a key");
+        let key = public.lines().nth(1).expect("a key").to_owned();
+        format!("[approvers.{name}]\nkey = \"{key}\"\n{more}")
+    };
+    let approvers = [made("lead", "principal = \"ann\"\n"), made("deputy", "")].concat();
+    let rule = "[[rules]]\nname = \"quiet\"\ntools = [\"TaskManager\"]\nthen = \"ask\"\n";
+    let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    program.put("home/.scorpiox/policy.toml", format!("{policy}{rule}{approvers}"));
+    let program = program.with("ANSWER_WITHIN", "2");
+    let mut server = program.serve_http(0);
+    let call = |server: &HttpServer, token: &str| {
+        server.shown(token).text("TaskManager", json!({ "action": "list", "query": "" }))
+    };
+    let answered = |number: &str, name: &str| {
+        let key = format!("{name}.key");
+        program.run(&["approvals", "approve", number, "--yes", "--key", &key])
+    };
+    // No form reaches the caller: only an approver answers.
+    for (token, number, approver, refused) in [(BOB, "1", "lead", None), (ANN, "2", "deputy", Some("lead"))] {
+        let said = call(&server, token);
+        assert!(said.contains(&format!("approvals approve {number} --key")), "{said}");
+        if let Some(own) = refused {
+            let (status, _, said) = answered(number, own);
+            assert!(!status.success() && said.contains("would not be accepted"), "{said}");
+        }
+        // The approval is for this caller alone.
+        let (status, _, said) = answered(number, approver);
+        assert!(status.success(), "{said}");
+        let said = call(&server, token);
+        assert!(!said.contains("was not run"), "{said}");
+    }
+    let said = call(&server, BOB);
+    assert!(said.contains("approvals approve 3"), "an approval is used up: {said}");
+    server.end();
 }
 
 #[cfg(unix)]

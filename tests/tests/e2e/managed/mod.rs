@@ -1,6 +1,7 @@
 //! Tests of a policy for all users of the machine.
 
 mod allowed;
+mod approvals;
 mod broken;
 mod changed;
 mod checked;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Subcommand;
 use scorpiox_plugin::{Installed, PluginFolder, PluginName};
 use scorpiox_plugin_manager::install::{
-    Listed, Opened, Overrides, Protection, Source, Whose, keygen, pack, sign, sign_hash, verify,
+    Listed, Opened, Overrides, Protection, Source, Trusts, Whose, keygen, pack, sign, sign_hash, verify,
 };
 use scorpiox_policy::Policy;
 use scorpiox_terminal as terminal;
@@ -123,7 +123,12 @@ pub(super) fn run(environment: &Environment, command: ShareCommand) -> Result<Ex
         }
         ShareCommand::Keygen { name, password_file, no_password } => {
             let password = Protection::Password(password_file.as_deref());
-            keygen(Path::new(""), &name, if no_password { Protection::None } else { password })?;
+            keygen(
+                Path::new(""),
+                &name,
+                if no_password { Protection::None } else { password },
+                Trusts::Plugins,
+            )?;
         }
         ShareCommand::Sign { file, key, password_file, name, version } if file.is_dir() => {
             ensure!(

@@ -1,17 +1,14 @@
 //! Verdicts of the policy about a path, host, tool or directory, equal to those for a call.
 
 use std::fmt::Display;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use scorpiox_egress_proxy::{AddressPolicy, Resolve as _, SystemResolver};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, Denial, HostDecision, HostRules, Network, NetworkRule, Policy, Profile, Then, UnknownHosts,
-    Verdict, WebVerdict,
+    Access, Channel, Denial, HostDecision, HostRules, Network, Policy, Profile, Then, UnknownHosts, Verdict,
+    WebVerdict,
 };
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
@@ -19,15 +16,13 @@ use scorpiox_web::Router;
 use super::{What, plugins};
 use crate::cli::environment::Environment;
 use scorpiox_fs::{Trail, without_links};
-use scorpiox_shell::{PRIVATE_KEY, Shell};
+use scorpiox_shell::{Shell, reach};
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 
-/// Timeout of a name lookup.
-const LOOKUP_TIME: Duration = Duration::from_secs(5);
-
-/// Reason why a rule that asks refuses a call over HTTP.
-const OVER_HTTP: &str = "over HTTP only a rule with `self = true` lets the caller give it";
+/// Reason why a rule that asks refuses calls.
+const NO_APPROVER: &str =
+    "no approver in the policy may give it ([approvers]); over HTTP, `self = true` lets the caller";
 
 /// Treatment of host names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,19 +128,25 @@ impl<'a> Judge<'a> {
         let operator = self.shell.operator();
         let (places, workspace) = (operator.places()?, &operator.site().workspace);
         for rule in self.policy.calls.about(tool, original, workspace, &places) {
-            let is_approved = rule.can_be_approved(self.principal.is_some());
+            let caller = self.principal.as_ref().map(|who| who.name.as_str());
+            let is_strong = rule.channel_for(caller.is_some()) == Channel::Strong;
+            let is_approved = !is_strong || rule.answered_by(&self.policy.approvers, caller).next().is_some();
             let effect = match (rule.then, rule.arguments.is_empty()) {
                 (Then::Ask, true) if !is_approved => {
-                    return Ok(Err(Verdict::denied(format!("{rule} requires an approval, and {OVER_HTTP}"))));
+                    return Ok(Err(Verdict::denied(format!(
+                        "{rule} requires an approval, and {NO_APPROVER}"
+                    ))));
                 }
                 (Then::Ask, false) if !is_approved => {
                     because = format!(
-                        "{because}; {rule} denies calls with its arguments, because it requires an approval, and {OVER_HTTP}"
+                        "{because}; {rule} denies calls with its arguments, because it requires an approval, and {NO_APPROVER}"
                     );
                     continue;
                 }
                 (Then::Deny, true) => return Ok(Err(Verdict::denied(format!("{rule} denies it")))),
                 (Then::Deny, false) => "denies calls with its arguments",
+                (Then::Ask, true) if is_strong => "asks an approver before each call",
+                (Then::Ask, false) if is_strong => "asks an approver before calls with its arguments",
                 (Then::Ask, true) => "asks before each call",
                 (Then::Ask, false) => "asks before calls with its arguments",
             };
@@ -234,40 +235,11 @@ impl<'a> Judge<'a> {
                     }
                     HostDecision::Allowed(rule) => {
                         let listed = format!("{rule} is listed ({})", rule.source);
-                        self.at_its_addresses(name, port, allow_private, &listed)
+                        let looks_up = self.names == Names::LookedUp;
+                        reach::at_its_addresses((name, port), allow_private, &listed, looks_up)
                     }
                 }
             }
-        })
-    }
-
-    /// Checks the addresses of a listed host.
-    fn at_its_addresses(&self, name: &str, port: u16, private: &[NetworkRule], listed: &str) -> Verdict {
-        let literal = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        let found: Vec<IpAddr> = match (literal, self.names) {
-            (Ok(address), _) => vec![address],
-            (Err(_), Names::AsWritten) => Vec::new(),
-            (Err(_), Names::LookedUp) => match SystemResolver::default().resolve(name, port, LOOKUP_TIME) {
-                Ok(found) => found.iter().map(std::net::SocketAddr::ip).collect(),
-                Err(error) => {
-                    return Verdict::allowed(format!("{listed}; it cannot be looked up at present: {error}"));
-                }
-            },
-        };
-        let networks = private.iter().map(|rule| rule.network).collect();
-        let addresses = AddressPolicy::new(networks, PRIVATE_KEY);
-        for address in &found {
-            if let Err(kind) = addresses.check(*address) {
-                return Verdict::denied(format!(
-                    "{listed}, but its address {address} is {kind}{}",
-                    addresses.remedy(*address)
-                ));
-            }
-        }
-        let rule = private.iter().find(|rule| found.iter().any(|address| rule.contains(*address)));
-        Verdict::allowed(match rule {
-            Some(rule) => format!("{listed}; `allow_private` has {rule} ({})", rule.source),
-            None => format!("{listed}; private addresses are refused even so"),
         })
     }
 

@@ -1,0 +1,26 @@
+//! Approvals of calls: questions that wait for an answer, and answers with their proof.
+//!
+//! A [`Wanted`] describes a call that rules ask about. [`Requests`] keeps it in a store as a [`Request`] with a
+//! number until it is answered, so that an answer survives restarts and reaches every server. Equal calls that
+//! wait at the same time share a request.
+//!
+//! Invariants:
+//! - An approval holds for a call with the same [binding](Wanted::binding): tool, component, arguments,
+//!   workspace, principal, and the text of the deciding rules.
+//! - An approval is used up by the calls that waited for it, unless it is remembered. Each of them has a seat of its
+//!   own: what a server that died leaves unused, no later call uses.
+//! - Through the strong channel, an answer counts only with a signature over its [statement](Request::statement)
+//!   by an approver whom each deciding rule accepts. [`proven`] verifies it at each use, so that write access to
+//!   the store does not suffice to approve.
+
+mod proof;
+mod request;
+mod requests;
+mod shown;
+mod wanted;
+
+pub use proof::{Unproven, proven};
+pub use request::{Answer, Decision, Extent, Request, Seat, State};
+pub use requests::{Answered, Joined, MAX_OPEN, Requests, Trouble, Why};
+pub use shown::{MAX_SHOWN_CHARS, shown};
+pub use wanted::{Asking, Wanted};

@@ -1,0 +1,144 @@
+//! Verification of signed answers.
+
+use scorpiox_policy::{Approvers, CallRule, Channel};
+use scorpiox_signature::Signature;
+
+use crate::request::{Answer, Request};
+use crate::wanted::Wanted;
+
+/// Reason why an answer does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unproven {
+    /// The answer came through a weak channel.
+    #[error("it needs the signature of an approver, and has none")]
+    Unsigned,
+    /// The signature is no signature of an approver whom the rules accept.
+    #[error("its signature is not by an approver whom {0} accepts")]
+    Stranger(String),
+}
+
+/// Checks that the rules accept an answer, and returns the name of the approver; empty if no proof is needed.
+///
+/// # Errors
+///
+/// Fails if a rule needs the signature of an approver, and the answer does not have it.
+pub fn proven(
+    request: &Request,
+    answer: &Answer,
+    rules: &[&CallRule],
+    approvers: &Approvers,
+) -> Result<String, Unproven> {
+    let Wanted { principal, caller, .. } = &request.wanted;
+    let is_strong = |rule: &&&CallRule| rule.channel_for(principal.is_some()) == Channel::Strong;
+    let mut signer = String::new();
+    for rule in rules.iter().filter(is_strong) {
+        let text = answer.signature.as_deref().ok_or(Unproven::Unsigned)?;
+        let stranger = || Unproven::Stranger(format!("rule \"{}\"", rule.name));
+        let signature = Signature::parse(text).map_err(|_| stranger())?;
+        let statement = request.statement(answer.decision, answer.extent);
+        let found = rule
+            .answered_by(approvers, caller.as_deref())
+            .find(|(_, approver)| approver.value.key.verify(statement.as_bytes(), &signature).is_ok());
+        found.ok_or_else(stranger)?.0.clone_into(&mut signer);
+    }
+    Ok(signer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use scorpiox_policy::Policy;
+    use scorpiox_signature::{NewKey, generate, sign_text};
+
+    use super::*;
+    use crate::request::{Decision, Extent, State};
+
+    fn policy(ann: &NewKey, bob: &NewKey) -> Policy {
+        let text = format!(
+            "version = 1\n[[rules]]\nname = \"deploy\"\ntools = [\"Bash\"]\nthen = \"ask\"\nwho = [\"ann\", \
+             \"bob\"]\n[approvers.ann]\nkey = \"{}\"\nprincipal = \"ann@example.com\"\n[approvers.eve]\nkey = \"{}\"\n",
+            ann.public.as_str(),
+            bob.public.as_str()
+        );
+        Policy::parse(&text, Path::new("p")).expect("a policy")
+    }
+
+    fn request(principal: Option<&str>, rules: &[&CallRule]) -> Request {
+        let mut wanted = Wanted {
+            workspace: "/w".to_owned(),
+            principal: principal.map(str::to_owned),
+            caller: principal.map(str::to_owned),
+            client: String::new(),
+            tool: "Bash".to_owned(),
+            component: String::new(),
+            arguments: "{}".to_owned(),
+            rules: Vec::new(),
+            is_strong: false,
+            within_ms: 0,
+            remember: Vec::new(),
+        };
+        wanted.ask_like(rules);
+        let state = State::Open { seats: Vec::new(), away: 1 };
+        Request { number: 1, id: "7f".to_owned(), wanted, asked: 5, until: 6, state }
+    }
+
+    fn signed(request: &Request, key: &NewKey) -> Answer {
+        let statement = request.statement(Decision::Approve, Extent::Once);
+        let signature = sign_text(&key.secret, None, &statement, "approval").expect("a key");
+        Answer {
+            decision: Decision::Approve,
+            extent: Extent::Once,
+            by: "ann".to_owned(),
+            channel: "key".to_owned(),
+            at: 5,
+            words: None,
+            signature: Some(signature.text().to_owned()),
+        }
+    }
+
+    #[test]
+    fn only_the_signature_of_an_accepted_approver_over_this_very_request_counts() {
+        let (ann, eve) = (generate(None).expect("a key"), generate(None).expect("a key"));
+        let policy = policy(&ann, &eve);
+        let rules: Vec<_> = policy.calls.0.iter().collect();
+        let request = request(None, &rules);
+        assert!(request.wanted.is_strong, "`who` needs a proof");
+        let good = signed(&request, &ann);
+        let check = |request: &Request, answer: &Answer| proven(request, answer, &rules, &policy.approvers);
+        assert_eq!(check(&request, &good), Ok("ann".to_owned()));
+        assert_eq!(check(&request, &Answer { signature: None, ..good.clone() }), Err(Unproven::Unsigned));
+
+        let stranger = Err(Unproven::Stranger("rule \"deploy\"".to_owned()));
+        assert_eq!(check(&request, &signed(&request, &eve)), stranger, "not in `who`");
+        let others = [
+            Answer { extent: Extent::Workspace, ..good.clone() },
+            Answer { decision: Decision::Deny, ..good.clone() },
+            Answer { signature: Some("untrusted comment: x".to_owned()), ..good.clone() },
+        ];
+        assert!(others.iter().all(|other| check(&request, other) == stranger));
+        let again = [
+            Request { id: "80".to_owned(), ..request.clone() },
+            Request { number: 2, ..request.clone() },
+            Request { asked: 6, ..request.clone() },
+            Request {
+                wanted: Wanted { arguments: "[]".to_owned(), ..request.wanted.clone() },
+                ..request.clone()
+            },
+        ];
+        assert!(again.iter().all(|other| check(other, &good) == stranger));
+    }
+
+    #[test]
+    fn nobody_approves_a_call_of_their_own() {
+        let (ann, eve) = (generate(None).expect("a key"), generate(None).expect("a key"));
+        let policy = policy(&ann, &eve);
+        let rules: Vec<_> = policy.calls.0.iter().collect();
+        let by = |principal| {
+            let request = request(Some(principal), &rules);
+            proven(&request, &signed(&request, &ann), &rules, &policy.approvers)
+        };
+        assert_eq!(by("carl@example.com"), Ok("ann".to_owned()));
+        assert!(by("ann@example.com").is_err());
+    }
+}

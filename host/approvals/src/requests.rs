@@ -1,0 +1,412 @@
+//! Requests in a store.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use scorpiox_executor::Cancel;
+use scorpiox_store::{Changes, MAX_SCAN_ENTRIES, Mode, Order, Store, StoreError, Transaction};
+use scorpiox_text::hex;
+
+use crate::request::{Answer, Decision, Extent, Request, Seat, State};
+use crate::wanted::Wanted;
+
+/// Maximum number of requests of a workspace that wait for an answer.
+pub const MAX_OPEN: usize = 50;
+/// Maximum number of equal calls that wait at the same time.
+const MAX_SEATS: usize = 200;
+/// Maximum number of remembered approvals.
+const MAX_REMEMBERED: usize = 1000;
+/// Store namespace.
+const NAMESPACE: &str = "approvals";
+/// Store quota.
+const QUOTA: u64 = 64 << 20;
+/// Time that a finished request stays listed, in milliseconds.
+const LISTED_MS: u64 = 24 * 3_600_000;
+
+/// Requests for approval in a store, shared by all servers.
+#[derive(Debug, Clone)]
+pub struct Requests(Arc<dyn Store>);
+
+/// Result of asking for an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Joined {
+    /// The request waits for an answer, and the call waits with it on this seat.
+    Waits(Request, Seat),
+    /// The request was answered earlier. This use of the answer is counted.
+    Answered(Request),
+}
+
+/// Result of looking for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answered {
+    /// There is no answer yet.
+    Open,
+    /// There is an answer. This use of it is counted.
+    Yes(Box<Request>),
+    /// The time for an answer is over, or the request was withdrawn.
+    Over,
+}
+
+/// Reason why an answer is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// There is no such request.
+    #[error("there is no approval {0}; `scorpiox-code approvals` lists those that wait")]
+    Unknown(u64),
+    /// The time for an answer is over.
+    #[error("the time to answer approval {0} is over; the call can be repeated")]
+    Late(u64),
+    /// The request was answered before.
+    #[error("approval {0} was already answered ({1})")]
+    Before(u64, Decision),
+    /// The rules do not offer this extent.
+    #[error("the rules of approval {0} do not offer to remember it for a {1}")]
+    NotOffered(u64, Extent),
+}
+
+/// Reason why a request cannot be made or answered.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// Too many requests wait.
+    #[error(
+        "{MAX_OPEN} approvals wait in this workspace already; answer them (`scorpiox-code approvals`) or wait"
+    )]
+    TooMany,
+    /// The answer is not accepted.
+    #[error(transparent)]
+    Refused(#[from] Why),
+    /// The store fails.
+    #[error("approvals cannot be kept: {0}")]
+    Store(#[from] StoreError),
+    /// The system has no random numbers.
+    #[error("there are no random numbers")]
+    Random,
+}
+
+impl Requests {
+    /// Creates the collection. Reads and writes nothing yet.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self(store)
+    }
+
+    /// Returns the time on the clock of the store, in milliseconds since 1970.
+    pub fn now(&self) -> u64 {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let own = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        own.saturating_add_signed(self.0.clock_ahead())
+    }
+
+    /// Returns a value that reports changes, which answers are.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn changes(&self) -> Result<Box<dyn Changes>, StoreError> {
+        self.0.changes()
+    }
+
+    /// Asks for an approval, or joins an equal request. Earlier answers that do not `count`, for example because
+    /// the approver was removed since, are as if they were not given.
+    ///
+    /// # Errors
+    ///
+    /// Fails if too many requests wait, or if the store fails. Nothing is asked then.
+    pub fn join(
+        &self,
+        wanted: Wanted,
+        cancel: &Cancel,
+        counts: &dyn Fn(&Request) -> bool,
+    ) -> Result<Joined, Trouble> {
+        let binding = wanted.binding();
+        let mut transaction = self.0.begin(Mode::Write, cancel, &mut || ())?;
+        let now = self.now();
+        let kept = below(&mut *transaction, &remembered(&binding))?;
+        if let Some(request) = kept.into_iter().find(|request| counts(request)) {
+            return Ok(Joined::Answered(request));
+        }
+        let (key, listed) = (by_binding(&binding), all(&mut *transaction)?);
+        sweep(&mut *transaction, &listed, now)?;
+        let known = number(&mut *transaction, &key)?;
+        let known = listed.iter().find(|request| Some(request.number) == known);
+        if let Some(request) = known.filter(|request| request.is_current(now)) {
+            let mut request = request.clone();
+            let joined = match &mut request.state {
+                State::Open { seats, .. } if seats.len() >= MAX_SEATS => return Err(Trouble::TooMany),
+                State::Open { seats, away } => {
+                    *away = away.saturating_sub(1);
+                    let seat = seat()?;
+                    seats.push(seat);
+                    Some(Joined::Waits(request.clone(), seat))
+                }
+                State::Answered { away, .. } if *away > 0 => {
+                    *away -= 1;
+                    Some(Joined::Answered(request.clone())).filter(|_| counts(&request))
+                }
+                State::Answered { .. } => None,
+            };
+            if let Some(joined) = joined {
+                write(&mut *transaction, &request)?;
+                transaction.commit()?;
+                return Ok(joined);
+            }
+        }
+        let is_open =
+            |request: &&Request| request.wanted.workspace == wanted.workspace && request.is_open(now);
+        if listed.iter().filter(is_open).count() >= MAX_OPEN {
+            return Err(Trouble::TooMany);
+        }
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|_| Trouble::Random)?;
+        let (seat, number) = (seat()?, transaction.increment(NAMESPACE, NUMBER, 1, QUOTA)?);
+        let request = Request {
+            number: u64::try_from(number).unwrap_or_default(),
+            id: hex(&id),
+            asked: now,
+            until: now.saturating_add(wanted.within_ms),
+            wanted,
+            state: State::Open { seats: vec![seat], away: 0 },
+        };
+        write(&mut *transaction, &request)?;
+        transaction.set(NAMESPACE, &key, request.number.to_string().as_bytes(), QUOTA)?;
+        transaction.commit()?;
+        Ok(Joined::Waits(request, seat))
+    }
+
+    /// Looks for the answer to a request that a call waits for, and uses it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn take(&self, number: u64, seat: Seat) -> Result<Answered, StoreError> {
+        // Looks without a lock as long as there is no answer.
+        for mode in [Mode::ReadFirst, Mode::Write] {
+            let mut transaction = self.0.begin(mode, &Cancel::default(), &mut || ())?;
+            let found = read(&mut *transaction, &by_number(number))?;
+            let Some(mut request) = found.filter(|request| request.is_current(self.now())) else {
+                return Ok(Answered::Over);
+            };
+            match &mut request.state {
+                State::Open { .. } => return Ok(Answered::Open),
+                State::Answered { seats, .. } if !seats.contains(&seat) => return Ok(Answered::Over),
+                State::Answered { seats, .. } => seats.retain(|other| *other != seat),
+            }
+            if mode == Mode::Write {
+                write(&mut *transaction, &request)?;
+                transaction.commit()?;
+                return Ok(Answered::Yes(Box::new(request)));
+            }
+        }
+        Ok(Answered::Open)
+    }
+
+    /// Ends the wait of a call without an answer. If it `returns`, an equal call takes its place; otherwise, a
+    /// request that no call waits for is withdrawn.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn leave(&self, number: u64, seat: Seat, returns: bool) -> Result<(), StoreError> {
+        let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        let Some(mut request) = read(&mut *transaction, &by_number(number))? else { return Ok(()) };
+        let (State::Open { seats, away } | State::Answered { seats, away, .. }) = &mut request.state;
+        if !seats.contains(&seat) {
+            return Ok(());
+        }
+        seats.retain(|other| *other != seat);
+        *away = away.saturating_add(u32::from(returns));
+        if request.calls() == 0 && request.answer().is_none() {
+            remove(&mut *transaction, &request)?;
+            return transaction.commit();
+        }
+        write(&mut *transaction, &request)?;
+        transaction.commit()
+    }
+
+    /// Answers a request.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the request cannot be answered (any more), or if the store fails.
+    pub fn answer(&self, number: u64, answer: Answer) -> Result<Request, Trouble> {
+        let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        let mut request = read(&mut *transaction, &by_number(number))?.ok_or(Why::Unknown(number))?;
+        let now = self.now();
+        let (seats, away) = match &request.state {
+            State::Answered { answer, .. } => return Err(Why::Before(number, answer.decision).into()),
+            State::Open { .. } if !request.is_current(now) => return Err(Why::Late(number).into()),
+            State::Open { seats, away } => (seats.clone(), *away),
+        };
+        let extent = answer.extent;
+        if extent != Extent::Once && !request.wanted.remember.contains(&extent.to_string()) {
+            return Err(Why::NotOffered(number, extent).into());
+        }
+        let is_kept = answer.decision == Decision::Approve && extent == Extent::Workspace;
+        request.until = now.saturating_add(request.wanted.within_ms);
+        request.state = State::Answered { answer, seats, away };
+        write(&mut *transaction, &request)?;
+        if is_kept {
+            keep(&mut *transaction, &request)?;
+        }
+        transaction.commit()?;
+        Ok(request)
+    }
+
+    /// Returns the requests of the last day, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn list(&self) -> Result<Vec<Request>, StoreError> {
+        if !self.0.exists() {
+            return Ok(Vec::new());
+        }
+        all(&mut *self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?)
+    }
+
+    /// Returns the remembered approvals, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn remembered(&self) -> Result<Vec<Request>, StoreError> {
+        if !self.0.exists() {
+            return Ok(Vec::new());
+        }
+        let mut transaction = self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?;
+        let mut found = below(&mut *transaction, REMEMBERED)?;
+        found.sort_by_key(|request| request.number);
+        Ok(found)
+    }
+
+    /// Revokes a remembered approval. Returns `false` if there is none of that number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn revoke(&self, number: u64) -> Result<bool, StoreError> {
+        let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        let found = below(&mut *transaction, REMEMBERED)?.into_iter().find(|known| known.number == number);
+        let Some(request) = found else { return Ok(false) };
+        transaction.delete(NAMESPACE, &remembered(&request.wanted.binding()))?;
+        if let Some(mut listed) = read(&mut *transaction, &by_number(number))?
+            && let State::Answered { away, .. } = &mut listed.state
+        {
+            *away = 0;
+            write(&mut *transaction, &listed)?;
+        }
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// Returns the request of that number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn get(&self, number: u64) -> Result<Option<Request>, StoreError> {
+        if !self.0.exists() {
+            return Ok(None);
+        }
+        let mut transaction = self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?;
+        read(&mut *transaction, &by_number(number))
+    }
+}
+
+/// Key of the last number.
+const NUMBER: &str = "number";
+/// Beginning of the keys of requests.
+const REQUEST: &str = "request/";
+/// Beginning of the keys of remembered approvals.
+const REMEMBERED: &str = "remembered/";
+
+fn seat() -> Result<Seat, Trouble> {
+    getrandom::u64().map(Seat).map_err(|_| Trouble::Random)
+}
+
+fn by_number(number: u64) -> String {
+    format!("{REQUEST}{number:020}")
+}
+
+fn by_binding(binding: &str) -> String {
+    format!("binding/{binding}")
+}
+
+fn remembered(binding: &str) -> String {
+    format!("{REMEMBERED}{binding}")
+}
+
+fn parse(key: &str, value: &[u8]) -> Result<Request, StoreError> {
+    serde_json::from_slice(value).map_err(|error| {
+        StoreError::Other(format!("the value at {key:?} of {NAMESPACE} is no request ({error})"))
+    })
+}
+
+fn read(transaction: &mut dyn Transaction, key: &str) -> Result<Option<Request>, StoreError> {
+    transaction.get(NAMESPACE, key)?.map(|value| parse(key, &value)).transpose()
+}
+
+fn number(transaction: &mut dyn Transaction, key: &str) -> Result<Option<u64>, StoreError> {
+    let value = transaction.get(NAMESPACE, key)?;
+    Ok(value.and_then(|value| std::str::from_utf8(&value).ok()?.parse().ok()))
+}
+
+fn write(transaction: &mut dyn Transaction, request: &Request) -> Result<(), StoreError> {
+    set(transaction, &by_number(request.number), request)
+}
+
+fn set(transaction: &mut dyn Transaction, key: &str, request: &Request) -> Result<(), StoreError> {
+    let value = serde_json::to_vec(request).map_err(|error| StoreError::Other(error.to_string()))?;
+    transaction.set(NAMESPACE, key, &value, QUOTA)
+}
+
+/// Keeps an approval for the workspace, in place of the oldest if there are too many.
+fn keep(transaction: &mut dyn Transaction, request: &Request) -> Result<(), StoreError> {
+    let kept = below(transaction, REMEMBERED)?;
+    if kept.len() >= MAX_REMEMBERED
+        && let Some(oldest) = kept.iter().min_by_key(|known| known.number)
+    {
+        transaction.delete(NAMESPACE, &remembered(&oldest.wanted.binding()))?;
+    }
+    set(transaction, &remembered(&request.wanted.binding()), request)
+}
+
+fn remove(transaction: &mut dyn Transaction, request: &Request) -> Result<(), StoreError> {
+    transaction.delete(NAMESPACE, &by_number(request.number))?;
+    let key = by_binding(&request.wanted.binding());
+    if number(transaction, &key)? == Some(request.number) {
+        transaction.delete(NAMESPACE, &key)?;
+    }
+    Ok(())
+}
+
+/// Removes the requests that ended more than a day ago.
+fn sweep(transaction: &mut dyn Transaction, listed: &[Request], now: u64) -> Result<(), StoreError> {
+    let old = |request: &&Request| request.until.saturating_add(LISTED_MS) < now;
+    listed.iter().filter(old).try_for_each(|request| remove(transaction, request))
+}
+
+fn all(transaction: &mut dyn Transaction) -> Result<Vec<Request>, StoreError> {
+    below(transaction, REQUEST)
+}
+
+/// Returns the requests whose keys have this beginning, in the order of the keys.
+fn below(transaction: &mut dyn Transaction, beginning: &str) -> Result<Vec<Request>, StoreError> {
+    let mut found = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page =
+            transaction.scan(NAMESPACE, beginning, after.as_deref(), MAX_SCAN_ENTRIES, Order::Ascending)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = Some(last.key.clone());
+        for entry in &page {
+            match parse(&entry.key, &entry.value) {
+                Ok(request) => found.push(request),
+                // A damaged entry must not prevent all other approvals.
+                Err(error) => tracing::warn!("{error}; it is left as it is"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

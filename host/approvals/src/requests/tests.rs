@@ -1,0 +1,227 @@
+use scorpiox_store::MemoryStore;
+
+use super::*;
+use crate::wanted::Asking;
+
+fn requests() -> Requests {
+    Requests::new(Arc::new(MemoryStore::default()))
+}
+
+fn wanted(arguments: &str) -> Wanted {
+    Wanted {
+        workspace: "/w".to_owned(),
+        principal: None,
+        caller: None,
+        client: "a client".to_owned(),
+        tool: "Bash".to_owned(),
+        component: String::new(),
+        arguments: arguments.to_owned(),
+        rules: vec![Asking {
+            name: "push".to_owned(),
+            source: "policy.toml line 2".to_owned(),
+            definition: "name = \"push\"".to_owned(),
+            reason: None,
+        }],
+        is_strong: false,
+        within_ms: 600_000,
+        remember: vec!["workspace".to_owned()],
+    }
+}
+
+fn answer(decision: Decision, extent: Extent) -> Answer {
+    Answer {
+        decision,
+        extent,
+        by: String::new(),
+        channel: "command".to_owned(),
+        at: 1,
+        words: None,
+        signature: None,
+    }
+}
+
+fn join(requests: &Requests, wanted: Wanted) -> Joined {
+    requests.join(wanted, &Cancel::default(), &|_| true).expect("room")
+}
+
+fn waits(joined: Joined) -> Request {
+    seated(joined).0
+}
+
+fn seated(joined: Joined) -> (Request, Seat) {
+    match joined {
+        Joined::Waits(request, seat) => (request, seat),
+        Joined::Answered(request) => panic!("answered: {request:?}"),
+    }
+}
+
+/// Asks for an approval, and ends the call so that it can be repeated.
+fn asked_and_gone(requests: &Requests) -> u64 {
+    let (request, seat) = seated(join(requests, wanted("{}")));
+    requests.leave(request.number, seat, true).expect("a store");
+    request.number
+}
+
+fn is_approved(answered: &Answered) -> bool {
+    matches!(answered, Answered::Yes(request)
+        if request.answer().is_some_and(|answer| answer.decision == Decision::Approve))
+}
+
+#[test]
+fn equal_calls_share_a_request_and_each_uses_the_answer_once() {
+    let requests = requests();
+    let seats: Vec<_> = (0..3).map(|_| seated(join(&requests, wanted("{}")))).collect();
+    assert!(seats.iter().all(|(request, _)| request.number == 1));
+    assert_eq!(waits(join(&requests, wanted("{\"a\":1}"))).number, 2);
+    let take = |seat| requests.take(1, seat).expect("a store");
+    assert_eq!(take(seats[0].1), Answered::Open);
+    requests.answer(1, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    for (_, seat) in &seats {
+        assert!(is_approved(&take(*seat)));
+        assert_eq!(take(*seat), Answered::Over);
+    }
+    assert_eq!(waits(join(&requests, wanted("{}"))).number, 3, "the next call asks again");
+}
+
+#[test]
+fn a_call_that_is_repeated_takes_the_answer_that_came_meanwhile() {
+    for decision in [Decision::Approve, Decision::Deny] {
+        let requests = requests();
+        let number = asked_and_gone(&requests);
+        requests.answer(number, answer(decision, Extent::Once)).expect("it is open");
+        match join(&requests, wanted("{}")) {
+            Joined::Answered(request) => assert_eq!(request.answer().map(|it| it.decision), Some(decision)),
+            Joined::Waits(request, _) => panic!("asked again: {request:?}"),
+        }
+        waits(join(&requests, wanted("{}")));
+    }
+}
+
+#[test]
+fn a_repeated_call_takes_the_place_of_the_one_that_left() {
+    let requests = requests();
+    asked_and_gone(&requests);
+    assert_eq!(waits(join(&requests, wanted("{}"))).calls(), 1);
+}
+
+#[test]
+fn a_request_that_no_call_waits_for_is_withdrawn() {
+    let requests = requests();
+    let (Request { number, .. }, seat) = seated(join(&requests, wanted("{}")));
+    requests.leave(number, seat, false).expect("a store");
+    assert_eq!(requests.list().expect("a store"), []);
+    let refused = requests.answer(number, answer(Decision::Approve, Extent::Once));
+    assert!(matches!(refused, Err(Trouble::Refused(Why::Unknown(1)))), "{refused:?}");
+}
+
+#[test]
+fn a_call_that_is_cancelled_leaves_no_approval_behind() {
+    let requests = requests();
+    let (Request { number, .. }, seat) = seated(join(&requests, wanted("{}")));
+    requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    requests.leave(number, seat, false).expect("a store");
+    waits(join(&requests, wanted("{}")));
+}
+
+#[test]
+fn what_a_server_that_died_leaves_unused_no_later_call_uses() {
+    let requests = requests();
+    let (Request { number, .. }, _) = seated(join(&requests, wanted("{}")));
+    let (_, seat) = seated(join(&requests, wanted("{}")));
+    requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    assert!(is_approved(&requests.take(number, seat).expect("a store")));
+    waits(join(&requests, wanted("{}")));
+}
+
+#[test]
+fn an_answer_counts_once_and_in_time() {
+    let requests = requests();
+    let number = waits(join(&requests, wanted("{}"))).number;
+    requests.answer(number, answer(Decision::Deny, Extent::Once)).expect("it is open");
+    let twice = requests.answer(number, answer(Decision::Approve, Extent::Once));
+    assert!(matches!(twice, Err(Trouble::Refused(Why::Before(1, Decision::Deny)))), "{twice:?}");
+
+    let late = Wanted { within_ms: 0, ..wanted("{\"late\":1}") };
+    let (Request { number, .. }, seat) = seated(join(&requests, late.clone()));
+    let refused = requests.answer(number, answer(Decision::Approve, Extent::Once));
+    assert!(matches!(refused, Err(Trouble::Refused(Why::Late(_)))), "{refused:?}");
+    assert_eq!(requests.take(number, seat).expect("a store"), Answered::Over);
+    assert_ne!(waits(join(&requests, late)).number, number);
+}
+
+#[test]
+fn an_approval_is_remembered_only_as_the_rules_offer_until_it_is_revoked() {
+    let requests = requests();
+    let number = asked_and_gone(&requests);
+    let session = requests.answer(number, answer(Decision::Approve, Extent::Session));
+    assert!(matches!(session, Err(Trouble::Refused(Why::NotOffered(..)))), "{session:?}");
+    requests.answer(number, answer(Decision::Approve, Extent::Workspace)).expect("it is offered");
+    for _ in 0..3 {
+        assert!(matches!(join(&requests, wanted("{}")), Joined::Answered(_)));
+    }
+    waits(join(&requests, Wanted { principal: Some("bob".to_owned()), ..wanted("{}") }));
+    assert_eq!(requests.remembered().expect("a store").len(), 1);
+    assert!(requests.revoke(number).expect("a store"));
+    assert!(!requests.revoke(number).expect("a store"));
+    waits(join(&requests, wanted("{}")));
+}
+
+#[test]
+fn an_answer_that_no_longer_counts_is_asked_for_again() {
+    let requests = requests();
+    let number = asked_and_gone(&requests);
+    requests.answer(number, answer(Decision::Approve, Extent::Workspace)).expect("it is offered");
+    let again = requests.join(wanted("{}"), &Cancel::default(), &|_| false).expect("room");
+    assert_ne!(waits(again).number, number);
+}
+
+#[test]
+fn a_denial_is_not_remembered() {
+    let requests = requests();
+    let number = waits(join(&requests, wanted("{}"))).number;
+    requests.answer(number, answer(Decision::Deny, Extent::Workspace)).expect("it is open");
+    assert_eq!(requests.remembered().expect("a store"), []);
+}
+
+#[test]
+fn a_workspace_has_a_bounded_number_of_open_requests() {
+    let requests = requests();
+    for at in 0..MAX_OPEN {
+        waits(join(&requests, wanted(&at.to_string())));
+    }
+    let refused = requests.join(wanted("one more"), &Cancel::default(), &|_| true);
+    assert!(matches!(refused, Err(Trouble::TooMany)), "{refused:?}");
+    waits(join(&requests, wanted("0")));
+    waits(join(&requests, Wanted { workspace: "/other".to_owned(), ..wanted("{}") }));
+}
+
+#[test]
+fn everything_that_an_approval_is_bound_to_changes_the_binding() {
+    let first = wanted("{}");
+    let mut rules = first.rules.clone();
+    rules[0].definition.push('x');
+    let others = [
+        Wanted { workspace: "/w2".to_owned(), ..first.clone() },
+        Wanted { principal: Some(String::new()), ..first.clone() },
+        Wanted { caller: Some("ann".to_owned()), ..first.clone() },
+        Wanted { tool: "Bash2".to_owned(), ..first.clone() },
+        Wanted { component: "c".to_owned(), ..first.clone() },
+        Wanted { arguments: "{ }".to_owned(), ..first.clone() },
+        Wanted { rules, ..first.clone() },
+    ];
+    assert!(others.iter().all(|other| other.binding() != first.binding()));
+    assert_eq!(Wanted { client: "another".to_owned(), ..first.clone() }.binding(), first.binding());
+}
+
+#[test]
+fn a_damaged_request_hides_no_other() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let requests = Requests::new(Arc::clone(&store));
+    let number = waits(join(&requests, wanted("{}"))).number;
+    let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
+    transaction.set(NAMESPACE, &by_number(7), b"{", QUOTA).expect("room");
+    transaction.commit().expect("a store");
+    assert_eq!(requests.list().expect("a store").len(), 1);
+    waits(join(&requests, wanted("{}")));
+    requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
+}

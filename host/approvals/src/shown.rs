@@ -1,0 +1,72 @@
+//! Arguments as people see them before they decide.
+
+use scorpiox_text::line::escaped_json;
+use serde_json::{Map, Value, json};
+
+/// Maximum length of the shown arguments, in characters. A person approves only what is shown completely.
+pub const MAX_SHOWN_CHARS: usize = 1500;
+/// Maximum number of blanks in a row, plus one.
+const MAX_BLANKS: usize = 32;
+
+/// Returns the arguments, one on each line, without characters that hide or reorder others.
+///
+/// # Errors
+///
+/// Fails if the arguments cannot be shown completely, with the reason as the end of a sentence.
+pub fn shown(arguments: &str) -> Result<String, String> {
+    let members: Map<String, Value> =
+        serde_json::from_str(arguments).map_err(|_| "its arguments are no JSON object".to_owned())?;
+    let lines: Vec<_> = members.iter().map(|(key, value)| line(key, value)).collect();
+    let shown = if lines.is_empty() { "no arguments".to_owned() } else { lines.join("\n") };
+    if shown.contains(&" ".repeat(MAX_BLANKS)) {
+        return Err(format!("its arguments have {MAX_BLANKS} blanks in a row, which would hide the rest"));
+    }
+    let chars = shown.chars().count();
+    if chars > MAX_SHOWN_CHARS {
+        return Err(format!(
+            "its arguments have {chars} characters, but at most {MAX_SHOWN_CHARS} can be shown to the person; make the \
+             call smaller"
+        ));
+    }
+    Ok(shown)
+}
+
+/// Returns `false` for characters that many fonts show as nothing: outside of the usual planes, only emoji and
+/// ideographs are certain to be seen.
+fn has_glyph(c: char) -> bool {
+    matches!(c, '\0'..='\u{ffff}' | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Returns an argument on one line.
+fn line(key: &str, value: &Value) -> String {
+    let member = json!({ key: value }).to_string();
+    let line = escaped_json(&member);
+    let line = line.strip_prefix('{').and_then(|line| line.strip_suffix('}')).unwrap_or(&line);
+    line.chars().fold(String::new(), |mut shown, c| {
+        if has_glyph(c) {
+            shown.push(c);
+        } else {
+            shown.extend(c.escape_unicode());
+        }
+        shown
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_may_be_seen_as_nothing_are_escaped() {
+        let given = json!({"x": "a\u{1d159}\u{13441}é漢😀"}).to_string();
+        assert_eq!(shown(&given).as_deref(), Ok(r#""x":"a\u{1d159}\u{13441}é漢😀""#));
+    }
+
+    #[test]
+    fn arguments_that_would_hide_something_are_not_shown() {
+        let blanks = json!({"x": " ".repeat(40)}).to_string();
+        let long = json!({"x": "y".repeat(2000)}).to_string();
+        assert!(shown(&blanks).is_err() && shown(&long).is_err() && shown("[").is_err());
+        assert_eq!(shown("{}").as_deref(), Ok("no arguments"));
+    }
+}

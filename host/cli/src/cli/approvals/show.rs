@@ -1,0 +1,179 @@
+//! Approvals on the screen.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, anyhow};
+use scorpiox_approvals::{Answer, Decision, Extent, Request, shown};
+use scorpiox_audit::time;
+use scorpiox_terminal::{Shown, Table};
+use scorpiox_text::line::escaped;
+use serde_json::{Value, json};
+
+/// Formats requests as JSON.
+pub(super) fn json(requests: &[Request], now: u64) -> Shown {
+    let listed: Vec<Value> = requests
+        .iter()
+        .map(|request| {
+            let wanted = &request.wanted;
+            let rules: Vec<_> = wanted
+                .rules
+                .iter()
+                .map(|rule| json!({ "name": rule.name, "source": rule.source, "reason": rule.reason }))
+                .collect();
+            json!({
+                "number": request.number,
+                "state": state(request, now),
+                "asked": time::rfc3339(request.asked),
+                "until": time::rfc3339(request.until),
+                "workspace": wanted.workspace,
+                "principal": wanted.caller,
+                "client": wanted.client,
+                "tool": wanted.tool,
+                "arguments": serde_json::from_str::<Value>(&wanted.arguments).unwrap_or_default(),
+                "rules": rules,
+                "channel": channel(request),
+                "remember": wanted.remember,
+                "answer": request.answer(),
+            })
+        })
+        .collect();
+    Shown::json(&json!({ "approvals": listed }).to_string())
+}
+
+/// Formats requests as a table, with the command that answers them.
+pub(super) fn table(requests: &[Request], now: u64) -> Shown {
+    if requests.is_empty() {
+        return Shown::line("No call waits for an approval.");
+    }
+    let mut table = Table::new(["number", "state", "left", "tool", "rule", "arguments"], &[5]).with_details();
+    let rows: Vec<_> = requests.iter().map(|request| row(request, now)).collect();
+    let table = Shown::text(&table.render(&rows));
+    if !requests.iter().any(|request| request.is_open(now)) {
+        return table;
+    }
+    let hint = "`scorpiox-code approvals show NUMBER` shows all arguments; `approvals approve NUMBER` and `approvals \
+                deny NUMBER` answer.";
+    table.and(&Shown::line(hint))
+}
+
+fn row(request: &Request, now: u64) -> [String; 6] {
+    let wanted = &request.wanted;
+    let left = if request.is_open(now) { left(request, now) } else { String::new() };
+    let rules: Vec<_> = wanted.rules.iter().map(|rule| rule.name.as_str()).collect();
+    [
+        request.number.to_string(),
+        state(request, now).to_owned(),
+        left,
+        escaped(&wanted.tool).into_owned(),
+        escaped(&rules.join(", ")).into_owned(),
+        shown(&wanted.arguments).map_or_else(|_| String::new(), |shown| escaped(&shown).into_owned()),
+    ]
+}
+
+/// Formats remembered approvals.
+pub(super) fn remembered(requests: &[Request]) -> Shown {
+    if requests.is_empty() {
+        return Shown::line("No approval is remembered.");
+    }
+    let mut table =
+        Table::new(["number", "since", "by", "tool", "workspace", "arguments"], &[4, 5]).with_details();
+    let rows: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            let wanted = &request.wanted;
+            let (at, by) = request.answer().map_or((0, ""), |answer| (answer.at, answer.by.as_str()));
+            [
+                request.number.to_string(),
+                time::rfc3339(at),
+                if by.is_empty() { "-".to_owned() } else { escaped(by).into_owned() },
+                escaped(&wanted.tool).into_owned(),
+                escaped(&wanted.workspace).into_owned(),
+                shown(&wanted.arguments).map_or_else(|_| String::new(), |shown| escaped(&shown).into_owned()),
+            ]
+        })
+        .collect();
+    Shown::text(&table.render(&rows))
+        .and(&Shown::line("`scorpiox-code approvals revoke NUMBER` lets equal calls ask again."))
+}
+
+/// Formats everything that an answer depends on. Fails if the arguments cannot be shown completely.
+pub(super) fn whole(request: &Request, now: u64) -> Result<Shown> {
+    let wanted = &request.wanted;
+    let arguments = shown(&wanted.arguments)
+        .map_err(|why| anyhow!("approval {} cannot be shown: {why}", request.number))?;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<10} {}", escaped(value));
+    };
+    line("approval", &format!("{} ({})", request.number, state(request, now)));
+    line("tool", &wanted.tool);
+    arguments.lines().for_each(|argument| line("argument", argument));
+    if request.calls() > 1 {
+        line("calls", &format!("{} equal calls wait", request.calls()));
+    }
+    line("workspace", &wanted.workspace);
+    if let Some(caller) = &wanted.caller {
+        line("caller", caller);
+    }
+    line("client", if wanted.client.is_empty() { "unknown" } else { &wanted.client });
+    for rule in &wanted.rules {
+        line("rule", &format!("{} ({})", rule.name, rule.source));
+        if let Some(reason) = &rule.reason {
+            line("reason", reason);
+        }
+    }
+    let proof = if wanted.is_strong { "the signature of an approver (--key)" } else { "none" };
+    line("proof", proof);
+    line("asked", &time::rfc3339(request.asked));
+    if request.is_open(now) {
+        line("left", &left(request, now));
+    }
+    if let Some(answer) = request.answer() {
+        line("answer", &answered(answer));
+    }
+    if ["Bash", "BackgroundBash"].contains(&wanted.tool.as_str()) {
+        line("note", "The content of files that the command runs is not part of the approval.");
+    }
+    Ok(Shown::text(&text))
+}
+
+/// Returns an answer as a sentence.
+fn answered(answer: &Answer) -> String {
+    let by = if answer.by.is_empty() { String::new() } else { format!(" by {}", answer.by) };
+    let words = answer.words.as_deref().map_or_else(String::new, |words| format!(": {words}"));
+    let decision = match answer.decision {
+        Decision::Approve => "approved",
+        Decision::Deny => "denied",
+    };
+    let extent = match answer.extent {
+        Extent::Once => "",
+        Extent::Session => ", for a session",
+        Extent::Workspace => ", for the workspace",
+    };
+    format!("{decision}{by} ({}{extent}) at {}{words}", answer.channel, time::rfc3339(answer.at))
+}
+
+/// Returns the state as a word.
+fn state(request: &Request, now: u64) -> &'static str {
+    match request.answer() {
+        Some(answer) if answer.decision == Decision::Deny => "denied",
+        Some(_) if request.calls() == 0 => "used",
+        _ if !request.is_current(now) => "expired",
+        Some(_) => "approved",
+        None => "waits",
+    }
+}
+
+fn channel(request: &Request) -> &'static str {
+    if request.wanted.is_strong { "strong" } else { "weak" }
+}
+
+/// Returns the time that is left for an answer.
+fn left(request: &Request, now: u64) -> String {
+    match request.until.saturating_sub(now).div_ceil(1000) {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7200 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", seconds.div_ceil(3600)),
+    }
+}

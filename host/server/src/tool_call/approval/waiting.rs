@@ -1,0 +1,318 @@
+//! Gets the answer of a person: asks by the client's form, a terminal or a dialog where the rules accept that, and
+//! waits for answers from elsewhere.
+
+use std::time::{Duration, Instant};
+
+use scorpiox_approvals::{
+    Answer, Answered, Decision, Extent, Joined, Request, Requests, Seat, Trouble, Wanted, proven,
+};
+use scorpiox_capabilities::ask::Asked;
+use scorpiox_executor::{Reason, threads};
+use scorpiox_metering::records::CallError;
+use scorpiox_policy::{Approvers, CallRule};
+use scorpiox_questions::{Answers, Questions};
+use scorpiox_store::StoreError;
+use scorpiox_tools::{Failure, Tool};
+
+use super::question::{extent, question, wanted};
+use super::{check_policy, refused};
+use crate::client::Client;
+use crate::scope::Scope;
+
+/// Interval between reports of progress.
+const REPORT_EVERY: Duration = Duration::from_secs(1);
+
+/// Asks a person whether the call may run.
+pub(in crate::tool_call) fn obtain(
+    scope: &Scope<'_>,
+    client: &Client,
+    tool: &Tool,
+    arguments: &str,
+    rules: &[&CallRule],
+) -> Result<(), CallError> {
+    let Some(first) = rules.first() else { return Ok(()) };
+    let Ok(policy) = scope.workspace().operator().policy() else { return Ok(()) };
+    let wanted = wanted(scope, tool, arguments, rules);
+    let questions = question(&wanted, rules).map_err(|why| {
+        refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
+    })?;
+    let approvers = &policy.approvers;
+    Waiting { scope, client, tool, first, rules, approvers, requests: scope.workspace().approvals() }
+        .obtain(wanted, &questions)
+}
+
+/// A call that waits for an approval.
+struct Waiting<'a> {
+    scope: &'a Scope<'a>,
+    client: &'a Client,
+    tool: &'a Tool,
+    first: &'a CallRule,
+    rules: &'a [&'a CallRule],
+    approvers: &'a Approvers,
+    requests: &'a Requests,
+}
+
+/// The place of a call among those that wait for a request. Dropping it withdraws the call.
+struct Place<'a> {
+    requests: &'a Requests,
+    number: u64,
+    seat: Seat,
+    is_over: bool,
+}
+
+impl Place<'_> {
+    /// Ends the wait, because the answer was used.
+    fn used(mut self) {
+        self.is_over = true;
+    }
+
+    /// Ends the wait; an equal call takes the place.
+    fn away(mut self) {
+        self.is_over = true;
+        if let Err(error) = self.requests.leave(self.number, self.seat, true) {
+            tracing::warn!("approval {} cannot be left: {error}", self.number);
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if let Err(error) = self.requests.leave(self.number, self.seat, false) {
+            tracing::warn!("approval {} cannot be withdrawn: {error}", self.number);
+        }
+    }
+}
+
+impl Waiting<'_> {
+    fn obtain(&self, wanted: Wanted, questions: &Questions) -> Result<(), CallError> {
+        let begun = Instant::now();
+        let approvals = &self.scope.workspace().app().approvals;
+        let binding = wanted.binding();
+        if approvals.is_remembered(self.scope.session.id, &binding) {
+            self.record(&Remembered::Session);
+            return Ok(());
+        }
+        // An answer that no longer counts is as if it were not given.
+        let counts = |request: &Request| self.check(request).is_ok();
+        let joined = self.requests.join(wanted, self.scope.cancel(), &counts);
+        match joined.map_err(|trouble| self.trouble(&trouble))? {
+            Joined::Answered(request) => self.decided(&request, begun),
+            Joined::Waits(request, seat) => {
+                let number = request.number;
+                let place = Place { requests: self.requests, number, seat, is_over: false };
+                self.wait(&request, place, questions, begun)
+            }
+        }
+    }
+
+    /// Waits for the answer, and asks for it where a weak channel is sufficient and no equal call asks already.
+    fn wait(
+        &self,
+        request: &Request,
+        place: Place<'_>,
+        questions: &Questions,
+        begun: Instant,
+    ) -> Result<(), CallError> {
+        let principal = self.scope.session.principal_key();
+        let approvals = &self.scope.workspace().app().approvals;
+        let mut changes = self.requests.changes().map_err(|error| self.trouble(&error.into()))?;
+        let mut nobody: Option<String> = None;
+        loop {
+            check_policy(self.scope).map_err(|why| self.refused("the policy changed", &why))?;
+            match self
+                .requests
+                .take(request.number, place.seat)
+                .map_err(|error| self.trouble(&error.into()))?
+            {
+                Answered::Yes(request) => {
+                    place.used();
+                    return self.decided(&request, begun);
+                }
+                Answered::Over => {
+                    let why = format!("{} asks first, and nobody answered in time", self.first);
+                    return Err(self.refused("no answer", &why));
+                }
+                Answered::Open => {}
+            }
+            if self.scope.cancel().is_set() {
+                return Err(self.cancelled(request, place, begun));
+            }
+            // Only one of equal calls asks, and the others wait for its answer.
+            let lead = if request.wanted.is_strong { None } else { approvals.lead(request.number) };
+            match (lead, &nobody) {
+                (Some(_), Some(why)) => return Err(self.nobody(request, place, why)),
+                (Some(_lead), None) => {
+                    let Some(_open) = approvals.begin(principal) else {
+                        let why = format!(
+                            "{} asks first, and too many questions are open; call again when they are answered",
+                            self.first
+                        );
+                        return Err(self.refused("too many questions", &why));
+                    };
+                    match self.client.approve(questions, &self.scope.uses, "rules", self.elsewhere(request)) {
+                        Asked::Answered(said) => self.answer(request, &said)?,
+                        // If the client asks later, the answer of the call is the question, whatever its result.
+                        Asked::Later => {
+                            place.away();
+                            return Err(CallError::Tool(Failure::Cancelled));
+                        }
+                        Asked::Cancelled => {}
+                        Asked::NoWay(why) => nobody = Some(why),
+                    }
+                }
+                (None, _) => {
+                    let Some(_followed) = approvals.follow() else {
+                        return Err(self.later(request, place, "many calls wait already"));
+                    };
+                    self.scope.progress.report(&self.waits_for(request));
+                    threads::wait(|| changes.wait(REPORT_EVERY, self.scope.cancel()))
+                        .map_err(|error| self.trouble(&error.into()))?;
+                }
+            }
+        }
+    }
+
+    /// Returns a check for an answer from elsewhere, which withdraws the question.
+    fn elsewhere(&self, request: &Request) -> impl Fn() -> bool + Send + 'static {
+        let (requests, number) = (self.requests.clone(), request.number);
+        move || {
+            let found = requests.get(number);
+            found.is_ok_and(|request| request.is_none_or(|request| request.answer().is_some()))
+        }
+    }
+
+    /// Keeps the answer that a person gave here, unless there is one from elsewhere.
+    fn answer(&self, request: &Request, said: &Answers) -> Result<(), CallError> {
+        check_policy(self.scope).map_err(|why| self.refused("the policy changed", &why))?;
+        let extent = extent(said);
+        let answer = Answer {
+            decision: if extent.is_some() { Decision::Approve } else { Decision::Deny },
+            extent: extent.unwrap_or_default(),
+            by: String::new(),
+            channel: "question".to_owned(),
+            at: self.requests.now(),
+            words: said.in_own_words().map(str::to_owned),
+            signature: None,
+        };
+        match self.requests.answer(request.number, answer) {
+            Ok(_) | Err(Trouble::Refused(_)) => Ok(()),
+            Err(trouble) => Err(self.trouble(&trouble)),
+        }
+    }
+
+    /// Checks that an answer has the proof that the rules need.
+    fn check(&self, request: &Request) -> Result<String, String> {
+        let answer = request.answer().ok_or_else(|| "it has no answer".to_owned())?;
+        proven(request, answer, self.rules, self.approvers).map_err(|error| error.to_string())
+    }
+
+    /// Obeys an answer.
+    fn decided(&self, request: &Request, begun: Instant) -> Result<(), CallError> {
+        let Some(answer) = request.answer() else { return Err(self.refused("no answer", "nobody answered")) };
+        let by = self.check(request).map_err(|why| {
+            let why = format!("approval {} was answered, but {why}", request.number);
+            self.refused("the answer is not proven", &why)
+        })?;
+        if answer.decision == Decision::Approve {
+            if answer.extent == Extent::Session {
+                let approvals = &self.scope.workspace().app().approvals;
+                approvals.remember(self.scope.session.id, request.wanted.binding());
+            }
+            self.record(&Remembered::Not { request, answer, by: &by, waited: begun.elapsed() });
+            return Ok(());
+        }
+        let who = if by.is_empty() { "the person".to_owned() } else { by };
+        let words = answer.words.as_deref().map_or_else(String::new, |words| format!(" and said: {words}"));
+        let why = format!("{} asked {who}, who denied it{words}", self.first);
+        Err(self.refused("the person denied it", &why))
+    }
+
+    /// Records an approval for each rule that asked.
+    fn record(&self, how: &Remembered<'_>) {
+        for rule in self.rules {
+            let what = match how {
+                Remembered::Session => format!("rule {}, approved earlier in this session", rule.name),
+                Remembered::Not { request, answer, by, waited } => {
+                    let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
+                    let waited = waited.as_secs();
+                    format!(
+                        "rule {}, waited {waited} s, approval {}{by} ({}, {})",
+                        rule.name, request.number, answer.channel, answer.extent
+                    )
+                }
+            };
+            self.scope.uses.allowed("approval", what, rule.source);
+        }
+    }
+
+    /// Returns the error of a call that was cancelled while it waited.
+    fn cancelled(&self, request: &Request, place: Place<'_>, begun: Instant) -> CallError {
+        match self.scope.cancel().reason() {
+            Some(Reason::Overdue) => {
+                let within = begun.elapsed().as_secs();
+                let why = format!(
+                    "nobody answered within {within} s (for a client that is not told of progress, the setting \
+                     ANSWER_WITHIN)"
+                );
+                self.later(request, place, &why)
+            }
+            Some(Reason::PolicyChanged) => {
+                let why = "the policy was changed while the person was asked; call again";
+                self.refused("the policy changed", why)
+            }
+            _ => CallError::Tool(Failure::Cancelled),
+        }
+    }
+
+    /// Returns the error of a call that could ask nobody.
+    fn nobody(&self, request: &Request, place: Place<'_>, why: &str) -> CallError {
+        let why = format!(
+            "nobody could be asked ({why}). The person can be asked by a client with forms (elicitation), in tmux, or in \
+             a window of a terminal or desktop"
+        );
+        self.later(request, place, &why)
+    }
+
+    /// Returns the error of a call that is to be repeated once its request was answered.
+    fn later(&self, request: &Request, place: Place<'_>, why: &str) -> CallError {
+        place.away();
+        let waits = self.waits_for(request);
+        let why = format!("{} asks first, and {why}. {waits}. Call it again after the answer", self.first);
+        self.refused("no answer", &why)
+    }
+
+    /// Returns a sentence on a request and how to answer it, without the full stop.
+    fn waits_for(&self, request: &Request) -> String {
+        let number = request.number;
+        let minutes = request.until.saturating_sub(self.requests.now()).div_ceil(60_000);
+        let (who, key) =
+            if request.wanted.is_strong { ("An approver", " --key FILE") } else { ("The person", "") };
+        format!(
+            "Approval {number} waits for {minutes} more minutes. {who} can answer it in a terminal: `scorpiox-code \
+             approvals approve {number}{key}`"
+        )
+    }
+
+    fn trouble(&self, trouble: &Trouble) -> CallError {
+        if matches!(trouble, Trouble::Store(StoreError::Cancelled)) {
+            return CallError::Tool(Failure::Cancelled);
+        }
+        let why = format!("{} asks first, and {trouble}", self.first);
+        self.refused("cannot be asked", &why)
+    }
+
+    fn refused(&self, outcome: &str, why: &str) -> CallError {
+        refused(self.scope, self.tool, self.first, outcome, why)
+    }
+}
+
+/// How an approval came about, for the audit.
+enum Remembered<'a> {
+    /// An equal call was approved for the session.
+    Session,
+    /// An answer was given, now or earlier.
+    Not { request: &'a Request, answer: &'a Answer, by: &'a str, waited: Duration },
+}
