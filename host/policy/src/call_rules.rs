@@ -4,20 +4,14 @@
 //! cover a call, in both files and in any order, the strictest outcome wins.
 
 use std::fmt;
-use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use self::spellings::Spellings;
-use crate::rule::{Invalid, NamePattern, Place, Places, Source, shorten};
+use crate::circumstances::{Circumstances, Conditions, TextPattern};
+use crate::rule::{NamePattern, Places, Source};
 
 mod spellings;
-
-/// Maximum number of patterns in a condition.
-pub(crate) const MAX_PATTERNS: usize = 64;
-/// Maximum length of a pattern for an argument, in bytes.
-const MAX_PATTERN_BYTES: usize = 512;
 
 /// Outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +40,8 @@ pub struct CallRule {
     pub tools: Vec<NamePattern>,
     /// Conditions on arguments.
     pub arguments: Vec<Argument>,
-    /// Folders that contain the workspace; empty for all.
-    pub workspaces: Vec<Place>,
+    /// Conditions on the workspace, the account, the client and the caller.
+    pub conditions: Conditions,
     /// Outcome.
     pub then: Then,
     /// `true` if a caller over HTTP approves its own calls.
@@ -69,45 +63,6 @@ pub struct Argument {
     pub patterns: Vec<TextPattern>,
 }
 
-/// A glob for the text of an argument: `*` matches any characters, including `/` and line breaks.
-#[derive(Debug, Clone)]
-pub struct TextPattern(GlobMatcher);
-
-impl PartialEq for TextPattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.glob() == other.0.glob()
-    }
-}
-
-impl Eq for TextPattern {}
-
-impl fmt::Display for TextPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.glob().glob())
-    }
-}
-
-impl TextPattern {
-    /// Returns `true` if the pattern matches only its own text.
-    pub fn is_literal(&self) -> bool {
-        !self.0.glob().glob().contains(['*', '?', '[', '{'])
-    }
-
-    /// Parses a pattern.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let shown = shorten(text);
-        if text.is_empty() || text.len() > MAX_PATTERN_BYTES {
-            let what = format!("pattern \"{shown}\" has {} bytes", text.len());
-            return Err(Invalid::new(what, format!("write 1 to {MAX_PATTERN_BYTES} bytes")));
-        }
-        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
-        glob.map(|glob| Self(glob.compile_matcher())).map_err(|error| {
-            let what = format!("pattern \"{shown}\" is not valid: {}", error.kind());
-            Invalid::new(what, "write a glob such as \"*git push*\"")
-        })
-    }
-}
-
 /// A call that rules decide about.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
@@ -117,8 +72,8 @@ pub struct CallFacts<'a> {
     pub original: Option<&'a str>,
     /// Arguments as JSON text.
     pub arguments: &'a str,
-    /// Workspace; absolute and resolved.
-    pub workspace: &'a Path,
+    /// Workspace, account, client and caller.
+    pub circumstances: &'a Circumstances,
 }
 
 /// Rules that decide about a call.
@@ -141,7 +96,7 @@ impl CallRules {
     /// Decides about a call.
     pub fn decide(&self, call: &CallFacts<'_>, places: &Places) -> CallDecision<'_> {
         let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
-        let mut about = about.filter(|rule| rule.is_in(call.workspace, places)).peekable();
+        let mut about = about.filter(|rule| rule.conditions.hold(call.circumstances, places)).peekable();
         if about.peek().is_none() {
             return CallDecision::Unruled;
         }
@@ -157,15 +112,16 @@ impl CallRules {
         if asking.is_empty() { CallDecision::Unruled } else { CallDecision::Ask(asking) }
     }
 
-    /// Returns the rules that cover calls of a tool in a workspace, depending on their arguments.
+    /// Returns the rules that cover calls of a tool under some circumstances, depending on their arguments.
     pub fn about<'a>(
         &'a self,
         tool: &'a str,
         original: Option<&'a str>,
-        workspace: &'a Path,
+        circumstances: &'a Circumstances,
         places: &'a Places,
     ) -> impl Iterator<Item = &'a CallRule> {
-        self.0.iter().filter(move |rule| rule.is_about(tool, original) && rule.is_in(workspace, places))
+        let about = self.0.iter().filter(move |rule| rule.is_about(tool, original));
+        about.filter(move |rule| rule.conditions.hold(circumstances, places))
     }
 
     /// Returns the union with the rules of another policy.
@@ -187,16 +143,11 @@ impl CallRule {
         self.tools.is_empty() || covers(tool) || original.is_some_and(covers)
     }
 
-    fn is_in(&self, workspace: &Path, places: &Places) -> bool {
-        let mut folders = self.workspaces.iter().flat_map(|place| places.folders(place));
-        self.workspaces.is_empty() || folders.any(|folder| workspace.starts_with(folder))
-    }
-
     fn is_given(&self, arguments: &Value, places: &Places) -> bool {
         self.arguments.iter().all(|condition| {
             let Some(value) = arguments.pointer(&condition.pointer) else { return false };
             let spellings = Spellings::of(value, places);
-            condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.0.is_match(text)))
+            condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.matches(text)))
         })
     }
 

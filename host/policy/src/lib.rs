@@ -5,6 +5,7 @@
 //! and `plugins`, starting from the defaults in `builtin`. `why` explains the decision for a path, `narrow`
 //! intersects two profiles, and `meet` intersects two policies. `render` prints a policy, and `diff` prints
 //! the differences between two.
+//! `circumstances` has conditions on the workspace, the account, the client and the caller.
 //! Single rules and their sources are defined in [`rule`], the syntax of a document in [`document`], and the
 //! rules for HTTP clients in [`access`].
 //!
@@ -23,6 +24,7 @@ pub mod access;
 mod audit;
 mod builtin;
 mod call_rules;
+mod circumstances;
 mod diff;
 pub mod document;
 mod files;
@@ -61,7 +63,8 @@ pub use crate::rule::{
     is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
 pub use audit::AuditPolicy;
-pub use call_rules::{Argument, CallDecision, CallFacts, CallRule, CallRules, TextPattern, Then};
+pub use call_rules::{Argument, CallDecision, CallFacts, CallRule, CallRules, Then};
+pub use circumstances::{Account, Circumstances, Conditions, RemotePattern, Remotes, TextPattern};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};
@@ -145,6 +148,11 @@ impl Policy {
             served: BTreeMap::new(),
             grants: BTreeMap::new(),
         }
+    }
+
+    /// Returns all conditions on circumstances.
+    pub fn conditions(&self) -> impl Iterator<Item = &Conditions> {
+        self.calls.0.iter().map(|rule| &rule.conditions)
     }
 
     /// Parses the text of a policy file; `path` appears only in messages.

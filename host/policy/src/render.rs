@@ -7,6 +7,7 @@ use crate::rule::{Source, Sourced};
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::call_rules::CallRule;
+use crate::circumstances;
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
 use crate::profile::{Network, Profile, UnknownHosts};
@@ -90,7 +91,9 @@ fn call_rule(page: &mut Page, rule: &CallRule) {
         let key = format!("arguments.{}", quote(&argument.pointer));
         list(&key, argument.patterns.iter().map(ToString::to_string).collect());
     }
-    list("workspaces", rule.workspaces.iter().map(ToString::to_string).collect());
+    for (key, entries) in circumstances::lists(&rule.conditions) {
+        list(key, entries);
+    }
     page.line(&format!("then = \"{}\"", rule.then), source);
     if rule.own {
         page.line("self = true", source);

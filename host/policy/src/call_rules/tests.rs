@@ -16,8 +16,8 @@ fn own(text: &str) -> CallRules {
 
 fn decided(rules: &CallRules, tool: &str, arguments: &str) -> String {
     let places = Places::standard("/home/a/src/x".into(), Some("/home/a".into()), Path::new("/home/a/.own"));
-    let workspace = Path::new("/home/a/src/x");
-    match rules.decide(&CallFacts { tool, original: None, arguments, workspace }, &places) {
+    let circumstances = &Circumstances::in_workspace(Path::new("/home/a/src/x"));
+    match rules.decide(&CallFacts { tool, original: None, arguments, circumstances }, &places) {
         CallDecision::Unruled => "unruled".to_owned(),
         CallDecision::Deny(rule) => format!("deny {}", rule.name),
         CallDecision::Ask(rules) => {
@@ -103,8 +103,8 @@ fn a_rule_for_a_folder_covers_links_that_lead_there() {
     std::os::unix::fs::symlink("finance", workspace.join("other")).expect("a link");
     let rules = own("[[rules]]\nname = \"a\"\narguments = { \"/x\" = \"finance/*\" }\nthen = \"deny\"\n");
     let places = Places::standard(workspace.clone(), None, Path::new("/own"));
-    let call =
-        CallFacts { tool: "T", original: None, arguments: r#"{"x":"other/a.png"}"#, workspace: &workspace };
+    let circumstances = &Circumstances::in_workspace(&workspace);
+    let call = CallFacts { tool: "T", original: None, arguments: r#"{"x":"other/a.png"}"#, circumstances };
     assert!(matches!(rules.decide(&call, &places), CallDecision::Deny(_)));
 }
 
@@ -154,7 +154,8 @@ fn a_rule_holds_in_its_workspaces() {
 fn a_rule_covers_a_renamed_tool_under_both_names() {
     let rules = own("[[rules]]\nname = \"a\"\ntools = [\"weather.*\"]\nthen = \"deny\"\n");
     let places = Places::standard("/w".into(), None, Path::new("/own"));
-    let call = |tool, original| CallFacts { tool, original, arguments: "{}", workspace: Path::new("/w") };
+    let circumstances = &Circumstances::in_workspace(Path::new("/w"));
+    let call = |tool, original| CallFacts { tool, original, arguments: "{}", circumstances };
     let is_denied =
         |tool, original| matches!(rules.decide(&call(tool, original), &places), CallDecision::Deny(_));
     assert!(is_denied("weather.now", None) && is_denied("sky.now", Some("weather.now")));

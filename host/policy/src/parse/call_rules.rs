@@ -1,10 +1,11 @@
 //! Parses `[[rules]]`.
 
-use crate::call_rules::{Argument, CallRule, CallRules, MAX_PATTERNS, TextPattern, Then};
-use crate::document::{Entry, Problem, Section, list};
-use crate::rule::{Invalid, NamePattern, Place, Source, shorten};
+use crate::call_rules::{Argument, CallRule, CallRules, Then};
+use crate::circumstances::{self, TextPattern, patterns, some};
+use crate::document::{Entry, Problem, Section};
+use crate::rule::{NamePattern, Source, shorten};
 
-const KEYS: &[&str] = &["name", "tools", "arguments", "workspaces", "then", "self", "channel", "reason"];
+const KEYS: &[&str] = &["name", "tools", "arguments", "then", "self", "channel", "reason"];
 /// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 /// Maximum length of a reason, in characters.
@@ -27,7 +28,7 @@ pub(super) fn read(entry: &Entry<'_>, rules: &mut CallRules) -> Result<(), Probl
 
 fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
     let section = entry.section("[[rules]]")?;
-    section.only(KEYS)?;
+    section.only(&[KEYS, &circumstances::KEYS].concat())?;
     let fix = "write a short `name`, such as \"deploy\": messages and the audit cite it";
     let name = text(&required(entry, &section, "name", fix)?, fix, MAX_NAME_CHARS)?;
     let fix = "write `then = \"ask\"` or `then = \"deny\"`; without a rule, the other sections decide";
@@ -45,18 +46,7 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
             NamePattern::parse(text, "tool")
         })?,
         arguments: arguments(&section)?,
-        workspaces: patterns(
-            &section,
-            "workspaces",
-            "write a list of folders, such as [\"~/src\"]",
-            |text| match Place::parse(text)? {
-                place @ Place::Path(_) => Ok(place),
-                place => Err(Invalid::new(
-                    format!("{place} is not a folder that holds workspaces"),
-                    "write an absolute path, or one that begins with ~/",
-                )),
-            },
-        )?,
+        conditions: circumstances::read(&section)?,
         then,
         own: asks(&section, then, "self")?.map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
         weak: weak(&section, then)?,
@@ -66,10 +56,12 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
             .transpose()?,
         source: entry.source(),
     };
-    if rule.tools.is_empty() && rule.arguments.is_empty() && rule.workspaces.is_empty() {
+    if rule.tools.is_empty() && rule.arguments.is_empty() && rule.conditions.is_empty() {
         let what = format!("[[rules]] \"{}\" has no condition", rule.name);
-        return Err(entry
-            .problem(what, "write `tools`, `arguments` or `workspaces`; `tools = [\"*\"]` is every tool"));
+        return Err(entry.problem(
+            what,
+            "write `tools`, `arguments` or `workspaces`, for example; `tools = [\"*\"]` is every tool",
+        ));
     }
     if rule.then == Then::Ask && matches!(rule.source, Source::Managed(_)) && !rule.weak {
         let what = format!(
@@ -112,33 +104,6 @@ fn text(entry: &Entry<'_>, fix: &str, most: usize) -> Result<String, Problem> {
         return Err(entry.problem(what, format!("write 1 to {most} characters on a line")));
     }
     Ok(text.to_owned())
-}
-
-/// Parses a list of patterns, which may be absent but not empty.
-fn patterns<T>(
-    section: &Section<'_>,
-    key: &str,
-    fix: &str,
-    parse: impl Fn(&str) -> Result<T, Invalid>,
-) -> Result<Vec<T>, Problem> {
-    section.get(key).map_or(Ok(Vec::new()), |entry| some(&entry, fix, parse))
-}
-
-fn some<T>(
-    entry: &Entry<'_>,
-    fix: &str,
-    parse: impl Fn(&str) -> Result<T, Invalid>,
-) -> Result<Vec<T>, Problem> {
-    let patterns = list(entry, fix, |_, text| parse(text))?;
-    if patterns.is_empty() {
-        let what = format!("{} is empty, so the rule covers no call", entry.label());
-        return Err(entry.problem(what, "name something, or leave it out"));
-    }
-    if patterns.len() > MAX_PATTERNS {
-        let what = format!("{} has {} entries", entry.label(), patterns.len());
-        return Err(entry.problem(what, format!("write at most {MAX_PATTERNS}")));
-    }
-    Ok(patterns)
 }
 
 /// Parses `arguments`: a pattern, or a list of them, for each JSON pointer.

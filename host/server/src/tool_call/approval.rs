@@ -38,12 +38,14 @@ pub(crate) fn required<'a>(
         return Ok(Vec::new());
     }
     let places = workspace.operator().places().map_err(|error| CallError::Policy(error.to_string()))?;
+    let circumstances = scope.session.circumstances(scope.request, workspace.operator());
+    let circumstances = circumstances.map_err(|error| CallError::Policy(error.to_string()))?;
     let original = workspace.plugins.authors_name(&tool.name);
     let call = CallFacts {
         tool: &tool.name,
         original: original.as_deref(),
         arguments,
-        workspace: &workspace.operator().site().workspace,
+        circumstances: &circumstances,
     };
     let rules = match policy.calls.decide(&call, &places) {
         CallDecision::Unruled => return Ok(Vec::new()),

@@ -131,8 +131,9 @@ impl<'a> Judge<'a> {
         mut because: String,
     ) -> Result<std::result::Result<String, Verdict>> {
         let operator = self.shell.operator();
-        let (places, workspace) = (operator.places()?, &operator.site().workspace);
-        for rule in self.policy.calls.about(tool, original, workspace, &places) {
+        let principal = self.principal.clone().map(Arc::new);
+        let (places, circumstances) = (operator.places()?, operator.circumstances(None, principal)?);
+        for rule in self.policy.calls.about(tool, original, &circumstances, &places) {
             let is_approved = rule.can_be_approved(self.principal.is_some());
             let effect = match (rule.then, rule.arguments.is_empty()) {
                 (Then::Ask, true) if !is_approved => {

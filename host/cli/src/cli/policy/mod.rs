@@ -216,8 +216,8 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
         return Ok(ExitCode::FAILURE);
     }
     let (operator, arguments) = (shell.operator(), serde_json::json!({ "command": command }).to_string());
-    let workspace = &operator.site().workspace;
-    let call = CallFacts { tool: BASH, original: None, arguments: &arguments, workspace };
+    let circumstances = &operator.circumstances(None, None)?;
+    let call = CallFacts { tool: BASH, original: None, arguments: &arguments, circumstances };
     let first = match policy.calls.decide(&call, &operator.places()?) {
         CallDecision::Unruled => format!("`{command}` is allowed: no rule covers its text. It runs"),
         CallDecision::Ask(asking) => {
