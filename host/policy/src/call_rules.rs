@@ -1,17 +1,24 @@
-//! `[[rules]]`: decisions about single calls, by tool, arguments and workspace.
+//! `[[rules]]`: decisions about single calls, by tool, arguments, programs and circumstances.
 //!
 //! Rules only narrow: a call that no rule covers is decided by the other sections alone. Of all rules that
 //! cover a call, in both files and in any order, the strictest outcome wins.
 
+use std::cell::LazyCell;
 use std::fmt;
 
 use serde_json::Value;
 
+pub(crate) use self::programs::TOOLS as COMMAND_TOOLS;
+pub use self::programs::{Programs, Unknown};
 use self::spellings::Spellings;
 use crate::circumstances::{Circumstances, Conditions, TextPattern};
 use crate::rule::{NamePattern, Places, Source};
 
+mod programs;
 mod spellings;
+
+/// Maximum number of rules in a file.
+pub(crate) const MAX_RULES: usize = 500;
 
 /// Outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +47,8 @@ pub struct CallRule {
     pub tools: Vec<NamePattern>,
     /// Conditions on arguments.
     pub arguments: Vec<Argument>,
+    /// Programs that a command starts.
+    pub programs: Programs,
     /// Conditions on the workspace, the account, the client and the caller.
     pub conditions: Conditions,
     /// Outcome.
@@ -92,24 +101,47 @@ pub enum CallDecision<'a> {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct CallRules(pub Vec<CallRule>);
 
+/// A rule that covers a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Covering<'a> {
+    /// The rule.
+    pub rule: &'a CallRule,
+    /// Outcome for the call.
+    pub then: Then,
+    /// Reason why the programs of the command are unknown, if that decides.
+    pub unknown: Option<String>,
+}
+
 impl CallRules {
     /// Decides about a call.
     pub fn decide(&self, call: &CallFacts<'_>, places: &Places) -> CallDecision<'_> {
-        let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
-        let mut about = about.filter(|rule| rule.conditions.hold(call.circumstances, places)).peekable();
-        if about.peek().is_none() {
-            return CallDecision::Unruled;
-        }
-        // Arguments that cannot be parsed are covered by every rule. The tool refuses them anyway.
-        let arguments: Option<Value> = serde_json::from_str(call.arguments).ok();
         let mut asking = Vec::new();
-        for rule in about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places))) {
-            match rule.then {
+        for Covering { rule, then, .. } in self.covering(call, places) {
+            match then {
                 Then::Deny => return CallDecision::Deny(rule),
                 Then::Ask => asking.push(rule),
             }
         }
         if asking.is_empty() { CallDecision::Unruled } else { CallDecision::Ask(asking) }
+    }
+
+    /// Returns all rules that cover a call.
+    pub fn covering<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
+        let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
+        let mut about = about.filter(|rule| rule.conditions.hold(call.circumstances, places)).peekable();
+        if about.peek().is_none() {
+            return Vec::new();
+        }
+        // Arguments that cannot be parsed are covered by every rule. The tool refuses them anyway.
+        let arguments: Option<Value> = serde_json::from_str(call.arguments).ok();
+        let given = about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places)));
+        let command = LazyCell::new(|| programs::of_command(arguments.as_ref()));
+        given
+            .filter_map(|rule| {
+                let (then, unknown) = rule.programs.outcome(rule.then, command.as_ref())?;
+                Some(Covering { rule, then, unknown })
+            })
+            .collect()
     }
 
     /// Returns the rules that cover calls of a tool under some circumstances, depending on their arguments.
@@ -138,7 +170,32 @@ impl CallRule {
         self.own || !by_principal
     }
 
+    /// Returns why the programs of a call's command are unknown, as the end of a sentence about the rule. Empty if the
+    /// rule does not depend on that.
+    pub fn doubt(&self, arguments: &str) -> String {
+        let arguments: Option<Value> = serde_json::from_str(arguments).ok();
+        let command = programs::of_command(arguments.as_ref());
+        let outcome = self.programs.outcome(self.then, command.as_ref());
+        let unknown = outcome.and_then(|(_, unknown)| unknown);
+        unknown.map_or_else(String::new, |why| {
+            format!(", because the command may start any program: it has {why}")
+        })
+    }
+
+    /// Returns `true` if a person may be asked because of the rule.
+    pub fn may_ask(&self) -> bool {
+        self.then == Then::Ask || self.programs.may_ask()
+    }
+
+    /// Returns `true` if the rule covers each call of its tools, under its circumstances.
+    pub fn covers_every_call(&self) -> bool {
+        self.arguments.is_empty() && self.programs.is_empty()
+    }
+
     fn is_about(&self, tool: &str, original: Option<&str>) -> bool {
+        if !self.programs.is_empty() && !programs::has_command(tool) {
+            return false;
+        }
         let covers = |name: &str| self.tools.iter().any(|pattern| pattern.covers(name));
         self.tools.is_empty() || covers(tool) || original.is_some_and(covers)
     }

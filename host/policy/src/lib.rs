@@ -63,7 +63,9 @@ pub use crate::rule::{
     is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
 pub use audit::AuditPolicy;
-pub use call_rules::{Argument, CallDecision, CallFacts, CallRule, CallRules, Then};
+pub use call_rules::{
+    Argument, CallDecision, CallFacts, CallRule, CallRules, Covering, Programs, Then, Unknown,
+};
 pub use circumstances::{Account, Circumstances, Conditions, RemotePattern, Remotes, TextPattern};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};

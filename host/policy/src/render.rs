@@ -91,8 +91,12 @@ fn call_rule(page: &mut Page, rule: &CallRule) {
         let key = format!("arguments.{}", quote(&argument.pointer));
         list(&key, argument.patterns.iter().map(ToString::to_string).collect());
     }
+    list("programs", rule.programs.patterns.iter().map(ToString::to_string).collect());
     for (key, entries) in circumstances::lists(&rule.conditions) {
         list(key, entries);
+    }
+    if !rule.programs.is_empty() {
+        page.line(&format!("unknown = \"{}\"", rule.programs.unknown), source);
     }
     page.line(&format!("then = \"{}\"", rule.then), source);
     if rule.own {

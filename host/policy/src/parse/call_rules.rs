@@ -1,11 +1,14 @@
 //! Parses `[[rules]]`.
 
-use crate::call_rules::{Argument, CallRule, CallRules, Then};
+use scorpiox_programs::ProgramPattern;
+
+use crate::call_rules::{Argument, COMMAND_TOOLS, CallRule, CallRules, MAX_RULES, Programs, Then, Unknown};
 use crate::circumstances::{self, TextPattern, patterns, some};
 use crate::document::{Entry, Problem, Section};
-use crate::rule::{NamePattern, Source, shorten};
+use crate::rule::{Invalid, NamePattern, Source, shorten};
 
-const KEYS: &[&str] = &["name", "tools", "arguments", "then", "self", "channel", "reason"];
+const KEYS: &[&str] =
+    &["name", "tools", "arguments", "programs", "unknown", "then", "self", "channel", "reason"];
 /// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 /// Maximum length of a reason, in characters.
@@ -14,7 +17,8 @@ const MAX_REASON_CHARS: usize = 200;
 /// Adds the rules of a file.
 pub(super) fn read(entry: &Entry<'_>, rules: &mut CallRules) -> Result<(), Problem> {
     let mut own: Vec<CallRule> = Vec::new();
-    for entry in entry.list("write each rule as a table [[rules]]")? {
+    let entries = entry.list_of("write each rule as a table [[rules]]", MAX_RULES)?;
+    for entry in entries {
         let rule = rule(&entry)?;
         if let Some(other) = own.iter().find(|other| other.name == rule.name) {
             let what = format!("[[rules]] \"{}\" is also the name of a rule ({})", rule.name, other.source);
@@ -40,42 +44,82 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
             return Err(outcome.problem(format!("{} is \"{}\"", outcome.label(), shorten(other)), fix));
         }
     };
+    let programs = programs(&section)?;
+    let may_ask = then == Then::Ask || !programs.is_empty() && programs.unknown == Unknown::Ask;
     let rule = CallRule {
         name,
         tools: patterns(&section, "tools", "write a list of tools, such as [\"Bash\"]", |text| {
             NamePattern::parse(text, "tool")
         })?,
         arguments: arguments(&section)?,
+        programs,
         conditions: circumstances::read(&section)?,
         then,
-        own: asks(&section, then, "self")?.map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
-        weak: weak(&section, then)?,
+        own: asks(&section, may_ask, "self")?
+            .map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
+        weak: weak(&section, may_ask)?,
         reason: section
             .get("reason")
             .map(|entry| text(&entry, "write a sentence for the person who is asked", MAX_REASON_CHARS))
             .transpose()?,
         source: entry.source(),
     };
-    if rule.tools.is_empty() && rule.arguments.is_empty() && rule.conditions.is_empty() {
+    if rule.tools.is_empty() && rule.covers_every_call() && rule.conditions.is_empty() {
         let what = format!("[[rules]] \"{}\" has no condition", rule.name);
         return Err(entry.problem(
             what,
             "write `tools`, `arguments` or `workspaces`, for example; `tools = [\"*\"]` is every tool",
         ));
     }
-    if rule.then == Then::Ask && matches!(rule.source, Source::Managed(_)) && !rule.weak {
+    if !rule.programs.is_empty()
+        && !rule.tools.is_empty()
+        && !COMMAND_TOOLS.iter().any(|name| rule.tools.iter().any(|pattern| pattern.covers(name)))
+    {
+        let what =
+            format!("`programs` in [[rules]] \"{}\" covers no call: its tools run no commands", rule.name);
+        return Err(entry.problem(what, "leave `tools` out, or name \"Bash\" or \"BackgroundBash\""));
+    }
+    if rule.may_ask() && matches!(rule.source, Source::Managed(_)) && !rule.weak {
         let what = format!(
             "[[rules]] \"{}\" asks, and the client's own programs may be able to answer for the person",
             rule.name
         );
-        return Err(entry.problem(what, "write `channel = \"weak\"` to accept that, or `then = \"deny\"`"));
+        let fix = if rule.then == Then::Deny {
+            "write `channel = \"weak\"` to accept that, or `unknown = \"deny\"`"
+        } else {
+            "write `channel = \"weak\"` to accept that, or `then = \"deny\"`"
+        };
+        return Err(entry.problem(what, fix));
     }
     Ok(rule)
 }
 
+/// Parses `programs` and `unknown`.
+fn programs(section: &Section<'_>) -> Result<Programs, Problem> {
+    let fix = "write a list of programs with arguments, such as [\"git push *\"]";
+    let patterns = patterns(section, "programs", fix, |text| {
+        ProgramPattern::parse(text).map_err(|unusable| {
+            Invalid::new(format!("program \"{}\" {}", shorten(text), unusable.what), unusable.fix)
+        })
+    })?;
+    let Some(entry) = section.get("unknown") else { return Ok(Programs { patterns, ..Programs::default() }) };
+    if patterns.is_empty() {
+        return Err(entry.problem(format!("{} has no effect", entry.label()), "it belongs to `programs`"));
+    }
+    let fix =
+        "write \"ask\", \"deny\" or \"allow\", for commands whose programs cannot be known before they run";
+    let unknown = match entry.text(fix)? {
+        "ask" => Unknown::Ask,
+        "deny" => Unknown::Deny,
+        "allow" => Unknown::Allow,
+        other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), fix)),
+    };
+    Ok(Programs { patterns, unknown })
+}
+
 /// Parses `channel`.
-fn weak(section: &Section<'_>, then: Then) -> Result<bool, Problem> {
-    let Some(entry) = asks(section, then, "channel")? else { return Ok(false) };
+fn weak(section: &Section<'_>, may_ask: bool) -> Result<bool, Problem> {
+    let Some(entry) = asks(section, may_ask, "channel")? else { return Ok(false) };
     let fix = "write \"weak\": the client's form, a terminal or a dialog, without a proof of identity";
     match entry.text(fix)? {
         "weak" => Ok(true),
@@ -84,9 +128,9 @@ fn weak(section: &Section<'_>, then: Then) -> Result<bool, Problem> {
 }
 
 /// Returns a key that only rules that ask may have.
-fn asks<'a>(section: &Section<'a>, then: Then, key: &str) -> Result<Option<Entry<'a>>, Problem> {
+fn asks<'a>(section: &Section<'a>, may_ask: bool, key: &str) -> Result<Option<Entry<'a>>, Problem> {
     match section.get(key) {
-        Some(entry) if then != Then::Ask => {
+        Some(entry) if !may_ask => {
             Err(entry.problem(format!("{} has no effect", entry.label()), "it belongs to `then = \"ask\"`"))
         }
         entry => Ok(entry),

@@ -51,7 +51,8 @@ pub(crate) fn required<'a>(
         CallDecision::Unruled => return Ok(Vec::new()),
         CallDecision::Ask(rules) => rules,
         CallDecision::Deny(rule) => {
-            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it")));
+            let doubt = rule.doubt(arguments);
+            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}")));
         }
     };
     // Callers of a team's server do not approve their own calls, unless the rule says so.
@@ -147,7 +148,8 @@ fn refused(scope: &Scope<'_>, tool: &Tool, rule: &CallRule, outcome: &str, why: 
 
 /// Returns the question. Fails if the arguments cannot be shown completely.
 fn question(tool: &str, arguments: &str, rules: &[&CallRule]) -> Result<Questions, String> {
-    let asking: Vec<_> = rules.iter().map(|rule| format!("Asked by {rule}{}.", reason(rule))).collect();
+    let asked_by = |rule: &&CallRule| format!("Asked by {rule}{}{}.", rule.doubt(arguments), reason(rule));
+    let asking: Vec<_> = rules.iter().map(asked_by).collect();
     let members: Map<String, serde_json::Value> =
         serde_json::from_str(arguments).map_err(|_| "its arguments are no JSON object".to_owned())?;
     let shown: Vec<_> = members.iter().map(|(key, value)| shown(key, value)).collect();

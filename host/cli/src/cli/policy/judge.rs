@@ -135,20 +135,20 @@ impl<'a> Judge<'a> {
         let (places, circumstances) = (operator.places()?, operator.circumstances(None, principal)?);
         for rule in self.policy.calls.about(tool, original, &circumstances, &places) {
             let is_approved = rule.can_be_approved(self.principal.is_some());
-            let effect = match (rule.then, rule.arguments.is_empty()) {
+            let effect = match (rule.then, rule.covers_every_call()) {
                 (Then::Ask, true) if !is_approved => {
                     return Ok(Err(Verdict::denied(format!("{rule} requires an approval, and {OVER_HTTP}"))));
                 }
                 (Then::Ask, false) if !is_approved => {
                     because = format!(
-                        "{because}; {rule} denies calls with its arguments, because it requires an approval, and {OVER_HTTP}"
+                        "{because}; {rule} denies calls with its arguments or programs, because it requires an approval, and {OVER_HTTP}"
                     );
                     continue;
                 }
                 (Then::Deny, true) => return Ok(Err(Verdict::denied(format!("{rule} denies it")))),
-                (Then::Deny, false) => "denies calls with its arguments",
+                (Then::Deny, false) => "denies calls with its arguments or programs",
                 (Then::Ask, true) => "asks before each call",
-                (Then::Ask, false) => "asks before calls with its arguments",
+                (Then::Ask, false) => "asks before calls with its arguments or programs",
             };
             because = format!("{because}; {rule} {effect}");
         }
