@@ -29,12 +29,19 @@ pub enum Then {
     Deny,
 }
 
-impl fmt::Display for Then {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Then {
+    /// Returns the word for the outcome in a policy.
+    pub fn word(self) -> &'static str {
+        match self {
             Self::Ask => "ask",
             Self::Deny => "deny",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 
@@ -57,6 +64,8 @@ pub struct CallRule {
     pub own: bool,
     /// `true` if a channel without a proof of identity is sufficient. Only the managed file has to say so.
     pub weak: bool,
+    /// `true` if the rule does nothing except that the audit records its outcome.
+    pub reports: bool,
     /// Reason to show.
     pub reason: Option<String>,
     /// Source of the rule.
@@ -116,7 +125,8 @@ impl CallRules {
     /// Decides about a call.
     pub fn decide(&self, call: &CallFacts<'_>, places: &Places) -> CallDecision<'_> {
         let mut asking = Vec::new();
-        for Covering { rule, then, .. } in self.covering(call, places) {
+        let covering = self.covering(call, places).into_iter().filter(|covering| !covering.rule.reports);
+        for Covering { rule, then, .. } in covering {
             match then {
                 Then::Deny => return CallDecision::Deny(rule),
                 Then::Ask => asking.push(rule),
@@ -125,7 +135,17 @@ impl CallRules {
         if asking.is_empty() { CallDecision::Unruled } else { CallDecision::Ask(asking) }
     }
 
-    /// Returns all rules that cover a call.
+    /// Returns the rules that cover a call and only report.
+    pub fn reporting<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
+        if !self.0.iter().any(|rule| rule.reports) {
+            return Vec::new();
+        }
+        let mut covering = self.covering(call, places);
+        covering.retain(|covering| covering.rule.reports);
+        covering
+    }
+
+    /// Returns all rules that cover a call, also those that only report.
     pub fn covering<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
         let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
         let mut about = about.filter(|rule| rule.conditions.hold(call.circumstances, places)).peekable();
@@ -156,6 +176,11 @@ impl CallRules {
         about.filter(move |rule| rule.conditions.hold(circumstances, places))
     }
 
+    /// Returns the rules without those that only report.
+    pub(crate) fn enforced(&self) -> Self {
+        Self(self.0.iter().filter(|rule| !rule.reports).cloned().collect())
+    }
+
     /// Returns the union with the rules of another policy.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let is_new = |rule: &&CallRule| !self.0.iter().any(|known| known.says_the_same(rule));
@@ -184,7 +209,7 @@ impl CallRule {
 
     /// Returns `true` if a person may be asked because of the rule.
     pub fn may_ask(&self) -> bool {
-        self.then == Then::Ask || self.programs.may_ask()
+        !self.reports && (self.then == Then::Ask || self.programs.may_ask())
     }
 
     /// Returns `true` if the rule covers each call of its tools, under its circumstances.

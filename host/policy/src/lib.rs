@@ -82,6 +82,7 @@ pub use profile::{
 };
 pub use render::render;
 pub use rules::{Refusal, Rules};
+pub use scorpiox_programs::ProgramPattern;
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};

@@ -99,6 +99,9 @@ fn call_rule(page: &mut Page, rule: &CallRule) {
         page.line(&format!("unknown = \"{}\"", rule.programs.unknown), source);
     }
     page.line(&format!("then = \"{}\"", rule.then), source);
+    if rule.reports {
+        page.line("mode = \"report\"", source);
+    }
     if rule.own {
         page.line("self = true", source);
     }

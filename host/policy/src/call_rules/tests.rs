@@ -312,3 +312,33 @@ fn programs_are_shown_and_compared() {
     let lost = policy("version = 1").lost_sections(&policy(text), &places);
     assert_eq!(lost.into_iter().collect::<Vec<_>>(), ["[[rules]] \"a\""]);
 }
+
+#[test]
+fn a_rule_that_only_reports_decides_nothing() {
+    let reporting =
+        "[[rules]]\nname = \"r\"\nprograms = [\"git push *\"]\nthen = \"deny\"\nmode = \"report\"\n";
+    let rules = own(&format!("{reporting}[[rules]]\nname = \"a\"\ntools = [\"Bash\"]\nthen = \"ask\"\n"));
+    let arguments = r#"{"command":"git push"}"#;
+    assert_eq!(decided(&rules, "Bash", arguments), "ask a");
+    let places = Places::standard("/work".into(), None, Path::new("/own"));
+    let circumstances = &Circumstances::in_workspace(Path::new("/work"));
+    let of = |arguments| {
+        let call = CallFacts { tool: "Bash", original: None, arguments, circumstances };
+        let reporting = rules.reporting(&call, &places);
+        reporting.iter().map(|covering| (covering.rule.name.clone(), covering.then)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(arguments), [("r".to_owned(), Then::Deny)]);
+    assert_eq!(of(r#"{"command":"eval x"}"#), [("r".to_owned(), Then::Ask)]);
+    assert_eq!(of(r#"{"command":"ls"}"#), []);
+    // It takes nothing away, until it is enforced.
+    let policy =
+        |text: &str| Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+    let lost = |before: &str, after: &str| policy(before).lost_sections(&policy(after), &places).len();
+    let enforced = reporting.replace("mode = \"report\"\n", "");
+    assert_eq!((lost("", reporting), lost(reporting, &enforced), lost(&enforced, reporting)), (0, 1, 0));
+    assert!(crate::render(&policy(reporting)).contains("mode = \"report\""));
+    let managed = reporting.replace("deny", "ask");
+    assert!(self::rules(Layer::Managed, &managed).is_ok(), "nobody is asked");
+    let problem = self::rules(Layer::Own, &reporting.replace("report\"", "warn\"")).unwrap_err();
+    assert!(problem.contains("line 6: `mode` in [[rules]] is \"warn\"; write \"report\""), "{problem}");
+}

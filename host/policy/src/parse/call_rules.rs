@@ -8,7 +8,7 @@ use crate::document::{Entry, Problem, Section};
 use crate::rule::{Invalid, NamePattern, Source, shorten};
 
 const KEYS: &[&str] =
-    &["name", "tools", "arguments", "programs", "unknown", "then", "self", "channel", "reason"];
+    &["name", "tools", "arguments", "programs", "unknown", "then", "mode", "self", "channel", "reason"];
 /// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 /// Maximum length of a reason, in characters.
@@ -45,6 +45,7 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
         }
     };
     let programs = programs(&section)?;
+    let reports = reports(&section)?;
     let may_ask = then == Then::Ask || !programs.is_empty() && programs.unknown == Unknown::Ask;
     let rule = CallRule {
         name,
@@ -58,6 +59,7 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
         own: asks(&section, may_ask, "self")?
             .map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
         weak: weak(&section, may_ask)?,
+        reports,
         reason: section
             .get("reason")
             .map(|entry| text(&entry, "write a sentence for the person who is asked", MAX_REASON_CHARS))
@@ -115,6 +117,16 @@ fn programs(section: &Section<'_>) -> Result<Programs, Problem> {
         other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), fix)),
     };
     Ok(Programs { patterns, unknown })
+}
+
+/// Parses `mode`.
+fn reports(section: &Section<'_>) -> Result<bool, Problem> {
+    let Some(entry) = section.get("mode") else { return Ok(false) };
+    let fix = "write \"report\": the audit records the outcome, and nothing else happens; or leave it out";
+    match entry.text(fix)? {
+        "report" => Ok(true),
+        other => Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), fix)),
+    }
 }
 
 /// Parses `channel`.

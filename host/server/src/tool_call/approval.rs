@@ -8,7 +8,7 @@ use std::time::Instant;
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::Reason;
 use scorpiox_metering::records::CallError;
-use scorpiox_policy::{CallDecision, CallFacts, CallRule};
+use scorpiox_policy::{CallDecision, CallFacts, CallRule, Covering};
 use scorpiox_questions::{Asker, Questions};
 use scorpiox_text::line::escaped_json;
 use scorpiox_tools::{Failure, Tool};
@@ -47,6 +47,9 @@ pub(crate) fn required<'a>(
         arguments,
         circumstances: &circumstances,
     };
+    for Covering { rule, then, .. } in policy.calls.reporting(&call, &places) {
+        scope.uses.reported("rules", &tool.name, then.word(), &format!("rule {}", rule.name), rule.source);
+    }
     let rules = match policy.calls.decide(&call, &places) {
         CallDecision::Unruled => return Ok(Vec::new()),
         CallDecision::Ask(rules) => rules,

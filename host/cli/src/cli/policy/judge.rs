@@ -16,6 +16,7 @@ use scorpiox_policy::{
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
 
+use super::calls::effect;
 use super::{What, plugins};
 use crate::cli::environment::Environment;
 use scorpiox_fs::{Trail, without_links};
@@ -27,7 +28,7 @@ use scorpiox_workspace_config::Operator;
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
 
 /// Reason why a rule that asks refuses a call over HTTP.
-const OVER_HTTP: &str = "over HTTP only a rule with `self = true` lets the caller give it";
+pub(super) const OVER_HTTP: &str = "over HTTP only a rule with `self = true` lets the caller give it";
 
 /// Treatment of host names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,13 +88,25 @@ impl<'a> Judge<'a> {
             What::Tool => self.tool(subject),
             What::Plugin => plugins::verdict(self.environment, &self.policy.plugins, subject),
             What::Workspace => self.workspace(subject),
+            What::Call => bail!("a call is judged with its arguments"),
             What::Command => {
                 bail!("commands are not judged by their text; ask what they may read, write and reach")
             }
         }
     }
 
-    fn tool(&self, subject: &str) -> Result<Verdict> {
+    /// Returns the policy with the workspace that it is applied to.
+    pub(super) fn operator(&self) -> &Operator {
+        self.shell.operator()
+    }
+
+    /// Returns the name that its author gave a tool of a plugin, if it was renamed.
+    pub(super) fn authors_name(&self, tool: &str) -> Option<String> {
+        Plugins::new(Arc::new(Operator::new(self.environment.site()))).authors_name(tool)
+    }
+
+    /// Returns why a tool may be called as far as `[tools]` and `[access]` decide, or the denial.
+    pub(super) fn open_tool(&self, subject: &str) -> Result<std::result::Result<String, Verdict>> {
         let known = self.environment.registry.names();
         // Tools of plugins, which have a dot in their names, depend on the installed plugins.
         if !subject.contains('.') && !known.contains(&subject) {
@@ -101,26 +114,34 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
-        let installed = Plugins::new(Arc::new(Operator::new(self.environment.site())));
-        let original = installed.authors_name(subject);
+        let original = self.authors_name(subject);
         let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
-            Err(refusal) => return Ok(Verdict::denied(refusal.to_string())),
+            Err(refusal) => return Ok(Err(Verdict::denied(refusal.to_string()))),
             Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
         };
         let access =
             self.principal.as_ref().map(|who| self.policy.access.check(who, subject, original.as_deref()));
         let because = match access {
-            Some(Err(denial)) => return Ok(Verdict::denied(denial.why)),
+            Some(Err(denial)) => return Ok(Err(Verdict::denied(denial.why))),
             Some(Ok(opened)) => format!("{because}; {opened}"),
             None => because,
         };
+        let Some((plugin, _)) = subject.split_once('.') else { return Ok(Ok(because)) };
+        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
+        Ok(if plugin.allowed { Ok(format!("{because}; {}", plugin.because)) } else { Err(plugin) })
+    }
+
+    fn tool(&self, subject: &str) -> Result<Verdict> {
+        let because = match self.open_tool(subject)? {
+            Ok(because) => because,
+            Err(denied) => return Ok(denied),
+        };
+        let original = self.authors_name(subject);
         let because = match self.ruled(subject, original.as_deref(), because)? {
             Ok(because) => because,
             Err(denied) => return Ok(denied),
         };
-        let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
-        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
-        Ok(if plugin.allowed { Verdict::allowed(format!("{because}; {}", plugin.because)) } else { plugin })
+        Ok(Verdict::allowed(because))
     }
 
     /// Adds what rules about single calls decide, or returns the verdict of a rule that refuses every call.
@@ -134,23 +155,13 @@ impl<'a> Judge<'a> {
         let principal = self.principal.clone().map(Arc::new);
         let (places, circumstances) = (operator.places()?, operator.circumstances(None, principal)?);
         for rule in self.policy.calls.about(tool, original, &circumstances, &places) {
-            let is_approved = rule.can_be_approved(self.principal.is_some());
-            let effect = match (rule.then, rule.covers_every_call()) {
-                (Then::Ask, true) if !is_approved => {
-                    return Ok(Err(Verdict::denied(format!("{rule} requires an approval, and {OVER_HTTP}"))));
-                }
-                (Then::Ask, false) if !is_approved => {
-                    because = format!(
-                        "{because}; {rule} denies calls with its arguments or programs, because it requires an approval, and {OVER_HTTP}"
-                    );
-                    continue;
-                }
-                (Then::Deny, true) => return Ok(Err(Verdict::denied(format!("{rule} denies it")))),
-                (Then::Deny, false) => "denies calls with its arguments or programs",
-                (Then::Ask, true) => "asks before each call",
-                (Then::Ask, false) => "asks before calls with its arguments or programs",
-            };
-            because = format!("{because}; {rule} {effect}");
+            let by_principal = self.principal.is_some();
+            let denies = rule.then == Then::Deny || !rule.can_be_approved(by_principal);
+            let effect = format!("{rule} {}", effect(rule, by_principal));
+            if denies && rule.covers_every_call() && !rule.reports {
+                return Ok(Err(Verdict::denied(effect)));
+            }
+            because = format!("{because}; {effect}");
         }
         Ok(Ok(because))
     }
