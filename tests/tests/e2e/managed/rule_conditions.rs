@@ -5,6 +5,8 @@ use std::fs;
 use scorpiox_tests::{Program, Served};
 use serde_json::{Value, json};
 
+use crate::audit::lines;
+
 fn program(policy: &str) -> Program {
     let program = Program::new().with("PATH", "/usr/bin:/bin");
     program.put("home/.scorpiox/policy.toml", &format!("version = 1\n{policy}"));
@@ -141,4 +143,132 @@ fn user_id() -> u32 {
     use std::os::unix::fs::MetadataExt as _;
     let own = tempfile::tempfile().expect("a file");
     own.metadata().expect("metadata").uid()
+}
+
+const PUSH: &str = "[[rules]]\nname = \"push\"\nprograms = [\"git push *\"]\nthen = \"ask\"\n\
+     [[rules]]\nname = \"force\"\nprograms = [\"git push * --force\"]\nunknown = \"allow\"\nthen = \"deny\"\n\
+     [[rules]]\nname = \"quiet\"\ntools = [\"Bash\"]\nclients = [\"cursor*\"]\nthen = \"deny\"\nmode = \"report\"\n";
+
+#[test]
+fn a_concrete_call_is_explained_with_its_rules() {
+    let program = program(PUSH);
+    for (arguments, code, said) in [
+        (&["Bash", "command=ls"][..], 0, "Bash {\"command\":\"ls\"}: allowed: no rule covers it"),
+        (&["Bash", "command=git push"], 0, "asked about: rule \"push\" (policy.toml line 2) asks first"),
+        (
+            &["Bash", "{\"command\": \"./x\"}"],
+            0,
+            "asks first, because the command may start any program: it has `./x`",
+        ),
+        (
+            &["BackgroundBash", "command=git push --force"],
+            1,
+            "denied: rule \"force\" (policy.toml line 6) denies it",
+        ),
+        (
+            &["Bash", "command=ls", "--client", "cursor-x"],
+            0,
+            "rule \"quiet\" (policy.toml line 11) only reports: it would deny",
+        ),
+        (&["Bash", "command=git push", "--as", "ann"], 1, "requires an approval, and over HTTP"),
+        (&["TaskManager"], 0, "TaskManager {}: allowed"),
+    ] {
+        let (status, out, err) = program.run(&[&["policy", "why", "call"], arguments].concat());
+        assert!(status.code() == Some(code) && out.contains(said), "{arguments:?}: {out}{err}");
+    }
+    for (arguments, said) in [
+        (&["policy", "why", "call", "Bsh"][..], "did you mean Bash?"),
+        (&["policy", "why", "call", "Bash", "command"], "neither a JSON object nor NAME=VALUE"),
+        (&["policy", "why", "tool", "Bash", "command=ls"], "belong to `policy why call`"),
+    ] {
+        let (status, _, err) = program.run(arguments);
+        assert!(status.code() == Some(2) && err.contains(said), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn cases_about_calls_are_tested() {
+    let program = program("");
+    let rules = "[[rules]]\nname = \"acme\"\ntools = [\"WebSearch\"]\nremotes = [\"github.com/acme/*\"]\nthen = \"deny\"\n\
+                 [[rules]]\nname = \"ann\"\ntools = [\"ReadDocs\"]\nprincipals = [\"ann\"]\ngroups = [\"ops\"]\nthen = \"deny\"\n";
+    program.put("workspace/team.toml", &format!("version = 1\n{PUSH}{rules}"));
+    program.put(
+        "workspace/good.cases",
+        "ask call Bash command='git push origin'\nallow call Bash command='echo \"git push\"'\nask call Bash command=./x\n\
+         deny call Bash command='git push x --force'\nallow call WebSearch query=x\n\
+         deny call WebSearch query=x remote git@github.com:acme/x.git\nallow call WebSearch query=x remote github.com/b/x\n\
+         deny call ReadDocs url=https://a.example.com as ann group ops\nallow call ReadDocs url=https://a.example.com as ann\n\
+         allow call ReadDocs url=https://a.example.com\n",
+    );
+    let (status, out, err) = program.run(&["policy", "test", "good.cases", "--policy", "team.toml"]);
+    assert!(status.success() && out == "10 cases, all as expected.\n", "{out}{err}");
+    program.put(
+        "workspace/bad.cases",
+        "allow call Bash command='git push'\ndeny call Bash command='git push'\n",
+    );
+    let (status, out, _) = program.run(&["policy", "test", "bad.cases", "--policy", "team.toml"]);
+    assert!(status.code() == Some(1) && out.contains("2 cases, 2 not as expected."), "{out}");
+    assert!(
+        out.contains("line 1: allow call Bash command='git push': is asked about: rule \"push\""),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_rule_that_only_reports_is_in_the_audit_and_nowhere_else() {
+    let policy = "[[rules]]\nname = \"r\"\nprograms = [\"echo *\"]\nthen = \"deny\"\nmode = \"report\"\n";
+    let mut server = serve(program(policy));
+    assert!(said(&call(&mut server, "Bash", "echo ran")).starts_with("ran\n"));
+    let line = lines(&server.program, 1).pop().expect("a line");
+    let uses = line["uses"].as_array().expect("uses");
+    let reported = uses.iter().find(|used| used["capability"] == "rules").expect("a use");
+    assert_eq!(reported["reported"], "deny");
+    assert_eq!(reported["why"], "rule r");
+    assert_eq!(reported["rule"], "policy.toml line 2");
+    assert!(reported.get("allowed").is_none() && line["outcome"] == "ok", "{line}");
+    let (_, table, _) = server.program.run(&["audit"]);
+    assert!(table.contains("rules Bash: would deny by rule r (policy.toml line 2"), "{table}");
+    let (_, table, _) = server.program.run(&["audit", "--denied"]);
+    assert!(!table.contains("would deny"), "{table}");
+    let (_, table, _) = server.program.run(&["audit", "--rule", "*[[rules]]*"]);
+    assert!(table.contains("would deny"), "{table}");
+    let (_, report, _) = server.program.run(&["audit", "report"]);
+    assert!(report.contains("1 outcomes of rules that only report"), "{report}");
+}
+
+#[test]
+fn tools_and_the_doctor_name_the_rules_about_a_tool() {
+    let program = program(PUSH);
+    for arguments in [["tools"], ["doctor"]] {
+        let (_, out, _) = program.run(&arguments);
+        // The doctor breaks lines.
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        for effect in [
+            "rule \"push\" (policy.toml line 2) asks before calls with its arguments or programs",
+            "rule \"force\" (policy.toml line 6) denies calls with its arguments or programs",
+        ] {
+            assert!(out.contains(effect), "{effect}: {out}");
+        }
+        assert!(!out.contains("rule \"quiet\""), "{out}");
+    }
+    let (_, out, _) = program.run(&["policy", "why", "tool", "Bash"]);
+    assert!(out.contains("Bash: allowed") && out.contains("asks before calls with its"), "{out}");
+}
+
+#[test]
+fn conditions_that_hold_for_less_than_they_seem_to_are_noted() {
+    let program = program(
+        "[[rules]]\nname = \"r\"\nprograms = [\"git push\", \"git -C x push *\"]\nworkspaces = [\"/none/of/these\"]\n\
+         remotes = [\"github.com\"]\nthen = \"deny\"\n",
+    );
+    let (status, out, _) = program.run(&["policy", "check"]);
+    assert!(status.success(), "{out}");
+    for note in [
+        "[rules \"r\"] names the workspace /none/of/these (policy.toml line 2), and there is no such folder here",
+        "[rules \"r\"] names the remote \"github.com\" (policy.toml line 2), which matches no repository",
+        "[rules \"r\"] names the program \"git push\" (policy.toml line 2), which matches no further arguments",
+        "[rules \"r\"] names the program \"git -C x push *\" (policy.toml line 2), and git's options before",
+    ] {
+        assert!(out.contains(note), "{note}: {out}");
+    }
 }
