@@ -258,13 +258,12 @@ fn tools_and_the_doctor_name_the_rules_about_a_tool() {
 #[test]
 fn conditions_that_hold_for_less_than_they_seem_to_are_noted() {
     let program = program(
-        "[[rules]]\nname = \"r\"\nprograms = [\"git push\", \"git -C x push *\"]\nworkspaces = [\"/none/of/these\"]\n\
+        "[[rules]]\nname = \"r\"\nprograms = [\"git push\", \"git -C x push *\"]\n\
          remotes = [\"github.com\"]\nthen = \"deny\"\n",
     );
     let (status, out, _) = program.run(&["policy", "check"]);
     assert!(status.success(), "{out}");
     for note in [
-        "[rules \"r\"] names the workspace /none/of/these (policy.toml line 2), and there is no such folder here",
         "[rules \"r\"] names the remote \"github.com\" (policy.toml line 2), which matches no repository",
         "[rules \"r\"] names the program \"git push\" (policy.toml line 2), which matches no further arguments",
         "[rules \"r\"] names the program \"git -C x push *\" (policy.toml line 2), and git's options before",

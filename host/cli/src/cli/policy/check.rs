@@ -151,7 +151,7 @@ fn open_commands(policy: &Policy) -> Vec<Note> {
 fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
     let mut notes = unknown_tools(environment, policy);
     notes.extend(odd_arguments(environment, policy));
-    notes.extend(odd_conditions(shell, policy));
+    notes.extend(odd_conditions(policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
     let of_access =
@@ -259,20 +259,13 @@ fn odd_arguments(environment: &Environment, policy: &Policy) -> Vec<Note> {
     notes
 }
 
-/// Finds conditions of `[[rules]]` that hold nowhere on this machine, or for less than they seem to.
-fn odd_conditions(shell: &Shell, policy: &Policy) -> Vec<Note> {
-    let places = shell.operator().places().ok();
+/// Finds conditions of `[[rules]]` that never hold, or for less than they seem to.
+fn odd_conditions(policy: &Policy) -> Vec<Note> {
     let mut notes = Vec::new();
     for rule in &policy.calls.0 {
         let mut note = |what: String, after: &str| {
             notes.push(Note::at(format!("[rules \"{}\"] {what}", rule.name), rule.source, after.to_owned()));
         };
-        for place in &rule.conditions.workspaces {
-            let folders = places.as_ref().map(|places| places.folders(place)).unwrap_or_default();
-            if places.is_some() && !folders.iter().any(|folder| folder.is_dir()) {
-                note(format!("names the workspace {place}"), ", and there is no such folder here");
-            }
-        }
         for remote in rule.conditions.remotes.iter().filter(|remote| !remote.to_string().contains(['/', '*']))
         {
             note(

@@ -107,7 +107,7 @@ impl<'a> Case<'a> {
         }
         let (decision, rest) = word_of(line);
         let outcome = Outcome::parse(decision)
-            .ok_or_else(|| format!("{decision:?} is not `allow`, `deny` or, for a call, `ask`"))?;
+            .ok_or_else(|| format!("{decision:?} is not `allow` or `deny`, or `ask` for a call"))?;
         let (kind, rest) = word_of(rest);
         let what =
             What::from_str(kind, false).ok().filter(|what| *what != What::Command).ok_or_else(|| {
