@@ -23,7 +23,7 @@ cargo build --quiet --release --target "$host"
 targets=("$@")
 if [ ${#targets[@]} = 0 ]; then
     targets=(framing envelope settings front_matter task_manager plan_mode set_callback invoke_skill questions read_docs read_pdf content read_image web_search search_results \
-        policy hosts git_config proxy_head transcript manifest audit \
+        policy programs hosts git_config proxy_head transcript manifest audit \
         http_request session_id jwt jwks)
 fi
 

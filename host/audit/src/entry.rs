@@ -61,6 +61,8 @@ impl Outcome {
 pub struct ClientName {
     /// Display text: name and version.
     pub text: String,
+    /// Name that the client gives itself; `None` if it gives none.
+    pub name: Option<Arc<str>>,
     /// Unique key of the principal, if any.
     pub principal: Option<Arc<str>>,
     json: Vec<u8>,
@@ -75,7 +77,13 @@ impl ClientName {
         json.extend_from_slice(b",\"version\":");
         push_string(&mut json, &version);
         json.push(b'}');
-        Self { text: format!("{name} {version}").trim().to_owned(), principal: None, json }
+        let text = format!("{name} {version}").trim().to_owned();
+        Self {
+            text,
+            name: Some(name.into()).filter(|name: &Arc<str>| !name.is_empty()),
+            principal: None,
+            json,
+        }
     }
 
     /// Creates the name of a client that does not identify itself.

@@ -97,6 +97,8 @@ pub struct Use {
     pub allowed: bool,
     /// `true` if the name was hidden. The object may be reachable in another way.
     pub hidden: bool,
+    /// Outcome that a rule would have had that only reports; empty for others.
+    pub reported: String,
     /// Reason of a denial, or the way in which the name was hidden.
     pub why: String,
     /// Rule that decided.
@@ -143,9 +145,19 @@ impl Record {
         self.uses.iter().filter(|used| used.hidden)
     }
 
+    /// Returns the outcomes of rules that only report.
+    pub fn reported(&self) -> impl Iterator<Item = &Use> {
+        self.uses.iter().filter(|used| !used.reported.is_empty())
+    }
+
+    /// Returns the approvals by a person.
+    pub fn approved(&self) -> impl Iterator<Item = &Use> {
+        self.uses.iter().filter(|used| used.capability == "approval" && used.allowed)
+    }
+
     /// Returns the denied uses.
     pub fn denied(&self) -> impl Iterator<Item = &Use> {
-        self.uses.iter().filter(|used| !used.allowed && !used.hidden)
+        self.uses.iter().filter(|used| !used.allowed && !used.hidden && used.reported.is_empty())
     }
 }
 

@@ -64,11 +64,19 @@ struct Use {
     /// Full name of the requested object; reported to the caller only.
     asked: Option<String>,
     why: Option<String>,
-    /// `true` if the name was hidden. The object may be reachable in another way, so it is neither allowed
-    /// nor denied.
-    is_hidden: bool,
+    /// Set if the use is neither allowed nor denied.
+    aside: Option<Aside>,
     rule: String,
     count: u64,
+}
+
+/// Decision that neither allows nor denies a use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aside {
+    /// The name was hidden. The object may be reachable in another way.
+    Hidden,
+    /// A rule that only reports would have had this outcome.
+    Reported(&'static str),
 }
 
 /// Rule name for fixed decisions of the program.
@@ -95,7 +103,27 @@ impl Uses {
             what: shown(&what),
             asked: None,
             why: Some(clean(how, MAX_BYTES)),
-            is_hidden: true,
+            aside: Some(Aside::Hidden),
+            rule: shown(&rule),
+            count: 1,
+        });
+    }
+
+    /// Records the outcome that a rule would have had for a use, if the rule did not only report.
+    pub fn reported(
+        &self,
+        capability: &'static str,
+        what: impl Display,
+        outcome: &'static str,
+        why: &str,
+        rule: impl Display,
+    ) {
+        self.add(Use {
+            capability,
+            what: shown(&what),
+            asked: None,
+            why: Some(clean(why, MAX_BYTES)),
+            aside: Some(Aside::Reported(outcome)),
             rule: shown(&rule),
             count: 1,
         });
@@ -123,7 +151,7 @@ impl Uses {
         rule: &dyn Display,
     ) {
         let (what, rule, why) = (shown(what), shown(rule), why.map(|why| clean(why, MAX_BYTES)));
-        self.add(Use { capability, what, asked: asked.map(shown), why, is_hidden: false, rule, count: 1 });
+        self.add(Use { capability, what, asked: asked.map(shown), why, aside: None, rule, count: 1 });
     }
 
     fn add(&self, new: Use) {
@@ -133,7 +161,7 @@ impl Uses {
                 && used.what == new.what
                 && used.rule == new.rule
                 && used.why.is_some() == new.why.is_some()
-                && used.is_hidden == new.is_hidden
+                && used.aside == new.aside
         };
         if let Some(used) = noted.uses.iter_mut().find(same) {
             used.count += 1;
@@ -151,15 +179,7 @@ impl Uses {
         let known = noted.uses.iter().any(|used| used.capability == capability && used.what.is_empty());
         if !known {
             let (what, rule) = (String::new(), rule.to_owned());
-            noted.uses.push(Use {
-                capability,
-                what,
-                asked: None,
-                why: None,
-                is_hidden: false,
-                rule,
-                count: 1,
-            });
+            noted.uses.push(Use { capability, what, asked: None, why: None, aside: None, rule, count: 1 });
         }
     }
 
@@ -227,11 +247,11 @@ impl Uses {
     }
 
     /// Passes each retained use to `tell`: capability, object, rule, the reason of a denial or the way of
-    /// hiding, and whether it was hidden.
-    pub fn each(&self, mut tell: impl FnMut(&'static str, &str, &str, Option<&str>, bool)) {
+    /// hiding, and the decision if it is neither allowed nor denied.
+    pub fn each(&self, mut tell: impl FnMut(&'static str, &str, &str, Option<&str>, Option<Aside>)) {
         let noted = self.lock();
         let each = |used: &Use| {
-            tell(used.capability, &used.what, &used.rule, used.why.as_deref(), used.is_hidden);
+            tell(used.capability, &used.what, &used.rule, used.why.as_deref(), used.aside);
         };
         noted.uses.iter().for_each(each);
     }
@@ -258,7 +278,11 @@ impl Uses {
         let line = |used: &Use| {
             let Use { capability, what, why, count, .. } = used;
             let times = if *count == 1 { String::new() } else { format!(", {count} times") };
-            let word = if used.is_hidden { "hidden" } else { "refused" };
+            let word = match used.aside {
+                Some(Aside::Hidden) => "hidden",
+                Some(Aside::Reported(_)) => "reported",
+                None => "refused",
+            };
             let refused = why.as_ref().map_or_else(String::new, |why| format!(", {word}: {why}"));
             format!("{capability} {what}{times}{refused}")
         };
@@ -313,16 +337,16 @@ impl Uses {
 
 impl Use {
     /// Returns the capability, and the decision: denied or not, hidden or not.
-    fn kind(&self) -> (&'static str, bool, bool) {
-        (self.capability, self.why.is_some(), self.is_hidden)
+    fn kind(&self) -> (&'static str, bool, Option<Aside>) {
+        (self.capability, self.why.is_some(), self.aside)
     }
 
     fn is_denied(&self) -> bool {
-        self.why.is_some() && !self.is_hidden
+        self.why.is_some() && self.aside.is_none()
     }
 
     fn refusal(&self) -> Option<String> {
-        if self.is_hidden {
+        if self.aside.is_some() {
             return None;
         }
         let Self { capability, what, asked, why: Some(why), rule, .. } = self else { return None };
@@ -346,16 +370,18 @@ impl Use {
             out.extend_from_slice(b",\"what\":");
             push_string(out, &self.what);
         }
-        match &self.why {
-            Some(how) if self.is_hidden => {
-                out.extend_from_slice(b",\"hidden\":true,\"why\":");
-                push_string(out, how);
+        match (self.aside, &self.why) {
+            (Some(Aside::Hidden), _) => out.extend_from_slice(b",\"hidden\":true"),
+            (Some(Aside::Reported(outcome)), _) => {
+                out.extend_from_slice(b",\"reported\":");
+                push_string(out, outcome);
             }
-            None => out.extend_from_slice(b",\"allowed\":true"),
-            Some(why) => {
-                out.extend_from_slice(b",\"allowed\":false,\"why\":");
-                push_string(out, why);
-            }
+            (None, None) => out.extend_from_slice(b",\"allowed\":true"),
+            (None, Some(_)) => out.extend_from_slice(b",\"allowed\":false"),
+        }
+        if let Some(why) = &self.why {
+            out.extend_from_slice(b",\"why\":");
+            push_string(out, why);
         }
         out.extend_from_slice(b",\"rule\":");
         push_string(out, &self.rule);
@@ -413,6 +439,23 @@ mod tests {
         assert_eq!(uses.lines(), ["files /w/finance, hidden: hidden by \"finance/\""]);
         let text = format!("{{\"tool\":\"Bash\",\"uses\":{}}}", line["uses"]);
         assert_eq!(crate::Record::parse(&text).unwrap().denied().count(), 0);
+    }
+
+    #[test]
+    fn an_outcome_that_is_only_reported_is_neither_allowed_nor_denied() {
+        let uses = Uses::default();
+        uses.reported("rules", "Bash", "deny", "rule push", "policy.toml line 4");
+        let line = told(&uses);
+        assert_eq!(
+            line["uses"],
+            json!([{"capability": "rules", "what": "Bash", "reported": "deny", "why": "rule push",
+                    "rule": "policy.toml line 4"}])
+        );
+        assert!(!uses.was_denied() && uses.refusals().is_empty());
+        assert_eq!(uses.lines(), ["rules Bash, reported: rule push"]);
+        let record =
+            crate::Record::parse(&format!("{{\"tool\":\"Bash\",\"uses\":{}}}", line["uses"])).unwrap();
+        assert_eq!((record.denied().count(), record.reported().count()), (0, 1));
     }
 
     #[test]

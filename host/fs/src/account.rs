@@ -1,7 +1,7 @@
 //! Account of this process.
 
 #[cfg(unix)]
-pub use self::unix::{account_home, account_id, account_name};
+pub use self::unix::{account_groups, account_home, account_id, account_name, account_names};
 #[cfg(windows)]
 pub use self::windows::{account_home, account_id, account_name};
 
@@ -10,7 +10,11 @@ mod unix {
     use std::fs;
     use std::path::PathBuf;
 
-    use nix::unistd::{User, geteuid};
+    use nix::unistd::{Gid, Group, User, geteuid};
+    use rustix::process::{getegid, getgroups};
+
+    /// Maximum number of groups that the system reports, if there is one.
+    const MAX_REPORTED: Option<usize> = if cfg!(target_os = "macos") { Some(16) } else { None };
 
     /// Returns the home directory of the account, independent of the environment; `None` if it has none.
     pub fn account_home() -> std::io::Result<Option<PathBuf>> {
@@ -21,6 +25,30 @@ mod unix {
     /// Returns the user ID.
     pub fn account_id() -> u32 {
         geteuid().as_raw()
+    }
+
+    /// Returns the name of the effective user, if it has one, and the number, as the system's user database says,
+    /// which may be a directory service.
+    pub fn account_names() -> std::io::Result<Vec<String>> {
+        let user = User::from_uid(geteuid())?;
+        Ok(user.map(|user| user.name).into_iter().chain([account_id().to_string()]).collect())
+    }
+
+    /// Returns the names and numbers of all groups of the process. Fails if the system does not report all of
+    /// them.
+    pub fn account_groups() -> std::io::Result<Vec<String>> {
+        let mut groups = getgroups()?;
+        if MAX_REPORTED.is_some_and(|most| groups.len() >= most) {
+            return Err(std::io::Error::other("the account has more groups than the system reports"));
+        }
+        groups.push(getegid());
+        let mut names = Vec::new();
+        for group in groups {
+            let number = group.as_raw();
+            names.extend(Group::from_gid(Gid::from_raw(number))?.map(|group| group.name));
+            names.push(number.to_string());
+        }
+        Ok(names)
     }
 
     /// Returns the user name from the local user database, without contacting directory services; `None` if
@@ -45,6 +73,14 @@ mod unix {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        #[cfg(target_os = "linux")]
+        #[test]
+        fn an_account_has_a_number_and_those_of_its_groups() {
+            assert!(account_names().unwrap().contains(&account_id().to_string()));
+            let groups = account_groups().unwrap();
+            assert!(groups.contains(&getegid().as_raw().to_string()), "{groups:?}");
+        }
 
         #[test]
         fn users_are_found_by_their_number() {

@@ -27,6 +27,8 @@ mod stamp;
 mod trail;
 mod without_links;
 
+#[cfg(unix)]
+pub use account::{account_groups, account_names};
 pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use modes::{Modes, is_of_user};

@@ -5,7 +5,7 @@
 //! directory, or could become one again. [`obeyed`] follows everything that git follows from such folders.
 //! [`starts_programs`] decides if a single repository contains anything of this kind. A configuration is
 //! parsed byte for byte as git does it. An entry is assumed to start programs unless its key is known to be
-//! harmless.
+//! harmless. [`remotes`] reads the addresses of remotes.
 //!
 //! Invariant: every answer errs on the safe side. A folder counts even if git does not accept it yet. A file
 //! counts even if git reads it only under some condition, or if it does not exist yet. Paths beyond the
@@ -30,6 +30,7 @@ mod obeyed;
 mod outside;
 mod parse;
 mod read;
+mod remotes;
 mod shared;
 mod signs;
 mod starts;
@@ -45,6 +46,7 @@ pub use leads::Leads;
 pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use outside::{Around, outside};
+pub use remotes::{Remotes, Unknown, remotes};
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
 pub use user::User;

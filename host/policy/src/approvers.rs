@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use scorpiox_signature::PublicKey;
 
-use crate::call_rules::{CallRule, CallRules, Channel, Then};
+use crate::call_rules::{CallRule, CallRules, Channel};
 use crate::document::{Entry, Page, Problem, Section, quote};
 use crate::rule::{Source, Sourced, shorten};
 
@@ -119,7 +119,7 @@ pub(crate) fn unanswerable<'a>(
     approvers: &Approvers,
 ) -> Option<(&'a CallRule, String)> {
     let mut strong = rules.0.iter().filter(|rule| {
-        rule.then == Then::Ask && rule.channel == Channel::Strong && matches!(rule.source, Source::Managed(_))
+        rule.may_ask() && rule.channel == Channel::Strong && matches!(rule.source, Source::Managed(_))
     });
     let rule = strong.find(|rule| rule.answered_by(approvers, None).next().is_none())?;
     let why = match rule.who.as_slice() {

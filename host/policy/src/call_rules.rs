@@ -1,29 +1,30 @@
-//! `[[rules]]`: decisions about single calls, by tool, arguments and workspace.
+//! `[[rules]]`: decisions about single calls, by tool, arguments, programs and circumstances.
 //!
 //! Rules only narrow: a call that no rule covers is decided by the other sections alone. Of all rules that
 //! cover a call, in both files and in any order, the strictest outcome wins.
 
+use std::cell::LazyCell;
 use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
+pub(crate) use self::programs::TOOLS as COMMAND_TOOLS;
+pub use self::programs::{Programs, Unknown};
 use self::spellings::Spellings;
 use crate::approvers::{Approver, Approvers};
-use crate::rule::{Invalid, NamePattern, Place, Places, Source, Sourced, shorten};
+use crate::circumstances::{Circumstances, Conditions, TextPattern};
+use crate::rule::{NamePattern, Places, Source, Sourced};
 
 mod asking;
+mod programs;
 mod spellings;
 
 pub use asking::{Channel, Remember};
 pub(crate) use asking::{DEFAULT_WITHIN, parse_within, show_within};
 
-/// Maximum number of patterns in a condition.
-pub(crate) const MAX_PATTERNS: usize = 64;
-/// Maximum length of a pattern for an argument, in bytes.
-const MAX_PATTERN_BYTES: usize = 512;
+/// Maximum number of rules in a file.
+pub(crate) const MAX_RULES: usize = 500;
 
 /// Outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +35,19 @@ pub enum Then {
     Deny,
 }
 
-impl fmt::Display for Then {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Then {
+    /// Returns the word for the outcome in a policy.
+    pub fn word(self) -> &'static str {
+        match self {
             Self::Ask => "ask",
             Self::Deny => "deny",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 
@@ -52,8 +60,10 @@ pub struct CallRule {
     pub tools: Vec<NamePattern>,
     /// Conditions on arguments.
     pub arguments: Vec<Argument>,
-    /// Folders that contain the workspace; empty for all.
-    pub workspaces: Vec<Place>,
+    /// Programs that a command starts.
+    pub programs: Programs,
+    /// Conditions on the workspace, the account, the client and the caller.
+    pub conditions: Conditions,
     /// Outcome.
     pub then: Then,
     /// `true` if a caller over HTTP approves its own calls.
@@ -66,6 +76,8 @@ pub struct CallRule {
     pub within: Duration,
     /// Longer approvals that are offered to the person.
     pub remember: Vec<Remember>,
+    /// `true` if the rule does nothing except that the audit records its outcome.
+    pub reports: bool,
     /// Reason to show.
     pub reason: Option<String>,
     /// Source of the rule.
@@ -81,45 +93,6 @@ pub struct Argument {
     pub patterns: Vec<TextPattern>,
 }
 
-/// A glob for the text of an argument: `*` matches any characters, including `/` and line breaks.
-#[derive(Debug, Clone)]
-pub struct TextPattern(GlobMatcher);
-
-impl PartialEq for TextPattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.glob() == other.0.glob()
-    }
-}
-
-impl Eq for TextPattern {}
-
-impl fmt::Display for TextPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.glob().glob())
-    }
-}
-
-impl TextPattern {
-    /// Returns `true` if the pattern matches only its own text.
-    pub fn is_literal(&self) -> bool {
-        !self.0.glob().glob().contains(['*', '?', '[', '{'])
-    }
-
-    /// Parses a pattern.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let shown = shorten(text);
-        if text.is_empty() || text.len() > MAX_PATTERN_BYTES {
-            let what = format!("pattern \"{shown}\" has {} bytes", text.len());
-            return Err(Invalid::new(what, format!("write 1 to {MAX_PATTERN_BYTES} bytes")));
-        }
-        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
-        glob.map(|glob| Self(glob.compile_matcher())).map_err(|error| {
-            let what = format!("pattern \"{shown}\" is not valid: {}", error.kind());
-            Invalid::new(what, "write a glob such as \"*git push*\"")
-        })
-    }
-}
-
 /// A call that rules decide about.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
@@ -129,8 +102,8 @@ pub struct CallFacts<'a> {
     pub original: Option<&'a str>,
     /// Arguments as JSON text.
     pub arguments: &'a str,
-    /// Workspace; absolute and resolved.
-    pub workspace: &'a Path,
+    /// Workspace, account, client and caller.
+    pub circumstances: &'a Circumstances,
 }
 
 /// Rules that decide about a call.
@@ -149,19 +122,24 @@ pub enum CallDecision<'a> {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct CallRules(pub Vec<CallRule>);
 
+/// A rule that covers a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Covering<'a> {
+    /// The rule.
+    pub rule: &'a CallRule,
+    /// Outcome for the call.
+    pub then: Then,
+    /// Reason why the programs of the command are unknown, if that decides.
+    pub unknown: Option<String>,
+}
+
 impl CallRules {
     /// Decides about a call.
     pub fn decide(&self, call: &CallFacts<'_>, places: &Places) -> CallDecision<'_> {
-        let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
-        let mut about = about.filter(|rule| rule.is_in(call.workspace, places)).peekable();
-        if about.peek().is_none() {
-            return CallDecision::Unruled;
-        }
-        // Arguments that cannot be parsed are covered by every rule. The tool refuses them anyway.
-        let arguments: Option<Value> = serde_json::from_str(call.arguments).ok();
         let mut asking = Vec::new();
-        for rule in about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places))) {
-            match rule.then {
+        let covering = self.covering(call, places).into_iter().filter(|covering| !covering.rule.reports);
+        for Covering { rule, then, .. } in covering {
+            match then {
                 Then::Deny => return CallDecision::Deny(rule),
                 Then::Ask => asking.push(rule),
             }
@@ -169,15 +147,50 @@ impl CallRules {
         if asking.is_empty() { CallDecision::Unruled } else { CallDecision::Ask(asking) }
     }
 
-    /// Returns the rules that cover calls of a tool in a workspace, depending on their arguments.
+    /// Returns the rules that cover a call and only report.
+    pub fn reporting<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
+        if !self.0.iter().any(|rule| rule.reports) {
+            return Vec::new();
+        }
+        let mut covering = self.covering(call, places);
+        covering.retain(|covering| covering.rule.reports);
+        covering
+    }
+
+    /// Returns all rules that cover a call, also those that only report.
+    pub fn covering<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
+        let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
+        let mut about = about.filter(|rule| rule.conditions.hold(call.circumstances, places)).peekable();
+        if about.peek().is_none() {
+            return Vec::new();
+        }
+        // Arguments that cannot be parsed are covered by every rule. The tool refuses them anyway.
+        let arguments: Option<Value> = serde_json::from_str(call.arguments).ok();
+        let given = about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places)));
+        let command = LazyCell::new(|| programs::of_command(arguments.as_ref()));
+        given
+            .filter_map(|rule| {
+                let (then, unknown) = rule.programs.outcome(rule.then, command.as_ref())?;
+                Some(Covering { rule, then, unknown })
+            })
+            .collect()
+    }
+
+    /// Returns the rules that cover calls of a tool under some circumstances, depending on their arguments.
     pub fn about<'a>(
         &'a self,
         tool: &'a str,
         original: Option<&'a str>,
-        workspace: &'a Path,
+        circumstances: &'a Circumstances,
         places: &'a Places,
     ) -> impl Iterator<Item = &'a CallRule> {
-        self.0.iter().filter(move |rule| rule.is_about(tool, original) && rule.is_in(workspace, places))
+        let about = self.0.iter().filter(move |rule| rule.is_about(tool, original));
+        about.filter(move |rule| rule.conditions.hold(circumstances, places))
+    }
+
+    /// Returns the rules without those that only report.
+    pub(crate) fn enforced(&self) -> Self {
+        Self(self.0.iter().filter(|rule| !rule.reports).cloned().collect())
     }
 
     /// Returns the union with the rules of another policy.
@@ -210,21 +223,41 @@ impl CallRule {
         })
     }
 
-    fn is_about(&self, tool: &str, original: Option<&str>) -> bool {
-        let covers = |name: &str| self.tools.iter().any(|pattern| pattern.covers(name));
-        self.tools.is_empty() || covers(tool) || original.is_some_and(covers)
+    /// Returns why the programs of a call's command are unknown, as the end of a sentence about the rule. Empty if the
+    /// rule does not depend on that.
+    pub fn doubt(&self, arguments: &str) -> String {
+        let arguments: Option<Value> = serde_json::from_str(arguments).ok();
+        let command = programs::of_command(arguments.as_ref());
+        let outcome = self.programs.outcome(self.then, command.as_ref());
+        let unknown = outcome.and_then(|(_, unknown)| unknown);
+        unknown.map_or_else(String::new, |why| {
+            format!(", because the command may start any program: it has {why}")
+        })
     }
 
-    fn is_in(&self, workspace: &Path, places: &Places) -> bool {
-        let mut folders = self.workspaces.iter().flat_map(|place| places.folders(place));
-        self.workspaces.is_empty() || folders.any(|folder| workspace.starts_with(folder))
+    /// Returns `true` if a person may be asked because of the rule.
+    pub fn may_ask(&self) -> bool {
+        !self.reports && (self.then == Then::Ask || self.programs.may_ask())
+    }
+
+    /// Returns `true` if the rule covers each call of its tools, under its circumstances.
+    pub fn covers_every_call(&self) -> bool {
+        self.arguments.is_empty() && self.programs.is_empty()
+    }
+
+    fn is_about(&self, tool: &str, original: Option<&str>) -> bool {
+        if !self.programs.is_empty() && !programs::has_command(tool) {
+            return false;
+        }
+        let covers = |name: &str| self.tools.iter().any(|pattern| pattern.covers(name));
+        self.tools.is_empty() || covers(tool) || original.is_some_and(covers)
     }
 
     fn is_given(&self, arguments: &Value, places: &Places) -> bool {
         self.arguments.iter().all(|condition| {
             let Some(value) = arguments.pointer(&condition.pointer) else { return false };
             let spellings = Spellings::of(value, places);
-            condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.0.is_match(text)))
+            condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.matches(text)))
         })
     }
 

@@ -102,6 +102,8 @@ impl Policy {
     /// Returns the headers of the sections in which `after` may forbid something that this policy allows, or
     /// takes a value away that running calls and commands have, such as a secret.
     pub fn lost_sections(&self, after: &Self, places: &Places) -> BTreeSet<String> {
+        // Rules that only report forbid nothing.
+        let after = &Self { calls: after.calls.enforced(), ..after.clone() };
         let mut lost = changed_sections(self, &self.narrowed_by(after, places));
         lost.extend(self.lost_values(after));
         // The intersection has the rules of both policies, so equal names in it are no sections of their own.

@@ -5,6 +5,7 @@
 //! and `plugins`, starting from the defaults in `builtin`. `why` explains the decision for a path, `narrow`
 //! intersects two profiles, and `meet` intersects two policies. `render` prints a policy, and `diff` prints
 //! the differences between two.
+//! `circumstances` has conditions on the workspace, the account, the client and the caller.
 //! Single rules and their sources are defined in [`rule`], the syntax of a document in [`document`], and the
 //! rules for HTTP clients in [`access`].
 //!
@@ -24,6 +25,7 @@ mod approvers;
 mod audit;
 mod builtin;
 mod call_rules;
+mod circumstances;
 mod diff;
 pub mod document;
 mod files;
@@ -64,8 +66,10 @@ pub use crate::rule::{
 pub use approvers::{Approver, Approvers};
 pub use audit::AuditPolicy;
 pub use call_rules::{
-    Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Remember, TextPattern, Then,
+    Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,
+    Unknown,
 };
+pub use circumstances::{Account, Circumstances, Conditions, RemotePattern, Remotes, TextPattern};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};
@@ -81,6 +85,7 @@ pub use profile::{
 };
 pub use render::render;
 pub use rules::{Refusal, Rules};
+pub use scorpiox_programs::ProgramPattern;
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
@@ -152,6 +157,11 @@ impl Policy {
             served: BTreeMap::new(),
             grants: BTreeMap::new(),
         }
+    }
+
+    /// Returns all conditions on circumstances.
+    pub fn conditions(&self) -> impl Iterator<Item = &Conditions> {
+        self.calls.0.iter().map(|rule| &rule.conditions)
     }
 
     /// Parses the text of a policy file; `path` appears only in messages.

@@ -7,6 +7,7 @@ use crate::rule::{Source, Sourced};
 use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::call_rules::{CallRule, DEFAULT_WITHIN, Then, show_within};
+use crate::circumstances;
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
 use crate::profile::{Network, Profile, UnknownHosts};
@@ -100,12 +101,21 @@ fn call_rule(page: &mut Page, rule: &CallRule) {
         let key = format!("arguments.{}", quote(&argument.pointer));
         list(&key, argument.patterns.iter().map(ToString::to_string).collect());
     }
-    list("workspaces", rule.workspaces.iter().map(ToString::to_string).collect());
+    list("programs", rule.programs.patterns.iter().map(ToString::to_string).collect());
+    for (key, entries) in circumstances::lists(&rule.conditions) {
+        list(key, entries);
+    }
+    if !rule.programs.is_empty() {
+        page.line(&format!("unknown = \"{}\"", rule.programs.unknown), source);
+    }
     page.line(&format!("then = \"{}\"", rule.then), source);
+    if rule.reports {
+        page.line("mode = \"report\"", source);
+    }
     if rule.own {
         page.line("self = true", source);
     }
-    if rule.then == Then::Ask {
+    if rule.then == Then::Ask || rule.programs.may_ask() {
         page.line(&format!("channel = \"{}\"", rule.channel), source);
     }
     let mut list = |key: &str, entries: Vec<String>| {

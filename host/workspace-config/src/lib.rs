@@ -19,6 +19,7 @@ mod secret;
 pub mod settings;
 mod site;
 mod skills;
+mod surroundings;
 pub mod worked_on;
 
 pub use error::{OperatorError, Outdated, START_AGAIN};

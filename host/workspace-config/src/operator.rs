@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use scorpiox_fs::Writable;
+use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
-    DEFAULT_PROFILE, Files, Idle, Loaded, MANAGED_FILE, Places, Policy, Problem, Profile, READONLY, Stamps,
+    Circumstances, DEFAULT_PROFILE, Files, Idle, Loaded, MANAGED_FILE, Places, Policy, Problem, Profile,
+    READONLY, Stamps,
 };
 
 use crate::error::Outdated;
 use crate::places::{self, check_policy_place};
+use crate::surroundings::{Surroundings, account};
 use crate::{OperatorError, Site, exports};
 
 /// Time without changes after which the policy's files are read again.
@@ -28,6 +31,7 @@ pub struct Operator {
     policy: OnceLock<Result<Loaded, Arc<OperatorError>>>,
     workspace: OnceLock<Result<(), Arc<OperatorError>>>,
     has_file: OnceLock<bool>,
+    surroundings: Surroundings,
     /// Stamps of the policy's files before they were read.
     read_at: Mutex<Option<Stamps>>,
     /// Reason why all calls are refused after a change.
@@ -42,6 +46,7 @@ impl Operator {
             policy: OnceLock::new(),
             workspace: OnceLock::new(),
             has_file: OnceLock::new(),
+            surroundings: Surroundings::default(),
             read_at: Mutex::default(),
             outdated: Mutex::default(),
         }
@@ -198,6 +203,23 @@ impl Operator {
     pub fn places_with(&self, granted: &[PathBuf]) -> Result<Places, Arc<OperatorError>> {
         places::places(&self.site, &self.loaded()?.policy, granted)
             .map_err(|unread| Arc::new(OperatorError::Skills(unread)))
+    }
+
+    /// Returns the circumstances of calls by a client, which may have named itself, for a caller over HTTP, if there
+    /// is one.
+    pub fn circumstances(
+        &self,
+        client: Option<Arc<str>>,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<Circumstances, Arc<OperatorError>> {
+        let mut conditions = self.loaded()?.policy.conditions();
+        let remotes = if conditions.any(|conditions| !conditions.remotes.is_empty()) {
+            self.surroundings.remotes(&self.site)
+        } else {
+            self.surroundings.unread()
+        };
+        let workspace = self.surroundings.workspace(&self.site);
+        Ok(Circumstances { workspace, remotes, account: account(), client, principal })
     }
 
     /// Returns the folders of this machine that commands of any profile can write. They are unknown if the

@@ -14,7 +14,7 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Resul
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
     let shell = shell.chain(&policy.files.read).chain(policy.workspaces.allow.iter().flatten());
-    let calls = policy.calls.0.iter().flat_map(|rule| &rule.workspaces);
+    let calls = policy.conditions().flat_map(|conditions| &conditions.workspaces);
     let named = shell.map(|rule| &rule.place).chain(calls).flat_map(|place| places.folders(place));
     // Profiles share many places, so each is resolved once.
     let named: BTreeSet<_> = named.chain(denied(policy).filter_map(|rule| rule.head(&places))).collect();

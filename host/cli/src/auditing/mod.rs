@@ -170,7 +170,7 @@ impl Show {
             left_out: 0,
             damaged: 0,
             // Tools and outcomes are never cut, since auditors search for them.
-            table: Table::new(["time (UTC)", who, "tool", "outcome", "took", "denied, hidden"], &[1])
+            table: Table::new(["time (UTC)", who, "tool", "outcome", "took", "denied, hidden, asked"], &[1])
                 .with_details(),
             tool: Asked::new("--tool", tool.as_ref()),
             client: Asked::new("--client", client.as_ref()),
@@ -310,11 +310,18 @@ fn user(record: &Record) -> String {
 }
 
 fn denied(record: &Record) -> String {
-    let all = || record.denied().chain(record.hidden());
+    let all = || record.denied().chain(record.hidden()).chain(record.reported()).chain(record.approved());
     let told = all().take(MAX_DENIED).map(|used| {
+        if used.allowed {
+            return format!("{} {} ({})", used.capability, used.what, used.cited());
+        }
         let what = if used.what.is_empty() { String::new() } else { format!(" {}", used.what) };
         let rule = if used.why.contains(&used.rule) { String::new() } else { format!(" ({})", used.cited()) };
-        format!("{}{what}: {}{rule}", used.capability, used.why)
+        let would = match &*used.reported {
+            "" => String::new(),
+            outcome => format!("would {outcome} by "),
+        };
+        format!("{}{what}: {would}{}{rule}", used.capability, used.why)
     });
     let mut told: Vec<_> = told.collect();
     let more = (all().count() - told.len()) as u64 + record.more_denied;

@@ -59,6 +59,8 @@ pub(super) struct Report {
     pub lost: u64,
     /// Number of files hidden by their names. It is unknown whether they were read in another way.
     pub hidden: u64,
+    /// Number of outcomes of rules that only report.
+    pub reported: u64,
     /// Number of uses that exceeded the limit of a record, and of those that were denied.
     pub left_out: (u64, u64),
 }
@@ -113,6 +115,10 @@ impl Report {
         let count = times(used) * calls;
         if used.hidden {
             self.hidden += count;
+            return;
+        }
+        if !used.reported.is_empty() {
+            self.reported += count;
             return;
         }
         entry(&mut self.rules, rule.clone(), OTHERS.to_owned()).add(used.allowed, count);

@@ -46,7 +46,7 @@ pub(super) fn run(
 }
 
 /// Returns arguments that are given as a JSON object, or each as `NAME=TEXT` or `NAME:=JSON`.
-fn parsed(arguments: &[String]) -> Result<Value> {
+pub(super) fn parsed(arguments: &[String]) -> Result<Value> {
     if let [only] = arguments
         && only.trim_start().starts_with(['{', '['])
     {

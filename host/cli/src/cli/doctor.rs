@@ -16,6 +16,7 @@ use scorpiox_terminal::{Detail, Report, Shown};
 use scorpiox_web::Fetcher;
 
 use super::environment::Environment;
+use super::policy::effects;
 use super::tools::{COMMANDS, commands};
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::ask::ways_here;
@@ -117,6 +118,11 @@ fn tools(report: &mut Report, workspace: &Workspace) {
         }
     }
     plugins::report(report, workspace, &tools);
+    for tool in tools.iter().filter(|tool| workspace.is_on(tool)) {
+        for effect in effects(workspace.operator(), workspace.plugins(), &tool.name) {
+            report.note(format_args!("{}: {effect}", tool.name));
+        }
+    }
     report.good("what each tool may touch: see `scorpiox-code tools` and `scorpiox-code policy show`");
 }
 

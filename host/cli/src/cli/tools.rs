@@ -9,6 +9,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::environment::Environment;
+use super::policy::effects;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_policy::Policy;
@@ -35,6 +36,9 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
             None => "  (switched off)".to_owned(),
         };
         let _ = writeln!(text, "{}{state}", tool.name);
+        for effect in effects(&operator, &plugins, &tool.name) {
+            let _ = writeln!(text, "  {effect}");
+        }
         match &tool.kind {
             Kind::Native(native) => {
                 let is_command = COMMANDS.contains(&&*tool.name);

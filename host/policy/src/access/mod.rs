@@ -29,6 +29,7 @@ pub use auth::{Algorithm, Auth, Issuers, Jwt, KeysFrom, Token};
 pub use http::{HttpPolicy, ObservePolicy, Tls};
 pub use limits::{LimitRule, LimitsPolicy};
 pub use notes::{Note, notes, open_to_all, shared_folders};
+pub(crate) use parse::read_group;
 pub use parse::{read_access, read_http, read_limits, read_workspace};
 pub use principal::Principal;
 pub use render::{render_access, render_http, render_limits, render_workspace, token_table};

@@ -12,4 +12,5 @@ mod workspace;
 pub use access::read_access;
 pub use http::read_http;
 pub use limits::read_limits;
+pub(crate) use words::read_group;
 pub use workspace::read_workspace;

@@ -16,8 +16,8 @@ fn own(text: &str) -> CallRules {
 
 fn decided(rules: &CallRules, tool: &str, arguments: &str) -> String {
     let places = Places::standard("/home/a/src/x".into(), Some("/home/a".into()), Path::new("/home/a/.own"));
-    let workspace = Path::new("/home/a/src/x");
-    match rules.decide(&CallFacts { tool, original: None, arguments, workspace }, &places) {
+    let circumstances = &Circumstances::in_workspace(Path::new("/home/a/src/x"));
+    match rules.decide(&CallFacts { tool, original: None, arguments, circumstances }, &places) {
         CallDecision::Unruled => "unruled".to_owned(),
         CallDecision::Deny(rule) => format!("deny {}", rule.name),
         CallDecision::Ask(rules) => {
@@ -103,8 +103,8 @@ fn a_rule_for_a_folder_covers_links_that_lead_there() {
     std::os::unix::fs::symlink("finance", workspace.join("other")).expect("a link");
     let rules = own("[[rules]]\nname = \"a\"\narguments = { \"/x\" = \"finance/*\" }\nthen = \"deny\"\n");
     let places = Places::standard(workspace.clone(), None, Path::new("/own"));
-    let call =
-        CallFacts { tool: "T", original: None, arguments: r#"{"x":"other/a.png"}"#, workspace: &workspace };
+    let circumstances = &Circumstances::in_workspace(&workspace);
+    let call = CallFacts { tool: "T", original: None, arguments: r#"{"x":"other/a.png"}"#, circumstances };
     assert!(matches!(rules.decide(&call, &places), CallDecision::Deny(_)));
 }
 
@@ -154,7 +154,8 @@ fn a_rule_holds_in_its_workspaces() {
 fn a_rule_covers_a_renamed_tool_under_both_names() {
     let rules = own("[[rules]]\nname = \"a\"\ntools = [\"weather.*\"]\nthen = \"deny\"\n");
     let places = Places::standard("/w".into(), None, Path::new("/own"));
-    let call = |tool, original| CallFacts { tool, original, arguments: "{}", workspace: Path::new("/w") };
+    let circumstances = &Circumstances::in_workspace(Path::new("/w"));
+    let call = |tool, original| CallFacts { tool, original, arguments: "{}", circumstances };
     let is_denied =
         |tool, original| matches!(rules.decide(&call(tool, original), &places), CallDecision::Deny(_));
     assert!(is_denied("weather.now", None) && is_denied("sky.now", Some("weather.now")));
@@ -177,7 +178,7 @@ fn rules_that_cannot_have_their_effect_are_refused_with_their_line() {
         ),
         (Layer::Own, "name = \"a\"\narguments = { \"/a\" = \"[\" }\nthen = \"deny\"\n", "is not valid"),
         (Layer::Own, "name = \"a\"\ntools = [\"Bash\"]\nthen = \"deny\"\nself = true\n", "has no effect"),
-        (Layer::Own, "name = \"a\"\nprograms = [\"git\"]\nthen = \"deny\"\n", "programs"),
+        (Layer::Own, "name = \"a\"\nbranches = [\"main\"]\nthen = \"deny\"\n", "unknown key `branches`"),
         (Layer::Managed, asked, "channel = \"weak\""),
     ] {
         let problem = rules(layer, &format!("[[rules]]\n{text}")).expect_err(said);
@@ -211,4 +212,133 @@ fn rules_of_both_files_hold_and_equal_ones_are_one() {
         (decided(&both, "Bash", "{}"), decided(&both, "ReadDocs", "{}")),
         ("deny a".into(), "ask a".into())
     );
+}
+
+fn pushing(keys: &str) -> CallRules {
+    own(&format!("[[rules]]\nname = \"push\"\nprograms = [\"git push *\", \"terraform apply *\"]\n{keys}\n"))
+}
+
+#[test]
+fn a_rule_about_programs_is_about_commands() {
+    let rules = pushing("then = \"ask\"");
+    for (tool, command, decision) in [
+        ("Bash", "git push", "ask push"),
+        ("BackgroundBash", "cd x && sudo git -C y push origin", "ask push"),
+        ("Bash", "git pull", "unruled"),
+        ("Bash", "echo 'git push'", "unruled"),
+        ("Bash", "./x", "ask push"),
+        ("Bash", "git push; (", "ask push"),
+        ("ReadDocs", "git push", "unruled"),
+    ] {
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        assert_eq!(decided(&rules, tool, &arguments), decision, "{tool} {command}");
+    }
+    assert_eq!(decided(&rules, "Bash", "{}"), "ask push", "the tool refuses it");
+    assert_eq!(decided(&rules, "Bash", "{"), "ask push");
+}
+
+#[test]
+fn unknown_programs_are_asked_about_refused_or_allowed() {
+    for (keys, known, unknown) in [
+        ("then = \"ask\"", "ask push", "ask push"),
+        ("then = \"deny\"", "deny push", "ask push"),
+        ("then = \"deny\"\nunknown = \"deny\"", "deny push", "deny push"),
+        ("then = \"ask\"\nunknown = \"deny\"", "ask push", "deny push"),
+        ("then = \"ask\"\nunknown = \"allow\"", "ask push", "unruled"),
+        ("then = \"deny\"\nunknown = \"allow\"", "deny push", "unruled"),
+    ] {
+        let rules = pushing(keys);
+        for (command, decision) in
+            [("git push", known), ("git $x", unknown), ("eval x", unknown), ("ls", "unruled")]
+        {
+            let arguments = serde_json::json!({ "command": command }).to_string();
+            assert_eq!(decided(&rules, "Bash", &arguments), decision, "{keys}: {command}");
+        }
+    }
+    let rules = pushing("then = \"ask\"");
+    assert!(rules.0[0].doubt(r#"{"command":"eval x"}"#).ends_with("any program: it has `eval`"));
+    assert!(
+        rules.0[0].doubt(r#"{"command":"git $x"}"#).ends_with("it has an argument that is not written out")
+    );
+    assert_eq!(rules.0[0].doubt(r#"{"command":"git push"}"#), "");
+}
+
+#[test]
+fn mistakes_in_programs_are_named() {
+    let rule = |keys: &str| rules(Layer::Own, &format!("[[rules]]\nname = \"a\"\nthen = \"deny\"\n{keys}\n"));
+    for (keys, said) in [
+        ("programs = []", "line 5: `programs` in [[rules]] is empty"),
+        ("programs = [\"/bin/git push\"]", "program \"/bin/git push\" begins with a path"),
+        ("programs = [\"git 'push'\"]", "has quotes or a backslash"),
+        ("tools = [\"Bash\"]\nunknown = \"ask\"", "line 6: `unknown` in [[rules]] has no effect"),
+        ("programs = [\"git\"]\nunknown = \"perhaps\"", "line 6: `unknown` in [[rules]] is \"perhaps\""),
+        ("programs = [\"git\"]\ntools = [\"ReadDocs\"]", "covers no call: its tools run no commands"),
+        ("programs = [\"git\"]\nunknown = \"deny\"\nself = true", "`self` in [[rules]] has no effect"),
+    ] {
+        let problem = rule(keys).unwrap_err();
+        assert!(problem.contains(said), "{keys}: {problem}");
+    }
+    assert!(rule("programs = [\"git\"]\nself = true").is_ok(), "it asks about unknown programs");
+    let managed = |keys: &str| {
+        rules(
+            Layer::Managed,
+            &format!("[[rules]]\nname = \"a\"\nprograms = [\"git\"]\nthen = \"deny\"\n{keys}\n"),
+        )
+    };
+    assert!(managed("").unwrap_err().contains("or `unknown = \"deny\"`"));
+    assert!(managed("unknown = \"deny\"").is_ok() && managed("channel = \"weak\"").is_ok());
+}
+
+#[test]
+fn rules_are_counted() {
+    let rule = |at: usize| format!("[[rules]]\nname = \"{at}\"\ntools = [\"*\"]\nthen = \"deny\"\n");
+    let many = |count: usize| (0..count).map(rule).collect::<Vec<_>>().concat();
+    assert_eq!(own(&many(500)).0.len(), 500);
+    let problem = rules(Layer::Own, &many(501)).unwrap_err();
+    assert!(problem.contains("`rules` has 501 entries; write at most 500"), "{problem}");
+}
+
+#[test]
+fn programs_are_shown_and_compared() {
+    let text = "version = 1\n[[rules]]\nname = \"a\"\nprograms = [\"git push *\"]\nthen = \"ask\"\n";
+    let page = |text: &str| crate::render(&Policy::parse(text, Path::new("policy.toml")).unwrap());
+    let shown = page(text);
+    assert!(shown.contains("programs = [\"git push *\"]") && shown.contains("unknown = \"ask\""), "{shown}");
+    let policy = |text: &str| Policy::parse(text, Path::new("policy.toml")).unwrap();
+    let other = text.replace("then =", "unknown = \"allow\"\nthen =");
+    let changed = crate::differences(&policy(text), &policy(&other));
+    assert_eq!(changed, "[[rules]] \"a\"\n- unknown = \"ask\"\n+ unknown = \"allow\"\n");
+    let places = Places::standard("/work".into(), None, Path::new("/home/ann/.scorpiox"));
+    let lost = policy("version = 1").lost_sections(&policy(text), &places);
+    assert_eq!(lost.into_iter().collect::<Vec<_>>(), ["[[rules]] \"a\""]);
+}
+
+#[test]
+fn a_rule_that_only_reports_decides_nothing() {
+    let reporting =
+        "[[rules]]\nname = \"r\"\nprograms = [\"git push *\"]\nthen = \"deny\"\nmode = \"report\"\n";
+    let rules = own(&format!("{reporting}[[rules]]\nname = \"a\"\ntools = [\"Bash\"]\nthen = \"ask\"\n"));
+    let arguments = r#"{"command":"git push"}"#;
+    assert_eq!(decided(&rules, "Bash", arguments), "ask a");
+    let places = Places::standard("/work".into(), None, Path::new("/own"));
+    let circumstances = &Circumstances::in_workspace(Path::new("/work"));
+    let of = |arguments| {
+        let call = CallFacts { tool: "Bash", original: None, arguments, circumstances };
+        let reporting = rules.reporting(&call, &places);
+        reporting.iter().map(|covering| (covering.rule.name.clone(), covering.then)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(arguments), [("r".to_owned(), Then::Deny)]);
+    assert_eq!(of(r#"{"command":"eval x"}"#), [("r".to_owned(), Then::Ask)]);
+    assert_eq!(of(r#"{"command":"ls"}"#), []);
+    // It takes nothing away, until it is enforced.
+    let policy =
+        |text: &str| Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+    let lost = |before: &str, after: &str| policy(before).lost_sections(&policy(after), &places).len();
+    let enforced = reporting.replace("mode = \"report\"\n", "");
+    assert_eq!((lost("", reporting), lost(reporting, &enforced), lost(&enforced, reporting)), (0, 1, 0));
+    assert!(crate::render(&policy(reporting)).contains("mode = \"report\""));
+    let managed = reporting.replace("deny", "ask");
+    assert!(self::rules(Layer::Managed, &managed).is_ok(), "nobody is asked");
+    let problem = self::rules(Layer::Own, &reporting.replace("report\"", "warn\"")).unwrap_err();
+    assert!(problem.contains("line 6: `mode` in [[rules]] is \"warn\"; write \"report\""), "{problem}");
 }

@@ -201,10 +201,15 @@ impl<'a> Entry<'a> {
 
     /// Returns the entries of the list. Fails if the value is not a list or has too many entries.
     pub fn list(&self, fix: &str) -> Result<Vec<Entry<'a>>, Problem> {
+        self.list_of(fix, MAX_LIST)
+    }
+
+    /// Works like [`list`](Self::list), with another maximum number of entries.
+    pub fn list_of(&self, fix: &str, most: usize) -> Result<Vec<Entry<'a>>, Problem> {
         let items = self.value.get_ref().as_array().ok_or_else(|| self.wrong_type(fix))?;
-        if items.len() > MAX_LIST {
+        if items.len() > most {
             let what = format!("{} has {} entries", self.label, items.len());
-            return Err(self.problem(what, format!("write at most {MAX_LIST}")));
+            return Err(self.problem(what, format!("write at most {most}")));
         }
         let item = |value: &'a Spanned<DeValue<'a>>| Entry {
             document: self.document,

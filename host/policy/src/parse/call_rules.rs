@@ -2,19 +2,24 @@
 
 use std::time::Duration;
 
+use scorpiox_programs::ProgramPattern;
+
 use crate::call_rules::{
-    Argument, CallRule, CallRules, Channel, DEFAULT_WITHIN, MAX_PATTERNS, Remember, TextPattern, Then,
-    parse_within,
+    Argument, COMMAND_TOOLS, CallRule, CallRules, Channel, DEFAULT_WITHIN, MAX_RULES, Programs, Remember,
+    Then, Unknown, parse_within,
 };
-use crate::document::{Entry, Problem, Section, list};
-use crate::rule::{Invalid, NamePattern, Place, Source, shorten};
+use crate::circumstances::{self, TextPattern, patterns, some};
+use crate::document::{Entry, Problem, Section};
+use crate::rule::{Invalid, NamePattern, Source, shorten};
 
 const KEYS: &[&str] = &[
     "name",
     "tools",
     "arguments",
-    "workspaces",
+    "programs",
+    "unknown",
     "then",
+    "mode",
     "self",
     "channel",
     "who",
@@ -30,7 +35,8 @@ const MAX_REASON_CHARS: usize = 200;
 /// Adds the rules of a file.
 pub(super) fn read(entry: &Entry<'_>, rules: &mut CallRules) -> Result<(), Problem> {
     let mut own: Vec<CallRule> = Vec::new();
-    for entry in entry.list("write each rule as a table [[rules]]")? {
+    let entries = entry.list_of("write each rule as a table [[rules]]", MAX_RULES)?;
+    for entry in entries {
         let rule = rule(&entry)?;
         if let Some(other) = own.iter().find(|other| other.name == rule.name) {
             let what = format!("[[rules]] \"{}\" is also the name of a rule ({})", rule.name, other.source);
@@ -44,7 +50,7 @@ pub(super) fn read(entry: &Entry<'_>, rules: &mut CallRules) -> Result<(), Probl
 
 fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
     let section = entry.section("[[rules]]")?;
-    section.only(KEYS)?;
+    section.only(&[KEYS, &circumstances::KEYS].concat())?;
     let fix = "write a short `name`, such as \"deploy\": messages and the audit cite it";
     let name = text(&required(entry, &section, "name", fix)?, fix, MAX_NAME_CHARS)?;
     let fix = "write `then = \"ask\"` or `then = \"deny\"`; without a rule, the other sections decide";
@@ -56,49 +62,87 @@ fn rule(entry: &Entry<'_>) -> Result<CallRule, Problem> {
             return Err(outcome.problem(format!("{} is \"{}\"", outcome.label(), shorten(other)), fix));
         }
     };
+    let programs = programs(&section)?;
+    let reports = reports(&section)?;
+    let may_ask = then == Then::Ask || !programs.is_empty() && programs.unknown == Unknown::Ask;
     let rule = CallRule {
         name,
         tools: patterns(&section, "tools", "write a list of tools, such as [\"Bash\"]", |text| {
             NamePattern::parse(text, "tool")
         })?,
         arguments: arguments(&section)?,
-        workspaces: patterns(
-            &section,
-            "workspaces",
-            "write a list of folders, such as [\"~/src\"]",
-            |text| match Place::parse(text)? {
-                place @ Place::Path(_) => Ok(place),
-                place => Err(Invalid::new(
-                    format!("{place} is not a folder that holds workspaces"),
-                    "write an absolute path, or one that begins with ~/",
-                )),
-            },
-        )?,
+        programs,
+        conditions: circumstances::read(&section)?,
         then,
-        own: asks(&section, then, "self")?.map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
-        channel: channel(&section, then, entry.source())?,
-        who: who(&section, then)?,
-        within: within(&section, then)?,
-        remember: remember(&section, then)?,
+        own: asks(&section, may_ask, "self")?
+            .map_or(Ok(false), |entry| entry.boolean("write true or false"))?,
+        channel: channel(&section, may_ask, entry.source())?,
+        who: who(&section, may_ask)?,
+        within: within(&section, may_ask)?,
+        remember: remember(&section, may_ask)?,
+        reports,
         reason: section
             .get("reason")
             .map(|entry| text(&entry, "write a sentence for the person who is asked", MAX_REASON_CHARS))
             .transpose()?,
         source: entry.source(),
     };
-    if rule.tools.is_empty() && rule.arguments.is_empty() && rule.workspaces.is_empty() {
+    if rule.tools.is_empty() && rule.covers_every_call() && rule.conditions.is_empty() {
         let what = format!("[[rules]] \"{}\" has no condition", rule.name);
-        return Err(entry
-            .problem(what, "write `tools`, `arguments` or `workspaces`; `tools = [\"*\"]` is every tool"));
+        return Err(entry.problem(
+            what,
+            "write `tools`, `arguments` or `workspaces`, for example; `tools = [\"*\"]` is every tool",
+        ));
+    }
+    if !rule.programs.is_empty()
+        && !rule.tools.is_empty()
+        && !COMMAND_TOOLS.iter().any(|name| rule.tools.iter().any(|pattern| pattern.covers(name)))
+    {
+        let what =
+            format!("`programs` in [[rules]] \"{}\" covers no call: its tools run no commands", rule.name);
+        return Err(entry.problem(what, "leave `tools` out, or name \"Bash\" or \"BackgroundBash\""));
     }
     Ok(rule)
 }
 
+/// Parses `programs` and `unknown`.
+fn programs(section: &Section<'_>) -> Result<Programs, Problem> {
+    let fix = "write a list of programs with arguments, such as [\"git push *\"]";
+    let patterns = patterns(section, "programs", fix, |text| {
+        ProgramPattern::parse(text).map_err(|unusable| {
+            Invalid::new(format!("program \"{}\" {}", shorten(text), unusable.what), unusable.fix)
+        })
+    })?;
+    let Some(entry) = section.get("unknown") else { return Ok(Programs { patterns, ..Programs::default() }) };
+    if patterns.is_empty() {
+        return Err(entry.problem(format!("{} has no effect", entry.label()), "it belongs to `programs`"));
+    }
+    let fix =
+        "write \"ask\", \"deny\" or \"allow\", for commands whose programs cannot be known before they run";
+    let unknown = match entry.text(fix)? {
+        "ask" => Unknown::Ask,
+        "deny" => Unknown::Deny,
+        "allow" => Unknown::Allow,
+        other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), fix)),
+    };
+    Ok(Programs { patterns, unknown })
+}
+
+/// Parses `mode`.
+fn reports(section: &Section<'_>) -> Result<bool, Problem> {
+    let Some(entry) = section.get("mode") else { return Ok(false) };
+    let fix = "write \"report\": the audit records the outcome, and nothing else happens; or leave it out";
+    match entry.text(fix)? {
+        "report" => Ok(true),
+        other => Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), fix)),
+    }
+}
+
 /// Parses `channel`. Without it, the administrator's rules and those with `who` need a proof of who answers.
-fn channel(section: &Section<'_>, then: Then, source: Source) -> Result<Channel, Problem> {
+fn channel(section: &Section<'_>, may_ask: bool, source: Source) -> Result<Channel, Problem> {
     let has_who = section.get("who").is_some();
-    let Some(entry) = asks(section, then, "channel")? else {
-        let is_strong = then == Then::Ask && (has_who || matches!(source, Source::Managed(_)));
+    let Some(entry) = asks(section, may_ask, "channel")? else {
+        let is_strong = may_ask && (has_who || matches!(source, Source::Managed(_)));
         return Ok(if is_strong { Channel::Strong } else { Channel::Weak });
     };
     let fix = "write \"strong\", for the signature of an approver, or \"weak\": the client's form, a terminal or a \
@@ -115,15 +159,15 @@ fn channel(section: &Section<'_>, then: Then, source: Source) -> Result<Channel,
 }
 
 /// Parses `who`.
-fn who(section: &Section<'_>, then: Then) -> Result<Vec<String>, Problem> {
-    asks(section, then, "who")?.map_or(Ok(Vec::new()), |entry| {
+fn who(section: &Section<'_>, may_ask: bool) -> Result<Vec<String>, Problem> {
+    asks(section, may_ask, "who")?.map_or(Ok(Vec::new()), |entry| {
         some(&entry, "write names of approvers, such as [\"ann\"]", |text| Ok(text.to_owned()))
     })
 }
 
 /// Parses `within`.
-fn within(section: &Section<'_>, then: Then) -> Result<Duration, Problem> {
-    let Some(entry) = asks(section, then, "within")? else { return Ok(DEFAULT_WITHIN) };
+fn within(section: &Section<'_>, may_ask: bool) -> Result<Duration, Problem> {
+    let Some(entry) = asks(section, may_ask, "within")? else { return Ok(DEFAULT_WITHIN) };
     let fix = "write a time from 10 seconds to a day, such as \"10m\"";
     let text = entry.text(fix)?;
     parse_within(text)
@@ -131,8 +175,8 @@ fn within(section: &Section<'_>, then: Then) -> Result<Duration, Problem> {
 }
 
 /// Parses `remember`.
-fn remember(section: &Section<'_>, then: Then) -> Result<Vec<Remember>, Problem> {
-    let Some(entry) = asks(section, then, "remember")? else { return Ok(Vec::new()) };
+fn remember(section: &Section<'_>, may_ask: bool) -> Result<Vec<Remember>, Problem> {
+    let Some(entry) = asks(section, may_ask, "remember")? else { return Ok(Vec::new()) };
     let fix = "write a list of \"session\" and \"workspace\"";
     let mut extents = some(&entry, fix, |text| {
         let invalid = || Invalid::new(format!("`remember` has \"{}\"", shorten(text)), fix);
@@ -144,9 +188,9 @@ fn remember(section: &Section<'_>, then: Then) -> Result<Vec<Remember>, Problem>
 }
 
 /// Returns a key that only rules that ask may have.
-fn asks<'a>(section: &Section<'a>, then: Then, key: &str) -> Result<Option<Entry<'a>>, Problem> {
+fn asks<'a>(section: &Section<'a>, may_ask: bool, key: &str) -> Result<Option<Entry<'a>>, Problem> {
     match section.get(key) {
-        Some(entry) if then != Then::Ask => {
+        Some(entry) if !may_ask => {
             Err(entry.problem(format!("{} has no effect", entry.label()), "it belongs to `then = \"ask\"`"))
         }
         entry => Ok(entry),
@@ -164,33 +208,6 @@ fn text(entry: &Entry<'_>, fix: &str, most: usize) -> Result<String, Problem> {
         return Err(entry.problem(what, format!("write 1 to {most} characters on a line")));
     }
     Ok(text.to_owned())
-}
-
-/// Parses a list of patterns, which may be absent but not empty.
-fn patterns<T>(
-    section: &Section<'_>,
-    key: &str,
-    fix: &str,
-    parse: impl Fn(&str) -> Result<T, Invalid>,
-) -> Result<Vec<T>, Problem> {
-    section.get(key).map_or(Ok(Vec::new()), |entry| some(&entry, fix, parse))
-}
-
-fn some<T>(
-    entry: &Entry<'_>,
-    fix: &str,
-    parse: impl Fn(&str) -> Result<T, Invalid>,
-) -> Result<Vec<T>, Problem> {
-    let patterns = list(entry, fix, |_, text| parse(text))?;
-    if patterns.is_empty() {
-        let what = format!("{} is empty, so the rule covers no call", entry.label());
-        return Err(entry.problem(what, "name something, or leave it out"));
-    }
-    if patterns.len() > MAX_PATTERNS {
-        let what = format!("{} has {} entries", entry.label(), patterns.len());
-        return Err(entry.problem(what, format!("write at most {MAX_PATTERNS}")));
-    }
-    Ok(patterns)
 }
 
 /// Parses `arguments`: a pattern, or a list of them, for each JSON pointer.

@@ -23,6 +23,7 @@ use toml::de::DeTable;
 
 use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
 use crate::approvers;
+use crate::call_rules::Then;
 use crate::document::{Document, Entry, Problem, Section};
 use crate::rule::{Layer, Source};
 
@@ -113,8 +114,11 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
             Source::Builtin => None,
         };
         let what = format!("[[rules]] \"{}\" asks, and {why}", rule.name);
-        let fix = "add an approver (`scorpiox-code approvals keygen`); `channel = \"weak\"` accepts answers of the \
-                   client's own programs";
+        let instead = if rule.then == Then::Deny { ", or `unknown = \"deny\"`" } else { "" };
+        let fix = format!(
+            "add an approver (`scorpiox-code approvals keygen`); `channel = \"weak\"` accepts answers of the client's own \
+             programs{instead}"
+        );
         return Err(document.problem(line, what, fix));
     }
     if let Some(entry) = top.get("plugins") {

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use scorpiox_audit::{ClientName, Uses};
+use scorpiox_policy::Circumstances;
 use scorpiox_policy::access::Principal;
 use serde_json::value::RawValue;
 
@@ -36,6 +37,7 @@ use scorpiox_exchange::watched::Watched;
 use scorpiox_metering::records::Recording;
 use scorpiox_runtime::{Beat, Ticker};
 use scorpiox_tools::Tool;
+use scorpiox_workspace_config::{Operator, OperatorError};
 
 /// Reader of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +161,16 @@ impl Session {
     /// Returns the client's name as the request states it.
     pub(crate) fn client_name(&self, request: &Request<'_>) -> Option<Arc<ClientName>> {
         self.names.of(request, |name| self.workspace.records.introduced(Some(Arc::clone(name))))
+    }
+
+    /// Returns the circumstances of a request under an operator's policy.
+    pub(crate) fn circumstances(
+        &self,
+        request: &Request<'_>,
+        operator: &Operator,
+    ) -> Result<Circumstances, Arc<OperatorError>> {
+        let client = self.client_name(request).and_then(|name| name.name.clone());
+        operator.circumstances(client, self.principal.clone())
     }
 
     /// Starts recording a tool call.

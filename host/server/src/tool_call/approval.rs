@@ -8,7 +8,7 @@ mod waiting;
 use std::sync::Arc;
 
 use scorpiox_metering::records::CallError;
-use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel};
+use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel, Covering};
 use scorpiox_tools::Tool;
 
 use crate::scope::Scope;
@@ -28,18 +28,24 @@ pub(crate) fn required<'a>(
         return Ok(Vec::new());
     }
     let places = workspace.operator().places().map_err(|error| CallError::Policy(error.to_string()))?;
+    let circumstances = scope.session.circumstances(scope.request, workspace.operator());
+    let circumstances = circumstances.map_err(|error| CallError::Policy(error.to_string()))?;
     let original = workspace.plugins.authors_name(&tool.name);
     let call = CallFacts {
         tool: &tool.name,
         original: original.as_deref(),
         arguments,
-        workspace: &workspace.operator().site().workspace,
+        circumstances: &circumstances,
     };
+    for Covering { rule, then, .. } in policy.calls.reporting(&call, &places) {
+        scope.uses.reported("rules", &tool.name, then.word(), &format!("rule {}", rule.name), rule.source);
+    }
     let rules = match policy.calls.decide(&call, &places) {
         CallDecision::Unruled => return Ok(Vec::new()),
         CallDecision::Ask(rules) => rules,
         CallDecision::Deny(rule) => {
-            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it")));
+            let doubt = rule.doubt(arguments);
+            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}")));
         }
     };
     let caller = scope.session.principal.as_ref().map(|principal| principal.name.as_str());

@@ -11,7 +11,7 @@ use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor as _};
-use scorpiox_audit::{Outcome, Uses};
+use scorpiox_audit::{Aside, Outcome, Uses};
 use scorpiox_metering::otlp::Collector;
 use scorpiox_metering::records::{Ended, Kind, Watcher};
 
@@ -133,15 +133,15 @@ fn attributes(ended: &Ended<'_>) -> Vec<KeyValue> {
 /// Returns an event for each use. Uses have no timestamps of their own.
 fn events(uses: &Uses, time: SystemTime) -> SpanEvents {
     let mut events = SpanEvents::default();
-    uses.each(|capability, what, rule, why, is_hidden| {
+    uses.each(|capability, what, rule, why, aside| {
         let mut attributes = vec![
             KeyValue::new("scorpiox.what", what.to_owned()),
             KeyValue::new("scorpiox.rule", rule.to_owned()),
             // Hidden objects are neither allowed nor denied.
-            if is_hidden {
-                KeyValue::new("scorpiox.hidden", true)
-            } else {
-                KeyValue::new("scorpiox.allowed", why.is_none())
+            match aside {
+                Some(Aside::Hidden) => KeyValue::new("scorpiox.hidden", true),
+                Some(Aside::Reported(outcome)) => KeyValue::new("scorpiox.reported", outcome),
+                None => KeyValue::new("scorpiox.allowed", why.is_none()),
             },
         ];
         attributes.extend(why.map(|why| KeyValue::new("scorpiox.why", why.to_owned())));

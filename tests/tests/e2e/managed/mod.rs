@@ -7,6 +7,7 @@ mod changed;
 mod checked;
 mod elsewhere;
 mod narrowed;
+mod rule_conditions;
 mod rules;
 mod unknown_hosts;
 mod weaken;

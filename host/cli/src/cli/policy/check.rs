@@ -151,6 +151,7 @@ fn open_commands(policy: &Policy) -> Vec<Note> {
 fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
     let mut notes = unknown_tools(environment, policy);
     notes.extend(odd_arguments(environment, policy));
+    notes.extend(odd_conditions(policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
     let of_access =
@@ -253,6 +254,37 @@ fn odd_arguments(environment: &Environment, policy: &Policy) -> Vec<Note> {
                     notes.push(Note::at(before, rule.source, after));
                 }
             }
+        }
+    }
+    notes
+}
+
+/// Finds conditions of `[[rules]]` that never hold, or for less than they seem to.
+fn odd_conditions(policy: &Policy) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for rule in &policy.calls.0 {
+        let mut note = |what: String, after: &str| {
+            notes.push(Note::at(format!("[rules \"{}\"] {what}", rule.name), rule.source, after.to_owned()));
+        };
+        for remote in rule.conditions.remotes.iter().filter(|remote| !remote.to_string().contains(['/', '*']))
+        {
+            note(
+                format!("names the remote \"{remote}\""),
+                ", which matches no repository of that host; write \"/*\" after it",
+            );
+        }
+        for program in rule.programs.patterns.iter().filter(|program| !program.to_string().contains('*')) {
+            note(
+                format!("names the program \"{program}\""),
+                ", which matches no further arguments; write ` *` for them",
+            );
+        }
+        let of_git = |program: &scorpiox_policy::ProgramPattern| program.to_string().starts_with("git -");
+        for program in rule.programs.patterns.iter().filter(|program| of_git(program)) {
+            note(
+                format!("names the program \"{program}\""),
+                ", and git's options before its command are left out; begin with that command",
+            );
         }
     }
     notes

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, Channel, Denial, HostDecision, HostRules, Network, Policy, Profile, Then, UnknownHosts, Verdict,
+    Access, Denial, HostDecision, HostRules, Network, Policy, Profile, Then, UnknownHosts, Verdict,
     WebVerdict,
 };
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
 
+use super::calls::{Answering, effect};
 use super::{What, plugins};
 use crate::cli::environment::Environment;
 use scorpiox_fs::{Trail, without_links};
@@ -21,7 +22,7 @@ use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 
 /// Reason why a rule that asks refuses calls.
-const NO_APPROVER: &str =
+pub(super) const NO_APPROVER: &str =
     "no approver in the policy may give it ([approvers]); over HTTP, `self = true` lets the caller";
 
 /// Treatment of host names.
@@ -82,13 +83,25 @@ impl<'a> Judge<'a> {
             What::Tool => self.tool(subject),
             What::Plugin => plugins::verdict(self.environment, &self.policy.plugins, subject),
             What::Workspace => self.workspace(subject),
+            What::Call => bail!("a call is judged with its arguments"),
             What::Command => {
                 bail!("commands are not judged by their text; ask what they may read, write and reach")
             }
         }
     }
 
-    fn tool(&self, subject: &str) -> Result<Verdict> {
+    /// Returns the policy with the workspace that it is applied to.
+    pub(super) fn operator(&self) -> &Operator {
+        self.shell.operator()
+    }
+
+    /// Returns the name that its author gave a tool of a plugin, if it was renamed.
+    pub(super) fn authors_name(&self, tool: &str) -> Option<String> {
+        Plugins::new(Arc::new(Operator::new(self.environment.site()))).authors_name(tool)
+    }
+
+    /// Returns why a tool may be called as far as `[tools]` and `[access]` decide, or the denial.
+    pub(super) fn open_tool(&self, subject: &str) -> Result<std::result::Result<String, Verdict>> {
         let known = self.environment.registry.names();
         // Tools of plugins, which have a dot in their names, depend on the installed plugins.
         if !subject.contains('.') && !known.contains(&subject) {
@@ -96,26 +109,34 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
-        let installed = Plugins::new(Arc::new(Operator::new(self.environment.site())));
-        let original = installed.authors_name(subject);
+        let original = self.authors_name(subject);
         let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
-            Err(refusal) => return Ok(Verdict::denied(refusal.to_string())),
+            Err(refusal) => return Ok(Err(Verdict::denied(refusal.to_string()))),
             Ok(rule) => format!("`allow` of [tools] has \"{}\" ({})", rule.value, rule.source),
         };
         let access =
             self.principal.as_ref().map(|who| self.policy.access.check(who, subject, original.as_deref()));
         let because = match access {
-            Some(Err(denial)) => return Ok(Verdict::denied(denial.why)),
+            Some(Err(denial)) => return Ok(Err(Verdict::denied(denial.why))),
             Some(Ok(opened)) => format!("{because}; {opened}"),
             None => because,
         };
+        let Some((plugin, _)) = subject.split_once('.') else { return Ok(Ok(because)) };
+        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
+        Ok(if plugin.allowed { Ok(format!("{because}; {}", plugin.because)) } else { Err(plugin) })
+    }
+
+    fn tool(&self, subject: &str) -> Result<Verdict> {
+        let because = match self.open_tool(subject)? {
+            Ok(because) => because,
+            Err(denied) => return Ok(denied),
+        };
+        let original = self.authors_name(subject);
         let because = match self.ruled(subject, original.as_deref(), because)? {
             Ok(because) => because,
             Err(denied) => return Ok(denied),
         };
-        let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
-        let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
-        Ok(if plugin.allowed { Verdict::allowed(format!("{because}; {}", plugin.because)) } else { plugin })
+        Ok(Verdict::allowed(because))
     }
 
     /// Adds what rules about single calls decide, or returns the verdict of a rule that refuses every call.
@@ -126,31 +147,16 @@ impl<'a> Judge<'a> {
         mut because: String,
     ) -> Result<std::result::Result<String, Verdict>> {
         let operator = self.shell.operator();
-        let (places, workspace) = (operator.places()?, &operator.site().workspace);
-        for rule in self.policy.calls.about(tool, original, workspace, &places) {
-            let caller = self.principal.as_ref().map(|who| who.name.as_str());
-            let is_strong = rule.channel_for(caller.is_some()) == Channel::Strong;
-            let is_approved = !is_strong || rule.answered_by(&self.policy.approvers, caller).next().is_some();
-            let effect = match (rule.then, rule.arguments.is_empty()) {
-                (Then::Ask, true) if !is_approved => {
-                    return Ok(Err(Verdict::denied(format!(
-                        "{rule} requires an approval, and {NO_APPROVER}"
-                    ))));
-                }
-                (Then::Ask, false) if !is_approved => {
-                    because = format!(
-                        "{because}; {rule} denies calls with its arguments, because it requires an approval, and {NO_APPROVER}"
-                    );
-                    continue;
-                }
-                (Then::Deny, true) => return Ok(Err(Verdict::denied(format!("{rule} denies it")))),
-                (Then::Deny, false) => "denies calls with its arguments",
-                (Then::Ask, true) if is_strong => "asks an approver before each call",
-                (Then::Ask, false) if is_strong => "asks an approver before calls with its arguments",
-                (Then::Ask, true) => "asks before each call",
-                (Then::Ask, false) => "asks before calls with its arguments",
-            };
-            because = format!("{because}; {rule} {effect}");
+        let principal = self.principal.clone().map(Arc::new);
+        let (places, circumstances) = (operator.places()?, operator.circumstances(None, principal)?);
+        let answering = Answering { approvers: &self.policy.approvers, principal: self.principal.as_ref() };
+        for rule in self.policy.calls.about(tool, original, &circumstances, &places) {
+            let denies = rule.then == Then::Deny || !answering.is_answered(rule);
+            let effect = format!("{rule} {}", effect(rule, answering));
+            if denies && rule.covers_every_call() && !rule.reports {
+                return Ok(Err(Verdict::denied(effect)));
+            }
+            because = format!("{because}; {effect}");
         }
         Ok(Ok(because))
     }

@@ -1,5 +1,6 @@
 //! The command `scorpiox-code policy`: shows and explains the effective policy.
 
+mod calls;
 mod check;
 mod diff;
 mod edit;
@@ -25,6 +26,8 @@ use scorpiox_workspace_config::Operator;
 use super::environment::Environment;
 use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
 
+use calls::Given;
+pub(super) use calls::effects;
 pub(super) use init::Example;
 use judge::{Judge, Names};
 
@@ -46,6 +49,11 @@ pub(super) enum PolicyCommand {
         what: What,
         /// The path, the host (with :port), the name or the command
         subject: String,
+        /// For a call: its arguments, as a JSON object, or each as NAME=TEXT or NAME:=JSON
+        arguments: Vec<String>,
+        /// For a call: the name of the client
+        #[arg(long, value_name = "NAME")]
+        client: Option<String>,
         /// The profile that commands run under
         #[arg(long, default_value = DEFAULT_PROFILE)]
         profile: String,
@@ -125,6 +133,8 @@ pub(super) enum What {
     File,
     /// Calling a tool
     Tool,
+    /// Calling a tool with these arguments
+    Call,
     /// Running a plugin, by NAME or NAME@sha256:HASH
     Plugin,
     /// Working in a folder
@@ -147,10 +157,17 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
     match command {
         PolicyCommand::Show => show(environment),
         PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
-        PolicyCommand::Why { what, subject, profile, caller } => {
+        PolicyCommand::Why { what, subject, arguments, client, profile, caller } => {
+            ensure!(
+                what == What::Call || arguments.is_empty() && client.is_none(),
+                "arguments and --client belong to `policy why call`"
+            );
             let shell = shell(environment);
             let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
             judge.principal = caller.principal(&shell.operator().loaded()?.policy.http);
+            if what == What::Call {
+                return calls::why(&judge, &subject, &arguments, &Given { client, ..Given::default() });
+            }
             if what == What::Command {
                 let profile = shell.operator().profile(&profile)?;
                 return match judge.closed(what) {
@@ -216,19 +233,23 @@ fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: 
         return Ok(ExitCode::FAILURE);
     }
     let (operator, arguments) = (shell.operator(), serde_json::json!({ "command": command }).to_string());
-    let workspace = &operator.site().workspace;
-    let call = CallFacts { tool: BASH, original: None, arguments: &arguments, workspace };
+    let circumstances = &operator.circumstances(None, None)?;
+    let call = CallFacts { tool: BASH, original: None, arguments: &arguments, circumstances };
     let first = match policy.calls.decide(&call, &operator.places()?) {
         CallDecision::Unruled => format!("`{command}` is allowed: no rule covers its text. It runs"),
         CallDecision::Ask(asking) => {
-            let asking: Vec<_> = asking.iter().map(ToString::to_string).collect();
+            let asking: Vec<_> =
+                asking.iter().map(|rule| format!("{rule}{}", rule.doubt(&arguments))).collect();
             format!(
                 "`{command}` is allowed after a person approved the call ({}). It runs",
                 asking.join(", ")
             )
         }
         CallDecision::Deny(rule) => {
-            terminal::print(&Shown::line(&format!("`{command}` is denied: {rule} denies it")));
+            terminal::print(&Shown::line(&format!(
+                "`{command}` is denied: {rule} denies it{}",
+                rule.doubt(&arguments)
+            )));
             return Ok(ExitCode::FAILURE);
         }
     };

@@ -6,12 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum as _;
-use scorpiox_policy::{Loaded, Policy, Verdict};
+use scorpiox_policy::{Loaded, Policy};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
+use serde_json::Value;
+
+use super::calls::{CallVerdict, Given, Outcome, parse_case};
 use super::judge::{Judge, Names};
-use super::{Caller, What, shell, shell_under, word};
+use super::{Caller, What, shell, shell_under};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -24,18 +27,23 @@ Each line of the file is a case; `#` begins a comment:
   deny tool AskUserQuestion
   deny tool Bash as ci
   allow workspace /srv/web as ann group web scope run
+  ask call Bash command='git push'
+  deny call Bash command='git push' as ann remote github.com/acme/tools client cursor
 `as PROFILE` is for read, write and host; `as PRINCIPAL`, with further groups and scopes, is for tool
-and workspace. Host names are not looked up.";
+and workspace. A call is also asked about (`ask`), and may be followed by circumstances: `as`, `group`,
+`scope`, `client`, `remote`, `unix_user` and `unix_group`, each with a value. Host names are not looked up.";
 
 /// A line of the file.
 #[derive(Debug, PartialEq, Eq)]
 struct Case<'a> {
-    allowed: bool,
+    outcome: Outcome,
     what: What,
     subject: &'a str,
     profile: &'a str,
     /// Principal, with additional groups and scopes.
     caller: Option<Caller>,
+    /// Tool, arguments and circumstances of a call.
+    call: Option<(String, Value, Given)>,
 }
 
 pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>) -> Result<ExitCode> {
@@ -61,9 +69,9 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
         judge.principal = case.caller.as_ref().and_then(|caller| caller.principal(judge.http()));
-        let verdict = judge.verdict(case.what, case.subject, case.profile).with_context(at)?;
+        let verdict = case.judged(&judge).with_context(at)?;
         cases += 1;
-        if verdict.allowed != case.allowed {
+        if verdict.outcome != case.outcome {
             failed += 1;
             terminal::print(&Shown::line(&told(number, line, &verdict)));
         }
@@ -77,11 +85,20 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn told(number: usize, line: &str, verdict: &Verdict) -> String {
-    format!("line {number}: {}: is {}: {}", line.trim(), word(verdict.allowed), verdict.because)
+fn told(number: usize, line: &str, verdict: &CallVerdict) -> String {
+    format!("line {number}: {}: is {}: {}", line.trim(), verdict.outcome, verdict.because)
 }
 
 impl<'a> Case<'a> {
+    fn judged(&self, judge: &Judge<'_>) -> Result<CallVerdict> {
+        if let Some((tool, arguments, given)) = &self.call {
+            return judge.call(tool, arguments, given);
+        }
+        let verdict = judge.verdict(self.what, self.subject, self.profile)?;
+        let outcome = if verdict.allowed { Outcome::Allow } else { Outcome::Deny };
+        Ok(CallVerdict { outcome, because: verdict.because })
+    }
+
     /// Parses a line. Returns `None` for an empty line or a comment.
     fn parse(line: &'a str) -> Result<Option<Self>, String> {
         let line = line.trim();
@@ -89,16 +106,21 @@ impl<'a> Case<'a> {
             return Ok(None);
         }
         let (decision, rest) = word_of(line);
-        let allowed = match decision {
-            "allow" => true,
-            "deny" => false,
-            other => return Err(format!("{other:?} is not `allow` or `deny`")),
-        };
+        let outcome = Outcome::parse(decision)
+            .ok_or_else(|| format!("{decision:?} is not `allow` or `deny`, or `ask` for a call"))?;
         let (kind, rest) = word_of(rest);
         let what =
             What::from_str(kind, false).ok().filter(|what| *what != What::Command).ok_or_else(|| {
-                format!("{kind:?} is none of read, write, host, url, file, tool, plugin, workspace")
+                format!("{kind:?} is none of read, write, host, url, file, tool, call, plugin, workspace")
             })?;
+        if what == What::Call {
+            let (tool, arguments, caller, given) = parse_case(rest)?;
+            let call = Some((tool, arguments, given));
+            return Ok(Some(Self { outcome, what, subject: rest, profile: DEFAULT_PROFILE, caller, call }));
+        }
+        if outcome == Outcome::Ask {
+            return Err(format!("only a call is asked about, and {kind} is not one"));
+        }
         let is_of_commands = matches!(what, What::Read | What::Write | What::Host);
         let (subject, profile) = match rest.rsplit_once(" as ") {
             Some((subject, profile)) if is_of_commands => (subject.trim(), profile.trim()),
@@ -116,7 +138,7 @@ impl<'a> Case<'a> {
         if subject.is_empty() {
             return Err(format!("says nothing to {kind}"));
         }
-        Ok(Some(Self { allowed, what, subject, profile, caller }))
+        Ok(Some(Self { outcome, what, subject, profile, caller, call: None }))
     }
 }
 
@@ -151,21 +173,23 @@ mod tests {
         assert_eq!(
             Case::parse("deny  read  a file as build "),
             Ok(Some(Case {
-                allowed: false,
+                outcome: Outcome::Deny,
                 what: What::Read,
                 subject: "a file",
                 profile: "build",
-                caller: None
+                caller: None,
+                call: None
             }))
         );
         assert_eq!(
             Case::parse("allow url https://example.com/ as x"),
             Ok(Some(Case {
-                allowed: true,
+                outcome: Outcome::Allow,
                 what: What::Url,
                 subject: "https://example.com/ as x",
                 profile: DEFAULT_PROFILE,
-                caller: None
+                caller: None,
+                call: None
             }))
         );
         let who = Caller {
@@ -176,15 +200,18 @@ mod tests {
         assert_eq!(
             Case::parse("deny tool Bash as ann group web scope run"),
             Ok(Some(Case {
-                allowed: false,
+                outcome: Outcome::Deny,
                 what: What::Tool,
                 subject: "Bash",
                 profile: DEFAULT_PROFILE,
-                caller: Some(who)
+                caller: Some(who),
+                call: None
             }))
         );
         for (line, says) in [
             ("permit read x", "\"permit\""),
+            ("ask read x", "only a call"),
+            ("ask call", "names no tool"),
             ("allow command x", "\"command\""),
             ("allow read", "nothing to read"),
             ("deny tool Bash as ann role x", "\"role\""),

@@ -39,8 +39,13 @@ fn principals(section: &Section<'_>) -> Result<Option<Vec<NamePattern>>, Problem
 /// Parses the optional `groups`.
 pub(super) fn groups(section: &Section<'_>) -> Result<Option<Vec<String>>, Problem> {
     let fix = "write a list of groups, such as [\"developers\"]";
-    let read = |_: &Entry<'_>, text: &str| word(text, "group", |c| !c.is_control());
+    let read = |_: &Entry<'_>, text: &str| read_group(text);
     section.get("groups").map(|entry| list(&entry, fix, read)).transpose()
+}
+
+/// Parses the name of a group.
+pub(crate) fn read_group(text: &str) -> Result<String, Invalid> {
+    word(text, "group", |c| !c.is_control())
 }
 
 /// Parses the optional `scopes`; the default is empty.

@@ -44,7 +44,10 @@ pub(super) fn wanted(scope: &Scope<'_>, tool: &Tool, arguments: &str, rules: &[&
 
 /// Returns the question. Fails if the arguments cannot be shown completely.
 pub(super) fn question(wanted: &Wanted, rules: &[&CallRule]) -> Result<Questions, String> {
-    let asking: Vec<_> = rules.iter().map(|rule| format!("Asked by {rule}{}.", reason(rule))).collect();
+    let asking: Vec<_> = rules
+        .iter()
+        .map(|rule| format!("Asked by {rule}{}{}.", rule.doubt(&wanted.arguments), reason(rule)))
+        .collect();
     let shown = shown(&wanted.arguments)?;
     let text = format!("May {} run with these arguments?\n{shown}\n{}", wanted.tool, asking.join("\n"));
     let offers = |word: &str| wanted.remember.iter().any(|offered| offered == word);
