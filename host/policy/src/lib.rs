@@ -1,7 +1,7 @@
 //! Parses, combines and explains the operator's policy.toml, which limits each tool.
 //!
-//! Reading order: `layers` reads the managed file and the user's file. `managed` and `load` check that each
-//! file is trustworthy. `parse` turns the text into the types of `shell`, `profile`, `files`, `web`, `tools`
+//! Reading order: `layers` reads the managed file, the user's file and the repository's file. `managed`, `load` and
+//! `repository` check that each file may be used. `parse` turns the text into the types of `shell`, `profile`, `files`, `web`, `tools`
 //! and `plugins`, starting from the defaults in `builtin`. `why` explains the decision for a path, `narrow`
 //! intersects two profiles, and `meet` intersects two policies. `render` prints a policy, and `diff` prints
 //! the differences between two.
@@ -12,8 +12,8 @@
 //! Invariants:
 //! - A file is accepted entirely or rejected; unknown keys are errors.
 //! - Every rule and value in use knows the line it comes from.
-//! - This crate reads only the two policy files, and never the environment.
-//! - The user's file narrows the managed policy and never widens it.
+//! - This crate reads only the policy files, and never the environment.
+//! - The user's file narrows the managed policy and never widens it. The repository's file narrows both.
 //! - Symbolic links are not followed: callers resolve a path before they query it.
 //!
 //! The sandbox and the proxy enforce the policy.
@@ -38,6 +38,7 @@ mod parse;
 mod plugins;
 mod profile;
 mod render;
+mod repository;
 pub mod rule;
 mod rules;
 mod search;
@@ -59,8 +60,8 @@ pub use crate::document::Problem;
 pub use crate::rule::{
     Begun, Denial, DeniedBelow, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule,
     HostRules, Invalid, LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED_IN_GIT,
-    PathRule, Place, Places, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name, is_name,
-    is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
+    PathRule, Place, Places, REPOSITORY_FILE, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name,
+    is_name, is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
 pub use audit::AuditPolicy;
 pub use call_rules::{Argument, CallDecision, CallFacts, CallRule, CallRules, Then};

@@ -45,6 +45,36 @@ impl Policy {
 }
 
 impl Policy {
+    /// Returns the intersection with a repository's policy, which was parsed on top of this one. Nothing else of it has an
+    /// effect than profiles, pages, files, tools and rules.
+    pub(crate) fn narrowed_in_repository(&self, by: &Self, places: &Places) -> Self {
+        let narrowed = self.narrowed_by(by, places);
+        let mut shell = ShellPolicy { profiles: narrowed.shell.profiles, ..self.shell.clone() };
+        for (name, profile) in &mut shell.profiles {
+            if self.shell.profiles.get(name) != Some(profile) {
+                profile.origins.file = File::Repository;
+            }
+        }
+        let is_same_web = self.web == by.web;
+        let is_same_files = self.files == by.files;
+        Self {
+            shell,
+            web: if is_same_web {
+                self.web.clone()
+            } else {
+                WebPolicy { file: File::Repository, ..narrowed.web }
+            },
+            files: if is_same_files {
+                self.files.clone()
+            } else {
+                FilesPolicy { file: File::Repository, ..narrowed.files }
+            },
+            tools: if self.tools == by.tools { self.tools.clone() } else { narrowed.tools },
+            calls: narrowed.calls,
+            ..self.clone()
+        }
+    }
+
     /// Marks the policy as managed, so that refusals name the managed file as the one to edit.
     pub(crate) fn for_all(mut self) -> Self {
         (self.web.file, self.files.file) = (File::Managed, File::Managed);
@@ -180,7 +210,12 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
         read_origin,
         deny,
         deny_origin,
-        seen: by.seen.clone(),
+        seen: own
+            .seen
+            .iter()
+            .chain(by.seen.iter().filter(|rule| !own.seen.contains(rule)))
+            .cloned()
+            .collect(),
         outer: Some(Box::new(own.clone())),
         file: File::Own,
     }

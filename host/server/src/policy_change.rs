@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use scorpiox_capabilities::notices::List;
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_metering::records::policy_in_use;
-use scorpiox_policy::{Policy, changed_sections};
+use scorpiox_policy::{Loaded, Places, Policy, changed_sections};
 use scorpiox_workspace_config::{Operator, Outdated};
 
 use crate::Workspace;
@@ -144,7 +144,7 @@ impl Workspace {
             return self;
         };
         // Not confirmed, so the next request reads the files again. The policy in force has not become wrong.
-        if let Err(error) = operator.loaded().and_then(|_| operator.places())
+        if let Err(error) = operator.policy().and_then(|_| operator.places())
             && error.may_pass()
         {
             let why = error.cause();
@@ -154,17 +154,17 @@ impl Workspace {
         }
         let is_same = matches!(
             (before.loaded(), operator.loaded()),
-            (Ok(old), Ok(new)) if (&old.hash, &old.files) == (&new.hash, &new.files)
+            (Ok(old), Ok(new)) if (&old.hash, &old.files, &old.unusable_repository)
+                == (&new.hash, &new.files, &new.unusable_repository)
         );
         if is_same {
             before.confirm(stamps);
             return self;
         }
         let builtin = Policy::builtin();
-        let old = before.loaded().map_or(&builtin, |loaded| &loaded.policy);
+        let old = before.loaded().map_or(&builtin, Loaded::of_operator);
         let first = self.policy_change.first.get_or_init(|| old.clone());
-        let (Ok(new), Ok(places)) = (operator.loaded().map(|loaded| &loaded.policy), operator.places())
-        else {
+        let (Ok(new), Ok(places)) = (operator.loaded().map(Loaded::of_operator), operator.places()) else {
             tracing::warn!("the policy was changed and cannot be used; every tool is refused");
             let newer = self.replace(operator);
             self.end_calls();
@@ -186,17 +186,20 @@ impl Workspace {
             return current;
         }
         let lost = old.lost_sections(new, &places);
+        let sections = lost_in_all(before, &operator, &places);
         let newer = self.replace(operator);
-        let sections = lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        newer
-            .records
-            .record_policy_change(policy_in_use(before), before.loaded().is_ok().then_some(&*sections));
+        newer.records.record_policy_change(policy_in_use(before), sections.as_deref());
+        if let Err(error) = newer.operator().policy() {
+            tracing::warn!("the policy was changed and cannot be used in this workspace: {}", error.cause());
+        }
+        // A change of the repository's file, as by a checkout, does not end anything that runs.
         if lost.is_empty() {
             tracing::warn!("the policy was changed, and takes nothing away");
             return newer;
         }
         tracing::warn!(
-            "the policy was changed, and takes something away in {sections}: running calls were ended"
+            "the policy was changed, and takes something away in {}: running calls were ended",
+            lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
         );
         self.end_calls();
         if lost.iter().any(|header| COMMANDS.iter().any(|section| header.starts_with(section))) {
@@ -238,4 +241,12 @@ impl Workspace {
     fn end_commands(&self) {
         self.shell().stop_tasks(Reason::PolicyChanged);
     }
+}
+
+/// Returns the headers of the sections in which the new policy takes something away from new calls, including those of
+/// the repository's file. `None` if the old policy was not usable.
+fn lost_in_all(old: &Operator, new: &Operator, places: &Places) -> Option<String> {
+    let old = &old.policy().ok()?;
+    let Ok(new) = new.policy() else { return Some("every section, since it cannot be used".to_owned()) };
+    Some(old.lost_sections(new, places).into_iter().collect::<Vec<_>>().join(", "))
 }

@@ -11,7 +11,7 @@ use scorpiox_fs::Writable;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
     Circumstances, DEFAULT_PROFILE, Files, Idle, Loaded, MANAGED_FILE, Places, Policy, Problem, Profile,
-    READONLY, Stamps,
+    READONLY, REPOSITORY_FILE, Stamps,
 };
 
 use crate::error::Outdated;
@@ -61,6 +61,15 @@ impl Operator {
 
     /// Returns the policy, and loads it on first use.
     pub fn policy(&self) -> Result<&Policy, Arc<OperatorError>> {
+        let policy = self.server_policy()?;
+        match &self.loaded()?.unusable_repository {
+            None => Ok(policy),
+            Some(problem) => Err(Arc::new(OperatorError::Repository(problem.clone()))),
+        }
+    }
+
+    /// Returns the policy for decisions about the server as a whole, which no repository can prevent.
+    pub fn server_policy(&self) -> Result<&Policy, Arc<OperatorError>> {
         let policy = &self.loaded()?.policy;
         self.check_workspace()?;
         Ok(policy)
@@ -130,8 +139,12 @@ impl Operator {
         };
         *self.has_file.get_or_init(|| {
             let own = self.site.own_policy();
-            self.looked_at(&self.site.policy_files(&own));
-            is_there(Path::new(MANAGED_FILE)) || is_there(&own)
+            let files = self.site.policy_files(&own);
+            self.looked_at(&files);
+            let repository = files.workspace.map(|workspace| workspace.join(REPOSITORY_FILE));
+            is_there(Path::new(MANAGED_FILE))
+                || is_there(&own)
+                || repository.is_some_and(|file| is_there(&file))
         })
     }
 
@@ -142,16 +155,16 @@ impl Operator {
 
     /// Returns all mistakes in the files, if a mistake prevents the policy from being used.
     pub fn mistakes(&self) -> Vec<Problem> {
-        match self.loaded() {
-            Err(error) if matches!(&*error, OperatorError::Policy(_)) => {
+        match self.policy() {
+            Err(error) if matches!(&*error, OperatorError::Policy(_) | OperatorError::Repository(_)) => {
                 self.site.policy_files(&self.site.own_policy()).mistakes()
             }
             _ => Vec::new(),
         }
     }
 
-    /// Returns the entries of the user's file that have no effect because the managed file is at least as
-    /// strict.
+    /// Returns the entries of the user's file and of the repository's file that have no effect, because the files
+    /// that they narrow are at least as strict.
     pub fn idle(&self) -> Vec<Idle> {
         let own = self.site.own_policy();
         self.site.policy_files(&own).idle(&self.site.usual_places())

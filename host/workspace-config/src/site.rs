@@ -180,7 +180,11 @@ impl Site {
     }
 
     /// Returns the policy's files; `own` is [`own_policy`](Self::own_policy).
-    pub(crate) fn policy_files<'a>(&self, own: &'a Path) -> Files<'a> {
-        Files { managed: Path::new(MANAGED_FILE), is_managed_required: self.is_managed_required, own }
+    pub(crate) fn policy_files<'a>(&'a self, own: &'a Path) -> Files<'a> {
+        // Files among this program's own are the user's, and those of a workspace that stands in for a project.
+        let is_own = self.workspace.starts_with(&self.own_home) || own.starts_with(&self.workspace);
+        let workspace = (!is_own).then_some(&*self.workspace);
+        let is_managed_required = self.is_managed_required;
+        Files { managed: Path::new(MANAGED_FILE), is_managed_required, own, workspace }
     }
 }

@@ -41,7 +41,7 @@ impl Unserved {
         match self {
             Self::Policy(error) => match &**error {
                 OperatorError::Outdated(_) => changed,
-                OperatorError::NotAWorkspace(_) => workspace,
+                OperatorError::NotAWorkspace(_) | OperatorError::Repository(_) => workspace,
                 _ => policy,
             },
             Self::Audit(_) => audit,
@@ -63,6 +63,15 @@ impl Records {
     /// Decides whether a call is served under the policy in force. Waits a limited time for required exports.
     pub fn admission(&self) -> Result<(), Unserved> {
         self.policy_admission()?;
+        self.audit_admission()
+    }
+
+    /// Decides whether the server serves calls. Works like [`admission`](Self::admission), but no repository can prevent
+    /// it.
+    pub fn server_admission(&self) -> Result<(), Unserved> {
+        let operator = &self.in_force().operator;
+        operator.server_policy().map_err(Unserved::Policy)?;
+        operator.check_current().map_err(|error| Unserved::Policy(Arc::new(error)))?;
         self.audit_admission()
     }
 

@@ -141,7 +141,9 @@ impl<'a> Recording<'a> {
             OperatorError::NotAWorkspace(refusal) => {
                 self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
             }
-            OperatorError::Policy(problem) => self.uses.denied("policy", "", &why, problem.place()),
+            OperatorError::Policy(problem) | OperatorError::Repository(problem) => {
+                self.uses.denied("policy", "", &why, problem.place());
+            }
             _ => self.uses.denied("policy", "", &why, BUILT_IN),
         }
         error.into()

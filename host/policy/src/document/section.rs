@@ -51,6 +51,11 @@ impl<'a> Document<'a> {
         self.layer.line(self.line(offset))
     }
 
+    /// Returns the layer that the text belongs to.
+    pub fn layer(&self) -> Layer {
+        self.layer
+    }
+
     /// Creates a problem for a line, or for the document as a whole.
     pub fn problem(&self, line: Option<usize>, what: impl Into<String>, fix: impl Into<String>) -> Problem {
         Problem { path: self.path.to_owned(), line, what: what.into(), fix: fix.into(), may_pass: false }

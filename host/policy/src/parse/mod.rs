@@ -8,6 +8,7 @@ mod mistakes;
 mod plugins;
 mod profile;
 mod registries;
+mod repository;
 mod secrets;
 mod shell;
 mod store;
@@ -75,6 +76,9 @@ fn versions(document: &Document<'_>, table: &DeTable<'_>) -> Result<(), Problem>
 
 /// Parses all other top-level keys.
 fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> Result<Policy, Problem> {
+    if document.layer() == Layer::Repository {
+        repository::check(document, table, &policy)?;
+    }
     let top = Section::top(document, table);
     top.only(KEYS)?;
     if let Some(entry) = top.get("shell") {
@@ -87,7 +91,9 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     if let Some(section) = &files {
         web::read_files(section, &mut policy.files)?;
     }
-    let has_own_list = files.is_some_and(|section| section.get("deny").is_some());
+    // A list of the repository adds to those before it.
+    let has_own_list =
+        document.layer() != Layer::Repository && files.is_some_and(|section| section.get("deny").is_some());
     if let Some(profile) = policy.shell.profiles.get(DEFAULT_PROFILE)
         && !has_own_list
     {

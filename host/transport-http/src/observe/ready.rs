@@ -152,7 +152,7 @@ fn check(workspace: &Arc<Workspace>) -> Result<(), NotReady> {
     let unserved = |unserved: Unserved| NotReady { reason: unserved.reason(), why: unserved.to_string() };
     // A changed policy may be usable, or not.
     let workspace = workspace.in_force();
-    workspace.records().admission().map_err(unserved)?;
+    workspace.records().server_admission().map_err(unserved)?;
     // A database serves all workspaces and is queried once for all of them.
     let reached = workspace.store().answers().and_then(|()| workspace.store().hears());
     reached.map_err(|error| NotReady { reason: STORE, why: error.to_string() })

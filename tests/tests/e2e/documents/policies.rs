@@ -82,6 +82,11 @@ fn toml_in_documents_can_be_used() {
             program.put("workspace/policy.toml", format!("{version}{}", block.text));
             let (status, out, err) = program.run(&["policy", "check", "policy.toml"]);
             assert!(status.success(), "{at}: {out}{err}");
+        } else if first.starts_with("# .scorpiox/policy.toml") {
+            let file = program.put("workspace/.scorpiox/policy.toml", &block.text);
+            let (status, out, err) = program.run(&["policy", "check"]);
+            assert!(status.success() && out.contains("policy.toml is valid"), "{at}: {out}{err}");
+            std::fs::remove_file(file).expect("removed");
         } else if first.starts_with("# plugin.toml") {
             let head = "name = \"weather\"\ncomponent = \"component.wasm\"\n";
             let head = if block.text.contains("component = ") { "" } else { head };
@@ -94,7 +99,8 @@ fn toml_in_documents_can_be_used() {
             assert!(block.text.contains("[package]\nname = "), "{at}");
         } else {
             panic!(
-                "{at}: the first line says which file it is: # policy.toml, # plugin.toml or # Cargo.toml"
+                "{at}: the first line says which file it is: # policy.toml, # .scorpiox/policy.toml, # plugin.toml or \
+                 # Cargo.toml"
             );
         }
     }

@@ -6,6 +6,7 @@ mod changed;
 mod checked;
 mod elsewhere;
 mod narrowed;
+mod repository;
 mod rules;
 mod unknown_hosts;
 mod weaken;

@@ -52,6 +52,10 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
         return Ok(None);
     }
     let loaded = operator.loaded()?;
+    if let Some(problem) = &loaded.unusable_repository {
+        tell(std::slice::from_ref(problem), None);
+        return Ok(None);
+    }
     if loaded.files.is_empty() {
         let text =
             format!("{} does not exist; the built-in defaults hold.", operator.site().own_policy().display());
@@ -81,7 +85,13 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
         notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
     }
     notes.extend(operator.idle().into_iter().map(|idle| {
-        let after = ": the policy for all users says no more without it".to_owned();
+        let after = match idle.source {
+            Source::Repository(_) => {
+                ": a repository's file only narrows, and the policy says no less without it"
+            }
+            _ => ": the policy for all users says no more without it",
+        };
+        let after = after.to_owned();
         Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
     }));
     Ok(Some((loaded.policy.clone(), notes)))

@@ -188,6 +188,11 @@ fn allow(document: &mut DocumentMut, verdict: &Verdict) -> Result<bool> {
         "only the administrator can allow it, in /etc/scorpiox/policy.toml: {}",
         verdict.because
     );
+    ensure!(
+        verdict.file != File::Repository,
+        "only an edit of the repository can allow it: {}",
+        verdict.because
+    );
     let Some((section, change)) = parse_line(line) else { return Ok(false) };
     let table = section_of(document, &section)?;
     for (key, item) in change.iter() {

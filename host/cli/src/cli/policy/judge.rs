@@ -368,7 +368,7 @@ fn said(decided: Result<String, impl Display>) -> Verdict {
     decided.map_or_else(|why| Verdict::denied(why.to_string()), Verdict::allowed)
 }
 
-/// Returns the profile whose host list refuses the host: the machine-wide profile, if it does.
+/// Returns the profile whose host list refuses the host: of those that narrow each other, the outermost that does.
 fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
     let refuses = |profile: &&Profile| match &profile.network.value {
         Network::Off => true,
@@ -377,7 +377,8 @@ fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
             matches!(HostRules::from(hosts.clone()).decide(name, port), HostDecision::Denied(_))
         }
     };
-    profile.outer.as_deref().filter(refuses).unwrap_or(profile)
+    let all = std::iter::successors(Some(profile), |profile| profile.outer.as_deref());
+    all.filter(refuses).last().unwrap_or(profile)
 }
 
 /// Splits a host and its port. The default is the port of HTTPS.
