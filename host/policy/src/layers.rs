@@ -7,7 +7,7 @@ use scorpiox_fs::Stamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::document::Problem;
-use crate::rule::{Layer, Places, REPOSITORY_FILE};
+use crate::rule::{File, Layer, Places, REPOSITORY_FILE};
 
 use crate::parse::Idle;
 use crate::{Policy, load, managed, parse, repository, seen};
@@ -121,8 +121,6 @@ pub struct Loaded {
     pub hash: String,
     /// Texts that were read, so that a rule can be quoted verbatim.
     pub texts: Vec<(Layer, String)>,
-    /// Policy without the repository's file, if there is one.
-    without_repository: Option<Box<Policy>>,
     /// Reason why the repository's file cannot be used. Its workspace refuses every tool then.
     pub unusable_repository: Option<Problem>,
 }
@@ -131,13 +129,12 @@ impl Loaded {
     /// Wraps a policy that was parsed from a single text, for a trial.
     pub fn of(policy: Policy) -> Self {
         let (files, hash, texts) = Default::default();
-        let (without_repository, unusable_repository) = Default::default();
-        Self { policy, files, is_managed: false, hash, texts, without_repository, unusable_repository }
+        Self { policy, files, is_managed: false, hash, texts, unusable_repository: None }
     }
 
     /// Returns the policy of the operator's files alone, without the one of the repository.
     pub fn of_operator(&self) -> &Policy {
-        self.without_repository.as_deref().unwrap_or(&self.policy)
+        self.policy.widest()
     }
 
     /// Reads all files. The user's file narrows the managed policy key by key and never widens it, and the repository's
@@ -202,22 +199,13 @@ impl Loaded {
             read.extend(files.workspace.map(|workspace| workspace.join(REPOSITORY_FILE)));
             texts.push((Layer::Repository, text));
         }
-        let narrower = repository.narrower;
-        let without_repository = narrower.map(|narrower| Box::new(std::mem::replace(&mut policy, narrower)));
+        policy = repository.narrower.unwrap_or(policy);
         let hash = hash.finalize().iter().fold(String::new(), |mut text, byte| {
             _ = write!(text, "{byte:02x}");
             text
         });
         let is_managed = managed.is_some();
-        Ok(Self {
-            policy,
-            files: read,
-            is_managed,
-            hash,
-            texts,
-            without_repository,
-            unusable_repository: repository.unusable,
-        })
+        Ok(Self { policy, files: read, is_managed, hash, texts, unusable_repository: repository.unusable })
     }
 }
 
@@ -236,7 +224,7 @@ impl Repository {
             Ok(Some(text)) => {
                 let path = Path::new(REPOSITORY_FILE);
                 let by = parse::policy(&text, path, Layer::Repository, policy.clone());
-                let by = by.map(|by| policy.narrowed_in_repository(&by, places));
+                let by = by.map(|by| policy.narrowed_as(&by, places, File::Repository));
                 let (narrower, unusable) = match by {
                     Ok(narrower) => (Some(narrower), None),
                     Err(problem) => (None, Some(problem)),

@@ -39,6 +39,7 @@ mod plugins;
 mod profile;
 mod render;
 mod repository;
+mod restrictions;
 pub mod rule;
 mod rules;
 mod search;
@@ -52,6 +53,7 @@ mod workspaces;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::access::{AccessPolicy, HttpPolicy, LimitsPolicy, ServedWorkspace};
 use crate::rule::Layer;
@@ -80,6 +82,7 @@ pub use profile::{
     Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY, UnknownHosts,
 };
 pub use render::render;
+pub use restrictions::{Restriction, Written};
 pub use rules::{Refusal, Rules};
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
@@ -109,6 +112,10 @@ pub struct Policy {
     pub tools: ToolsPolicy,
     /// `[[rules]]`: calls that need an approval or are refused.
     pub calls: CallRules,
+    /// `[[narrow]]`: restrictions under conditions.
+    pub restrictions: Vec<Restriction>,
+    /// Policy before a repository's file or restrictions narrowed it, if they did.
+    before: Option<Arc<Policy>>,
     /// `[plugins]`: plugins that may be installed and run.
     pub plugins: PluginsPolicy,
     /// `[workspaces]`: folders that may be opened as a workspace.
@@ -139,6 +146,8 @@ impl Policy {
             search: SearchPolicy::default(),
             tools: ToolsPolicy::builtin(),
             calls: CallRules::default(),
+            restrictions: Vec::new(),
+            before: None,
             plugins: PluginsPolicy::builtin(),
             workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),
@@ -153,7 +162,14 @@ impl Policy {
 
     /// Returns all conditions on circumstances.
     pub fn conditions(&self) -> impl Iterator<Item = &Conditions> {
-        self.calls.0.iter().map(|rule| &rule.conditions)
+        let restrictions = self.restrictions.iter().map(|restriction| &restriction.conditions);
+        self.calls.0.iter().map(|rule| &rule.conditions).chain(restrictions)
+    }
+
+    /// Returns the policy before a repository's file or restrictions narrowed it. Commands of other calls may have the
+    /// access that it grants.
+    pub fn widest(&self) -> &Self {
+        self.before.as_deref().unwrap_or(self)
     }
 
     /// Parses the text of a policy file; `path` appears only in messages.

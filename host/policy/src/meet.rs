@@ -31,6 +31,8 @@ impl Policy {
             grants: grants(&self.grants, &by.grants),
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             calls: self.calls.and(&by.calls),
+            restrictions: crate::restrictions::union(&self.restrictions, &by.restrictions),
+            before: None,
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
             // The user cannot override the managed storage location.
@@ -45,32 +47,25 @@ impl Policy {
 }
 
 impl Policy {
-    /// Returns the intersection with a repository's policy, which was parsed on top of this one. Nothing else of it has an
-    /// effect than profiles, pages, files, tools and rules.
-    pub(crate) fn narrowed_in_repository(&self, by: &Self, places: &Places) -> Self {
+    /// Returns the intersection with the policy of a repository, or of a restriction. Nothing else of it has an effect than
+    /// commands, pages, files, tools and rules. Refusals name `file` as the one to edit.
+    pub(crate) fn narrowed_as(&self, by: &Self, places: &Places, file: File) -> Self {
         let narrowed = self.narrowed_by(by, places);
-        let mut shell = ShellPolicy { profiles: narrowed.shell.profiles, ..self.shell.clone() };
+        let mut shell = narrowed.shell;
         for (name, profile) in &mut shell.profiles {
             if self.shell.profiles.get(name) != Some(profile) {
-                profile.origins.file = File::Repository;
+                profile.origins.file = file;
             }
         }
         let is_same_web = self.web == by.web;
         let is_same_files = self.files == by.files;
         Self {
             shell,
-            web: if is_same_web {
-                self.web.clone()
-            } else {
-                WebPolicy { file: File::Repository, ..narrowed.web }
-            },
-            files: if is_same_files {
-                self.files.clone()
-            } else {
-                FilesPolicy { file: File::Repository, ..narrowed.files }
-            },
+            web: if is_same_web { self.web.clone() } else { WebPolicy { file, ..narrowed.web } },
+            files: if is_same_files { self.files.clone() } else { FilesPolicy { file, ..narrowed.files } },
             tools: if self.tools == by.tools { self.tools.clone() } else { narrowed.tools },
             calls: narrowed.calls,
+            before: Some(self.before.clone().unwrap_or_else(|| Arc::new(self.clone()))),
             ..self.clone()
         }
     }
@@ -88,6 +83,9 @@ impl Policy {
         (self.web.outer, self.files.outer, self.workspaces.outer) = (None, None, None);
         (self.tools.outer, self.plugins.rules.outer, self.access.outer) = (None, None, None);
         self.limits.outer = None;
+        self.before = None;
+        // Their keys say what they are; the rest of their policies depends on other keys.
+        self.restrictions.iter_mut().for_each(|restriction| restriction.by = Arc::new(Self::builtin()));
         self
     }
 }

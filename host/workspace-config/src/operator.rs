@@ -235,6 +235,22 @@ impl Operator {
         Ok(Circumstances { workspace, remotes, account: account(), client, principal })
     }
 
+    /// Returns the numbers of the restrictions of the policy that hold in these circumstances.
+    pub fn restrictions_for(&self, circumstances: &Circumstances) -> Vec<usize> {
+        let Ok(Loaded { policy, .. }) = self.loaded() else { return Vec::new() };
+        let is_about_folders = policy.restrictions.iter().any(|one| !one.conditions.workspaces.is_empty());
+        // Links in folders that conditions name are resolved.
+        let places = if is_about_folders { self.places().ok() } else { Some(self.site.usual_places()) };
+        policy.restrictions_for(circumstances, places.as_ref())
+    }
+
+    /// Creates the operator for the same site under restrictions of the policy, by their numbers.
+    pub fn restricted(&self, numbers: &[usize]) -> Result<Self, Arc<OperatorError>> {
+        let loaded = self.loaded()?;
+        let policy = loaded.policy.restricted(numbers, &self.site.usual_places());
+        Ok(Self::under(self.site.clone(), Loaded { policy, ..loaded.clone() }))
+    }
+
     /// Returns the folders of this machine that commands of any profile can write. They are unknown if the
     /// policy cannot be used; the caller has to refuse the request in this case.
     pub fn writable(&self) -> Result<Writable, Arc<OperatorError>> {

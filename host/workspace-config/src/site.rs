@@ -53,6 +53,8 @@ impl Site {
 
     /// Returns the folders of this machine that commands of any profile can write.
     pub fn writable(&self, policy: &Policy) -> Writable {
+        // Commands of other calls, or under an earlier file of the repository, may write more than this policy says.
+        let policy = policy.widest();
         let places = self.places(policy);
         let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
         // A command's `@tmp` is a private folder.
@@ -172,7 +174,7 @@ impl Site {
     /// workspace or around it.
     fn may_have(&self, policy: &Policy, tree: &Path, found: &Path) -> bool {
         let places = self.usual_places();
-        let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
+        let rules = policy.widest().shell.profiles.values().flat_map(|profile| &profile.write);
         let named = rules.filter(|rule| !matches!(rule.place, Place::Workspace | Place::Tmp));
         let writable = named.flat_map(|rule| places.folders(&rule.place));
         let writable = writable.map(|folder| dunce::canonicalize(&folder).unwrap_or(folder)).collect();

@@ -9,6 +9,7 @@ mod plugins;
 mod profile;
 mod registries;
 mod repository;
+mod restrictions;
 mod secrets;
 mod shell;
 mod store;
@@ -48,6 +49,7 @@ const KEYS: &[&str] = &[
     "search",
     "tools",
     "rules",
+    "narrow",
     "plugins",
     "workspaces",
     "audit",
@@ -81,29 +83,11 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     let top = Section::top(document, table);
     top.only(KEYS)?;
-    if let Some(entry) = top.get("shell") {
-        shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
-    }
-    if let Some(entry) = top.get("web") {
-        web::read(&entry.section("[web]")?, &mut policy.web)?;
-    }
-    let files = top.get("files").map(|entry| entry.section("[files]")).transpose()?;
-    if let Some(section) = &files {
-        web::read_files(section, &mut policy.files)?;
-    }
     // A list of the repository adds to those before it.
-    let has_own_list =
-        document.layer() != Layer::Repository && files.is_some_and(|section| section.get("deny").is_some());
-    if let Some(profile) = policy.shell.profiles.get(DEFAULT_PROFILE)
-        && !has_own_list
-    {
-        policy.files.close_like(profile);
-    }
+    let lists = if document.layer() == Layer::Repository { Lists::Added } else { Lists::Replaced };
+    access_of(&top, &mut policy, lists)?;
     if let Some(entry) = top.get("search") {
         web::read_search(&entry.section("[search]")?, &mut policy.search)?;
-    }
-    if let Some(entry) = top.get("tools") {
-        tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
     }
     if let Some(entry) = top.get("rules") {
         call_rules::read(&entry, &mut policy.calls)?;
@@ -150,7 +134,44 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
             policy.grants.insert(name.to_owned(), grant);
         }
     }
+    // Last, because restrictions are parsed on top of everything else.
+    if let Some(entry) = top.get("narrow") {
+        restrictions::read(&entry, &mut policy)?;
+    }
     Ok(policy)
+}
+
+/// Effect of a list in `deny` of `[files]` on the globs that commands are denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// It takes their place.
+    Replaced,
+    /// They stay.
+    Added,
+}
+
+/// Parses the tables that a repository and a restriction can have, too.
+fn access_of(top: &Section<'_>, policy: &mut Policy, lists: Lists) -> Result<(), Problem> {
+    if let Some(entry) = top.get("shell") {
+        shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
+    }
+    if let Some(entry) = top.get("web") {
+        web::read(&entry.section("[web]")?, &mut policy.web)?;
+    }
+    let files = top.get("files").map(|entry| entry.section("[files]")).transpose()?;
+    if let Some(section) = &files {
+        web::read_files(section, &mut policy.files)?;
+    }
+    let has_own_list = lists == Lists::Replaced && files.is_some_and(|section| section.get("deny").is_some());
+    if let Some(profile) = policy.shell.profiles.get(DEFAULT_PROFILE)
+        && !has_own_list
+    {
+        policy.files.close_like(profile);
+    }
+    if let Some(entry) = top.get("tools") {
+        tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
+    }
+    Ok(())
 }
 
 fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {

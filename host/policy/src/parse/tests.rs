@@ -88,7 +88,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "[shel]",
         "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, \
-         `shell`, `web`, `files`, `search`, `tools`, `rules`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
+         `shell`, `web`, `files`, `search`, `tools`, `rules`, `narrow`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",

@@ -51,6 +51,8 @@ pub enum File {
     Managed,
     /// The repository's file, which narrows both others.
     Repository,
+    /// A table `[[narrow]]` of any file.
+    Restriction,
 }
 
 impl fmt::Display for File {
@@ -59,6 +61,7 @@ impl fmt::Display for File {
             Self::Own => f.write_str("the user's own policy.toml"),
             Self::Managed => write!(f, "{MANAGED_FILE}, which only the administrator of this machine can"),
             Self::Repository => f.write_str(REPOSITORY_NAME),
+            Self::Restriction => f.write_str("the [[narrow]] that has the rule"),
         }
     }
 }

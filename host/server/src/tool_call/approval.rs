@@ -2,7 +2,6 @@
 //!
 //! An approval holds for one call with exactly the shown arguments, under the rules that asked.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use scorpiox_capabilities::ask::Asked;
@@ -68,8 +67,7 @@ pub(crate) fn required<'a>(
 
 /// Checks that the policy of the call is still in force: it may have changed while a person was asked.
 pub(super) fn check_policy(scope: &Scope<'_>) -> Result<(), String> {
-    let (workspace, newest) = (scope.workspace(), scope.workspace().in_force());
-    if Arc::ptr_eq(workspace, &newest) && newest.operator().check_current().is_ok() {
+    if scope.workspace().is_in_force() {
         return Ok(());
     }
     Err("the policy was changed while the person was asked; call again".to_owned())

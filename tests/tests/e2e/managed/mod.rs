@@ -7,6 +7,7 @@ mod checked;
 mod elsewhere;
 mod narrowed;
 mod repository;
+mod restrictions;
 mod rules;
 mod unknown_hosts;
 mod weaken;

@@ -223,6 +223,10 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         let table = format!("rules \"{}\"", rule.name);
         rule.tools.iter().map(move |tool| (table.clone(), Sourced::new(tool.clone(), rule.source)))
     });
+    let of_restrictions = policy.restrictions.iter().flat_map(|restriction| {
+        let table = "narrow.tools".to_owned();
+        restriction.tools().map(move |rule| (table.clone(), rule.clone()))
+    });
     let note = |(table, rule): (String, Sourced<NamePattern>)| {
         let name = rule.value.to_string();
         let known = tools.iter().copied().chain(of_plugins.values().flatten().map(String::as_str));
@@ -233,7 +237,12 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         Note::at(format!("[{table}] names {name}"), rule.source, after)
     };
     let listed = rules.chain(of_access).chain(of_limits).map(|(table, rule)| (table, rule.clone()));
-    listed.chain(of_calls).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
+    listed
+        .chain(of_calls)
+        .chain(of_restrictions)
+        .filter(|(_, rule)| is_unknown(&rule.value))
+        .map(note)
+        .collect()
 }
 
 /// Finds conditions of `[[rules]]` on arguments that no covered built-in tool has, and patterns that match only

@@ -20,8 +20,8 @@ use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::What;
 use super::judge::{Judge, Names};
+use super::{What, restricted};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
@@ -153,7 +153,7 @@ fn changed(
         return Ok((text, None));
     }
     for _ in 0..=MAX_CHANGES {
-        let shell = Shell::new(Arc::new(operator.with_own(text.clone())?));
+        let shell = Shell::new(Arc::new(restricted(operator.with_own(text.clone())?, None)?));
         let judge = Judge::new(environment, &shell, Names::AsWritten)?;
         let verdict = judge.verdict(wish.question(), subject, &wish.profile)?;
         if verdict.allowed == allows {
@@ -188,11 +188,7 @@ fn allow(document: &mut DocumentMut, verdict: &Verdict) -> Result<bool> {
         "only the administrator can allow it, in /etc/scorpiox/policy.toml: {}",
         verdict.because
     );
-    ensure!(
-        verdict.file != File::Repository,
-        "only an edit of the repository can allow it: {}",
-        verdict.because
-    );
+    ensure!(verdict.file == File::Own, "only an edit of {} can allow it: {}", verdict.file, verdict.because);
     let Some((section, change)) = parse_line(line) else { return Ok(false) };
     let table = section_of(document, &section)?;
     for (key, item) in change.iter() {

@@ -11,7 +11,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::judge::{Judge, Names};
-use super::{Caller, What, shell, shell_under, word};
+use super::{Caller, What, restricted_in, shell, shell_under, word};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -47,7 +47,9 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
             shell_under(environment, Loaded::of(Policy::load(other)?))
         }
     };
-    let mut judge = Judge::new(environment, &shell, Names::AsWritten)?;
+    let nobody = Caller::default();
+    // The policy has to be usable, even for a file without cases.
+    Judge::new(environment, &shell, Names::AsWritten)?;
     if let Some(found) = &environment.workspace.instead_of {
         terminal::complain(&format!(
             "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, or \
@@ -60,7 +62,10 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
-        judge.principal = case.caller.as_ref().and_then(|caller| caller.principal(judge.http()));
+        let caller = case.caller.as_ref().unwrap_or(&nobody);
+        let restricted = restricted_in(&shell, caller)?;
+        let mut judge = Judge::new(environment, restricted.as_ref().unwrap_or(&shell), Names::AsWritten)?;
+        judge.principal = caller.principal(judge.http());
         let verdict = judge.verdict(case.what, case.subject, case.profile).with_context(at)?;
         cases += 1;
         if verdict.allowed != case.allowed {

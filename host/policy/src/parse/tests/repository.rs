@@ -21,7 +21,7 @@ fn own(text: &str) -> Policy {
 fn within(own: &Policy, repository: &str) -> Result<Policy, String> {
     let text = format!("version = 1\n{repository}");
     let by = parse::policy(&text, Path::new(REPOSITORY_FILE), Layer::Repository, own.clone());
-    by.map(|by| own.narrowed_in_repository(&by, &places())).map_err(|problem| problem.to_string())
+    by.map(|by| own.narrowed_as(&by, &places(), File::Repository)).map_err(|problem| problem.to_string())
 }
 
 #[test]
