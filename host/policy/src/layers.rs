@@ -23,6 +23,8 @@ pub struct Files<'a> {
     pub own: &'a Path,
     /// Workspace that may have a file of its repository; `None` if nothing in it counts.
     pub workspace: Option<&'a Path>,
+    /// Last valid text of the managed file, which stays in force if the file is broken.
+    pub last_good: Option<&'a str>,
 }
 
 impl Files<'_> {
@@ -123,13 +125,29 @@ pub struct Loaded {
     pub texts: Vec<(Layer, String)>,
     /// Reason why the repository's file cannot be used. Its workspace refuses every tool then.
     pub unusable_repository: Option<Problem>,
+    /// Reason why the managed file cannot be used, if its last valid text stays in force instead.
+    pub unusable_managed: Option<Problem>,
 }
 
 impl Loaded {
     /// Wraps a policy that was parsed from a single text, for a trial.
     pub fn of(policy: Policy) -> Self {
         let (files, hash, texts) = Default::default();
-        Self { policy, files, is_managed: false, hash, texts, unusable_repository: None }
+        Self {
+            policy,
+            files,
+            is_managed: false,
+            hash,
+            texts,
+            unusable_repository: None,
+            unusable_managed: None,
+        }
+    }
+
+    /// Returns the text of the managed file that stays in force if the file is broken later, if its policy says so.
+    pub fn last_good(&self) -> Option<&str> {
+        let managed = self.texts.iter().find(|(layer, _)| *layer == Layer::Managed);
+        managed.filter(|_| self.policy.last_good.value).map(|(_, text)| text.as_str())
     }
 
     /// Returns the policy of the operator's files alone, without the one of the repository.
@@ -157,7 +175,12 @@ impl Loaded {
     }
 
     fn combine(files: &Files<'_>, own: Option<String>, places: &Places) -> Result<Self, Problem> {
-        let managed = managed::text(files.managed)?;
+        let (managed, unusable_managed) = match (current(files.managed), files.last_good) {
+            (Err(problem), Some(text)) if !problem.may_pass => {
+                (Some(valid(files.managed, text.to_owned())?), Some(problem))
+            }
+            (current, _) => (current?, None),
+        };
         if managed.is_none() && files.is_managed_required {
             return Err(Problem {
                 path: files.managed.to_owned(),
@@ -170,8 +193,9 @@ impl Loaded {
         let mut read = Vec::new();
         let mut hash = Sha256::new();
         let mut policy = Policy::builtin();
-        if let Some(text) = &managed {
-            policy = parse::policy(text, files.managed, Layer::Managed, policy)?.for_all();
+        let (managed, all) = managed.unzip();
+        if let Some((text, all)) = managed.as_ref().zip(all) {
+            policy = all.for_all();
             read.push(files.managed.to_owned());
             hash.update(text);
         }
@@ -205,8 +229,19 @@ impl Loaded {
             text
         });
         let is_managed = managed.is_some();
-        Ok(Self { policy, files: read, is_managed, hash, texts, unusable_repository: repository.unusable })
+        let unusable_repository = repository.unusable;
+        Ok(Self { policy, files: read, is_managed, hash, texts, unusable_repository, unusable_managed })
     }
+}
+
+/// Returns the text of the managed file and its policy, if there is a file.
+fn current(managed: &Path) -> Result<Option<(String, Policy)>, Problem> {
+    managed::text(managed)?.map(|text| valid(managed, text)).transpose()
+}
+
+fn valid(managed: &Path, text: String) -> Result<(String, Policy), Problem> {
+    let policy = parse::policy(&text, managed, Layer::Managed, Policy::builtin())?;
+    Ok((text, policy))
 }
 
 /// The file of a repository, and the policy that it comes to.

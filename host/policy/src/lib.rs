@@ -100,6 +100,8 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
+    /// `last_good`: `true` if the last valid managed file stays in force while the file is broken.
+    pub last_good: Sourced<bool>,
     /// `[shell]`: rules for commands.
     pub shell: ShellPolicy,
     /// `[web]`: rules for fetching web pages.
@@ -140,6 +142,7 @@ impl Policy {
     /// Returns the policy that applies without any policy file.
     pub fn builtin() -> Self {
         Self {
+            last_good: Sourced::builtin(false),
             shell: builtin::shell(),
             web: WebPolicy::builtin(),
             files: FilesPolicy::builtin(builtin::denied()),

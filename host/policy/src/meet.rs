@@ -23,6 +23,7 @@ impl Policy {
     /// result cites this policy as the source.
     pub(crate) fn narrowed_by(&self, by: &Self, places: &Places) -> Self {
         Self {
+            last_good: self.last_good.clone(),
             shell: shell(&self.shell, &by.shell, places),
             web: web(&self.web, &by.web),
             files: files(&self.files, &by.files, places),

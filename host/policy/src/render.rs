@@ -23,6 +23,9 @@ use crate::web::WebPolicy;
 pub fn render(policy: &Policy) -> String {
     let mut page = Page::default();
     page.text.push_str("version = 1\n");
+    if policy.last_good.value {
+        page.line("last_good = true", policy.last_good.source);
+    }
     shell(&mut page, &policy.shell);
     for profile in policy.shell.profiles.values() {
         profile_lines(&mut page, profile);

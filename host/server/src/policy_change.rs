@@ -220,8 +220,8 @@ impl Workspace {
         }
         let is_same = matches!(
             (before.loaded(), operator.loaded()),
-            (Ok(old), Ok(new)) if (&old.hash, &old.files, &old.unusable_repository)
-                == (&new.hash, &new.files, &new.unusable_repository)
+            (Ok(old), Ok(new)) if (&old.hash, &old.files, &old.unusable_repository, &old.unusable_managed)
+                == (&new.hash, &new.files, &new.unusable_repository, &new.unusable_managed)
         );
         if is_same {
             before.confirm(stamps);
@@ -254,13 +254,22 @@ impl Workspace {
         let lost = old.lost_sections(new, &places);
         let sections = lost_in_all(before, &operator, &places);
         let newer = self.replace(operator);
-        newer.records.record_policy_change(policy_in_use(before), sections.as_deref());
+        match newer.operator().unusable_managed() {
+            Some(problem) => {
+                let kept = "the last valid administrator's file stays in force";
+                tracing::error!("the policy was changed and cannot be used; {kept}: {problem}");
+                newer.records.record_kept_policy(policy_in_use(before), &format!("{kept}: {problem}"));
+            }
+            None => newer.records.record_policy_change(policy_in_use(before), sections.as_deref()),
+        }
         if let Err(error) = newer.operator().policy() {
             tracing::warn!("the policy was changed and cannot be used in this workspace: {}", error.cause());
         }
         // A change of the repository's file, as by a checkout, does not end anything that runs.
         if lost.is_empty() {
-            tracing::warn!("the policy was changed, and takes nothing away");
+            if newer.operator().unusable_managed().is_none() {
+                tracing::warn!("the policy was changed, and takes nothing away");
+            }
             return newer;
         }
         tracing::warn!(

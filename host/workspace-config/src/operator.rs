@@ -36,6 +36,8 @@ pub struct Operator {
     read_at: Mutex<Option<Stamps>>,
     /// Reason why all calls are refused after a change.
     outdated: Mutex<Option<Outdated>>,
+    /// Text of the managed file that stays in force if the file is broken.
+    last_good: Option<String>,
 }
 
 impl Operator {
@@ -49,6 +51,7 @@ impl Operator {
             surroundings: Surroundings::default(),
             read_at: Mutex::default(),
             outdated: Mutex::default(),
+            last_good: None,
         }
     }
 
@@ -104,7 +107,10 @@ impl Operator {
                 continue;
             }
             let skills = Arc::new(self.site.skills.renewed());
-            let operator = Self::new(Site { skills, ..self.site.clone() });
+            let mut operator = Self::new(Site { skills, ..self.site.clone() });
+            // An operator that could not load anything passes on the text that it was given.
+            let last_good = self.loaded().map_or(self.last_good.as_deref(), Loaded::last_good);
+            operator.last_good = last_good.map(str::to_owned);
             // An error is kept, and refuses all calls.
             let _ = operator.loaded();
             // The files may also have changed while they were read.
@@ -148,6 +154,11 @@ impl Operator {
         })
     }
 
+    /// Returns the reason why the managed file cannot be used, if its last valid text stays in force instead.
+    pub fn unusable_managed(&self) -> Option<&Problem> {
+        self.loaded().ok()?.unusable_managed.as_ref()
+    }
+
     /// Returns the policy with the files it comes from.
     pub fn loaded(&self) -> Result<&Loaded, Arc<OperatorError>> {
         self.policy.get_or_init(|| self.load()).as_ref().map_err(Arc::clone)
@@ -177,7 +188,7 @@ impl Operator {
 
     fn load(&self) -> Result<Loaded, Arc<OperatorError>> {
         let own = self.site.own_policy();
-        let files = self.site.policy_files(&own);
+        let files = Files { last_good: self.last_good.as_deref(), ..self.site.policy_files(&own) };
         self.looked_at(&files);
         check_policy_place(&self.site, &own).map_err(Arc::new)?;
         let places = self.site.usual_places();
@@ -254,7 +265,7 @@ impl Operator {
     /// Returns the folders of this machine that commands of any profile can write. They are unknown if the
     /// policy cannot be used; the caller has to refuse the request in this case.
     pub fn writable(&self) -> Result<Writable, Arc<OperatorError>> {
-        Ok(self.site.writable(self.policy()?))
+        Ok(self.site.writable(self.server_policy()?))
     }
 
     /// Returns a profile of the policy. The read-only profile is narrowed by the default one, so that

@@ -187,6 +187,6 @@ impl Site {
         let is_own = self.workspace.starts_with(&self.own_home) || own.starts_with(&self.workspace);
         let workspace = (!is_own).then_some(&*self.workspace);
         let is_managed_required = self.is_managed_required;
-        Files { managed: Path::new(MANAGED_FILE), is_managed_required, own, workspace }
+        Files { managed: Path::new(MANAGED_FILE), is_managed_required, own, workspace, last_good: None }
     }
 }

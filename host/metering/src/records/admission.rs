@@ -55,6 +55,8 @@ impl Unserved {
 pub struct AuditState {
     /// `true` if the last attempt to write to the audit files failed.
     pub is_blocked: bool,
+    /// `true` if the last valid policy stays in force instead of the current file.
+    pub is_policy_kept: bool,
     /// Destination of each export, and `true` if it accepts lines.
     pub exports: Vec<(String, bool)>,
 }
@@ -90,10 +92,19 @@ impl Records {
         }
     }
 
+    /// Returns why the policy in force is not the one of the current files, if it was kept.
+    pub fn kept_policy(&self) -> Option<String> {
+        self.in_force().operator.unusable_managed().map(ToString::to_string)
+    }
+
     /// Returns the state of the audit log as of the last lines. Opens nothing and does not wait.
     pub fn audit_state(&self) -> AuditState {
-        let Some(Some(audit)) = self.audit.get() else { return AuditState::default() };
+        let is_policy_kept = self.kept_policy().is_some();
+        let Some(Some(audit)) = self.audit.get() else {
+            return AuditState { is_policy_kept, ..AuditState::default() };
+        };
         AuditState {
+            is_policy_kept,
             is_blocked: audit.is_blocked(),
             exports: audit.exports.iter().map(|export| (export.place().to_owned(), export.takes())).collect(),
         }

@@ -25,7 +25,7 @@ use toml::de::DeTable;
 
 use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_limits, read_workspace};
 use crate::document::{Document, Entry, Problem, Section};
-use crate::rule::Layer;
+use crate::rule::{Layer, Sourced};
 
 use crate::shell::{Grant, ShellGrant};
 use crate::{DEFAULT_PROFILE, Policy};
@@ -43,6 +43,7 @@ const MAX_GRANT_CHARS: usize = 128;
 const KEYS: &[&str] = &[
     "version",
     "min_version",
+    "last_good",
     "shell",
     "web",
     "files",
@@ -83,6 +84,9 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     let top = Section::top(document, table);
     top.only(KEYS)?;
+    if let Some(entry) = top.get("last_good") {
+        policy.last_good = last_good(&entry, document.layer())?;
+    }
     // A list of the repository adds to those before it.
     let lists = if document.layer() == Layer::Repository { Lists::Added } else { Lists::Replaced };
     access_of(&top, &mut policy, lists)?;
@@ -172,6 +176,15 @@ fn access_of(top: &Section<'_>, policy: &mut Policy, lists: Lists) -> Result<(),
         tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
     }
     Ok(())
+}
+
+/// Parses `last_good`, which only the administrator can decide about: a user could keep an old policy with it.
+fn last_good(entry: &Entry<'_>, layer: Layer) -> Result<Sourced<bool>, Problem> {
+    if layer == Layer::Own {
+        let what = format!("{} has an effect only in the administrator's file", entry.label());
+        return Err(entry.problem(what, "remove it"));
+    }
+    Ok(Sourced::new(entry.boolean("write true or false")?, entry.source()))
 }
 
 fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {

@@ -5,6 +5,7 @@ mod broken;
 mod changed;
 mod checked;
 mod elsewhere;
+mod last_good;
 mod narrowed;
 mod repository;
 mod restrictions;

@@ -180,7 +180,7 @@ fn the_commands_show_and_explain_the_file() {
         "{out}"
     );
     let said = program.run(&["policy", "allow", "host", "docs.example.com"]).2;
-    assert!(said.contains("only an edit of the repository can allow it"), "{said}");
+    assert!(said.contains("only an edit of the repository's .scorpiox/policy.toml can allow it"), "{said}");
     let said = program.run(&["policy", "allow", "tool", "TaskManager"]).2;
     assert!(said.contains("a change of your policy.toml cannot allow it"), "{said}");
     let out = program.run(&["policy", "diff"]).1;
