@@ -1,6 +1,7 @@
 //! Tests of a policy for all users of the machine.
 
 mod allowed;
+mod asked;
 mod broken;
 mod changed;
 mod checked;
@@ -10,6 +11,7 @@ mod narrowed;
 mod repository;
 mod restrictions;
 mod rules;
+mod settled;
 mod unknown_hosts;
 mod weaken;
 

@@ -31,7 +31,7 @@ Examples:
   scorpiox-code policy deny tool WebSearch";
 
 /// Text of a policy that changes nothing.
-const EMPTY: &str = "version = 1\n";
+pub(super) const EMPTY: &str = "version = 1\n";
 /// Maximum number of changes for one access: a path can be in `deny` and outside of `read`.
 const MAX_CHANGES: usize = 4;
 
@@ -97,9 +97,28 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
         terminal::print(&Shown::line(&format!("Nothing to change: {} {verb} {word}.", reasons.join(", "))));
         return Ok(ExitCode::SUCCESS);
     }
+    let is_about_network = wish.what == Editable::Host;
+    conclude(environment, &before, Change { own, text, is_about_network, is_shown_only: wish.print })
+}
+
+/// Change of the user's file.
+pub(super) struct Change {
+    /// Text of the file, if there is one.
+    pub own: Option<String>,
+    /// Text to write.
+    pub text: String,
+    /// `true` if the change concerns the hosts that commands reach.
+    pub is_about_network: bool,
+    /// `true` if nothing is written.
+    pub is_shown_only: bool,
+}
+
+/// Shows a change, and writes it.
+pub(super) fn conclude(environment: &Environment, before: &Operator, change: Change) -> Result<ExitCode> {
+    let Change { own, text, is_about_network, is_shown_only } = change;
     let after = before.with_own(text.clone())?;
     let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);
-    if wish.what == Editable::Host {
+    if is_about_network {
         // A sandbox that cannot filter would refuse all commands.
         let shell = Shell::new(Arc::new(after));
         let tier = shell.tier();
@@ -107,7 +126,7 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
         tier.context("nothing was written, because no command could run under the change")?;
     }
     terminal::print(&Shown::text(&shown));
-    if !wish.print {
+    if !is_shown_only {
         let path = target(&environment.site().own_policy())?;
         let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
         ensure!(!is_read_only, "nothing was written: {} is read-only", path.display());
@@ -294,7 +313,10 @@ fn change_tool(document: &mut DocumentMut, tool: &str, allows: bool) -> bool {
 }
 
 /// Returns a table by the parts of its header, and creates it if it is missing.
-fn section_of<'d>(document: &'d mut DocumentMut, parts: &[String]) -> Result<&'d mut dyn TableLike> {
+pub(super) fn section_of<'d>(
+    document: &'d mut DocumentMut,
+    parts: &[String],
+) -> Result<&'d mut dyn TableLike> {
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for (index, part) in parts.iter().enumerate() {
         if !table.contains_key(part) {

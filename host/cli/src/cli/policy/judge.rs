@@ -26,6 +26,12 @@ use scorpiox_workspace_config::Operator;
 /// Timeout of a name lookup.
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
 
+/// Ports of programs that know proxies.
+const WEB_PORTS: [u16; 2] = [80, 443];
+/// Limit of a host that is allowed on another port.
+const BY_PROXY: &str = "; it is reached through the proxy in `ALL_PROXY`, so a program that knows no proxy, such as \
+                        psql, does not reach it";
+
 /// Reason why a rule that asks refuses a call over HTTP.
 const OVER_HTTP: &str = "over HTTP only a rule with `self = true` lets the caller give it";
 
@@ -101,6 +107,11 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
+        // Cases and changes are about the policy alone.
+        let off = (self.names == Names::LookedUp).then(|| self.switched_off(subject)).flatten();
+        if let Some(off) = off {
+            return Ok(Verdict::denied(off));
+        }
         let installed = Plugins::new(Arc::new(Operator::new(self.environment.site())));
         let original = installed.authors_name(subject);
         let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
@@ -121,6 +132,19 @@ impl<'a> Judge<'a> {
         let Some((plugin, _)) = subject.split_once('.') else { return Ok(Verdict::allowed(because)) };
         let plugin = plugins::named(self.environment, &self.policy.plugins, plugin)?;
         Ok(if plugin.allowed { Verdict::allowed(format!("{because}; {}", plugin.because)) } else { plugin })
+    }
+
+    /// Returns the setting that switches a tool off, whatever the policy says.
+    pub(super) fn switched_off(&self, tool: &str) -> Option<String> {
+        let settings = &self.environment.settings;
+        if settings.tool_enabled(tool) {
+            return None;
+        }
+        let own = format!("TOOL_{}", tool.to_ascii_uppercase());
+        let key = if settings.tools_enabled() { &*own } else { "TOOLS" };
+        let origin = settings.entries().find(|entry| entry.key == key).map(|entry| entry.origin);
+        let origin = origin.map_or_else(String::new, |origin| format!(" ({origin})"));
+        Some(format!("the setting {key} switches {tool} off{origin}; the policy does not decide about it"))
     }
 
     /// Adds what rules about single calls decide, or returns the verdict of a rule that refuses every call.
@@ -229,13 +253,24 @@ impl<'a> Judge<'a> {
                         let unknown = &profile.unknown_hosts;
                         let asks =
                             unknown.value == UnknownHosts::Ask && matches!(denial, Denial::NotListed { .. });
-                        let asked = format!("; a person is asked about it ({})", unknown.source);
-                        let asked = if asks { &*asked } else { "" };
+                        let asked = match (asks, &self.principal) {
+                            (false, _) => String::new(),
+                            (true, None) => format!("; a person is asked about it ({})", unknown.source),
+                            (true, Some(_)) => {
+                                format!(
+                                    "; over HTTP nobody is asked about it, whatever {} says",
+                                    unknown.source
+                                )
+                            }
+                        };
                         Verdict::denied(format!("{denial} ({}){asked}", refusing.network.source))
                     }
                     HostDecision::Allowed(rule) => {
                         let listed = format!("{rule} is listed ({})", rule.source);
-                        self.at_its_addresses(name, port, allow_private, &listed)
+                        let verdict = self.at_its_addresses(name, port, allow_private, &listed);
+                        let note = if WEB_PORTS.contains(&port) { "" } else { BY_PROXY };
+                        let because = if verdict.allowed { verdict.because + note } else { verdict.because };
+                        Verdict { because, ..verdict }
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! The command `scorpiox-code policy`: shows and explains the effective policy.
 
+mod ask;
 mod check;
 mod diff;
 mod edit;
@@ -70,6 +71,9 @@ pub(super) enum PolicyCommand {
     /// Deny an access in your policy.toml, show the change, and keep its comments
     #[command(after_help = edit::HELP)]
     Deny(edit::Wish),
+    /// Have a person asked about an access, by a change of your policy.toml
+    #[command(after_help = ask::HELP)]
+    Ask(ask::Wish),
     /// Show how the policy in use differs from the built-in one, or from another file
     Diff {
         /// The file to compare with the policy in use
@@ -156,7 +160,8 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
             judge.principal = principal;
             if what == What::Command {
                 let profile = shell.operator().profile(&profile)?;
-                return match judge.closed(what) {
+                let off = judge.switched_off(BASH).map(Verdict::denied);
+                return match judge.closed(what).or(off) {
                     Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"), shell.operator())),
                     None => describe_command(&shell, &shell.operator().loaded()?.policy, &profile, &subject),
                 };
@@ -168,6 +173,7 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
         PolicyCommand::Allow(wish) => edit::run(environment, &wish, true),
         PolicyCommand::Deny(wish) => edit::run(environment, &wish, false),
+        PolicyCommand::Ask(wish) => ask::run(environment, &wish),
         PolicyCommand::Init { example, print } => init::run(environment, example, print),
         PolicyCommand::Forget => forget(environment),
     }
