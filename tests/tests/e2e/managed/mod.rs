@@ -5,6 +5,7 @@ mod asked;
 mod broken;
 mod changed;
 mod checked;
+mod connections;
 mod elsewhere;
 mod last_good;
 mod narrowed;
@@ -12,6 +13,7 @@ mod repository;
 mod restrictions;
 mod rules;
 mod settled;
+mod suggested;
 mod unknown_hosts;
 mod weaken;
 

@@ -65,6 +65,11 @@ pub(in crate::cli) struct Wish {
 }
 
 impl Wish {
+    /// Creates a wish for one subject, of which the change is only shown.
+    pub(super) fn of(what: Editable, subject: &str, profile: &str) -> Self {
+        Self { what, subjects: vec![subject.to_owned()], profile: profile.to_owned(), print: true }
+    }
+
     fn question(&self) -> What {
         match self.what {
             Editable::Host => What::Host,
@@ -157,7 +162,7 @@ fn target(path: &Path) -> Result<PathBuf> {
 
 /// Returns the text with the changes for one subject, and the rule that decides then, if it is known. Fails if they would
 /// have no effect.
-fn changed(
+pub(super) fn changed(
     environment: &Environment,
     operator: &Operator,
     mut text: String,

@@ -7,6 +7,7 @@ mod edit;
 mod init;
 mod judge;
 mod plugins;
+mod suggest;
 mod test;
 
 use std::fs;
@@ -74,6 +75,9 @@ pub(super) enum PolicyCommand {
     /// Have a person asked about an access, by a change of your policy.toml
     #[command(after_help = ask::HELP)]
     Ask(ask::Wish),
+    /// Suggest the smallest changes that would have allowed what the audit has as refused
+    #[command(after_help = suggest::HELP)]
+    Suggest(suggest::Chosen),
     /// Show how the policy in use differs from the built-in one, or from another file
     Diff {
         /// The file to compare with the policy in use
@@ -174,6 +178,7 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Allow(wish) => edit::run(environment, &wish, true),
         PolicyCommand::Deny(wish) => edit::run(environment, &wish, false),
         PolicyCommand::Ask(wish) => ask::run(environment, &wish),
+        PolicyCommand::Suggest(chosen) => suggest::run(environment, &chosen),
         PolicyCommand::Init { example, print } => init::run(environment, example, print),
         PolicyCommand::Forget => forget(environment),
     }
