@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::thread;
 use std::time::Duration;
 
+use scorpiox_tests::program::unwrapped;
 use scorpiox_tests::{Program, Started};
 use serde_json::json;
 
@@ -108,7 +109,8 @@ fn a_broken_file_refuses_every_tool_in_its_workspace_with_the_line() {
         assert!(status.code() == Some(2) && err.contains(says), "{err}");
         let (status, out, _) = program.run(&["policy", "why", "tool", "Bash"]);
         assert!(status.code() == Some(1) && out.contains(says), "{out}");
-        assert!(program.run(&["doctor"]).1.contains(says));
+        let report = unwrapped(&program.run(&["doctor"]).1);
+        assert!(report.contains(says), "{report}");
     }
     fs::remove_dir_all(program.workspace().join(".scorpiox")).expect("removed");
     program.put("workspace/elsewhere/policy.toml", "version = 1\n");
