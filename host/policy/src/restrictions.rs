@@ -72,15 +72,13 @@ impl Policy {
     /// Returns the numbers of the restrictions that hold. `places` resolves the folders of conditions; without it, those
     /// conditions hold.
     pub fn restrictions_for(&self, circumstances: &Circumstances, places: Option<&Places>) -> Vec<usize> {
-        let holds = |restriction: &Restriction| match places {
-            Some(places) => restriction.conditions.hold(circumstances, places),
-            None => {
-                let without = Conditions { workspaces: Vec::new(), ..restriction.conditions.clone() };
-                without.hold(
-                    circumstances,
-                    &Places::standard(circumstances.workspace.to_path_buf(), None, "/".as_ref()),
-                )
+        let holds = |restriction: &Restriction| {
+            if let Some(places) = places {
+                return restriction.conditions.hold(circumstances, places);
             }
+            let without = Conditions { workspaces: Vec::new(), ..restriction.conditions.clone() };
+            let usual = Places::standard(circumstances.workspace.to_path_buf(), None, "/".as_ref());
+            without.hold(circumstances, &usual)
         };
         let all = self.restrictions.iter().enumerate();
         all.filter(|(_, restriction)| holds(restriction)).map(|(number, _)| number).collect()

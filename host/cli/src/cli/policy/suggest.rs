@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_change_is_never_wider_than_what_was_refused() {
-        let host = |port| Refused::Host("a.example.com".to_owned(), port).change().unwrap();
+        let host = |port| Refused::Host("a.example.com".to_owned(), port).change().expect("a change");
         assert_eq!(host(443), (Editable::Host, "a.example.com".to_owned()));
         assert_eq!(host(22), (Editable::Host, "a.example.com:22".to_owned()));
         assert!(Refused::Host("a..b".to_owned(), 443).change().is_err());
