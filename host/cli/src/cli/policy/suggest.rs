@@ -260,7 +260,7 @@ mod tests {
         ] {
             assert!(!is_plain(name), "{name:?}");
         }
-        assert_eq!(shown("a\u{202e}b\u{1b}[0m\n\"c"), "ab[0m\\\"c");
+        assert_eq!(shown("a\u{202e}b\u{1b}[0m\n\"c"), "ab\\\"c");
     }
 
     #[test]
