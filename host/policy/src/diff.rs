@@ -12,8 +12,8 @@ enum Value {
     List(BTreeSet<String>),
 }
 
-/// Header of a rule.
-const RULE: &str = "[[rules]]";
+/// Headers of tables that are told apart by their names.
+const NAMED: [&str; 2] = ["[[rules]]", "[[narrow]]"];
 
 /// Returns the values of a rendered policy by section header and key.
 fn keys(page: &str) -> BTreeMap<(String, String), Value> {
@@ -23,11 +23,11 @@ fn keys(page: &str) -> BTreeMap<(String, String), Value> {
     let mut lines =
         page.lines().map(|line| line.rsplit_once(" # ").map_or(line, |(line, _)| line).trim_end());
     while let Some(line) = lines.next() {
-        if line == RULE {
-            // Rules are told apart by their names, and equal names of both files by their order.
+        if NAMED.contains(&line) {
+            // Equal names of both files are told apart by their order.
             let name = lines.next().and_then(|line| line.strip_prefix("name = ")).unwrap_or_default();
-            header = format!("{RULE} {name}");
-            while keys.contains_key(&(header.clone(), "then".to_owned())) {
+            header = format!("{line} {name}");
+            while keys.keys().any(|(known, _)| *known == header) {
                 header.push('\'');
             }
         } else if line.starts_with('[') {
@@ -108,11 +108,13 @@ impl Policy {
         lost.extend(self.lost_values(after));
         // The intersection has the rules of both policies, so equal names in it are no sections of their own.
         lost.into_iter()
-            .map(
-                |header| {
-                    if header.starts_with(RULE) { header.trim_end_matches('\'').to_owned() } else { header }
-                },
-            )
+            .map(|header| {
+                if NAMED.iter().any(|named| header.starts_with(named)) {
+                    header.trim_end_matches('\'').to_owned()
+                } else {
+                    header
+                }
+            })
             .collect()
     }
 

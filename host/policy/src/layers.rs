@@ -1,4 +1,4 @@
-//! Loads the managed policy file and the user's file, and combines them.
+//! Loads the managed policy file, the user's file and the repository's file, and combines them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use scorpiox_fs::Stamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::document::Problem;
-use crate::rule::{Layer, Places};
+use crate::rule::{File, Layer, Places, REPOSITORY_FILE};
 
 use crate::parse::Idle;
-use crate::{Policy, load, managed, parse, seen};
+use crate::{Policy, load, managed, parse, repository, seen};
 
 /// Paths of the policy files.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +21,18 @@ pub struct Files<'a> {
     pub is_managed_required: bool,
     /// The user's file.
     pub own: &'a Path,
+    /// Workspace that may have a file of its repository; `None` if nothing in it counts.
+    pub workspace: Option<&'a Path>,
+    /// Last valid text of the managed file, which stays in force if the file is broken.
+    pub last_good: Option<&'a str>,
 }
 
 impl Files<'_> {
     /// Returns the current stamps of the files.
     pub fn stamps(&self) -> Stamps {
-        let found = found(self.managed, self.own);
-        Stamps { managed: self.managed.to_owned(), own: self.own.to_owned(), found }
+        let found = found(self.managed, self.own, self.workspace);
+        let workspace = self.workspace.map(Path::to_owned);
+        Stamps { managed: self.managed.to_owned(), own: self.own.to_owned(), workspace, found }
     }
 
     /// Returns the text of the user's file, or `None` if it does not exist.
@@ -45,19 +50,35 @@ impl Files<'_> {
                 Err(_) => return parse::mistakes(&text, self.managed, Layer::Managed, &policy),
             }
         }
-        match load::text(self.own) {
-            Ok(Some(text)) => parse::mistakes(&text, self.own, Layer::Own, &policy),
+        if let Ok(Some(text)) = load::text(self.own) {
+            match parse::policy(&text, self.own, Layer::Own, policy.clone()) {
+                Ok(own) => policy = own,
+                Err(_) => return parse::mistakes(&text, self.own, Layer::Own, &policy),
+            }
+        }
+        match self.workspace.map(repository::text) {
+            Some(Ok(Some(text))) => {
+                parse::mistakes(&text, Path::new(REPOSITORY_FILE), Layer::Repository, &policy)
+            }
             _ => Vec::new(),
         }
     }
 
-    /// Returns the entries of the user's file that have no effect because the managed file is at least as
-    /// strict.
+    /// Returns the entries of the user's file and of the repository's file that have no effect, because the files
+    /// before it are at least as strict.
     pub fn idle(&self, places: &Places) -> Vec<Idle> {
-        match (managed::text(self.managed), load::text(self.own)) {
-            (Ok(Some(managed)), Ok(Some(own))) => parse::idle(&managed, &own, places),
+        let (Ok(managed), Ok(own)) = (managed::text(self.managed), load::text(self.own)) else {
+            return Vec::new();
+        };
+        let mut idle = match (&managed, &own) {
+            (Some(managed), Some(own)) => parse::idle(&[managed], own, Layer::Own, places),
             _ => Vec::new(),
+        };
+        if let Some(Ok(Some(text))) = self.workspace.map(repository::text) {
+            let before: Vec<&str> = [&managed, &own].into_iter().flatten().map(String::as_str).collect();
+            idle.extend(parse::idle(&before, &text, Layer::Repository, places));
         }
+        idle
     }
 }
 
@@ -66,25 +87,26 @@ impl Files<'_> {
 pub struct Stamps {
     managed: PathBuf,
     own: PathBuf,
+    workspace: Option<PathBuf>,
     found: Found,
 }
 
-/// Stamps of the managed file and the user's file, and of the marker of a missing user's file. `None` for a file
-/// that does not exist.
-type Found = [Option<Stamp>; 3];
+/// Stamps of the managed file and the user's file, of the marker of a missing user's file, and of the repository's
+/// file. `None` for a file that does not exist.
+type Found = [Option<Stamp>; 4];
 
 impl Stamps {
     /// Returns `true` if no file has changed since.
     pub fn is_current(&self) -> bool {
-        found(&self.managed, &self.own) == self.found
+        found(&self.managed, &self.own, self.workspace.as_deref()) == self.found
     }
 }
 
-fn found(managed: &Path, own: &Path) -> Found {
+fn found(managed: &Path, own: &Path, workspace: Option<&Path>) -> Found {
     let own_stamp = stamp(own);
     // Reading the user's file creates the marker.
     let marker = if own_stamp.is_none() { stamp(&seen::note(own)) } else { None };
-    [stamp(managed), own_stamp, marker]
+    [stamp(managed), own_stamp, marker, workspace.and_then(repository::stamp)]
 }
 
 /// The effective policy and the files it comes from.
@@ -96,22 +118,47 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// `true` if a managed file exists.
     pub is_managed: bool,
-    /// SHA-256 of the text that was read, in hexadecimal. If there are two texts, a byte 0xff separates them.
+    /// SHA-256 of the text that was read, in hexadecimal. A byte 0xff separates the texts of the managed file and the
+    /// user's file, and a byte 0xfe comes before the text of the repository's file.
     pub hash: String,
     /// Texts that were read, so that a rule can be quoted verbatim.
     pub texts: Vec<(Layer, String)>,
+    /// Reason why the repository's file cannot be used. Its workspace refuses every tool then.
+    pub unusable_repository: Option<Problem>,
+    /// Reason why the managed file cannot be used, if its last valid text stays in force instead.
+    pub unusable_managed: Option<Problem>,
 }
 
 impl Loaded {
     /// Wraps a policy that was parsed from a single text, for a trial.
     pub fn of(policy: Policy) -> Self {
         let (files, hash, texts) = Default::default();
-        Self { policy, files, is_managed: false, hash, texts }
+        Self {
+            policy,
+            files,
+            is_managed: false,
+            hash,
+            texts,
+            unusable_repository: None,
+            unusable_managed: None,
+        }
     }
 
-    /// Reads both files. The user's file narrows the managed policy key by key and never widens it. `places`
-    /// resolves places to paths, to tell which rules lie inside others.
+    /// Returns the text of the managed file that stays in force if the file is broken later, if its policy says so.
+    pub fn last_good(&self) -> Option<&str> {
+        let managed = self.texts.iter().find(|(layer, _)| *layer == Layer::Managed);
+        managed.filter(|_| self.policy.last_good.value).map(|(_, text)| text.as_str())
+    }
+
+    /// Returns the policy of the operator's files alone, without the one of the repository.
+    pub fn of_operator(&self) -> &Policy {
+        self.policy.widest()
+    }
+
+    /// Reads all files. The user's file narrows the managed policy key by key and never widens it, and the repository's
+    /// file narrows both. `places` resolves places to paths, to tell which rules lie inside others.
     ///
+    /// A mistake in the repository's file is kept in [`unusable_repository`](Self::unusable_repository).
     /// Fails if a file exists but cannot be used, or if the user's file existed before and is missing.
     pub fn read(files: &Files<'_>, places: &Places) -> Result<Self, Problem> {
         let own = load::text(files.own)?;
@@ -128,7 +175,12 @@ impl Loaded {
     }
 
     fn combine(files: &Files<'_>, own: Option<String>, places: &Places) -> Result<Self, Problem> {
-        let managed = managed::text(files.managed)?;
+        let (managed, unusable_managed) = match (current(files.managed), files.last_good) {
+            (Err(problem), Some(text)) if !problem.may_pass => {
+                (Some(valid(files.managed, text.to_owned())?), Some(problem))
+            }
+            (current, _) => (current?, None),
+        };
         if managed.is_none() && files.is_managed_required {
             return Err(Problem {
                 path: files.managed.to_owned(),
@@ -141,8 +193,9 @@ impl Loaded {
         let mut read = Vec::new();
         let mut hash = Sha256::new();
         let mut policy = Policy::builtin();
-        if let Some(text) = &managed {
-            policy = parse::policy(text, files.managed, Layer::Managed, policy)?.for_all();
+        let (managed, all) = managed.unzip();
+        if let Some((text, all)) = managed.as_ref().zip(all) {
+            policy = all.for_all();
             read.push(files.managed.to_owned());
             hash.update(text);
         }
@@ -158,13 +211,63 @@ impl Loaded {
             }
             hash.update(text);
         }
+        let mut texts: Vec<_> =
+            [managed.clone().map(|text| (Layer::Managed, text)), own.map(|text| (Layer::Own, text))]
+                .into_iter()
+                .flatten()
+                .collect();
+        let repository = Repository::read(files, &policy, places);
+        if let Some(text) = repository.text {
+            hash.update([0xfe]);
+            hash.update(&text);
+            read.extend(files.workspace.map(|workspace| workspace.join(REPOSITORY_FILE)));
+            texts.push((Layer::Repository, text));
+        }
+        policy = repository.narrower.unwrap_or(policy);
         let hash = hash.finalize().iter().fold(String::new(), |mut text, byte| {
             _ = write!(text, "{byte:02x}");
             text
         });
-        let texts = [managed.clone().map(|text| (Layer::Managed, text)), own.map(|text| (Layer::Own, text))];
-        let (is_managed, texts) = (managed.is_some(), texts.into_iter().flatten().collect());
-        Ok(Self { policy, files: read, is_managed, hash, texts })
+        let is_managed = managed.is_some();
+        let unusable_repository = repository.unusable;
+        Ok(Self { policy, files: read, is_managed, hash, texts, unusable_repository, unusable_managed })
+    }
+}
+
+/// Returns the text of the managed file and its policy, if there is a file.
+fn current(managed: &Path) -> Result<Option<(String, Policy)>, Problem> {
+    managed::text(managed)?.map(|text| valid(managed, text)).transpose()
+}
+
+fn valid(managed: &Path, text: String) -> Result<(String, Policy), Problem> {
+    let policy = parse::policy(&text, managed, Layer::Managed, Policy::builtin())?;
+    Ok((text, policy))
+}
+
+/// The file of a repository, and the policy that it comes to.
+#[derive(Default)]
+struct Repository {
+    text: Option<String>,
+    narrower: Option<Policy>,
+    unusable: Option<Problem>,
+}
+
+impl Repository {
+    fn read(files: &Files<'_>, policy: &Policy, places: &Places) -> Self {
+        match files.workspace.map_or(Ok(None), repository::text) {
+            Ok(None) => Self::default(),
+            Ok(Some(text)) => {
+                let path = Path::new(REPOSITORY_FILE);
+                let by = parse::policy(&text, path, Layer::Repository, policy.clone());
+                let by = by.map(|by| policy.narrowed_as(&by, places, File::Repository));
+                let (narrower, unusable) = match by {
+                    Ok(narrower) => (Some(narrower), None),
+                    Err(problem) => (None, Some(problem)),
+                };
+                Self { text: Some(text), narrower, unusable }
+            }
+            Err(problem) => Self { unusable: Some(problem), ..Self::default() },
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parses, combines and explains the operator's policy.toml, which limits each tool.
 //!
-//! Reading order: `layers` reads the managed file and the user's file. `managed` and `load` check that each
-//! file is trustworthy. `parse` turns the text into the types of `shell`, `profile`, `files`, `web`, `tools`
+//! Reading order: `layers` reads the managed file, the user's file and the repository's file. `managed`, `load` and
+//! `repository` check that each file may be used. `parse` turns the text into the types of `shell`, `profile`, `files`, `web`, `tools`
 //! and `plugins`, starting from the defaults in `builtin`. `why` explains the decision for a path, `narrow`
 //! intersects two profiles, and `meet` intersects two policies. `render` prints a policy, and `diff` prints
 //! the differences between two.
@@ -12,8 +12,8 @@
 //! Invariants:
 //! - A file is accepted entirely or rejected; unknown keys are errors.
 //! - Every rule and value in use knows the line it comes from.
-//! - This crate reads only the two policy files, and never the environment.
-//! - The user's file narrows the managed policy and never widens it.
+//! - This crate reads only the policy files, and never the environment.
+//! - The user's file narrows the managed policy and never widens it. The repository's file narrows both.
 //! - Symbolic links are not followed: callers resolve a path before they query it.
 //!
 //! The sandbox and the proxy enforce the policy.
@@ -39,6 +39,8 @@ mod parse;
 mod plugins;
 mod profile;
 mod render;
+mod repository;
+mod restrictions;
 pub mod rule;
 mod rules;
 mod search;
@@ -52,6 +54,7 @@ mod workspaces;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::access::{AccessPolicy, HttpPolicy, LimitsPolicy, ServedWorkspace};
 use crate::rule::Layer;
@@ -60,8 +63,8 @@ pub use crate::document::Problem;
 pub use crate::rule::{
     Begun, Denial, DeniedBelow, DenyRule, DenySet, Export, File, HostDecision, HostPattern, HostRule,
     HostRules, Invalid, LogServer, MANAGED_FILE, NamePattern, NetworkRule, PACKAGES, PROTECTED_IN_GIT,
-    PathRule, Place, Places, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name, is_name,
-    is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
+    PathRule, Place, Places, REPOSITORY_FILE, Source, Sourced, TOOLCHAINS, Tier, covers, has_protected_name,
+    is_name, is_protected_name, plain_protected_names, protected_below, protected_names, protected_names_in,
 };
 pub use approvers::{Approver, Approvers};
 pub use audit::AuditPolicy;
@@ -84,6 +87,7 @@ pub use profile::{
     Access, DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY, UnknownHosts,
 };
 pub use render::render;
+pub use restrictions::{Restriction, Written};
 pub use rules::{Refusal, Rules};
 pub use scorpiox_programs::ProgramPattern;
 pub use search::{EnginePolicy, SearchPolicy};
@@ -102,6 +106,8 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
+    /// `last_good`: `true` if the last valid managed file stays in force while the file is broken.
+    pub last_good: Sourced<bool>,
     /// `[shell]`: rules for commands.
     pub shell: ShellPolicy,
     /// `[web]`: rules for fetching web pages.
@@ -116,6 +122,10 @@ pub struct Policy {
     pub calls: CallRules,
     /// `[approvers.NAME]`: people whose signatures answer questions of rules.
     pub approvers: Approvers,
+    /// `[[narrow]]`: restrictions under conditions.
+    pub restrictions: Vec<Restriction>,
+    /// Policy before a repository's file or restrictions narrowed it, if they did.
+    before: Option<Arc<Policy>>,
     /// `[plugins]`: plugins that may be installed and run.
     pub plugins: PluginsPolicy,
     /// `[workspaces]`: folders that may be opened as a workspace.
@@ -140,6 +150,7 @@ impl Policy {
     /// Returns the policy that applies without any policy file.
     pub fn builtin() -> Self {
         Self {
+            last_good: Sourced::builtin(false),
             shell: builtin::shell(),
             web: WebPolicy::builtin(),
             files: FilesPolicy::builtin(builtin::denied()),
@@ -147,6 +158,8 @@ impl Policy {
             tools: ToolsPolicy::builtin(),
             calls: CallRules::default(),
             approvers: Approvers::default(),
+            restrictions: Vec::new(),
+            before: None,
             plugins: PluginsPolicy::builtin(),
             workspaces: WorkspacesPolicy::builtin(),
             audit: AuditPolicy::builtin(),
@@ -161,7 +174,14 @@ impl Policy {
 
     /// Returns all conditions on circumstances.
     pub fn conditions(&self) -> impl Iterator<Item = &Conditions> {
-        self.calls.0.iter().map(|rule| &rule.conditions)
+        let restrictions = self.restrictions.iter().map(|restriction| &restriction.conditions);
+        self.calls.0.iter().map(|rule| &rule.conditions).chain(restrictions)
+    }
+
+    /// Returns the policy before a repository's file or restrictions narrowed it. Commands of other calls may have the
+    /// access that it grants.
+    pub fn widest(&self) -> &Self {
+        self.before.as_deref().unwrap_or(self)
     }
 
     /// Parses the text of a policy file; `path` appears only in messages.

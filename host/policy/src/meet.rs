@@ -23,6 +23,7 @@ impl Policy {
     /// result cites this policy as the source.
     pub(crate) fn narrowed_by(&self, by: &Self, places: &Places) -> Self {
         Self {
+            last_good: self.last_good.clone(),
             shell: shell(&self.shell, &by.shell, places),
             web: web(&self.web, &by.web),
             files: files(&self.files, &by.files, places),
@@ -33,6 +34,8 @@ impl Policy {
             calls: self.calls.and(&by.calls),
             // Parsed on top of the managed ones, which it cannot replace.
             approvers: by.approvers.clone(),
+            restrictions: crate::restrictions::union(&self.restrictions, &by.restrictions),
+            before: None,
             plugins: plugins(&self.plugins, &by.plugins),
             workspaces: workspaces(&self.workspaces, &by.workspaces, places),
             // The user cannot override the managed storage location.
@@ -47,6 +50,29 @@ impl Policy {
 }
 
 impl Policy {
+    /// Returns the intersection with the policy of a repository, or of a restriction. Nothing else of it has an effect than
+    /// commands, pages, files, tools and rules. Refusals name `file` as the one to edit.
+    pub(crate) fn narrowed_as(&self, by: &Self, places: &Places, file: File) -> Self {
+        let narrowed = self.narrowed_by(by, places);
+        let mut shell = narrowed.shell;
+        for (name, profile) in &mut shell.profiles {
+            if self.shell.profiles.get(name) != Some(profile) {
+                profile.origins.file = file;
+            }
+        }
+        let is_same_web = self.web == by.web;
+        let is_same_files = self.files == by.files;
+        Self {
+            shell,
+            web: if is_same_web { self.web.clone() } else { WebPolicy { file, ..narrowed.web } },
+            files: if is_same_files { self.files.clone() } else { FilesPolicy { file, ..narrowed.files } },
+            tools: if self.tools == by.tools { self.tools.clone() } else { narrowed.tools },
+            calls: narrowed.calls,
+            before: Some(self.before.clone().unwrap_or_else(|| Arc::new(self.clone()))),
+            ..self.clone()
+        }
+    }
+
     /// Marks the policy as managed, so that refusals name the managed file as the one to edit.
     pub(crate) fn for_all(mut self) -> Self {
         (self.web.file, self.files.file) = (File::Managed, File::Managed);
@@ -60,6 +86,9 @@ impl Policy {
         (self.web.outer, self.files.outer, self.workspaces.outer) = (None, None, None);
         (self.tools.outer, self.plugins.rules.outer, self.access.outer) = (None, None, None);
         self.limits.outer = None;
+        self.before = None;
+        // Their keys say what they are; the rest of their policies depends on other keys.
+        self.restrictions.iter_mut().for_each(|restriction| restriction.by = Arc::new(Self::builtin()));
         self
     }
 }
@@ -182,7 +211,12 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
         read_origin,
         deny,
         deny_origin,
-        seen: by.seen.clone(),
+        seen: own
+            .seen
+            .iter()
+            .chain(by.seen.iter().filter(|rule| !own.seen.contains(rule)))
+            .cloned()
+            .collect(),
         outer: Some(Box::new(own.clone())),
         file: File::Own,
     }

@@ -8,9 +8,11 @@ use crate::Policy;
 use crate::audit::AuditPolicy;
 use crate::call_rules::{CallRule, DEFAULT_WITHIN, Then, show_within};
 use crate::circumstances;
+use crate::circumstances::lists;
 use crate::files::FilesPolicy;
 use crate::plugins::{CredentialsFrom, PluginsPolicy, RegistryLogin, SecretFrom};
 use crate::profile::{Network, Profile, UnknownHosts};
+use crate::restrictions::Restriction;
 use crate::rules::Rules;
 use crate::search::EnginePolicy;
 use crate::shell::ShellPolicy;
@@ -21,6 +23,9 @@ use crate::web::WebPolicy;
 pub fn render(policy: &Policy) -> String {
     let mut page = Page::default();
     page.text.push_str("version = 1\n");
+    if policy.last_good.value {
+        page.line("last_good = true", policy.last_good.source);
+    }
     shell(&mut page, &policy.shell);
     for profile in policy.shell.profiles.values() {
         profile_lines(&mut page, profile);
@@ -34,6 +39,7 @@ pub fn render(policy: &Policy) -> String {
     rules(&mut page, &policy.tools);
     policy.calls.0.iter().for_each(|rule| call_rule(&mut page, rule));
     policy.approvers.render(&mut page);
+    policy.restrictions.iter().for_each(|restriction| self::restriction(&mut page, restriction));
     page.text.push_str("\n[plugins]\n");
     rules(&mut page, &policy.plugins.rules);
     page.line(&format!("approve = \"{}\"", policy.plugins.approve.value), policy.plugins.approve.source);
@@ -131,6 +137,19 @@ fn call_rule(page: &mut Page, rule: &CallRule) {
     }
     if let Some(reason) = &rule.reason {
         page.line(&format!("reason = {}", quote(reason)), source);
+    }
+}
+
+fn restriction(page: &mut Page, restriction: &Restriction) {
+    let source = restriction.source;
+    page.header("[narrow]", source);
+    page.line(&format!("name = {}", quote(&restriction.name)), source);
+    for (key, entries) in lists(&restriction.conditions) {
+        let entries: Vec<_> = entries.into_iter().map(|entry| (entry, source)).collect();
+        page.list(key, &entries, source);
+    }
+    for line in &restriction.written {
+        page.line(&format!("{} = {}", line.key, line.value), line.source);
     }
 }
 

@@ -136,7 +136,8 @@ impl Session {
     pub fn perform(&self, work: &Work<'_>, ticket: &Ticket, reply: &Reply) -> Option<Vec<u8>> {
         let Work { request, handler } = work;
         let progress = Progress::new(reply, request.revision, request.meta.progress_token);
-        let running = self.workspace.begin_request(&ticket.cancel);
+        let running =
+            self.workspace.begin_request(&ticket.cancel, |operator| self.circumstances(request, operator));
         let workspace = &running.workspace;
         let uses = self.uses_of(request, reply);
         uses.under(Arc::clone(&workspace.in_force) as _);

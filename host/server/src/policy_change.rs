@@ -5,21 +5,23 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use scorpiox_capabilities::notices::List;
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_metering::records::policy_in_use;
-use scorpiox_policy::{Policy, changed_sections};
-use scorpiox_workspace_config::{Operator, Outdated};
+use scorpiox_policy::{Circumstances, Loaded, Places, Policy, changed_sections};
+use scorpiox_workspace_config::{Operator, OperatorError, Outdated};
 
 use crate::Workspace;
 
 /// Sections that are read when a server starts.
 pub const READ_AT_START: [&str; 2] = ["audit", "store"];
 /// Beginnings of the headers of sections that decide about commands.
-const COMMANDS: [&str; 3] = ["[shell", "[grant", "[workspaces"];
+const COMMANDS: [&str; 4] = ["[shell", "[grant", "[workspaces", "[[narrow]]"];
+/// Maximum number of combinations of restrictions whose workspaces are kept.
+const MAX_RESTRICTED: usize = 64;
 
 /// State of a workspace for changes of its policy.
 #[derive(Default)]
@@ -36,6 +38,10 @@ pub(crate) struct PolicyChange {
     first: Arc<OnceLock<Policy>>,
     running: Mutex<BTreeMap<u64, Cancel>>,
     next: AtomicU64,
+    /// Same workspace under restrictions of the policy, by their numbers.
+    restricted: Mutex<BTreeMap<Vec<usize>, Arc<Workspace>>>,
+    /// Workspace that this one restricts.
+    unrestricted: Weak<Workspace>,
 }
 
 impl PolicyChange {
@@ -55,6 +61,16 @@ impl PolicyChange {
         self.newer.read().clone()
     }
 
+    /// Creates the state of a workspace under restrictions.
+    pub(crate) fn of_restricted(unrestricted: &Arc<Workspace>) -> Self {
+        Self { unrestricted: Arc::downgrade(unrestricted), ..unrestricted.policy_change.renewed() }
+    }
+
+    /// Returns the workspaces under restrictions.
+    pub(crate) fn restricted(&self) -> Vec<Arc<Workspace>> {
+        self.restricted.lock().values().cloned().collect()
+    }
+
     fn tell_of_refusing_all(&self) {
         if let Some(told) = self.on_refusing_all.get() {
             told();
@@ -71,31 +87,81 @@ impl PolicyChange {
 
 /// A request that runs under the policy that was in force when it began.
 pub(crate) struct Running {
+    /// Workspace under the restrictions that hold for the request.
     pub(crate) workspace: Arc<Workspace>,
+    unrestricted: Arc<Workspace>,
     number: u64,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.workspace.policy_change.running.lock().remove(&self.number);
+        self.unrestricted.policy_change.running.lock().remove(&self.number);
     }
 }
 
 impl Workspace {
-    /// Begins a request under the policy as its files are now. The request is cancelled if a later policy takes
-    /// something away.
-    pub(crate) fn begin_request(self: &Arc<Self>, cancel: &Cancel) -> Running {
+    /// Begins a request under the policy as its files are now, and under its restrictions for `circumstances`. The
+    /// request is cancelled if a later policy takes something away.
+    pub(crate) fn begin_request(
+        self: &Arc<Self>,
+        cancel: &Cancel,
+        circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
+    ) -> Running {
         loop {
-            let workspace = self.in_force();
-            let change = &workspace.policy_change;
+            let unrestricted = self.in_force();
+            let change = &unrestricted.policy_change;
             let number = change.next.fetch_add(1, Ordering::Relaxed);
             change.running.lock().insert(number, cancel.clone());
             let is_overtaken = change.newer().is_some();
-            let running = Running { workspace, number };
+            let workspace = unrestricted.restricted_for(&circumstances);
+            let running = Running { workspace, unrestricted, number };
             if !is_overtaken {
                 return running;
             }
         }
+    }
+
+    /// Returns the workspace under the restrictions of the policy that hold; this one if there are none.
+    fn restricted_for(
+        self: &Arc<Self>,
+        circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
+    ) -> Arc<Self> {
+        let operator = self.operator();
+        // A policy that cannot be used refuses each call by itself.
+        let policy = operator.has_policy_file().then(|| operator.policy().ok()).flatten();
+        let all = policy.map_or(0, |policy| policy.restrictions.len());
+        if all == 0 {
+            return Arc::clone(self);
+        }
+        // If nothing is known of the circumstances, everything holds.
+        let numbers = circumstances(operator)
+            .map_or_else(|_| (0..all).collect(), |circumstances| operator.restrictions_for(&circumstances));
+        if numbers.is_empty() {
+            return Arc::clone(self);
+        }
+        let mut known = self.policy_change.restricted.lock();
+        if let Some(workspace) = known.get(&numbers) {
+            return Arc::clone(workspace);
+        }
+        if known.len() >= MAX_RESTRICTED {
+            known.clear();
+        }
+        // Fails only for a policy that cannot be used.
+        let Ok(operator) = operator.restricted(&numbers) else { return Arc::clone(self) };
+        let workspace = Arc::new(self.restricted_to(Arc::new(operator)));
+        known.insert(numbers, Arc::clone(&workspace));
+        workspace
+    }
+
+    /// Returns `true` if the policy of this workspace is still the one in force.
+    pub(crate) fn is_in_force(self: &Arc<Self>) -> bool {
+        let unrestricted = self.policy_change.unrestricted.upgrade();
+        let is_dropped =
+            unrestricted.is_none() && !Weak::ptr_eq(&self.policy_change.unrestricted, &Weak::new());
+        let workspace = unrestricted.unwrap_or_else(|| Arc::clone(self));
+        !is_dropped
+            && Arc::ptr_eq(&workspace, &workspace.in_force())
+            && workspace.operator().check_current().is_ok()
     }
 
     /// Returns the workspace under the policy that was read last, without looking for a change.
@@ -144,7 +210,7 @@ impl Workspace {
             return self;
         };
         // Not confirmed, so the next request reads the files again. The policy in force has not become wrong.
-        if let Err(error) = operator.loaded().and_then(|_| operator.places())
+        if let Err(error) = operator.policy().and_then(|_| operator.places())
             && error.may_pass()
         {
             let why = error.cause();
@@ -154,17 +220,17 @@ impl Workspace {
         }
         let is_same = matches!(
             (before.loaded(), operator.loaded()),
-            (Ok(old), Ok(new)) if (&old.hash, &old.files) == (&new.hash, &new.files)
+            (Ok(old), Ok(new)) if (&old.hash, &old.files, &old.unusable_repository, &old.unusable_managed)
+                == (&new.hash, &new.files, &new.unusable_repository, &new.unusable_managed)
         );
         if is_same {
             before.confirm(stamps);
             return self;
         }
         let builtin = Policy::builtin();
-        let old = before.loaded().map_or(&builtin, |loaded| &loaded.policy);
+        let old = before.loaded().map_or(&builtin, Loaded::of_operator);
         let first = self.policy_change.first.get_or_init(|| old.clone());
-        let (Ok(new), Ok(places)) = (operator.loaded().map(|loaded| &loaded.policy), operator.places())
-        else {
+        let (Ok(new), Ok(places)) = (operator.loaded().map(Loaded::of_operator), operator.places()) else {
             tracing::warn!("the policy was changed and cannot be used; every tool is refused");
             let newer = self.replace(operator);
             self.end_calls();
@@ -186,17 +252,29 @@ impl Workspace {
             return current;
         }
         let lost = old.lost_sections(new, &places);
+        let sections = lost_in_all(before, &operator, &places);
         let newer = self.replace(operator);
-        let sections = lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        newer
-            .records
-            .record_policy_change(policy_in_use(before), before.loaded().is_ok().then_some(&*sections));
+        match newer.operator().unusable_managed() {
+            Some(problem) => {
+                let kept = "the last valid administrator's file stays in force";
+                tracing::error!("the policy was changed and cannot be used; {kept}: {problem}");
+                newer.records.record_kept_policy(policy_in_use(before), &format!("{kept}: {problem}"));
+            }
+            None => newer.records.record_policy_change(policy_in_use(before), sections.as_deref()),
+        }
+        if let Err(error) = newer.operator().policy() {
+            tracing::warn!("the policy was changed and cannot be used in this workspace: {}", error.cause());
+        }
+        // A change of the repository's file, as by a checkout, does not end anything that runs.
         if lost.is_empty() {
-            tracing::warn!("the policy was changed, and takes nothing away");
+            if newer.operator().unusable_managed().is_none() {
+                tracing::warn!("the policy was changed, and takes nothing away");
+            }
             return newer;
         }
         tracing::warn!(
-            "the policy was changed, and takes something away in {sections}: running calls were ended"
+            "the policy was changed, and takes something away in {}: running calls were ended",
+            lost.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
         );
         self.end_calls();
         if lost.iter().any(|header| COMMANDS.iter().any(|section| header.starts_with(section))) {
@@ -220,6 +298,7 @@ impl Workspace {
         let newer = Arc::new(self.under(Arc::new(operator)));
         *self.policy_change.newer.write() = Some(Arc::clone(&newer));
         self.shell().forget_cells();
+        self.policy_change.restricted().iter().for_each(|workspace| workspace.shell().forget_cells());
         for session in newer.sessions() {
             for list in [List::Tools, List::Prompts, List::Resources] {
                 session.tell_list_changed(list);
@@ -232,10 +311,19 @@ impl Workspace {
     fn end_calls(&self) {
         self.policy_change.cancel_all();
         self.web().shut_down();
+        self.policy_change.restricted().iter().for_each(|workspace| workspace.web().shut_down());
     }
 
     /// Ends the background commands.
     fn end_commands(&self) {
         self.shell().stop_tasks(Reason::PolicyChanged);
     }
+}
+
+/// Returns the headers of the sections in which the new policy takes something away from new calls, including those of
+/// the repository's file. `None` if the old policy was not usable.
+fn lost_in_all(old: &Operator, new: &Operator, places: &Places) -> Option<String> {
+    let old = &old.policy().ok()?;
+    let Ok(new) = new.policy() else { return Some("every section, since it cannot be used".to_owned()) };
+    Some(old.lost_sections(new, places).into_iter().collect::<Vec<_>>().join(", "))
 }

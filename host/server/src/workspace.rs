@@ -157,6 +157,21 @@ impl Workspace {
 
     /// Creates the same workspace under a changed policy.
     pub(super) fn under(&self, operator: Arc<Operator>) -> Self {
+        let in_force = self.records.renew(Arc::clone(&operator));
+        self.with(operator, in_force, self.policy_change.renewed())
+    }
+
+    /// Creates the same workspace under restrictions of its policy. Audit lines cite the policy that has them.
+    pub(super) fn restricted_to(self: &Arc<Self>, operator: Arc<Operator>) -> Self {
+        self.with(operator, Arc::clone(&self.in_force), PolicyChange::of_restricted(self))
+    }
+
+    fn with(
+        &self,
+        operator: Arc<Operator>,
+        in_force: Arc<PolicyInForce>,
+        policy_change: PolicyChange,
+    ) -> Self {
         Self {
             app: Arc::clone(&self.app),
             folder: self.folder.clone(),
@@ -177,11 +192,11 @@ impl Workspace {
             deliveries: Arc::clone(&self.deliveries),
             callbacks: Arc::clone(&self.callbacks),
             listing: Arc::clone(&self.listing),
-            in_force: self.records.renew(Arc::clone(&operator)),
+            in_force,
             records: Arc::clone(&self.records),
             meter: Arc::clone(&self.meter),
             plugin_watch: Arc::clone(&self.plugin_watch),
-            policy_change: self.policy_change.renewed(),
+            policy_change,
             shell: Arc::new(self.shell.renewed(Arc::clone(&operator))),
             web: Arc::new(Web::new(Arc::clone(&operator), Arc::clone(&self.app.asynchronous))),
             files: Arc::new(Files::new(Arc::clone(&operator))),
@@ -212,6 +227,10 @@ impl Workspace {
     pub fn close(&self) {
         if let Some(newer) = self.policy_change.newer() {
             newer.close();
+        }
+        for restricted in self.policy_change.restricted() {
+            restricted.web.shut_down();
+            restricted.shell.shut_down();
         }
         self.callbacks.stop();
         self.plugin_watch.stop();

@@ -390,13 +390,16 @@ pub(super) fn proxy(
         NetworkRule::Off | NetworkRule::Open => (Vec::new(), [].as_slice()),
     };
     let addresses = AddressPolicy::new(near.iter().map(|rule| rule.network).collect(), PRIVATE_KEY);
-    let outer = profile.outer.as_deref().and_then(|outer| match &outer.network.value {
+    let all = std::iter::successors(profile.outer.as_deref(), |profile| profile.outer.as_deref());
+    let listing = all.filter_map(|outer| match &outer.network.value {
         NetworkRule::Allowlist { hosts, .. } => {
             let rules = HostRules::from(hosts.clone()).of(&outer.name, outer.origins.file);
             Some((rules, outer.network.source.to_string()))
         }
         NetworkRule::Off | NetworkRule::Open => None,
     });
+    let mut outer: Vec<_> = listing.collect();
+    outer.reverse();
     let rules = HostRules::from(hosts).of(&profile.name, profile.origins.file);
     let unknown = unknown.map(|unknown| (Arc::clone(unknown), profile.unknown_hosts.source.to_string()));
     let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer, unknown });
@@ -414,9 +417,9 @@ struct Hosts {
     rules: HostRules,
     /// Policy source of the host list, which decides about unlisted hosts.
     list: String,
-    /// Host rules for all users, if the user's own policy narrows them. They are checked first, so that a
-    /// refusal names their line.
-    outer: Option<(HostRules, String)>,
+    /// Host rules that the user's own policy or the repository narrows, the outermost first. They are checked first, so
+    /// that a refusal names their line.
+    outer: Vec<(HostRules, String)>,
     /// Questions about unlisted hosts, with the rule that asks; `None` if they are refused.
     unknown: Option<(Arc<UnknownHosts>, String)>,
 }

@@ -119,7 +119,7 @@ impl Server {
         for (_, workspace) in &workspaces {
             workspace.read_at_start(&READ_AT_START);
         }
-        let policy = first.operator().policy().map_err(io::Error::other)?;
+        let policy = first.operator().server_policy().map_err(io::Error::other)?;
         check(address, &policy.http)?;
         check_files(&policy.http, &workspaces)?;
         let files = Files::of(own_home);
@@ -284,7 +284,7 @@ fn check(address: SocketAddr, http: &HttpPolicy) -> io::Result<()> {
 /// locations.
 pub fn check_policy(workspaces: &[(String, Arc<Workspace>)]) -> io::Result<()> {
     let (_, first) = workspaces.first().ok_or_else(|| io::Error::other("there is nothing to serve"))?;
-    let policy = first.operator().policy().map_err(io::Error::other)?;
+    let policy = first.operator().server_policy().map_err(io::Error::other)?;
     check_files(&policy.http, workspaces)?;
     for jwt in policy.http.auth.value.issuers() {
         Issuer::new(&jwt.value, first.app().async_runtime())?;

@@ -43,7 +43,10 @@ fn may_revoke(error: &OperatorError, workspace: &str) -> bool {
         | OperatorError::Policy(_)
         | OperatorError::Misplaced(_)
         | OperatorError::Lost { .. } => true,
-        OperatorError::NotAWorkspace(_) | OperatorError::NoProfile { .. } | OperatorError::Skills(_) => false,
+        OperatorError::NotAWorkspace(_)
+        | OperatorError::Repository(_)
+        | OperatorError::NoProfile { .. }
+        | OperatorError::Skills(_) => false,
     }
 }
 

@@ -16,6 +16,9 @@ pub enum OperatorError {
     /// The policy cannot be used.
     #[error("All tools are refused until the policy is corrected: {0}")]
     Policy(Problem),
+    /// The file of the workspace's repository cannot be used.
+    #[error("All tools are refused in this workspace until its policy is corrected: {0}")]
+    Repository(Problem),
     /// The policy does not allow this folder as a workspace.
     #[error("All tools are refused: {0}")]
     NotAWorkspace(Refusal),
@@ -67,7 +70,7 @@ impl OperatorError {
     /// Returns the message without the consequence for tools.
     pub fn cause(&self) -> String {
         match self {
-            Self::Policy(problem) => problem.to_string(),
+            Self::Policy(problem) | Self::Repository(problem) => problem.to_string(),
             Self::NotAWorkspace(refusal) => refusal.to_string(),
             Self::Outdated(outdated) => outdated.to_string(),
             Self::NoProfile { .. } | Self::Misplaced(_) | Self::Lost { .. } | Self::Skills(_) => {
@@ -79,7 +82,7 @@ impl OperatorError {
     /// Returns `true` if the policy could not be read for a reason that may pass by itself.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Policy(problem) => problem.may_pass,
+            Self::Policy(problem) | Self::Repository(problem) => problem.may_pass,
             Self::Lost { error, .. } => scorpiox_fs::shortage(error).is_some(),
             Self::Skills(_) => true,
             Self::NotAWorkspace(_) | Self::Outdated(_) | Self::NoProfile { .. } | Self::Misplaced(_) => false,
@@ -89,7 +92,7 @@ impl OperatorError {
     /// Returns the location of the refusing rule; `None` for a rule of this program.
     pub fn rule(&self) -> Option<String> {
         match self {
-            Self::Policy(problem) => Some(problem.place()),
+            Self::Policy(problem) | Self::Repository(problem) => Some(problem.place()),
             Self::NotAWorkspace(refusal) => Some(refusal.decided_by.to_string()),
             _ => None,
         }

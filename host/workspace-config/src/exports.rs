@@ -48,6 +48,7 @@ fn place<'a>(source: Source, files: &Files<'a>) -> (&'a Path, Option<usize>) {
     match source {
         Source::Managed(line) => (files.managed, Some(line)),
         Source::Line(line) => (files.own, Some(line)),
-        Source::Builtin => (files.own, None),
+        // No repository can export.
+        Source::Builtin | Source::Repository(_) => (files.own, None),
     }
 }

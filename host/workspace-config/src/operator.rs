@@ -11,7 +11,7 @@ use scorpiox_fs::Writable;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
     Circumstances, DEFAULT_PROFILE, Files, Idle, Loaded, MANAGED_FILE, Places, Policy, Problem, Profile,
-    READONLY, Stamps,
+    READONLY, REPOSITORY_FILE, Stamps,
 };
 
 use crate::error::Outdated;
@@ -36,6 +36,8 @@ pub struct Operator {
     read_at: Mutex<Option<Stamps>>,
     /// Reason why all calls are refused after a change.
     outdated: Mutex<Option<Outdated>>,
+    /// Text of the managed file that stays in force if the file is broken.
+    last_good: Option<String>,
 }
 
 impl Operator {
@@ -49,6 +51,7 @@ impl Operator {
             surroundings: Surroundings::default(),
             read_at: Mutex::default(),
             outdated: Mutex::default(),
+            last_good: None,
         }
     }
 
@@ -61,6 +64,15 @@ impl Operator {
 
     /// Returns the policy, and loads it on first use.
     pub fn policy(&self) -> Result<&Policy, Arc<OperatorError>> {
+        let policy = self.server_policy()?;
+        match &self.loaded()?.unusable_repository {
+            None => Ok(policy),
+            Some(problem) => Err(Arc::new(OperatorError::Repository(problem.clone()))),
+        }
+    }
+
+    /// Returns the policy for decisions about the server as a whole, which no repository can prevent.
+    pub fn server_policy(&self) -> Result<&Policy, Arc<OperatorError>> {
         let policy = &self.loaded()?.policy;
         self.check_workspace()?;
         Ok(policy)
@@ -95,7 +107,10 @@ impl Operator {
                 continue;
             }
             let skills = Arc::new(self.site.skills.renewed());
-            let operator = Self::new(Site { skills, ..self.site.clone() });
+            let mut operator = Self::new(Site { skills, ..self.site.clone() });
+            // An operator that could not load anything passes on the text that it was given.
+            let last_good = self.loaded().map_or(self.last_good.as_deref(), Loaded::last_good);
+            operator.last_good = last_good.map(str::to_owned);
             // An error is kept, and refuses all calls.
             let _ = operator.loaded();
             // The files may also have changed while they were read.
@@ -130,9 +145,18 @@ impl Operator {
         };
         *self.has_file.get_or_init(|| {
             let own = self.site.own_policy();
-            self.looked_at(&self.site.policy_files(&own));
-            is_there(Path::new(MANAGED_FILE)) || is_there(&own)
+            let files = self.site.policy_files(&own);
+            self.looked_at(&files);
+            let repository = files.workspace.map(|workspace| workspace.join(REPOSITORY_FILE));
+            is_there(Path::new(MANAGED_FILE))
+                || is_there(&own)
+                || repository.is_some_and(|file| is_there(&file))
         })
+    }
+
+    /// Returns the reason why the managed file cannot be used, if its last valid text stays in force instead.
+    pub fn unusable_managed(&self) -> Option<&Problem> {
+        self.loaded().ok()?.unusable_managed.as_ref()
     }
 
     /// Returns the policy with the files it comes from.
@@ -142,16 +166,16 @@ impl Operator {
 
     /// Returns all mistakes in the files, if a mistake prevents the policy from being used.
     pub fn mistakes(&self) -> Vec<Problem> {
-        match self.loaded() {
-            Err(error) if matches!(&*error, OperatorError::Policy(_)) => {
+        match self.policy() {
+            Err(error) if matches!(&*error, OperatorError::Policy(_) | OperatorError::Repository(_)) => {
                 self.site.policy_files(&self.site.own_policy()).mistakes()
             }
             _ => Vec::new(),
         }
     }
 
-    /// Returns the entries of the user's file that have no effect because the managed file is at least as
-    /// strict.
+    /// Returns the entries of the user's file and of the repository's file that have no effect, because the files
+    /// that they narrow are at least as strict.
     pub fn idle(&self) -> Vec<Idle> {
         let own = self.site.own_policy();
         self.site.policy_files(&own).idle(&self.site.usual_places())
@@ -164,7 +188,7 @@ impl Operator {
 
     fn load(&self) -> Result<Loaded, Arc<OperatorError>> {
         let own = self.site.own_policy();
-        let files = self.site.policy_files(&own);
+        let files = Files { last_good: self.last_good.as_deref(), ..self.site.policy_files(&own) };
         self.looked_at(&files);
         check_policy_place(&self.site, &own).map_err(Arc::new)?;
         let places = self.site.usual_places();
@@ -222,10 +246,26 @@ impl Operator {
         Ok(Circumstances { workspace, remotes, account: account(), client, principal })
     }
 
+    /// Returns the numbers of the restrictions of the policy that hold in these circumstances.
+    pub fn restrictions_for(&self, circumstances: &Circumstances) -> Vec<usize> {
+        let Ok(Loaded { policy, .. }) = self.loaded() else { return Vec::new() };
+        let is_about_folders = policy.restrictions.iter().any(|one| !one.conditions.workspaces.is_empty());
+        // Links in folders that conditions name are resolved.
+        let places = if is_about_folders { self.places().ok() } else { Some(self.site.usual_places()) };
+        policy.restrictions_for(circumstances, places.as_ref())
+    }
+
+    /// Creates the operator for the same site under restrictions of the policy, by their numbers.
+    pub fn restricted(&self, numbers: &[usize]) -> Result<Self, Arc<OperatorError>> {
+        let loaded = self.loaded()?;
+        let policy = loaded.policy.restricted(numbers, &self.site.usual_places());
+        Ok(Self::under(self.site.clone(), Loaded { policy, ..loaded.clone() }))
+    }
+
     /// Returns the folders of this machine that commands of any profile can write. They are unknown if the
     /// policy cannot be used; the caller has to refuse the request in this case.
     pub fn writable(&self) -> Result<Writable, Arc<OperatorError>> {
-        Ok(self.site.writable(self.policy()?))
+        Ok(self.site.writable(self.server_policy()?))
     }
 
     /// Returns a profile of the policy. The read-only profile is narrowed by the default one, so that

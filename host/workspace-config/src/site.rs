@@ -53,6 +53,8 @@ impl Site {
 
     /// Returns the folders of this machine that commands of any profile can write.
     pub fn writable(&self, policy: &Policy) -> Writable {
+        // Commands of other calls, or under an earlier file of the repository, may write more than this policy says.
+        let policy = policy.widest();
         let places = self.places(policy);
         let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
         // A command's `@tmp` is a private folder.
@@ -172,7 +174,7 @@ impl Site {
     /// workspace or around it.
     fn may_have(&self, policy: &Policy, tree: &Path, found: &Path) -> bool {
         let places = self.usual_places();
-        let rules = policy.shell.profiles.values().flat_map(|profile| &profile.write);
+        let rules = policy.widest().shell.profiles.values().flat_map(|profile| &profile.write);
         let named = rules.filter(|rule| !matches!(rule.place, Place::Workspace | Place::Tmp));
         let writable = named.flat_map(|rule| places.folders(&rule.place));
         let writable = writable.map(|folder| dunce::canonicalize(&folder).unwrap_or(folder)).collect();
@@ -180,7 +182,11 @@ impl Site {
     }
 
     /// Returns the policy's files; `own` is [`own_policy`](Self::own_policy).
-    pub(crate) fn policy_files<'a>(&self, own: &'a Path) -> Files<'a> {
-        Files { managed: Path::new(MANAGED_FILE), is_managed_required: self.is_managed_required, own }
+    pub(crate) fn policy_files<'a>(&'a self, own: &'a Path) -> Files<'a> {
+        // Files among this program's own are the user's, and those of a workspace that stands in for a project.
+        let is_own = self.workspace.starts_with(&self.own_home) || own.starts_with(&self.workspace);
+        let workspace = (!is_own).then_some(&*self.workspace);
+        let is_managed_required = self.is_managed_required;
+        Files { managed: Path::new(MANAGED_FILE), is_managed_required, own, workspace, last_good: None }
     }
 }

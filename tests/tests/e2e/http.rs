@@ -22,6 +22,8 @@ mod jwt;
 mod limits;
 mod modern;
 #[cfg(unix)]
+mod narrowed;
+#[cfg(unix)]
 mod observe;
 #[cfg(unix)]
 mod others;

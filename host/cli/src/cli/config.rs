@@ -90,7 +90,7 @@ fn print_remote(
     path: &Path,
 ) -> Result<ExitCode> {
     let operator = Operator::new(environment.site());
-    let http = &operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?.http;
+    let http = &operator.server_policy().map_err(|error| anyhow::anyhow!("{error}"))?.http;
     let token = match &http.auth.value {
         Auth::OwnToken => Some(Files::of(&environment.own_home).token()?),
         // Only the owner of a token knows it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use scorpiox_executor::Cancel;
 use scorpiox_fs::home::private;
-use scorpiox_policy::{MANAGED_FILE, kept_from_others};
+use scorpiox_policy::{MANAGED_FILE, REPOSITORY_FILE, kept_from_others};
 use scorpiox_sandbox::{CellError, Tier};
 use scorpiox_store::Mode;
 use scorpiox_terminal as terminal;
@@ -194,8 +194,16 @@ fn policy_files(report: &mut Report, operator: &Operator) -> Option<()> {
     };
     let own = operator.site().own_policy();
     for file in &loaded.files {
-        let who = if *file == own { "you can change it" } else { "only root can change it" };
+        let is_repository = file.ends_with(REPOSITORY_FILE) && file.starts_with(&operator.site().workspace);
+        let who = match () {
+            () if *file == own => "you can change it",
+            () if is_repository => "everybody who writes the repository can change it, and it only narrows",
+            () => "only root can change it",
+        };
         report.good(format_args!("policy {}: {who}", file.display()));
+    }
+    if let Some(problem) = &loaded.unusable_repository {
+        report.bad(format_args!("all tools are refused in this workspace: {problem}"));
     }
     if loaded.files.is_empty() {
         report.good(format_args!("policy: the built-in one; {} would change it", own.display()));

@@ -130,7 +130,7 @@ impl Environment {
 
     /// Opens the workspaces served over HTTP, by name: this workspace, and those in its policy.
     pub(super) fn served(&self, own: &Arc<Workspace>) -> Result<Vec<(String, Arc<Workspace>)>> {
-        let policy = own.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+        let policy = own.operator().server_policy().map_err(|error| anyhow::anyhow!("{error}"))?;
         let mut served = vec![(DEFAULT_WORKSPACE.to_owned(), Arc::clone(own))];
         for (name, wanted) in &policy.served {
             let Some(path) = &wanted.path else { continue };
@@ -147,7 +147,7 @@ impl Environment {
     pub(super) fn check_served(&self, own: &Arc<Workspace>) -> Result<(usize, Vec<Note>)> {
         let served = self.served(own)?;
         scorpiox_transport_http::check_policy(&served)?;
-        let policy = own.operator().policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+        let policy = own.operator().server_policy().map_err(|error| anyhow::anyhow!("{error}"))?;
         Ok((served.len(), shared_folders(policy, Some(&self.workspace.path))))
     }
 

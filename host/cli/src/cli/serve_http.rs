@@ -33,7 +33,7 @@ pub(super) fn run(environment: &Environment, address: SocketAddr) -> Result<Exit
     let workspaces = environment.served(&workspace)?;
     let operator = workspace.operator_shared();
     let database = environment.databases.chosen(&operator)?;
-    let policy = operator.policy().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let policy = operator.server_policy().map_err(|error| anyhow::anyhow!("{error}"))?;
     for (before, rule, after) in shared_folders(policy, Some(&environment.workspace.path)) {
         tracing::warn!("{before} ({rule}){after}");
     }

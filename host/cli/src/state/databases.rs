@@ -37,7 +37,7 @@ impl Databases {
     ///
     /// Returns an error if the policy cannot be used, the address is invalid, or the password cannot be read.
     pub fn chosen(&self, operator: &Arc<Operator>) -> Result<Option<Arc<Database>>, StoreError> {
-        let policy = operator.policy().map_err(|error| StoreError::Other(error.to_string()))?;
+        let policy = operator.server_policy().map_err(|error| StoreError::Other(error.to_string()))?;
         let Some(wanted) = &policy.store.database else { return Ok(None) };
         let mut opened = self.opened.lock();
         if let Some((_, database)) = opened.iter().find(|(policy, _)| policy == wanted) {

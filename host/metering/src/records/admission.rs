@@ -41,7 +41,7 @@ impl Unserved {
         match self {
             Self::Policy(error) => match &**error {
                 OperatorError::Outdated(_) => changed,
-                OperatorError::NotAWorkspace(_) => workspace,
+                OperatorError::NotAWorkspace(_) | OperatorError::Repository(_) => workspace,
                 _ => policy,
             },
             Self::Audit(_) => audit,
@@ -55,6 +55,8 @@ impl Unserved {
 pub struct AuditState {
     /// `true` if the last attempt to write to the audit files failed.
     pub is_blocked: bool,
+    /// `true` if the last valid policy stays in force instead of the current file.
+    pub is_policy_kept: bool,
     /// Destination of each export, and `true` if it accepts lines.
     pub exports: Vec<(String, bool)>,
 }
@@ -63,6 +65,15 @@ impl Records {
     /// Decides whether a call is served under the policy in force. Waits a limited time for required exports.
     pub fn admission(&self) -> Result<(), Unserved> {
         self.policy_admission()?;
+        self.audit_admission()
+    }
+
+    /// Decides whether the server serves calls. Works like [`admission`](Self::admission), but no repository can prevent
+    /// it.
+    pub fn server_admission(&self) -> Result<(), Unserved> {
+        let operator = &self.in_force().operator;
+        operator.server_policy().map_err(Unserved::Policy)?;
+        operator.check_current().map_err(|error| Unserved::Policy(Arc::new(error)))?;
         self.audit_admission()
     }
 
@@ -81,10 +92,19 @@ impl Records {
         }
     }
 
+    /// Returns why the policy in force is not the one of the current files, if it was kept.
+    pub fn kept_policy(&self) -> Option<String> {
+        self.in_force().operator.unusable_managed().map(ToString::to_string)
+    }
+
     /// Returns the state of the audit log as of the last lines. Opens nothing and does not wait.
     pub fn audit_state(&self) -> AuditState {
-        let Some(Some(audit)) = self.audit.get() else { return AuditState::default() };
+        let is_policy_kept = self.kept_policy().is_some();
+        let Some(Some(audit)) = self.audit.get() else {
+            return AuditState { is_policy_kept, ..AuditState::default() };
+        };
         AuditState {
+            is_policy_kept,
             is_blocked: audit.is_blocked(),
             exports: audit.exports.iter().map(|export| (export.place().to_owned(), export.takes())).collect(),
         }

@@ -217,7 +217,7 @@ impl Drop for Records {
 
 /// Returns the audit policy. If the policy is unusable, the built-in defaults apply.
 fn wanted(operator: &Operator) -> AuditPolicy {
-    operator.policy().map_or_else(|_| Policy::builtin().audit, |policy| policy.audit.clone())
+    operator.loaded().map_or_else(|_| Policy::builtin().audit, |loaded| loaded.policy.audit.clone())
 }
 
 fn log(own_home: &Path, policy: &AuditPolicy) -> Log {

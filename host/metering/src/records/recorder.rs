@@ -43,6 +43,7 @@ pub fn machine() -> String {
 /// Returns the hash of the loaded policy, or a keyword if there is no policy file or it is unusable.
 pub fn policy_in_use(operator: &Operator) -> &str {
     match operator.loaded() {
+        Ok(loaded) if loaded.unusable_repository.is_some() => "unusable",
         Ok(loaded) if loaded.files.is_empty() => BUILT_IN,
         Ok(loaded) => &loaded.hash,
         Err(_) => "unusable",

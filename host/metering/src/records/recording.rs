@@ -141,7 +141,9 @@ impl<'a> Recording<'a> {
             OperatorError::NotAWorkspace(refusal) => {
                 self.uses.denied("workspaces", &self.records.workspace, &refusal.why, refusal.decided_by);
             }
-            OperatorError::Policy(problem) => self.uses.denied("policy", "", &why, problem.place()),
+            OperatorError::Policy(problem) | OperatorError::Repository(problem) => {
+                self.uses.denied("policy", "", &why, problem.place());
+            }
             _ => self.uses.denied("policy", "", &why, BUILT_IN),
         }
         error.into()
@@ -318,6 +320,18 @@ impl Records {
         };
         // The end of a long text is cut.
         uses.allowed("policy", format_args!("before it: {before}; {effect}{lost}"), BUILT_IN);
+        self.push_policy_change(audit, &uses, Outcome::Ok);
+    }
+
+    /// Records that a changed policy cannot be used, and why another one stays in force.
+    pub fn record_kept_policy(&self, before: &str, why: &str) {
+        let Some(audit) = self.audit() else { return };
+        let uses = Uses::default();
+        uses.denied("policy", "", &format!("before it: {before}; {why}"), BUILT_IN);
+        self.push_policy_change(audit, &uses, Outcome::Refused("policy"));
+    }
+
+    fn push_policy_change(&self, audit: &Audit, uses: &Uses, outcome: Outcome) {
         let in_force = self.in_force();
         let entry = Entry {
             time: time::now(),
@@ -325,9 +339,9 @@ impl Records {
             client: None,
             tool: POLICY_CHANGE,
             component: None,
-            uses: &uses,
+            uses,
             duration: Duration::ZERO,
-            outcome: Outcome::Ok,
+            outcome,
             arguments: None,
         };
         audit.spool.push(|out| entry.push(out));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::rule::MANAGED_FILE;
+use crate::rule::{MANAGED_FILE, REPOSITORY_FILE, REPOSITORY_NAME};
 
 /// Reason why an operator's file cannot be used. A policy is accepted entirely or rejected, because half of a
 /// policy could allow what the other half forbids.
@@ -34,8 +34,12 @@ impl Problem {
     }
 }
 
-/// Returns the file name of the user's file, or the full path of the managed file.
+/// Returns the file name of the user's file, or the full path of the managed file. The repository's file, which has
+/// the same name as the user's, is named as such.
 fn file_name(path: &Path) -> String {
+    if path == Path::new(REPOSITORY_FILE) {
+        return REPOSITORY_NAME.to_owned();
+    }
     if path == Path::new(MANAGED_FILE) {
         return MANAGED_FILE.to_owned();
     }

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::rule::{Invalid, Layer, Source, shorten, suggest};
 
+use crate::document::page::quote;
 use crate::document::problem::Problem;
 
 /// Maximum number of entries in a list; each is checked against each path or host.
@@ -49,6 +50,11 @@ impl<'a> Document<'a> {
     /// Returns the source for this byte offset.
     pub fn source(&self, offset: usize) -> Source {
         self.layer.line(self.line(offset))
+    }
+
+    /// Returns the layer that the text belongs to.
+    pub fn layer(&self) -> Layer {
+        self.layer
     }
 
     /// Creates a problem for a line, or for the document as a whole.
@@ -105,6 +111,25 @@ impl<'a> Section<'a> {
         let mut pairs: Vec<_> = self.table.iter().collect();
         pairs.sort_by_key(|(key, _)| key.span().start);
         pairs.into_iter().map(|(key, value)| (key.get_ref().as_ref(), self.entry(key, value)))
+    }
+
+    /// Returns the values of the table and of those in it, each with its dotted key below `prefix`, in the syntax of TOML
+    /// on one line.
+    pub fn written(&self, prefix: &str) -> Vec<(String, String, Source)> {
+        let mut lines = Vec::new();
+        for (key, entry) in self.entries() {
+            let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let is_bare = !key.is_empty() && key.chars().all(bare);
+            let key = format!("{prefix}.{}", if is_bare { key.to_owned() } else { quote(key) });
+            match entry.value.get_ref().as_table().filter(|table| !table.is_empty()) {
+                Some(table) => {
+                    let below = Section { document: self.document, table, name: String::new() };
+                    lines.extend(below.written(&key));
+                }
+                None => lines.push((key, one_line(entry.value.get_ref()), entry.source())),
+            }
+        }
+        lines
     }
 
     fn entry(
@@ -226,5 +251,27 @@ impl<'a> Entry<'a> {
         let table = self.value.get_ref().as_table();
         let table = table.ok_or_else(|| self.wrong_type(&format!("write it as the table {name}")))?;
         Ok(Section { document: self.document, table, name: name.to_owned() })
+    }
+}
+
+/// Formats a value in the syntax of TOML on one line.
+fn one_line(value: &DeValue<'_>) -> String {
+    let joined = |items: Vec<String>| items.join(", ");
+    match value {
+        DeValue::String(text) => quote(text),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or_else(|_| number.to_string(), |number| number.to_string()),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Datetime(date) => date.to_string(),
+        DeValue::Array(items) => {
+            format!("[{}]", joined(items.iter().map(|item| one_line(item.get_ref())).collect()))
+        }
+        DeValue::Table(table) => {
+            let pair = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+                format!("{} = {}", quote(key.get_ref()), one_line(value.get_ref()))
+            };
+            format!("{{{}}}", joined(table.iter().map(pair).collect()))
+        }
     }
 }

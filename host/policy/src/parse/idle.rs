@@ -1,4 +1,4 @@
-//! Finds entries of the user's file without effect, because the managed file is at least as strict.
+//! Finds entries of a file without effect, because the files that it narrows are at least as strict.
 
 use std::path::Path;
 
@@ -23,12 +23,16 @@ pub struct Idle {
     pub source: Source,
 }
 
-/// Returns the entries of the user's text that have no effect: removing such an entry yields the same policy.
-/// Empty if either text is invalid.
-pub(crate) fn idle(managed: &str, own: &str, places: &Places) -> Vec<Idle> {
+/// Returns the entries of the text of a layer that have no effect: removing such an entry yields the same policy.
+/// `before` has the texts that it narrows, the first of them first. Empty if any text is invalid.
+pub(crate) fn idle(before: &[&str], own: &str, layer: Layer, places: &Places) -> Vec<Idle> {
     let path = Path::new("policy.toml");
-    let Ok(all) = super::policy(managed, path, Layer::Any, Policy::builtin()) else { return Vec::new() };
-    let (told, read) = (Document::new(own, path, Layer::Own), Document::new(own, path, Layer::Any));
+    let mut all = Policy::builtin();
+    for (index, text) in before.iter().enumerate() {
+        let Ok(next) = super::policy(text, path, Layer::Any, all.clone()) else { return Vec::new() };
+        all = if index == 0 { next } else { all.narrowed_by(&next, places) };
+    }
+    let (told, read) = (Document::new(own, path, layer), Document::new(own, path, Layer::Any));
     let Ok(table) = read.parse().map(toml::Spanned::into_inner) else { return Vec::new() };
     let comes_to = |table: &DeTable<'_>| {
         let own = tables(&read, table, all.clone()).ok()?;

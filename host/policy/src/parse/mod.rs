@@ -8,6 +8,8 @@ mod mistakes;
 mod plugins;
 mod profile;
 mod registries;
+mod repository;
+mod restrictions;
 mod secrets;
 mod shell;
 mod store;
@@ -25,7 +27,7 @@ use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_lim
 use crate::approvers;
 use crate::call_rules::Then;
 use crate::document::{Document, Entry, Problem, Section};
-use crate::rule::{Layer, Source};
+use crate::rule::{Layer, Source, Sourced};
 
 use crate::shell::{Grant, ShellGrant};
 use crate::{DEFAULT_PROFILE, Policy};
@@ -43,12 +45,14 @@ const MAX_GRANT_CHARS: usize = 128;
 const KEYS: &[&str] = &[
     "version",
     "min_version",
+    "last_good",
     "shell",
     "web",
     "files",
     "search",
     "tools",
     "rules",
+    "narrow",
     "approvers",
     "plugins",
     "workspaces",
@@ -78,29 +82,19 @@ fn versions(document: &Document<'_>, table: &DeTable<'_>) -> Result<(), Problem>
 
 /// Parses all other top-level keys.
 fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> Result<Policy, Problem> {
+    if document.layer() == Layer::Repository {
+        repository::check(document, table, &policy)?;
+    }
     let top = Section::top(document, table);
     top.only(KEYS)?;
-    if let Some(entry) = top.get("shell") {
-        shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
+    if let Some(entry) = top.get("last_good") {
+        policy.last_good = last_good(&entry, document.layer())?;
     }
-    if let Some(entry) = top.get("web") {
-        web::read(&entry.section("[web]")?, &mut policy.web)?;
-    }
-    let files = top.get("files").map(|entry| entry.section("[files]")).transpose()?;
-    if let Some(section) = &files {
-        web::read_files(section, &mut policy.files)?;
-    }
-    let has_own_list = files.is_some_and(|section| section.get("deny").is_some());
-    if let Some(profile) = policy.shell.profiles.get(DEFAULT_PROFILE)
-        && !has_own_list
-    {
-        policy.files.close_like(profile);
-    }
+    // A list of the repository adds to those before it.
+    let lists = if document.layer() == Layer::Repository { Lists::Added } else { Lists::Replaced };
+    access_of(&top, &mut policy, lists)?;
     if let Some(entry) = top.get("search") {
         web::read_search(&entry.section("[search]")?, &mut policy.search)?;
-    }
-    if let Some(entry) = top.get("tools") {
-        tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
     }
     if let Some(entry) = top.get("rules") {
         call_rules::read(&entry, &mut policy.calls)?;
@@ -110,7 +104,7 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
     }
     if let Some((rule, why)) = approvers::unanswerable(&policy.calls, &policy.approvers) {
         let line = match rule.source {
-            Source::Managed(line) | Source::Line(line) => Some(line),
+            Source::Managed(line) | Source::Line(line) | Source::Repository(line) => Some(line),
             Source::Builtin => None,
         };
         let what = format!("[[rules]] \"{}\" asks, and {why}", rule.name);
@@ -163,7 +157,53 @@ fn tables(document: &Document<'_>, table: &DeTable<'_>, mut policy: Policy) -> R
             policy.grants.insert(name.to_owned(), grant);
         }
     }
+    // Last, because restrictions are parsed on top of everything else.
+    if let Some(entry) = top.get("narrow") {
+        restrictions::read(&entry, &mut policy)?;
+    }
     Ok(policy)
+}
+
+/// Effect of a list in `deny` of `[files]` on the globs that commands are denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// It takes their place.
+    Replaced,
+    /// They stay.
+    Added,
+}
+
+/// Parses the tables that a repository and a restriction can have, too.
+fn access_of(top: &Section<'_>, policy: &mut Policy, lists: Lists) -> Result<(), Problem> {
+    if let Some(entry) = top.get("shell") {
+        shell::read(&entry.section("[shell]")?, &mut policy.shell)?;
+    }
+    if let Some(entry) = top.get("web") {
+        web::read(&entry.section("[web]")?, &mut policy.web)?;
+    }
+    let files = top.get("files").map(|entry| entry.section("[files]")).transpose()?;
+    if let Some(section) = &files {
+        web::read_files(section, &mut policy.files)?;
+    }
+    let has_own_list = lists == Lists::Replaced && files.is_some_and(|section| section.get("deny").is_some());
+    if let Some(profile) = policy.shell.profiles.get(DEFAULT_PROFILE)
+        && !has_own_list
+    {
+        policy.files.close_like(profile);
+    }
+    if let Some(entry) = top.get("tools") {
+        tools::read(&entry.section("[tools]")?, &mut policy.tools)?;
+    }
+    Ok(())
+}
+
+/// Parses `last_good`, which only the administrator can decide about: a user could keep an old policy with it.
+fn last_good(entry: &Entry<'_>, layer: Layer) -> Result<Sourced<bool>, Problem> {
+    if layer == Layer::Own {
+        let what = format!("{} has an effect only in the administrator's file", entry.label());
+        return Err(entry.problem(what, "remove it"));
+    }
+    Ok(Sourced::new(entry.boolean("write true or false")?, entry.source()))
 }
 
 fn version(document: &Document<'_>, top: &Section<'_>) -> Result<(), Problem> {

@@ -12,6 +12,7 @@ fn parse(text: &str) -> Result<Policy, Problem> {
 #[cfg(unix)] // the paths are absolute only on Unix
 mod http;
 mod profile;
+mod repository;
 mod store;
 
 /// Asserts the message for a text that follows the version on line 1.
@@ -86,8 +87,8 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     );
     says(
         "[shel]",
-        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, \
-         `shell`, `web`, `files`, `search`, `tools`, `rules`, `approvers`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
+        "line 2: unknown key `shel`; did you mean `shell`? known keys are `version`, `min_version`, `last_good`, \
+         `shell`, `web`, `files`, `search`, `tools`, `rules`, `narrow`, `approvers`, `plugins`, `workspaces`, `audit`, `store`, `http`, `access`, `limits`, `workspace`, `grant`",
     );
     profile_says(
         "network = { mode = 'off', host = [] }",
@@ -412,7 +413,7 @@ fn what_changes_nothing_beside_the_file_for_all_is_found() {
         [shell]\nmax_background_tasks = 256\n\
         [shell.profile.build]\nnetwork = { mode = \"allowlist\", hosts = [\n\"a.example\",\n\"b.example\" ] }\n\
         [audit]\nrequired = false\n";
-    let found: Vec<_> = super::idle(managed, own, &places)
+    let found: Vec<_> = super::idle(&[managed], own, Layer::Own, &places)
         .into_iter()
         .map(|idle| format!("{} ({})", idle.what, idle.source))
         .collect();
@@ -425,5 +426,8 @@ fn what_changes_nothing_beside_the_file_for_all_is_found() {
             "`required` in [audit] (policy.toml line 12)",
         ]
     );
-    assert!(super::idle("version = 1", "version = 1\n[web]\nenabled = false\n", &places).is_empty());
+    assert!(
+        super::idle(&["version = 1"], "version = 1\n[web]\nenabled = false\n", Layer::Own, &places)
+            .is_empty()
+    );
 }

@@ -270,7 +270,7 @@ pub enum HostDecision<'a> {
 /// Describes how a person allows a host for commands.
 fn allowing(line: &str, profile: &str, file: File) -> String {
     // A profile with this character is narrowed by another, so both have a list.
-    if file == File::Managed || profile.contains('+') {
+    if file != File::Own || profile.contains('+') {
         return format!("to allow it, add \"{line}\" to `hosts` of the profile's network in {file}");
     }
     let is_plain = line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-_".contains(&byte));

@@ -39,5 +39,6 @@ pub use obeyed::{
 pub use place::{
     PACKAGES, PROTECTED_IN_GIT, PathRule, Place, Places, SYSTEM, TOOLCHAINS, has_protected_name, slashed,
 };
-pub use source::{File, Layer, MANAGED_FILE, Source, Sourced};
+pub(crate) use source::REPOSITORY_NAME;
+pub use source::{File, Layer, MANAGED_FILE, REPOSITORY_FILE, Source, Sourced};
 pub use tier::{Tier, UnknownTier};

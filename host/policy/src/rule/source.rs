@@ -12,6 +12,11 @@ pub const MANAGED_FILE: &str = r"C:\Program Files\scorpiox\policy.toml";
 #[cfg(not(any(target_os = "macos", windows)))]
 pub const MANAGED_FILE: &str = "/etc/scorpiox/policy.toml";
 
+/// Path of a repository's own policy file, below its workspace.
+pub const REPOSITORY_FILE: &str = ".scorpiox/policy.toml";
+/// Name of that file in messages. The model reads it, so it says that the text comes from the repository.
+pub(crate) const REPOSITORY_NAME: &str = "the repository's .scorpiox/policy.toml";
+
 /// Source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
@@ -21,6 +26,8 @@ pub enum Source {
     Managed(usize),
     /// A line of the user's file, counted from 1.
     Line(usize),
+    /// A line of the repository's file, counted from 1.
+    Repository(usize),
 }
 
 impl fmt::Display for Source {
@@ -29,6 +36,7 @@ impl fmt::Display for Source {
             Self::Builtin => f.write_str("built-in"),
             Self::Managed(line) => write!(f, "{MANAGED_FILE} line {line}"),
             Self::Line(line) => write!(f, "policy.toml line {line}"),
+            Self::Repository(line) => write!(f, "{REPOSITORY_NAME} line {line}"),
         }
     }
 }
@@ -41,6 +49,10 @@ pub enum File {
     Own,
     /// The managed file; the user's file cannot override its denials.
     Managed,
+    /// The repository's file, which narrows both others.
+    Repository,
+    /// A table `[[narrow]]` of any file.
+    Restriction,
 }
 
 impl fmt::Display for File {
@@ -48,6 +60,8 @@ impl fmt::Display for File {
         match self {
             Self::Own => f.write_str("the user's own policy.toml"),
             Self::Managed => write!(f, "{MANAGED_FILE}, which only the administrator of this machine can"),
+            Self::Repository => f.write_str(REPOSITORY_NAME),
+            Self::Restriction => f.write_str("the [[narrow]] that has the rule"),
         }
     }
 }
@@ -59,6 +73,8 @@ pub enum Layer {
     Managed,
     /// The user's file.
     Own,
+    /// The repository's file.
+    Repository,
     /// Unspecified; for comparisons that ignore the origin.
     Any,
 }
@@ -69,6 +85,7 @@ impl Layer {
         match self {
             Self::Managed => MANAGED_FILE,
             Self::Own | Self::Any => "policy.toml",
+            Self::Repository => REPOSITORY_NAME,
         }
     }
 
@@ -77,6 +94,7 @@ impl Layer {
         match self {
             Self::Managed => Source::Managed(line),
             Self::Own => Source::Line(line),
+            Self::Repository => Source::Repository(line),
             Self::Any => Source::Builtin,
         }
     }

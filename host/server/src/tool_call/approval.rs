@@ -5,8 +5,6 @@
 mod question;
 mod waiting;
 
-use std::sync::Arc;
-
 use scorpiox_metering::records::CallError;
 use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel, Covering};
 use scorpiox_tools::Tool;
@@ -73,8 +71,7 @@ pub(crate) fn required<'a>(
 
 /// Checks that the policy of the call is still in force: it may have changed while a person was asked.
 pub(super) fn check_policy(scope: &Scope<'_>) -> Result<(), String> {
-    let (workspace, newest) = (scope.workspace(), scope.workspace().in_force());
-    if Arc::ptr_eq(workspace, &newest) && newest.operator().check_current().is_ok() {
+    if scope.workspace().is_in_force() {
         return Ok(());
     }
     Err("the policy was changed while the person was asked; call again".to_owned())

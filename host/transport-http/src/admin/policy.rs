@@ -32,7 +32,7 @@ impl<'a> Policies<'a> {
         let workspace = workspace.current();
         let operator = workspace.operator();
         let loaded = operator.loaded().map_err(|error| error.to_string())?;
-        let policy = operator.policy().map_err(|error| error.to_string())?;
+        let policy = operator.server_policy().map_err(|error| error.to_string())?;
         let text = scorpiox_policy::render(policy);
         let line = |line: &str| {
             let (text, source) = line.rsplit_once(" # ").unwrap_or((line, ""));
@@ -46,7 +46,11 @@ impl<'a> Policies<'a> {
             frame: Frame::new("Policy", asked),
             files: loaded.files.iter().map(|file| file.display().to_string()).collect(),
             hash: loaded.hash.clone(),
-            stale: operator.check_current().err().map(|error| error.to_string()),
+            stale: operator
+                .check_current()
+                .map_err(|error| error.to_string())
+                .and_then(|()| operator.policy().map_err(|error| error.to_string()))
+                .err(),
             lines: text.lines().filter(|text| !text.is_empty()).map(line).collect(),
         })
     }

@@ -151,7 +151,10 @@ async fn answer<B>(request: &Request<B>, shared: &Shared) -> Response<Full<Bytes
     match request.uri().path() {
         "/livez" => said(StatusCode::OK, "alive\n"),
         "/readyz" => match shared.readiness.check().await {
-            Ok(()) => said(StatusCode::OK, "ready\n"),
+            Ok(warnings) if warnings.is_empty() => said(StatusCode::OK, "ready\n"),
+            Ok(warnings) => {
+                with(StatusCode::OK, TEXT, format!("ready\nwarning: {}\n", warnings.join("\nwarning: ")))
+            }
             Err(NotReady { reason, why }) => {
                 with(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("not ready ({reason}): {why}\n"))
             }

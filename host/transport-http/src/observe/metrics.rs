@@ -192,6 +192,9 @@ impl Snapshot {
         let blocked = self.audits.iter().map(|(workspace, state)| ([label(workspace)], state.is_blocked));
         let help = "1 while lines of the audit cannot be written";
         gauges(encoder, "scorpiox_audit_blocked", help, blocked)?;
+        let kept = self.audits.iter().map(|(workspace, state)| ([label(workspace)], state.is_policy_kept));
+        let help = "1 while a broken policy is not in force and the last valid one is";
+        gauges(encoder, "scorpiox_policy_kept", help, kept)?;
         let exports = self.audits.iter().flat_map(|(workspace, state)| {
             let each = state.exports.iter();
             each.map(move |(place, takes)| ([label(workspace), ("place", place.clone())], !takes))

@@ -37,6 +37,9 @@ pub(crate) struct NotReady {
     pub(crate) why: String,
 }
 
+/// Sentences about conditions that need attention, although calls are served.
+pub(crate) type Warnings = Vec<String>;
+
 /// Cached readiness of a server.
 pub(crate) struct Readiness {
     server: Arc<Server>,
@@ -46,7 +49,7 @@ pub(crate) struct Readiness {
 
 #[derive(Default)]
 struct Found {
-    last: Option<(Instant, Result<(), NotReady>)>,
+    last: Option<(Instant, Result<Warnings, NotReady>)>,
     /// Workspace that is being checked.
     looks_at: Option<String>,
     /// Last state reported to the log.
@@ -60,7 +63,7 @@ impl Readiness {
     }
 
     /// Determines the readiness within [`PATIENCE`].
-    pub(crate) async fn check(self: &Arc<Self>) -> Result<(), NotReady> {
+    pub(crate) async fn check(self: &Arc<Self>) -> Result<Warnings, NotReady> {
         if self.server.is_ending() {
             let why = "it was told to end, and finishes what runs".to_owned();
             return Err(NotReady { reason: ENDING, why });
@@ -96,14 +99,18 @@ impl Readiness {
         }
     }
 
-    fn look(&self) -> Result<(), NotReady> {
+    fn look(&self) -> Result<Warnings, NotReady> {
+        let mut warnings = Warnings::new();
         let is_ready = self.workspaces.iter().try_for_each(|(name, workspace)| {
             self.found.lock().looks_at = Some(name.clone());
-            check(workspace).map_err(|NotReady { reason, why }| NotReady {
+            let warning = check(workspace).map_err(|NotReady { reason, why }| NotReady {
                 reason,
                 why: format!("the workspace {name}: {why}"),
-            })
+            })?;
+            warnings.extend(warning.map(|warning| format!("the workspace {name}: {warning}")));
+            Ok(())
         });
+        let is_ready = is_ready.map(|()| warnings);
         let mut found = self.found.lock();
         found.last = Some((Instant::now(), is_ready.clone()));
         found.looks_at = None;
@@ -127,7 +134,7 @@ impl Found {
     }
 
     /// Returns and logs the result after a timeout, unless the check has just finished.
-    fn late(&mut self) -> Result<(), NotReady> {
+    fn late(&mut self) -> Result<Warnings, NotReady> {
         if let (None, Some((_, is_ready))) = (&self.looks_at, &self.last) {
             return is_ready.clone();
         }
@@ -148,12 +155,17 @@ impl Found {
     }
 }
 
-fn check(workspace: &Arc<Workspace>) -> Result<(), NotReady> {
+/// Checks a workspace, and returns a warning if there is one.
+fn check(workspace: &Arc<Workspace>) -> Result<Option<String>, NotReady> {
     let unserved = |unserved: Unserved| NotReady { reason: unserved.reason(), why: unserved.to_string() };
     // A changed policy may be usable, or not.
     let workspace = workspace.in_force();
-    workspace.records().admission().map_err(unserved)?;
+    workspace.records().server_admission().map_err(unserved)?;
     // A database serves all workspaces and is queried once for all of them.
     let reached = workspace.store().answers().and_then(|()| workspace.store().hears());
-    reached.map_err(|error| NotReady { reason: STORE, why: error.to_string() })
+    reached.map_err(|error| NotReady { reason: STORE, why: error.to_string() })?;
+    let kept = workspace.records().kept_policy();
+    Ok(kept.map(|problem| {
+        format!("the policy cannot be used, and the last valid one stays in force: {problem}")
+    }))
 }

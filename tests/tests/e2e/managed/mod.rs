@@ -2,13 +2,20 @@
 
 mod allowed;
 mod approvals;
+mod asked;
 mod broken;
 mod changed;
 mod checked;
+mod connections;
 mod elsewhere;
+mod last_good;
 mod narrowed;
+mod repository;
+mod restrictions;
 mod rule_conditions;
 mod rules;
+mod settled;
+mod suggested;
 mod unknown_hosts;
 mod weaken;
 

@@ -52,6 +52,10 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
         return Ok(None);
     }
     let loaded = operator.loaded()?;
+    if let Some(problem) = &loaded.unusable_repository {
+        tell(std::slice::from_ref(problem), None);
+        return Ok(None);
+    }
     if loaded.files.is_empty() {
         let text =
             format!("{} does not exist; the built-in defaults hold.", operator.site().own_policy().display());
@@ -81,7 +85,13 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
         notes.extend(kept.map(|why| Note { before: why, rule: None, after: String::new() }));
     }
     notes.extend(operator.idle().into_iter().map(|idle| {
-        let after = ": the policy for all users says no more without it".to_owned();
+        let after = match idle.source {
+            Source::Repository(_) => {
+                ": a repository's file only narrows, and the policy says no less without it"
+            }
+            _ => ": the policy for all users says no more without it",
+        };
+        let after = after.to_owned();
         Note { before: format!("{} changes nothing", idle.what), rule: Some(idle.source), after }
     }));
     Ok(Some((loaded.policy.clone(), notes)))
@@ -214,6 +224,10 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         let table = format!("rules \"{}\"", rule.name);
         rule.tools.iter().map(move |tool| (table.clone(), Sourced::new(tool.clone(), rule.source)))
     });
+    let of_restrictions = policy.restrictions.iter().flat_map(|restriction| {
+        let table = "narrow.tools".to_owned();
+        restriction.tools().map(move |rule| (table.clone(), rule.clone()))
+    });
     let note = |(table, rule): (String, Sourced<NamePattern>)| {
         let name = rule.value.to_string();
         let known = tools.iter().copied().chain(of_plugins.values().flatten().map(String::as_str));
@@ -224,7 +238,12 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         Note::at(format!("[{table}] names {name}"), rule.source, after)
     };
     let listed = rules.chain(of_access).chain(of_limits).map(|(table, rule)| (table, rule.clone()));
-    listed.chain(of_calls).filter(|(_, rule)| is_unknown(&rule.value)).map(note).collect()
+    listed
+        .chain(of_calls)
+        .chain(of_restrictions)
+        .filter(|(_, rule)| is_unknown(&rule.value))
+        .map(note)
+        .collect()
 }
 
 /// Finds conditions of `[[rules]]` on arguments that no covered built-in tool has, and patterns that match only

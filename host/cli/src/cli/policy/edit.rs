@@ -20,8 +20,8 @@ use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::What;
 use super::judge::{Judge, Names};
+use super::{What, restricted};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
@@ -31,7 +31,7 @@ Examples:
   scorpiox-code policy deny tool WebSearch";
 
 /// Text of a policy that changes nothing.
-const EMPTY: &str = "version = 1\n";
+pub(super) const EMPTY: &str = "version = 1\n";
 /// Maximum number of changes for one access: a path can be in `deny` and outside of `read`.
 const MAX_CHANGES: usize = 4;
 
@@ -65,6 +65,11 @@ pub(in crate::cli) struct Wish {
 }
 
 impl Wish {
+    /// Creates a wish for one subject, of which the change is only shown.
+    pub(super) fn of(what: Editable, subject: &str, profile: &str) -> Self {
+        Self { what, subjects: vec![subject.to_owned()], profile: profile.to_owned(), print: true }
+    }
+
     fn question(&self) -> What {
         match self.what {
             Editable::Host => What::Host,
@@ -97,9 +102,28 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
         terminal::print(&Shown::line(&format!("Nothing to change: {} {verb} {word}.", reasons.join(", "))));
         return Ok(ExitCode::SUCCESS);
     }
+    let is_about_network = wish.what == Editable::Host;
+    conclude(environment, &before, Change { own, text, is_about_network, is_shown_only: wish.print })
+}
+
+/// Change of the user's file.
+pub(super) struct Change {
+    /// Text of the file, if there is one.
+    pub own: Option<String>,
+    /// Text to write.
+    pub text: String,
+    /// `true` if the change concerns the hosts that commands reach.
+    pub is_about_network: bool,
+    /// `true` if nothing is written.
+    pub is_shown_only: bool,
+}
+
+/// Shows a change, and writes it.
+pub(super) fn conclude(environment: &Environment, before: &Operator, change: Change) -> Result<ExitCode> {
+    let Change { own, text, is_about_network, is_shown_only } = change;
     let after = before.with_own(text.clone())?;
     let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);
-    if wish.what == Editable::Host {
+    if is_about_network {
         // A sandbox that cannot filter would refuse all commands.
         let shell = Shell::new(Arc::new(after));
         let tier = shell.tier();
@@ -107,7 +131,7 @@ pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Resul
         tier.context("nothing was written, because no command could run under the change")?;
     }
     terminal::print(&Shown::text(&shown));
-    if !wish.print {
+    if !is_shown_only {
         let path = target(&environment.site().own_policy())?;
         let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
         ensure!(!is_read_only, "nothing was written: {} is read-only", path.display());
@@ -138,7 +162,7 @@ fn target(path: &Path) -> Result<PathBuf> {
 
 /// Returns the text with the changes for one subject, and the rule that decides then, if it is known. Fails if they would
 /// have no effect.
-fn changed(
+pub(super) fn changed(
     environment: &Environment,
     operator: &Operator,
     mut text: String,
@@ -153,7 +177,7 @@ fn changed(
         return Ok((text, None));
     }
     for _ in 0..=MAX_CHANGES {
-        let shell = Shell::new(Arc::new(operator.with_own(text.clone())?));
+        let shell = Shell::new(Arc::new(restricted(operator.with_own(text.clone())?, None)?));
         let judge = Judge::new(environment, &shell, Names::AsWritten)?;
         let verdict = judge.verdict(wish.question(), subject, &wish.profile)?;
         if verdict.allowed == allows {
@@ -188,6 +212,7 @@ fn allow(document: &mut DocumentMut, verdict: &Verdict) -> Result<bool> {
         "only the administrator can allow it, in /etc/scorpiox/policy.toml: {}",
         verdict.because
     );
+    ensure!(verdict.file == File::Own, "only an edit of {} can allow it: {}", verdict.file, verdict.because);
     let Some((section, change)) = parse_line(line) else { return Ok(false) };
     let table = section_of(document, &section)?;
     for (key, item) in change.iter() {
@@ -293,7 +318,10 @@ fn change_tool(document: &mut DocumentMut, tool: &str, allows: bool) -> bool {
 }
 
 /// Returns a table by the parts of its header, and creates it if it is missing.
-fn section_of<'d>(document: &'d mut DocumentMut, parts: &[String]) -> Result<&'d mut dyn TableLike> {
+pub(super) fn section_of<'d>(
+    document: &'d mut DocumentMut,
+    parts: &[String],
+) -> Result<&'d mut dyn TableLike> {
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for (index, part) in parts.iter().enumerate() {
         if !table.contains_key(part) {

@@ -21,6 +21,12 @@ use scorpiox_shell::{Shell, reach};
 use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 
+/// Ports of programs that know proxies.
+const WEB_PORTS: [u16; 2] = [80, 443];
+/// Limit of a host that is allowed on another port.
+const BY_PROXY: &str = "; it is reached through the proxy in `ALL_PROXY`, so a program that knows no proxy, such as \
+                        psql, does not reach it";
+
 /// Reason why a rule that asks refuses calls.
 pub(super) const NO_APPROVER: &str =
     "no approver in the policy may give it ([approvers]); over HTTP, `self = true` lets the caller";
@@ -109,6 +115,11 @@ impl<'a> Judge<'a> {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             bail!("there is no tool {subject:?}{near}");
         }
+        // Cases and changes are about the policy alone.
+        let off = (self.names == Names::LookedUp).then(|| self.switched_off(subject)).flatten();
+        if let Some(off) = off {
+            return Ok(Err(Verdict::denied(off)));
+        }
         let original = self.authors_name(subject);
         let because = match self.policy.tools.check_tool_as(subject, original.as_deref()) {
             Err(refusal) => return Ok(Err(Verdict::denied(refusal.to_string()))),
@@ -137,6 +148,19 @@ impl<'a> Judge<'a> {
             Err(denied) => return Ok(denied),
         };
         Ok(Verdict::allowed(because))
+    }
+
+    /// Returns the setting that switches a tool off, whatever the policy says.
+    pub(super) fn switched_off(&self, tool: &str) -> Option<String> {
+        let settings = &self.environment.settings;
+        if settings.tool_enabled(tool) {
+            return None;
+        }
+        let own = format!("TOOL_{}", tool.to_ascii_uppercase());
+        let key = if settings.tools_enabled() { &*own } else { "TOOLS" };
+        let origin = settings.entries().find(|entry| entry.key == key).map(|entry| entry.origin);
+        let origin = origin.map_or_else(String::new, |origin| format!(" ({origin})"));
+        Some(format!("the setting {key} switches {tool} off{origin}; the policy does not decide about it"))
     }
 
     /// Adds what rules about single calls decide, or returns the verdict of a rule that refuses every call.
@@ -235,14 +259,25 @@ impl<'a> Judge<'a> {
                         let unknown = &profile.unknown_hosts;
                         let asks =
                             unknown.value == UnknownHosts::Ask && matches!(denial, Denial::NotListed { .. });
-                        let asked = format!("; a person is asked about it ({})", unknown.source);
-                        let asked = if asks { &*asked } else { "" };
+                        let asked = match (asks, &self.principal) {
+                            (false, _) => String::new(),
+                            (true, None) => format!("; a person is asked about it ({})", unknown.source),
+                            (true, Some(_)) => {
+                                format!(
+                                    "; over HTTP nobody is asked about it, whatever {} says",
+                                    unknown.source
+                                )
+                            }
+                        };
                         Verdict::denied(format!("{denial} ({}){asked}", refusing.network.source))
                     }
                     HostDecision::Allowed(rule) => {
                         let listed = format!("{rule} is listed ({})", rule.source);
                         let looks_up = self.names == Names::LookedUp;
-                        reach::at_its_addresses((name, port), allow_private, &listed, looks_up)
+                        let verdict = reach::at_its_addresses((name, port), allow_private, &listed, looks_up);
+                        let note = if WEB_PORTS.contains(&port) { "" } else { BY_PROXY };
+                        let because = if verdict.allowed { verdict.because + note } else { verdict.because };
+                        Verdict { because, ..verdict }
                     }
                 }
             }
@@ -345,7 +380,7 @@ fn said(decided: Result<String, impl Display>) -> Verdict {
     decided.map_or_else(|why| Verdict::denied(why.to_string()), Verdict::allowed)
 }
 
-/// Returns the profile whose host list refuses the host: the machine-wide profile, if it does.
+/// Returns the profile whose host list refuses the host: of those that narrow each other, the outermost that does.
 fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
     let refuses = |profile: &&Profile| match &profile.network.value {
         Network::Off => true,
@@ -354,7 +389,8 @@ fn refusing<'p>(profile: &'p Profile, name: &str, port: u16) -> &'p Profile {
             matches!(HostRules::from(hosts.clone()).decide(name, port), HostDecision::Denied(_))
         }
     };
-    profile.outer.as_deref().filter(refuses).unwrap_or(profile)
+    let all = std::iter::successors(Some(profile), |profile| profile.outer.as_deref());
+    all.filter(refuses).last().unwrap_or(profile)
 }
 
 /// Splits a host and its port. The default is the port of HTTPS.

@@ -1,5 +1,6 @@
 //! The command `scorpiox-code policy`: shows and explains the effective policy.
 
+mod ask;
 mod calls;
 mod check;
 mod diff;
@@ -7,6 +8,7 @@ mod edit;
 mod init;
 mod judge;
 mod plugins;
+mod suggest;
 mod test;
 
 use std::fs;
@@ -34,7 +36,10 @@ use judge::{Judge, Names};
 #[derive(Subcommand)]
 pub(super) enum PolicyCommand {
     /// Show every effective rule, with the file and line that it comes from
-    Show,
+    Show {
+        #[command(flatten)]
+        caller: Caller,
+    },
     /// Check the policy: print the file, line and fix of each mistake, and notes on likely unintended rules
     Check {
         /// Check this file instead of those in use
@@ -75,6 +80,12 @@ pub(super) enum PolicyCommand {
     /// Deny an access in your policy.toml, show the change, and keep its comments
     #[command(after_help = edit::HELP)]
     Deny(edit::Wish),
+    /// Have a person asked about an access, by a change of your policy.toml
+    #[command(after_help = ask::HELP)]
+    Ask(ask::Wish),
+    /// Suggest the smallest changes that would have allowed what the audit has as refused
+    #[command(after_help = suggest::HELP)]
+    Suggest(suggest::Chosen),
     /// Show how the policy in use differs from the built-in one, or from another file
     Diff {
         /// The file to compare with the policy in use
@@ -96,7 +107,7 @@ pub(super) enum PolicyCommand {
 /// The caller of a tool over HTTP.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Caller {
-    /// For a tool or a workspace: check whether this principal may use it over HTTP
+    /// Answer for this principal over HTTP: its access to tools and workspaces, and the restrictions that hold for it
     #[arg(long = "as", value_name = "PRINCIPAL")]
     name: Option<String>,
     /// An additional scope of the principal's token; can be given several times
@@ -155,22 +166,23 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode
 
 fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
-        PolicyCommand::Show => show(environment),
+        PolicyCommand::Show { caller } => show(environment, &caller),
         PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
         PolicyCommand::Why { what, subject, arguments, client, profile, caller } => {
             ensure!(
                 what == What::Call || arguments.is_empty() && client.is_none(),
                 "arguments and --client belong to `policy why call`"
             );
-            let shell = shell(environment);
+            let (shell, principal) = shell_for(environment, &caller)?;
             let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
-            judge.principal = caller.principal(&shell.operator().loaded()?.policy.http);
+            judge.principal = principal;
             if what == What::Call {
                 return calls::why(&judge, &subject, &arguments, &Given { client, ..Given::default() });
             }
             if what == What::Command {
                 let profile = shell.operator().profile(&profile)?;
-                return match judge.closed(what) {
+                let off = judge.switched_off(BASH).map(Verdict::denied);
+                return match judge.closed(what).or(off) {
                     Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"), shell.operator())),
                     None => describe_command(&shell, &shell.operator().loaded()?.policy, &profile, &subject),
                 };
@@ -182,13 +194,15 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
         PolicyCommand::Allow(wish) => edit::run(environment, &wish, true),
         PolicyCommand::Deny(wish) => edit::run(environment, &wish, false),
+        PolicyCommand::Ask(wish) => ask::run(environment, &wish),
+        PolicyCommand::Suggest(chosen) => suggest::run(environment, &chosen),
         PolicyCommand::Init { example, print } => init::run(environment, example, print),
         PolicyCommand::Forget => forget(environment),
     }
 }
 
-fn show(environment: &Environment) -> Result<ExitCode> {
-    let shell = shell(environment);
+fn show(environment: &Environment, caller: &Caller) -> Result<ExitCode> {
+    let (shell, principal) = shell_for(environment, caller)?;
     let Loaded { policy, files, hash, .. } = shell.operator().loaded()?;
     let page = match files.as_slice() {
         [] => Shown::line("# built-in defaults"),
@@ -197,6 +211,9 @@ fn show(environment: &Environment) -> Result<ExitCode> {
             .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
     };
     let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
+    let held = held(&shell, principal)?;
+    let page =
+        held.iter().fold(page, |page, held| page.and(&Shown::line(&format!("# restricted by {held}"))));
     // The profile that commands get: it shows at most what the default profile shows.
     let mut shown = policy.clone();
     shown
@@ -294,6 +311,43 @@ const fn word(allowed: bool) -> &'static str {
 /// Returns the shell, which decides about the access of commands.
 fn shell(environment: &Environment) -> Shell {
     Shell::new(Arc::new(Operator::new(environment.site())))
+}
+
+/// Returns a shell under the restrictions of the policy that hold for a caller, and the caller over HTTP.
+fn shell_for(environment: &Environment, caller: &Caller) -> Result<(Shell, Option<Principal>)> {
+    let operator = Operator::new(environment.site());
+    let principal = caller.principal(&operator.loaded()?.policy.http);
+    let operator = restricted(operator, principal.clone())?;
+    Ok((Shell::new(Arc::new(operator)), principal))
+}
+
+/// Returns the restrictions that hold for this account, or for a caller over HTTP.
+fn held(shell: &Shell, principal: Option<Principal>) -> Result<Vec<String>> {
+    let operator = shell.operator();
+    let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
+    let (numbers, policy) = (operator.restrictions_for(&circumstances), &operator.loaded()?.policy);
+    Ok(numbers
+        .iter()
+        .filter_map(|&number| policy.restrictions.get(number))
+        .map(ToString::to_string)
+        .collect())
+}
+
+/// Returns the shell under the restrictions that hold for a caller, if there are any.
+fn restricted_in(shell: &Shell, caller: &Caller) -> Result<Option<Shell>> {
+    let operator = shell.operator();
+    let principal = caller.principal(&operator.loaded()?.policy.http);
+    let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
+    let numbers = operator.restrictions_for(&circumstances);
+    let restricted = || Ok(Shell::new(Arc::new(operator.restricted(&numbers)?)));
+    (!numbers.is_empty()).then(restricted).transpose()
+}
+
+/// Returns an operator under the restrictions that hold for this account, or for a caller over HTTP.
+fn restricted(operator: Operator, principal: Option<Principal>) -> Result<Operator> {
+    let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
+    let numbers = operator.restrictions_for(&circumstances);
+    Ok(if numbers.is_empty() { operator } else { operator.restricted(&numbers)? })
 }
 
 /// Returns a shell under a policy that is not in use.

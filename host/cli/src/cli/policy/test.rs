@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::calls::{CallVerdict, Given, Outcome, parse_case};
 use super::judge::{Judge, Names};
-use super::{Caller, What, shell, shell_under};
+use super::{Caller, What, restricted_in, shell, shell_under};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -55,7 +55,9 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
             shell_under(environment, Loaded::of(Policy::load(other)?))
         }
     };
-    let mut judge = Judge::new(environment, &shell, Names::AsWritten)?;
+    let nobody = Caller::default();
+    // The policy has to be usable, even for a file without cases.
+    Judge::new(environment, &shell, Names::AsWritten)?;
     if let Some(found) = &environment.workspace.instead_of {
         terminal::complain(&format!(
             "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, or \
@@ -68,7 +70,10 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
-        judge.principal = case.caller.as_ref().and_then(|caller| caller.principal(judge.http()));
+        let caller = case.caller.as_ref().unwrap_or(&nobody);
+        let restricted = restricted_in(&shell, caller)?;
+        let mut judge = Judge::new(environment, restricted.as_ref().unwrap_or(&shell), Names::AsWritten)?;
+        judge.principal = caller.principal(judge.http());
         let verdict = case.judged(&judge).with_context(at)?;
         cases += 1;
         if verdict.outcome != case.outcome {

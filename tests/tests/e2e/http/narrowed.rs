@@ -1,0 +1,80 @@
+//! Tests of `[[narrow]]` for principals and groups.
+
+use scorpiox_tests::Program;
+use scorpiox_tests::http::{HttpServer, Response};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const ANN: &str = "token-of-ann-0123456789";
+const BOB: &str = "token-of-bob-0123456789";
+
+fn program(more: &str) -> Program {
+    let hash =
+        |token: &str| -> String { Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect() };
+    let program = Program::new();
+    let policy = format!(
+        "version = 1\n[http.auth]\nkind = \"token\"\n[http.auth.tokens.ann]\nsha256 = \"{}\"\n\
+         [http.auth.tokens.bob]\nsha256 = \"{}\"\ngroups = [\"contractors\"]\n{more}",
+        hash(ANN),
+        hash(BOB)
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    program.put("workspace/finance/a", "the-secret");
+    program
+}
+
+fn call(server: &HttpServer, token: &str, tool: &str, arguments: Value) -> Response {
+    server.shown(token).modern("tools/call", json!({ "name": tool, "arguments": arguments }))
+}
+
+fn text(response: &Response) -> String {
+    let answer = response.json();
+    match answer["error"]["message"].as_str() {
+        Some(message) => message.to_owned(),
+        None => answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+#[test]
+fn a_restriction_holds_for_the_group_that_it_names() {
+    let program = program(
+        "[[narrow]]\nname = \"contractors\"\ngroups = [\"contractors\"]\n[narrow.tools]\ndeny = [\"TaskManager\"]\n\
+         [narrow.shell.profile.workspace]\ndeny = [\"finance/\"]\n",
+    );
+    let mut server = program.serve_http(0);
+    for _ in 0..2 {
+        for (token, is_restricted) in [(ANN, false), (BOB, true)] {
+            let listed = server.shown(token).modern("tools/list", json!({}));
+            assert_eq!(listed.body.contains("\"name\":\"TaskManager\""), !is_restricted, "{listed:?}");
+            let tasks = text(&call(&server, token, "TaskManager", json!({ "action": "list" })));
+            assert_eq!(tasks.contains("There are no tasks"), !is_restricted, "{tasks}");
+            let shown = text(&call(&server, token, "Bash", json!({ "command": "cat finance/a" })));
+            assert_eq!(shown.contains("the-secret"), !is_restricted, "{shown}");
+        }
+    }
+    server.end();
+}
+
+#[test]
+fn a_repository_that_is_broken_closes_only_its_workspace() {
+    let program = program("");
+    let own = program.put("other/site.txt", "");
+    let other = dunce::canonicalize(own.parent().expect("a folder")).expect("a folder");
+    let policy = program.home().join(".scorpiox/policy.toml");
+    let known = std::fs::read_to_string(&policy).expect("a policy");
+    std::fs::write(policy, format!("{known}[workspace.other]\npath = {}\n", json!(other))).expect("written");
+    let mut server = program.serve_http(0);
+    program.put("workspace/.scorpiox/policy.toml", "version = 1\n[tools]\ndeny = 3\n");
+    let refused = text(&call(&server, ANN, "TaskManager", json!({ "action": "list" })));
+    assert!(refused.contains("All tools are refused in this workspace"), "{refused}");
+    let request =
+        server.modern("tools/call", json!({ "name": "TaskManager", "arguments": { "action": "list" } }));
+    let answer = server.shown(ANN).ask(request.path("/w/other/mcp"));
+    assert!(text(&answer).contains("There are no tasks"), "{answer:?}");
+    // The server starts with it, too.
+    server.end();
+    let mut server = program.serve_http(0);
+    let listed = server.shown(ANN).modern("tools/list", json!({}));
+    assert_eq!(listed.status, 200, "{listed:?}");
+    server.end();
+}
