@@ -111,12 +111,12 @@ impl Judge<'_> {
         };
         let policy = &operator.loaded()?.policy;
         let covering = policy.calls.covering(&call, &operator.places()?);
-        Ok(ruled(&covering, because, self.principal.is_some()))
+        Ok(ruled(&covering, &because, self.principal.is_some()))
     }
 }
 
 /// Returns the verdict of the rules that cover a call; without any, the tool is open for the reason `because`.
-fn ruled(covering: &[Covering<'_>], because: String, by_principal: bool) -> CallVerdict {
+fn ruled(covering: &[Covering<'_>], because: &str, by_principal: bool) -> CallVerdict {
     let (reporting, deciding): (Vec<_>, Vec<_>) = covering.iter().partition(|covering| covering.rule.reports);
     let outcome = |covering: &Covering<'_>| match covering.then {
         Then::Ask if covering.rule.can_be_approved(by_principal) => Outcome::Ask,
@@ -241,13 +241,12 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     for c in text.chars() {
         match quote {
             Some(end) if c == end => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
             None if c == '\'' || c == '"' => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
             None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
+            Some(_) | None => word.get_or_insert_default().push(c),
         }
     }
     if quote.is_some() {
