@@ -1,6 +1,5 @@
 //! Facts about the workspace and the account that conditions of the policy are about.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::SystemTime;
@@ -81,7 +80,7 @@ pub(crate) fn account() -> Arc<Account> {
 
 #[cfg(unix)]
 fn read_account() -> Account {
-    let all = |names: std::io::Result<Vec<String>>| names.ok().map(BTreeSet::from_iter);
+    let all = |names: std::io::Result<Vec<String>>| names.ok().map(|names| names.into_iter().collect());
     Account { users: all(scorpiox_fs::account_names()), groups: all(scorpiox_fs::account_groups()) }
 }
 

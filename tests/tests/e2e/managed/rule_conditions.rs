@@ -230,7 +230,7 @@ fn a_rule_that_only_reports_is_in_the_audit_and_nowhere_else() {
     assert!(table.contains("rules Bash: would deny by rule r (policy.toml line 2"), "{table}");
     let (_, table, _) = server.program.run(&["audit", "--denied"]);
     assert!(!table.contains("would deny"), "{table}");
-    let (_, table, _) = server.program.run(&["audit", "--rule", "*[[rules]]*"]);
+    let (_, table, _) = server.program.run(&["audit", "--line", "policy.toml:2"]);
     assert!(table.contains("would deny"), "{table}");
     let (_, report, _) = server.program.run(&["audit", "report"]);
     assert!(report.contains("1 outcomes of rules that only report"), "{report}");

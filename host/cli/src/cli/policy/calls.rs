@@ -115,7 +115,7 @@ impl Judge<'_> {
         let policy = &operator.loaded()?.policy;
         let covering = policy.calls.covering(&call, &operator.places()?);
         let answering = Answering { approvers: &policy.approvers, principal: self.principal.as_ref() };
-        Ok(ruled(&covering, because, answering))
+        Ok(ruled(&covering, &because, answering))
     }
 }
 
@@ -142,7 +142,7 @@ impl Answering<'_> {
 }
 
 /// Returns the verdict of the rules that cover a call; without any, the tool is open for the reason `because`.
-fn ruled(covering: &[Covering<'_>], because: String, answering: Answering<'_>) -> CallVerdict {
+fn ruled(covering: &[Covering<'_>], because: &str, answering: Answering<'_>) -> CallVerdict {
     let (reporting, deciding): (Vec<_>, Vec<_>) = covering.iter().partition(|covering| covering.rule.reports);
     let outcome = |covering: &Covering<'_>| match covering.then {
         Then::Ask if answering.is_answered(covering.rule) => Outcome::Ask,
@@ -276,13 +276,12 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     for c in text.chars() {
         match quote {
             Some(end) if c == end => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
             None if c == '\'' || c == '"' => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
             None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
+            Some(_) | None => word.get_or_insert_default().push(c),
         }
     }
     if quote.is_some() {
