@@ -85,10 +85,9 @@ impl Started {
     /// Returns the step that adds a path to a list of the profile, after "the person can".
     fn how_to_open(&self, path: &Path, list: &str) -> String {
         let (path, profile) = (path.display().to_string(), &self.profile);
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
-        if !path.bytes().all(is_plain) {
+        let Some(path) = scorpiox_text::argument(&path) else {
             return format!("open it with {path:?} in `{list}` of [shell.profile.{profile}] of policy.toml");
-        }
+        };
         format!("open it: `scorpiox-code policy allow {list} {path}{}`", self.under())
     }
 

@@ -19,10 +19,13 @@ pub(super) fn config(rule: &NetworkRule, network: Network, tier: Tier) -> Option
     if network != Network::Proxy || !matches!(tier, Tier::T1 | Tier::T1b) {
         return None;
     }
-    let direct: String = direct_names(rule).iter().map(|name| format!(" !{name}")).collect();
+    let hosts: Vec<_> = ["*".to_owned()]
+        .into_iter()
+        .chain(direct_names(rule).iter().map(|name| format!("!{name}")))
+        .collect();
     // `ssh` itself replaces what follows a percent sign.
     let tunnel = TUNNEL.replace("PORT", &PROXY_PORT.to_string()).replace('%', "%%");
-    Some(format!("Host *{direct}\n    ProxyCommand /bin/bash -c '{tunnel}' %h %p\n"))
+    Some(format!("Host {}\n    ProxyCommand /bin/bash -c '{tunnel}' %h %p\n", hosts.join(" ")))
 }
 
 #[cfg(test)]

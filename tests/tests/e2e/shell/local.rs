@@ -100,6 +100,17 @@ fn a_program_without_a_proxy_reaches_the_listed_services_and_no_others() {
             "{tier}: {said:?}"
         );
         assert_eq!(ran.data["tier"], tier);
+        // The folder in the sandbox has the socket alone, and commands cannot change it.
+        let (folder, socket) = (folder.display(), path.display());
+        let attempts = format!(
+            "touch {folder}/x && echo MADE; ln -s /tmp {folder}/y && echo LINKED; rm -f {socket} && echo REMOVED; \
+             mv {socket} /tmp/z && echo MOVED; ls -A {folder}"
+        );
+        let ran = bash(&mut server, &attempts);
+        assert_eq!(ran.output().lines().last(), Some("service.sock"), "{tier}: {}", ran.text);
+        for word in ["MADE", "LINKED", "REMOVED", "MOVED"] {
+            assert!(!ran.output().contains(word), "{tier}: {}", ran.text);
+        }
         // A service that starts again is the same.
         service.recv_timeout(LONG).expect("it was reached");
         fs::remove_file(&path).expect("removed");
@@ -112,7 +123,7 @@ fn a_program_without_a_proxy_reaches_the_listed_services_and_no_others() {
         let ran = bash(&mut server, &ask(&format!("ask(socket.AF_UNIX, '{}')", path.display())));
         let told = format!("[local: unix:{} cannot be reached on this machine: ", path.display());
         assert!(ran.text.contains(&told), "{tier}: {}", ran.text);
-        let recorded = lines(&program, 3)[0].to_string();
+        let recorded = lines(&program, 4)[0].to_string();
         for reached in
             [&format!("127.0.0.1:{port}"), &format!("[::1]:{v6}"), &format!("unix:{}", path.display())]
         {
