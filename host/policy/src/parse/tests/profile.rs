@@ -220,7 +220,7 @@ fn services_are_few_and_never_of_plans() {
     );
     profile_says(
         "local = '127.0.0.1:1'",
-        "`local` in [shell.profile.workspace] is a string; write a list of services, such as [\"127.0.0.1:5432\"]",
+        "`local` in [shell.profile.workspace] is the string \"127.0.0.1:1\"; write a list of services, such as [\"127.0.0.1:5432\"]",
     );
     says(
         "[shell.profile.readonly]\nlocal = ['127.0.0.1:1']",
