@@ -1,7 +1,7 @@
 //! Waits for a connection or for the signal to end.
 
 #[cfg(unix)]
-pub(crate) use self::pipe::{Bell, Rung, of};
+pub(crate) use self::pipe::{Bell, Rung, new, of};
 #[cfg(windows)]
 pub(crate) use self::visit::{Bell, Rung, of};
 
@@ -10,6 +10,7 @@ pub(crate) use self::visit::{Bell, Rung, of};
 mod pipe {
     use std::io::{self, PipeReader, PipeWriter};
     use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
 
     use rustix::event::{PollFd, PollFlags, poll};
 
@@ -24,6 +25,11 @@ mod pipe {
 
     pub(crate) fn of(listener: &TcpListener) -> io::Result<(Bell, Rung)> {
         listener.set_nonblocking(true)?;
+        new()
+    }
+
+    /// Creates a signal for a listener that does not block.
+    pub(crate) fn new() -> io::Result<(Bell, Rung)> {
         let (rung, rings) = io::pipe()?;
         Ok((Bell { _rings: rings }, Rung(rung)))
     }
@@ -31,12 +37,18 @@ mod pipe {
     impl Rung {
         /// Returns the next connection, or `None` after the signal. On `WouldBlock`, call it again.
         pub(crate) fn accept(&self, listener: &TcpListener) -> io::Result<Option<TcpStream>> {
+            if self.waits_for(listener)? {
+                listener.accept().map(|(client, _)| Some(client))
+            } else {
+                Ok(None)
+            }
+        }
+
+        /// Waits for a listener; returns `false` after the signal.
+        pub(crate) fn waits_for(&self, listener: &impl AsFd) -> io::Result<bool> {
             let mut polled = [PollFd::new(listener, PollFlags::IN), PollFd::new(&self.0, PollFlags::IN)];
             rustix::io::retry_on_intr(|| poll(&mut polled, None))?;
-            if !polled[1].revents().is_empty() {
-                return Ok(None);
-            }
-            listener.accept().map(|(client, _)| Some(client))
+            Ok(polled[1].revents().is_empty())
         }
     }
 }

@@ -196,7 +196,7 @@ fn connect(host: &str, port: u16, connection: &Connection) -> Result<Arc<TcpStre
         let server = open(*address).map(Arc::new);
         let connected = server.and_then(|server| {
             // The end of the command shuts the stream down, and so ends the attempt.
-            connection.follow(&server).map_err(io::Error::other)?;
+            connection.follow(Arc::clone(&server) as _).map_err(io::Error::other)?;
             SockRef::from(&*server).connect_timeout(&(*address).into(), limits.setup)?;
             Ok(server)
         });

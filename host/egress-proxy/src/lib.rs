@@ -4,6 +4,9 @@
 //! connections the host accepts. The proxy speaks HTTP (`CONNECT`, and requests with absolute `http` URLs)
 //! and SOCKS 5 (RFC 1928), distinguished by the first byte.
 //!
+//! It also forwards connections to single services of the machine, which programs reach without a proxy: see
+//! `services`.
+//!
 //! Invariants: the policy decides about a name before it is resolved. The name is resolved once, every
 //! address in the answer is checked, and the connection goes to one of these addresses. Neither a redirect
 //! nor DNS rebinding can therefore reach another destination.
@@ -13,9 +16,12 @@ mod bell;
 mod connection;
 mod head;
 mod places;
+mod published;
 mod recent;
 mod resolve;
 mod server;
+#[cfg(unix)]
+mod services;
 mod session;
 mod shared;
 mod socks;
@@ -27,8 +33,11 @@ use std::time::Duration;
 
 pub use address::AddressPolicy;
 pub use places::descriptors;
+pub use published::{Dial, Published};
 pub use resolve::{Resolve, SystemResolver, User};
 pub use server::Proxy;
+#[cfg(unix)]
+pub use services::{Service, ServiceListener, Target};
 pub use session::{Lost, Reached, Refusal, Session};
 
 /// Policy for destination hosts.

@@ -1,7 +1,7 @@
 //! Accepts connections.
 
 use std::io::{self, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -13,10 +13,10 @@ use crate::{AddressPolicy, Decide, Limits, Resolve, connection};
 /// A running proxy. Dropping it closes all its connections.
 #[derive(Debug)]
 pub struct Proxy {
-    shared: Arc<Shared>,
-    /// Waker that ends the accepting thread.
-    bell: Option<Bell>,
-    accepts: Option<JoinHandle<()>>,
+    pub(crate) shared: Arc<Shared>,
+    /// Wakers that end the accepting threads.
+    pub(crate) bells: Vec<Bell>,
+    pub(crate) accepts: Vec<JoinHandle<()>>,
 }
 
 impl Proxy {
@@ -28,15 +28,24 @@ impl Proxy {
         addresses: AddressPolicy,
         limits: Limits,
     ) -> io::Result<Self> {
+        let mut proxy = Self::without_listener(rules, resolver, addresses, limits);
         let (bell, rung) = bell::of(&listener)?;
+        let shared = Arc::clone(&proxy.shared);
+        let run = move || accept(&listener, &shared, &rung);
+        proxy.accepts.push(thread::Builder::new().name("proxy".to_owned()).spawn(run)?);
+        proxy.bells.push(bell);
+        Ok(proxy)
+    }
+
+    /// Creates a proxy that serves no hosts. Services of the machine can be added.
+    pub fn without_listener(
+        rules: Arc<dyn Decide>,
+        resolver: Arc<dyn Resolve>,
+        addresses: AddressPolicy,
+        limits: Limits,
+    ) -> Self {
         let shared = Arc::new(Shared::new(rules, resolver, addresses, limits));
-        let accepts = {
-            let shared = Arc::clone(&shared);
-            thread::Builder::new()
-                .name("proxy".to_owned())
-                .spawn(move || accept(&listener, &shared, &rung))?
-        };
-        Ok(Self { shared, bell: Some(bell), accepts: Some(accepts) })
+        Self { shared, bells: Vec::new(), accepts: Vec::new() }
     }
 
     /// Registers a command. The proxy serves only commands that are registered.
@@ -48,8 +57,8 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.shared.stop();
-        drop(self.bell.take());
-        if let Some(accepts) = self.accepts.take() {
+        self.bells.clear();
+        for accepts in self.accepts.drain(..) {
             let _ = accepts.join();
         }
     }
@@ -73,7 +82,11 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, rung: &Rung) {
 fn begin(client: TcpStream, shared: &Arc<Shared>) {
     let Ok(from) = client.peer_addr() else { return };
     let client = Arc::new(client);
-    let connection = match shared.admit(&client, from.ip()) {
+    let from = match from.ip() {
+        IpAddr::V4(from) => from,
+        IpAddr::V6(_) => return,
+    };
+    let connection = match shared.admit(Arc::clone(&client) as _, Some(from)) {
         Admitted::Yes(connection) => connection,
         Admitted::Crowded => {
             let _ = (&*client).write_all(b"HTTP/1.1 503 Too many connections\r\nConnection: close\r\n\r\n");

@@ -93,6 +93,11 @@ impl Session {
         })
     }
 
+    /// Returns the services of the machine that did not answer, each with the reason.
+    pub fn unreachable(&self) -> Vec<String> {
+        self.shared.of(self.id, |requests| requests.unreachable.clone())
+    }
+
     /// Returns the numbers of requests that are not retained.
     pub fn lost(&self) -> Lost {
         self.shared.of(self.id, |requests| Lost {

@@ -1,19 +1,24 @@
 //! State shared by the connections of a proxy: its rules, and the commands to which the connections belong.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::places::Place;
 use crate::recent::Recent;
+use crate::tunnel::Stream;
 use crate::{AddressPolicy, Decide, Denied, Limits, Resolve};
 
 /// First address of those that tell commands apart, in a part of the loopback network that programs do not use.
 const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 64, 0, 1]);
 /// Number of these addresses.
 const SOURCES: u64 = 1 << 20;
+
+/// Maximum number of services that a command is told of.
+#[cfg(unix)]
+const MAX_UNREACHABLE: usize = 4;
 
 /// State shared by connections.
 pub(crate) struct Shared {
@@ -41,6 +46,8 @@ pub(crate) struct Requests {
     pub reached: Recent<String>,
     /// Number of connections that found no place.
     pub crowded: usize,
+    /// Services of the machine that did not answer, each with the reason.
+    pub unreachable: Vec<String>,
     /// `true` if the command may have connections no more.
     has_ended: bool,
 }
@@ -49,8 +56,8 @@ pub(crate) struct Requests {
 struct Open {
     /// Session of the command, if its source address is known.
     session: Option<u64>,
-    client: Arc<TcpStream>,
-    server: Option<Arc<TcpStream>>,
+    client: Arc<dyn Stream>,
+    server: Option<Arc<dyn Stream>>,
     /// Host that is being looked up, with its port and the rule that allows it.
     lookup: Option<(String, u16, String)>,
     /// `true` if the connection must reach nothing any more.
@@ -150,18 +157,17 @@ impl Shared {
         self.lock().sessions.get(&session).map(get).unwrap_or_default()
     }
 
-    /// Registers a connection from an address.
-    pub(crate) fn admit(self: &Arc<Self>, client: &Arc<TcpStream>, from: IpAddr) -> Admitted {
+    /// Registers a connection from an address, if it tells a command.
+    pub(crate) fn admit(self: &Arc<Self>, client: Arc<dyn Stream>, from: Option<Ipv4Addr>) -> Admitted {
         let mut state = self.lock();
         if state.is_stopped {
             return Admitted::Stray;
         }
         let mut running =
             state.sessions.iter().filter(|(_, requests)| !requests.has_ended).map(|(id, _)| *id);
-        let IpAddr::V4(from) = from else { return Admitted::Stray };
-        let session = running.clone().find(|id| source(*id) == from);
+        let session = from.and_then(|from| running.clone().find(|id| source(*id) == from));
         // An address of a command that has ended belongs to nobody else.
-        if session.is_none() && (is_source(from) || running.next().is_none()) {
+        if session.is_none() && (from.is_some_and(is_source) || running.next().is_none()) {
             return Admitted::Stray;
         }
         let own = state.connections.values().filter(|open| open.session == session).count();
@@ -172,7 +178,7 @@ impl Shared {
         };
         state.last_connection += 1;
         let id = state.last_connection;
-        let open = Open { session, client: Arc::clone(client), server: None, lookup: None, is_closed: false };
+        let open = Open { session, client, server: None, lookup: None, is_closed: false };
         state.connections.insert(id, open);
         Admitted::Yes(Connection { shared: Arc::clone(self), id, _place: place })
     }
@@ -203,7 +209,7 @@ impl Open {
     fn close(&mut self) {
         self.is_closed = true;
         for stream in [&self.client].into_iter().chain(&self.server) {
-            let _ = stream.shutdown(Shutdown::Both);
+            stream.close(Shutdown::Both);
         }
     }
 }
@@ -250,9 +256,23 @@ impl Connection {
 
     /// Adds the stream of the server, so that it closes with the connection. It takes the place of one to an address
     /// that cannot be reached.
-    pub(crate) fn follow(&self, server: &Arc<TcpStream>) -> Result<(), Closed> {
-        self.shared.lock().open(self.id)?.server = Some(Arc::clone(server));
+    pub(crate) fn follow(&self, server: Arc<dyn Stream>) -> Result<(), Closed> {
+        self.shared.lock().open(self.id)?.server = Some(server);
         Ok(())
+    }
+
+    /// Records a service of the machine that did not answer.
+    #[cfg(unix)]
+    pub(crate) fn did_not_answer(&self, why: &str) {
+        let mut state = self.shared.lock();
+        let Ok(open) = state.open(self.id) else { return };
+        let session = open.session;
+        for requests in state.requests_of(session) {
+            let is_new = !requests.unreachable.iter().any(|known| known == why);
+            if is_new && requests.unreachable.len() < MAX_UNREACHABLE {
+                requests.unreachable.push(why.to_owned());
+            }
+        }
     }
 
     /// Returns a number of the command; 0 if it is unknown.

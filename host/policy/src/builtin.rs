@@ -70,6 +70,8 @@ fn profile(data: &Builtin) -> Profile {
         deny: denied(),
         network: Sourced::builtin(network(&data.network)),
         unknown_hosts: Sourced::builtin(UnknownHosts::Deny),
+        local: Vec::new(),
+        publish: Vec::new(),
         env: EnvRules {
             pass: PASSED.iter().map(|name| Sourced::builtin((*name).to_owned())).collect(),
             set: set.collect(),

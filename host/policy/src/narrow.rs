@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::rule::{DenyRule, HostRule, PathRule, Place, Places, Source, Sourced, has_protected_name};
+use crate::rule::{
+    DenyRule, HostRule, LocalRule, PathRule, Place, Places, Source, Sourced, has_protected_name,
+};
 
 use crate::profile::{EnvRules, Limits, Network, Origins, Profile};
 
@@ -32,6 +34,8 @@ impl Profile {
             deny: union(self, by),
             network: network(&self.network, &by.network),
             unknown_hosts: least(&self.unknown_hosts, &by.unknown_hosts),
+            local: local(&self.local, &by.local),
+            publish: publish(&self.publish, &by.publish),
             env: env(&self.env, &by.env),
             limits,
             origins,
@@ -159,6 +163,18 @@ fn network(own: &Sourced<Network>, by: &Sourced<Network>) -> Sourced<Network> {
             Sourced::new(Network::Allowlist { hosts, allow_private }, by.source)
         }
     }
+}
+
+/// Returns the ports that both profiles publish.
+fn publish(own: &[Sourced<u16>], by: &[Sourced<u16>]) -> Vec<Sourced<u16>> {
+    let is_in_both = |port: &&Sourced<u16>| by.iter().any(|other| other.value == port.value);
+    own.iter().filter(is_in_both).cloned().collect()
+}
+
+/// Returns the services that both profiles open.
+fn local(own: &[LocalRule], by: &[LocalRule]) -> Vec<LocalRule> {
+    let is_in_both = |rule: &&LocalRule| by.iter().any(|other| other.service == rule.service);
+    own.iter().filter(is_in_both).cloned().collect()
 }
 
 /// Returns the variables that both profiles allow. A profile allows pairs of a name and a value: `pass`

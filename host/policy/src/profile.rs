@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::rule::{
-    DenyRule, DenySet, File, HostRule, NetworkRule, PathRule, Place, Places, Source, Sourced,
+    DenyRule, DenySet, File, HostRule, LocalRule, NetworkRule, PathRule, Place, Places, Source, Sourced,
     has_protected_name,
 };
 
@@ -29,6 +29,10 @@ pub struct Profile {
     pub network: Sourced<Network>,
     /// Handling of hosts that no entry of the list covers.
     pub unknown_hosts: Sourced<UnknownHosts>,
+    /// Services of the machine that commands reach at their own addresses.
+    pub local: Vec<LocalRule>,
+    /// Ports of background commands that are reachable on the loopback interface of the machine.
+    pub publish: Vec<Sourced<u16>>,
     /// Environment variables.
     pub env: EnvRules,
     /// Resource limits of each call.
@@ -153,6 +157,10 @@ pub struct Origins {
     pub write: Source,
     /// Source of the list `deny`.
     pub deny: Source,
+    /// Source of the list `local`.
+    pub local: Source,
+    /// Source of the list `publish`.
+    pub publish: Source,
     /// Source of the list `env.pass`.
     pub pass: Source,
     /// Source of the table `env.set`.
@@ -178,6 +186,8 @@ impl Origins {
         read: Source::Builtin,
         write: Source::Builtin,
         deny: Source::Builtin,
+        local: Source::Builtin,
+        publish: Source::Builtin,
         pass: Source::Builtin,
         set: Source::Builtin,
         processes: Source::Builtin,

@@ -306,6 +306,14 @@ fn profile_lines(page: &mut Page, profile: &Profile) {
         let word = if matches!(source, Source::Managed(_)) { "ask-weak" } else { "ask" };
         page.line(&format!("unknown_hosts = \"{word}\""), source);
     }
+    let local: Vec<_> = profile.local.iter().map(|rule| (rule.service.to_string(), rule.source)).collect();
+    if !local.is_empty() {
+        page.list("local", &local, origins.local);
+    }
+    if !profile.publish.is_empty() {
+        let ports: Vec<_> = profile.publish.iter().map(|port| port.value.to_string()).collect();
+        page.line(&format!("publish = [{}]", ports.join(", ")), origins.publish);
+    }
     env(page, profile);
     limits(page, profile);
 }

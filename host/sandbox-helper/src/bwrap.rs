@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::confine::DEVICES;
 use crate::covers::Expected;
+use crate::listeners;
 use crate::root::{KERNEL_FACTS, SHARED_FACTS, SYSTEM, group_text, hosts_text, passwd_text};
 
 const BWRAP: &CStr = c"/usr/bin/bwrap";
@@ -30,6 +31,9 @@ pub(super) const INNER: &str = "/.scorpiox-cell";
 
 /// Maximum number of arguments that bubblewrap accepts. A denied file takes 5 of them, and a descriptor.
 const MOST_WORDS: usize = 9000;
+
+/// Size of a folder with sockets of services.
+const SOCKETS_BYTES: &str = "65536";
 
 /// Time limit of the test whether bubblewrap works.
 const PROBE_TIME: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
@@ -136,6 +140,11 @@ fn arguments(cell: &CellSpec, covers: &[Cover]) -> io::Result<Arguments> {
         all.words(&["--unshare-net"])?;
     }
     root(&mut all, cell)?;
+    // No command can write to them, by its Landlock rules. This program makes the sockets.
+    for folder in listeners::folders(cell) {
+        all.words(&["--perms", "0755", "--size", SOCKETS_BYTES, "--tmpfs"])?;
+        all.path(&folder)?;
+    }
     // A directory must come before its contents, which it would hide otherwise.
     let mut all_exposed: Vec<_> = cell.exposed.iter().collect();
     all_exposed.sort_by_key(|exposed| exposed.path.as_path());
@@ -181,6 +190,9 @@ fn root(all: &mut Arguments, cell: &CellSpec) -> io::Result<()> {
         }
     } else {
         all.data("0644", hosts_text(), Path::new("/etc/hosts"))?;
+    }
+    if let Some(text) = &cell.ssh_config {
+        all.data("0644", text, Path::new("/etc/ssh/ssh_config"))?;
     }
     all.words(&["--proc", "/proc"])?;
     let is_root = rustix::process::getuid().is_root();

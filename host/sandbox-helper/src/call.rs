@@ -19,13 +19,14 @@ use scorpiox_sys::linux::sys::{self, Ask, Side};
 use crate::bound::Bounds;
 use crate::bwrap::{self, Inside};
 use crate::landlock::Rules;
+use crate::listeners::Listeners;
 use crate::processes::Mechanism;
 use crate::questions::{self, Questions};
 use crate::seccomp::{Filters, Shared};
 use crate::sockets::{self, Sockets};
 use crate::supervise::{Supervisor, give_up};
 use crate::tree::Tree;
-use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, namespaces, root};
+use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, root};
 
 const BASH: &CStr = c"/bin/bash";
 
@@ -34,6 +35,8 @@ struct Streams {
     output: OwnedFd,
     /// Locks that keep moves apart from the starts of other commands; used only by the supervisor.
     moves: Option<Moves>,
+    /// Socket on which the host requests sockets in the command's network, if it connects to the command's servers.
+    dialer: Option<OwnedFd>,
     /// Standard input of the command, unless it is empty.
     input: Option<OwnedFd>,
 }
@@ -47,13 +50,15 @@ impl Streams {
             Some(trees) => Some(Moves::of_descriptor(fds.next()?, trees.clone())),
             None => None,
         };
-        let streams = Self { output, moves, input: fds.next() };
+        let dialer = if order.publishes { Some(fds.next()?) } else { None };
+        let streams = Self { output, moves, dialer, input: fds.next() };
         fds.next().is_none().then_some(streams)
     }
 
     fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let moves = self.moves.iter().map(AsFd::as_fd);
-        [self.output.as_fd()].into_iter().chain(moves).chain(self.input.iter().map(AsFd::as_fd))
+        let others = self.dialer.iter().chain(&self.input).map(AsFd::as_fd);
+        [self.output.as_fd()].into_iter().chain(moves).chain(others)
     }
 }
 
@@ -112,7 +117,7 @@ fn supervise(
     cell: &Cell,
     order: &CommandSpec,
     control: &OwnedFd,
-    streams: Streams,
+    mut streams: Streams,
     children: &OwnedFd,
 ) -> Result<(), Fault> {
     if cell.spec.tier == Tier::T1b {
@@ -127,11 +132,12 @@ fn supervise(
     let (rules, processes) = prepare(cell, order)?;
     let (shell, questions) = start_shell(cell, order, (rules, processes), control, &streams)?;
     score.lower();
+    let dialer = streams.dialer.take();
     // The output ends when the last process closes it; this one must not keep it open.
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
     let tree = if cell.spec.tier == Tier::T1 { Tree::Namespace } else { Tree::Descendants };
-    Supervisor::new(order, control, children, shell, tree, questions).run();
+    Supervisor::new(order, control, children, shell, tree, questions).published(dialer).run();
     Ok(())
 }
 
@@ -161,12 +167,14 @@ fn run_inside(
     let inside: Inside = packet::from_file(file).map_err(Fault::at(step))?;
     let Inside { cell, order, landlock, expected } = inside;
     let streams = Streams::of(streams, &order);
-    let streams = streams.ok_or_else(|| Fault::new(step, "another number of descriptors"))?;
+    let mut streams = streams.ok_or_else(|| Fault::new(step, "another number of descriptors"))?;
     covers::check(&order.covers, &expected)?;
-    if cell.network == Network::Proxy {
-        let listener = namespaces::listen()?;
-        packet::send(control.as_fd(), &Event::Listening, &[listener.as_fd()])
-            .map_err(Fault::at("handing the proxy's listener over"))?;
+    if cell.network == Network::Proxy || !cell.local.is_empty() {
+        let mut listeners = Listeners::at_ports(&cell)?;
+        listeners.listen_at_paths(&cell, Path::new("/"))?;
+        let listening = Event::Listening(listeners.kinds());
+        packet::send(control.as_fd(), &listening, &listeners.fds())
+            .map_err(Fault::at("handing the listeners over"))?;
     }
     let filters = Filters::new(Shared::of(cell.tier, cell.network, landlock))?;
     confine::bounding()?;
@@ -181,9 +189,11 @@ fn run_inside(
     let rules = confine::rules(&cell.spec, &order, landlock)?;
     let processes = Mechanism::choose(cell.spec.tier, order.limits.processes);
     let (shell, questions) = start_shell(&cell, &order, (rules, processes), control, &streams)?;
+    let dialer = streams.dialer.take();
     drop(streams);
     rid_of_rights(cell.spec.tier)?;
-    Supervisor::new(&order, control, &children, shell, Tree::Namespace, questions).run();
+    let supervisor = Supervisor::new(&order, control, &children, shell, Tree::Namespace, questions);
+    supervisor.published(dialer).run();
     Ok(())
 }
 
@@ -266,7 +276,7 @@ fn start_shell(
         moves.end_start().map_err(Fault::at("keeping moves from starts"))?;
     }
     let connects = sockets::are_connected_by_supervisor(cell.spec.tier, cell.spec.network);
-    let connect = connects.then_some(|questions| Sockets::new(questions, order.source));
+    let connect = connects.then_some(|questions| Sockets::new(questions, order.source, &cell.spec.local));
     Ok((shell, listener.map(|listener| Questions::new(listener, bounds, guard, connect))))
 }
 

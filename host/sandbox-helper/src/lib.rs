@@ -26,6 +26,7 @@ mod covers;
 pub mod guard;
 mod kernel_memory;
 mod landlock;
+mod listeners;
 mod many_in_one;
 mod namespaces;
 mod pace;
@@ -40,6 +41,7 @@ mod tree;
 mod watchdog;
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -51,6 +53,7 @@ use scorpiox_sandbox::{packet, remove_folder_until};
 use scorpiox_sys::linux::shared_set::SharedSet;
 use scorpiox_sys::linux::sys;
 
+use self::listeners::Listeners;
 use self::seccomp::{Filters, Shared};
 
 /// Scores for the out-of-memory killer, between 0 and 1000: of helpers and supervisors, and of commands. The
@@ -120,16 +123,17 @@ fn serve(host: OwnedFd) -> Result<(), Fault> {
             let _ = packet::send(host.as_fd(), &Built::Failed(fault.clone()), &[]);
             Err(fault)
         }
-        Ok((cell, listener)) => {
-            let listener: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
-            packet::send(host.as_fd(), &Built::Ready, &listener).map_err(Fault::at("reporting the cell"))?;
-            drop(listener);
+        Ok((cell, listeners)) => {
+            let ready = Built::Ready(listeners.kinds());
+            packet::send(host.as_fd(), &ready, &listeners.fds()).map_err(Fault::at("reporting the cell"))?;
+            // No command may take connections from the host.
+            drop(listeners);
             take_orders(&cell, host)
         }
     }
 }
 
-fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
+fn build(spec: CellSpec) -> Result<(Cell, Listeners), Fault> {
     // No process of a command may read or write the helper's memory.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(Fault::at("hiding the helper's memory"))?;
@@ -150,11 +154,11 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         may_be_asked(&scope)?;
     }
     let filters = Filters::new(Shared::of(spec.tier, spec.network, landlock))?;
-    let mut listener = None;
+    let mut listeners = Listeners::default();
     match spec.tier {
         Tier::T1 => {
-            listener = namespaces::network(&spec)?;
-            root::enter(&spec)?;
+            listeners = namespaces::network(&spec)?;
+            root::enter(&spec, || listeners.listen_at_paths(&spec, Path::new("")))?;
             namespaces::bound_buffers(&spec);
         }
         Tier::T2 => {
@@ -177,7 +181,7 @@ fn build(spec: CellSpec) -> Result<(Cell, Option<OwnedFd>), Fault> {
         call::try_one()?;
     }
     let by_commands = Cell::no_entries()?;
-    Ok((Cell { spec, filters, landlock, by_commands }, listener))
+    Ok((Cell { spec, filters, landlock, by_commands }, listeners))
 }
 
 /// Fails if a supervisor may not read the memory of the processes below it, under Yama's `scope`. It may

@@ -1,14 +1,15 @@
 //! Creates the namespaces of a cell.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::process::Signal;
+use scorpiox_sandbox::packet;
 use scorpiox_sandbox::wire::{Built, CellSpec, Fault, Network};
-use scorpiox_sandbox::{PROXY_PORT, packet};
 use scorpiox_sys::linux::sys::{self, Side};
+
+use crate::listeners::Listeners;
 
 /// Creates the cell's namespaces and a first process in them. Returns `false` immediately in the new process,
 /// and `true` in the calling process after the new one has ended.
@@ -72,17 +73,14 @@ fn first_process() -> Result<bool, Fault> {
     }
 }
 
-/// Enables the loopback interface; returns the listener for the proxy, if there is one.
-pub(super) fn network(spec: &CellSpec) -> Result<Option<OwnedFd>, Fault> {
+/// Enables the loopback interface; returns the listeners at its ports.
+pub(super) fn network(spec: &CellSpec) -> Result<Listeners, Fault> {
     if spec.network == Network::Host {
-        return Ok(None);
+        return Ok(Listeners::default());
     }
     let any = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(Fault::at("making a socket"))?;
     sys::loopback_up(any.as_fd()).map_err(Fault::at("switching the loopback interface on"))?;
-    if spec.network == Network::Off {
-        return Ok(None);
-    }
-    listen().map(Some)
+    Listeners::at_ports(spec)
 }
 
 /// Limits the unread data of a TCP connection to that of any other socket: by default the kernel grows the
@@ -97,11 +95,4 @@ pub(super) fn bound_buffers(spec: &CellSpec) {
     {
         let _ = fs::write(format!("/proc/sys/net/ipv4/{file}"), bytes);
     }
-}
-
-/// Returns the listener for the host's proxy.
-pub(super) fn listen() -> Result<OwnedFd, Fault> {
-    let listener =
-        TcpListener::bind(("127.0.0.1", PROXY_PORT)).map_err(Fault::at("listening for the proxy"))?;
-    Ok(listener.into())
 }

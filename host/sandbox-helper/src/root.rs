@@ -43,7 +43,8 @@ struct Detached {
 }
 
 /// Builds the root of the cell and moves this process into it. The process must have its own mount namespace.
-pub(super) fn enter(cell: &CellSpec) -> Result<(), Fault> {
+/// `listen` is called in the new root, before commands can see it and while it can be changed.
+pub(super) fn enter(cell: &CellSpec, listen: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(Fault::at("keeping mounts in the cell"))?;
     let detached = take(cell)?;
@@ -59,6 +60,7 @@ pub(super) fn enter(cell: &CellSpec) -> Result<(), Fault> {
             .and_then(|()| attach(mount))
             .map_err(|error| Fault::new(format!("mounting {}", mount.path.display()), error))?;
     }
+    listen()?;
     own_proc("proc").map_err(Fault::at("mounting /proc"))?;
     let pivot = || {
         rustix::process::pivot_root(".", ".")?;
@@ -287,6 +289,10 @@ fn furnish(cell: &CellSpec) -> std::io::Result<()> {
     fs::write("etc/hostname", "cell\n")?;
     if cell.network != Network::Host {
         fs::write("etc/hosts", hosts_text())?;
+    }
+    if let Some(text) = &cell.ssh_config {
+        fs::create_dir_all("etc/ssh")?;
+        fs::write("etc/ssh/ssh_config", text)?;
     }
     fs::File::create(HIDDEN_FILE.trim_start_matches('/'))?;
     for hidden in [HIDDEN_FILE, HIDDEN_FOLDER] {

@@ -9,9 +9,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use scorpiox_sandbox::packet;
-use scorpiox_sandbox::wire::{CommandSpec, Ended, Event, Fault, Outcome, Status, Stop};
+use scorpiox_sandbox::wire::{CommandSpec, Ended, Event, Family, Fault, Outcome, Status, Stop};
 use scorpiox_sys::linux::sys;
 
 use crate::kernel_memory::KernelMemory;
@@ -48,6 +49,8 @@ pub(super) struct Supervisor<'a> {
     questions: Option<Questions>,
     /// `true` if no process is left that could make a forwarded system call.
     nobody_asks: bool,
+    /// Requests of the host for sockets.
+    dialer: Option<OwnedFd>,
     /// Processor time of each process at the last check, in clock ticks.
     worked: HashMap<(Pid, u64), u64>,
     phase: Phase,
@@ -87,12 +90,18 @@ impl<'a> Supervisor<'a> {
             kernel_memory: KernelMemory::new(),
             questions,
             nobody_asks: false,
+            dialer: None,
             worked: HashMap::new(),
             phase: Phase::Running { until },
             ended: None,
             status: None,
             duration: Duration::ZERO,
         }
+    }
+
+    /// Makes the sockets that the host requests.
+    pub(super) fn published(self, dialer: Option<OwnedFd>) -> Self {
+        Self { dialer, ..self }
     }
 
     /// Waits for the end of the command, enforces its limits, and reports the outcome.
@@ -247,8 +256,12 @@ impl<'a> Supervisor<'a> {
         let time = retry_after.map_or(time, |retry| time.min(retry));
         let time = Timespec::try_from(time).unwrap_or_default();
         let open = self.questions.as_ref().filter(|_| !self.nobody_asks);
-        let watched =
-            [Some(self.control.as_fd()), Some(self.children.as_fd()), open.map(Questions::listener)];
+        let watched = [
+            Some(self.control.as_fd()),
+            Some(self.children.as_fd()),
+            self.dialer.as_ref().map(AsFd::as_fd),
+            open.map(Questions::listener),
+        ];
         let mut polled: Vec<_> =
             watched.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         if poll(&mut polled, Some(&time)).is_err() {
@@ -256,7 +269,12 @@ impl<'a> Supervisor<'a> {
         }
         let mut found = polled.iter().map(PollFd::revents);
         let mut next = || found.next().unwrap_or(PollFlags::empty());
-        let (control, children, questions) = (!next().is_empty(), !next().is_empty(), next());
+        let (control, children) = (!next().is_empty(), !next().is_empty());
+        let dials = self.dialer.is_some() && !next().is_empty();
+        let questions = next();
+        if dials {
+            self.make_socket();
+        }
         self.nobody_asks |= questions.contains(PollFlags::HUP);
         if let Some(asked) = &mut self.questions
             && questions.contains(PollFlags::IN)
@@ -277,6 +295,28 @@ impl<'a> Supervisor<'a> {
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Told::Nothing,
             Ok(None) | Err(_) => Told::HostIsGone,
+        }
+    }
+}
+
+impl Supervisor<'_> {
+    /// Makes a socket in the network of the command for the host, which may connect it.
+    fn make_socket(&mut self) {
+        let Some(dialer) = &self.dialer else { return };
+        let family = match packet::receive::<Family>(dialer.as_fd(), false) {
+            Ok(Some((family, _))) => family,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+            // The host requests no more.
+            Ok(None) | Err(_) => return self.dialer = None,
+        };
+        let domain = match family {
+            Family::V4 => AddressFamily::INET,
+            Family::V6 => AddressFamily::INET6,
+        };
+        let made = socket_with(domain, SocketType::STREAM, SocketFlags::CLOEXEC, None).ok();
+        let fds: Vec<_> = made.iter().map(AsFd::as_fd).collect();
+        if packet::send(dialer.as_fd(), &family, &fds).is_err() {
+            self.dialer = None;
         }
     }
 }

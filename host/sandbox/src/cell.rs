@@ -1,7 +1,6 @@
 //! Host side of a cell.
 
 use std::io::{self, Write};
-use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +9,8 @@ use parking_lot::Mutex;
 use rustix::fs::MemfdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use crate::dialer::Dialer;
+use crate::listeners::Listeners;
 use crate::moves::Moves;
 use crate::running::Running;
 use crate::seam::{CellError, Helper};
@@ -25,7 +26,7 @@ const PIPE_BYTES: usize = 1024 * 1024;
 pub struct Cell {
     socket: OwnedFd,
     helper: Mutex<Child>,
-    listener: Option<TcpListener>,
+    listeners: Listeners,
 }
 
 impl Cell {
@@ -34,11 +35,11 @@ impl Cell {
         let step = "starting the sandbox helper";
         let (socket, theirs) = packet::pair().map_err(Fault::at(step))?;
         let child = start(helper, theirs).map_err(Fault::at(step))?;
-        let mut cell = Self { socket, helper: Mutex::new(child), listener: None };
+        let mut cell = Self { socket, helper: Mutex::new(child), listeners: Listeners::default() };
         packet::send_large(cell.socket.as_fd(), &Order::Build(spec.clone()), &[]).map_err(Fault::at(step))?;
         match packet::receive::<Built>(cell.socket.as_fd(), true) {
-            Ok(Some((Built::Ready, mut fds))) => {
-                cell.listener = fds.pop().map(TcpListener::from);
+            Ok(Some((Built::Ready(kinds), fds))) => {
+                cell.listeners = Listeners::of(&kinds, fds);
                 Ok(cell)
             }
             Ok(Some((Built::Failed(fault), _))) => Err(fault.into()),
@@ -47,10 +48,10 @@ impl Cell {
         }
     }
 
-    /// Returns the listener on [`crate::PROXY_PORT`] of the cell's own network, if the specification requests
-    /// one.
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
-        self.listener.take()
+    /// Returns the listeners in the cell's own network that the specification requests; the proxy's is on
+    /// [`crate::PROXY_PORT`].
+    pub fn take_listeners(&mut self) -> Listeners {
+        std::mem::take(&mut self.listeners)
     }
 
     /// Returns the port of the proxy, if it is not [`crate::PROXY_PORT`].
@@ -71,11 +72,14 @@ impl Cell {
         // A smaller pipe also works; the user's quota limits the size.
         let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
         let (control, their_control) = packet::pair().map_err(CellError::helper)?;
-        let fds = [Some(their_control.as_fd()), Some(theirs.as_fd()), moves.map(AsFd::as_fd), input];
+        let dialer = call.publishes.then(packet::pair).transpose().map_err(CellError::helper)?;
+        let their_dialer = dialer.as_ref().map(|(_, theirs)| theirs.as_fd());
+        let fds =
+            [Some(their_control.as_fd()), Some(theirs.as_fd()), moves.map(AsFd::as_fd), their_dialer, input];
         let fds: Vec<_> = fds.into_iter().flatten().collect();
         let order = Order::Run(CommandSpec { changed: moves.map(|moves| moves.changed().clone()), ..call });
         packet::send_large(self.socket.as_fd(), &order, &fds).map_err(CellError::helper)?;
-        Ok(Running::new(output, control))
+        Ok(Running::new(output, control, dialer.map(|(ours, _)| Dialer::new(ours))))
     }
 
     /// Ends the cell and everything in it; returns after the helper has exited.

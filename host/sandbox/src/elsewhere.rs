@@ -2,9 +2,10 @@
 //!
 //! Invariant: nothing runs. [`Cell`] and [`Running`] have no values, so their methods are unreachable.
 
-use std::net::TcpListener;
 use std::time::Duration;
 
+use crate::dialer::Dialer;
+use crate::listeners::Listeners;
 use crate::moves::Moves;
 use crate::seam::{Bell, CellError, Happened, Helper};
 use crate::wire::{CellSpec, CommandSpec};
@@ -29,9 +30,8 @@ impl Cell {
         Err(CellError::NoSandbox)
     }
 
-    /// Returns the listener on [`crate::PROXY_PORT`] of the cell's own network, if the specification requests
-    /// one.
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
+    /// Returns the listeners in the cell's own network.
+    pub fn take_listeners(&mut self) -> Listeners {
         match *self {}
     }
 
@@ -57,8 +57,13 @@ impl Running {
         match *self {}
     }
 
-    /// Returns the listener on [`crate::PROXY_PORT`] of the command's own network.
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
+    /// Returns the listeners in the command's own network.
+    pub fn take_listeners(&mut self) -> Listeners {
+        match *self {}
+    }
+
+    /// Returns the way to the command's servers.
+    pub fn take_dialer(&mut self) -> Option<Dialer> {
         match *self {}
     }
 

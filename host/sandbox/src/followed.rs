@@ -1,12 +1,13 @@
 //! Running command that threads of the host follow, on systems without a supervisor process.
 
 use std::io::{self, PipeReader, Read as _};
-use std::net::TcpListener;
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::dialer::Dialer;
+use crate::listeners::Listeners;
 use crate::seam::{Bell, CellError, Happened};
 use crate::wire::{Ended, Names, Outcome, Status};
 
@@ -83,9 +84,15 @@ impl<T: Tree> Followed<T> {
         Ok(())
     }
 
-    /// Returns `None`: no listener belongs to this command alone.
+    /// Returns none: no listener belongs to this command alone.
     #[allow(clippy::unused_self)] // same signature as on Linux
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
+    pub fn take_listeners(&mut self) -> Listeners {
+        Listeners::default()
+    }
+
+    /// Returns `None`: the command has no network of its own.
+    #[allow(clippy::unused_self)] // same signature as on Linux
+    pub fn take_dialer(&mut self) -> Option<Dialer> {
         None
     }
 

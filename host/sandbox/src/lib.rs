@@ -24,11 +24,17 @@ pub mod build;
 #[cfg(target_os = "linux")]
 mod cell;
 pub mod confine;
+#[cfg(target_os = "linux")]
+mod dialer;
+#[cfg(not(target_os = "linux"))]
+#[path = "undialed.rs"]
+mod dialer;
 #[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 mod elsewhere;
 mod etc;
 #[cfg(any(windows, target_os = "macos"))]
 mod followed;
+mod listeners;
 #[cfg(target_os = "macos")]
 mod macos;
 #[cfg(target_os = "linux")]
@@ -60,15 +66,19 @@ pub use self::macos::{Cell, Running};
 pub use self::windows::{Cell, Running};
 #[cfg(target_os = "linux")]
 pub use self::{cell::Cell, running::Running};
+pub use dialer::Dialer;
 #[cfg(not(any(target_os = "linux", windows, target_os = "macos")))]
 pub use elsewhere::{Cell, Running};
 pub use etc::ETC;
+pub use listeners::Listeners;
+#[cfg(unix)]
+pub use listeners::ServiceListener;
 pub use moves::Moves;
 pub use scorpiox_sys::{remove_folder, remove_folder_until};
 pub use seam::{Bell, CellError, Happened, Helper};
 pub use wire::{
-    Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeFile, HomeLink, Limits, Names,
-    Network, Outcome, RawPath, Repository, Status, Tier,
+    Access, CellSpec, CommandSpec, Cover, Ended, Exposed, Fault, Granted, HomeFile, HomeLink, Limits, Local,
+    Names, Network, Outcome, RawPath, Repository, Status, Tier,
 };
 
 /// Port of the host's proxy in a cell's own network.

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 /// Maximum size of a message without a memory file: the result of a command with all reported paths.
 const MAX_BYTES: usize = 40 * 1024;
 /// Maximum number of descriptors in a message.
-const MAX_FDS: usize = 5;
+const MAX_FDS: usize = 20;
 /// Maximum size of a message in a memory file: a command and its rules for paths.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 

@@ -1,12 +1,13 @@
 //! Host side of a running command.
 
 use std::io;
-use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::dialer::Dialer;
+use crate::listeners::Listeners;
 use crate::packet;
 use crate::seam::{CellError, Happened};
 use crate::wire::{Event, Outcome, Stop};
@@ -25,12 +26,14 @@ pub struct Running {
     chunk: Vec<u8>,
     outcome: Option<(Outcome, Instant)>,
     output_ended: bool,
-    listener: Option<TcpListener>,
+    listeners: Listeners,
+    dialer: Option<Dialer>,
 }
 
 impl Running {
-    pub(crate) fn new(output: OwnedFd, control: OwnedFd) -> Self {
-        Self { output, control, chunk: Vec::new(), outcome: None, output_ended: false, listener: None }
+    pub(crate) fn new(output: OwnedFd, control: OwnedFd, dialer: Option<Dialer>) -> Self {
+        let (chunk, listeners) = (Vec::new(), Listeners::default());
+        Self { output, control, chunk, outcome: None, output_ended: false, listeners, dialer }
     }
 
     /// Waits until the command is completely confined and its shell is about to run.
@@ -38,17 +41,22 @@ impl Running {
         loop {
             match self.receive()? {
                 (Event::Started, _) => return Ok(()),
-                (Event::Listening, mut fds) => self.listener = fds.pop().map(TcpListener::from),
+                (Event::Listening(kinds), fds) => self.listeners = Listeners::of(&kinds, fds),
                 (Event::Failed(fault), _) => return Err(fault.into()),
                 (Event::Done(_), _) => return Err(CellError::helper("an unexpected report")),
             }
         }
     }
 
-    /// Returns the listener on [`crate::PROXY_PORT`] of the command's own network, if the cell has no common
-    /// one.
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
-        self.listener.take()
+    /// Returns the listeners in the command's own network, if the cell has no common one; the proxy's is on
+    /// [`crate::PROXY_PORT`].
+    pub fn take_listeners(&mut self) -> Listeners {
+        std::mem::take(&mut self.listeners)
+    }
+
+    /// Returns the way to the command's servers, if its specification requests one.
+    pub fn take_dialer(&mut self) -> Option<Dialer> {
+        self.dialer.take()
     }
 
     /// Waits for the next event, for at most `time`, or until `waker` is readable.
@@ -109,7 +117,7 @@ impl Running {
         match received.ok_or(CellError::Gone)?.0 {
             Event::Done(outcome) => Ok(outcome),
             Event::Failed(fault) => Err(fault.into()),
-            Event::Started | Event::Listening => Err(CellError::helper("an unexpected report")),
+            Event::Started | Event::Listening(_) => Err(CellError::helper("an unexpected report")),
         }
     }
 

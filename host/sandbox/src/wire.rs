@@ -1,7 +1,7 @@
 //! Messages between the host and the helper.
 
 use std::error::Error;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,10 @@ pub struct CellSpec {
     pub tmp_bytes: u64,
     /// Network of the commands.
     pub network: Network,
+    /// Content of `/etc/ssh/ssh_config`, for cells with their own `/etc`.
+    pub ssh_config: Option<String>,
+    /// Services of the machine, each with a listener in the cell that the host forwards.
+    pub local: Vec<Local>,
     /// Upper limit of the Landlock ABI version, to test the behavior of older kernels.
     pub landlock_at_most: Option<u32>,
 }
@@ -165,6 +169,26 @@ impl CellSpec {
     pub fn shows_below(&self, path: &Path) -> bool {
         self.exposed.iter().any(|exposed| exposed.path.as_path().starts_with(path))
     }
+}
+
+/// Address of a service, both inside and outside of the cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Local {
+    /// A port of the loopback interface.
+    Tcp(SocketAddr),
+    /// A Unix socket, in a directory that the cell does not expose.
+    Unix(RawPath),
+}
+
+/// Descriptor that comes with a message of the helper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Listener {
+    /// Listener for the host's proxy.
+    Proxy,
+    /// Listener for a service at a port.
+    Tcp,
+    /// Listener for a service at a path.
+    Unix,
 }
 
 /// Link in the home directory of commands.
@@ -270,6 +294,8 @@ pub struct CommandSpec {
     pub granted: Vec<Granted>,
     /// Trees in which the command can move entries, if the locks of `Moves` are passed along.
     pub changed: Option<Trees>,
+    /// `true` if the host connects to the command's servers, through sockets that the supervisor makes.
+    pub publishes: bool,
     /// Source address of connections to the host's proxy, which tells commands of a common network apart by it.
     pub source: Option<Ipv4Addr>,
 }
@@ -288,6 +314,7 @@ impl CommandSpec {
             areas: Vec::new(),
             granted: Vec::new(),
             changed: None,
+            publishes: false,
             source: None,
         }
     }
@@ -305,8 +332,9 @@ pub enum Order {
 /// Messages from the helper to the host about the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Built {
-    /// Commands can be run. A listener in the cell's network may be attached.
-    Ready,
+    /// Commands can be run. Listeners in the cell's network are attached: for the proxy, then for the services in
+    /// their order.
+    Ready(Vec<Listener>),
     /// The sandbox cannot be built.
     Failed(Fault),
 }
@@ -440,8 +468,8 @@ pub struct Names {
 pub enum Event {
     /// The command is completely confined.
     Started,
-    /// A listener in the command's own network is attached.
-    Listening,
+    /// Listeners in the command's own network are attached, in the same order.
+    Listening(Vec<Listener>),
     /// The command could not be started.
     Failed(Fault),
     /// The command has ended, and none of its processes is left.
@@ -455,6 +483,15 @@ pub enum Stop {
     Gently,
     /// Sends SIGKILL.
     Now,
+}
+
+/// Address family of a socket that the host requests from the supervisor, in the command's network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
 }
 
 #[cfg(all(test, unix))]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scorpiox_audit::Uses;
 use scorpiox_command_output::Complaints;
-use scorpiox_egress_proxy::MAX_CONNECTIONS;
+use scorpiox_egress_proxy::{MAX_CONNECTIONS, Session};
 use scorpiox_git::{Hidden, hidden};
 use scorpiox_policy::{DEFAULT_PROFILE, READONLY};
 use scorpiox_sandbox::{Network, Tier};
@@ -85,10 +85,9 @@ impl Started {
     /// Returns the step that adds a path to a list of the profile, after "the person can".
     fn how_to_open(&self, path: &Path, list: &str) -> String {
         let (path, profile) = (path.display().to_string(), &self.profile);
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
-        if !path.bytes().all(is_plain) {
+        let Some(path) = scorpiox_text::argument(&path) else {
             return format!("open it with {path:?} in `{list}` of [shell.profile.{profile}] of policy.toml");
-        }
+        };
         format!("open it: `scorpiox-code policy allow {list} {path}{}`", self.under())
     }
 
@@ -143,15 +142,17 @@ impl Started {
         met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
     }
 
-    /// Tells of connections that were closed, because too many were open.
-    pub(super) fn crowded(&self) -> Option<String> {
+    /// Tells of connections that were closed: because too many were open, or because a service did not answer.
+    pub(super) fn crowded(&self) -> Vec<String> {
+        let unreachable = self.session.as_ref().map(Session::unreachable).unwrap_or_default();
         let count = self.lost_hosts().crowded;
-        (count > 0).then(|| {
+        let crowded = (count > 0).then(|| {
             format!(
                 "network: refused for want of a place (503): {count} connections; a command can have {MAX_CONNECTIONS} \
                  open, and fewer while others have many"
             )
-        })
+        });
+        crowded.into_iter().chain(unreachable.into_iter().map(|why| format!("local: {why}"))).collect()
     }
 }
 

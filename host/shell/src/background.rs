@@ -18,7 +18,7 @@ use scorpiox_sandbox::{Happened, Outcome, Tier};
 use super::met::Met;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::run::ENDED_BY_POLICY;
-use super::{Shell, ShellError, Started};
+use super::{RunsIn, Shell, ShellError, Started};
 
 /// Retention time of a task that has ended and is read to the end.
 const KEPT_TIME: Duration = Duration::from_mins(10);
@@ -227,7 +227,7 @@ impl Shell {
             request.uses.denied("shell", "", &error.to_string(), error.rule(self.policy().ok()));
             error
         })?;
-        let mut started = self.start(request)?;
+        let mut started = self.start(request, RunsIn::Background)?;
         let notes = std::mem::take(&mut started.notes);
         let task = place.fill(request, started, Before::nothing())?;
         Ok(Begun { task, notes })

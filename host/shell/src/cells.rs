@@ -119,7 +119,9 @@ impl Ready {
 
     /// Returns `true` if commands in the cell can change files or reach the network.
     pub(super) fn changes_things(&self) -> bool {
-        let is_open = self.tier == Tier::None || self.plan.spec.network != Network::Off;
+        let is_open = self.tier == Tier::None
+            || self.plan.spec.network != Network::Off
+            || !self.plan.services.is_empty();
         is_open || self.plan.areas.iter().any(|area| area.write)
     }
 
@@ -254,8 +256,8 @@ fn build(
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
     let unknown = plan::asks(profile).then(Arc::default);
-    let proxy = cell.take_listener().map(|listener| plan::proxy(profile, listener, unknown.as_ref()));
-    let proxy = proxy.transpose().map_err(ShellError::io("starting the proxy"))?;
+    let proxy = plan::proxy(profile, cell.take_listeners(), &plan.services, unknown.as_ref());
+    let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
     let survey = plan::survey(profile, places, &plan.areas);
     let environment = environment::build(site, profile, places, &plan, cell.proxy_port());
     let (skills, lent, repository) = (places.skills.clone(), places.lent.clone(), places.repository.clone());

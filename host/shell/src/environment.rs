@@ -42,14 +42,21 @@ const FIXED: [(&str, &str); 17] = [
 ];
 
 /// Settings that make package managers fail at once, not after minutes of retries, if no host is allowed.
-const WITHOUT_HOSTS: [(&str, &str); 3] =
-    [("npm_config_fetch_retries", "0"), ("PIP_RETRIES", "0"), ("CARGO_NET_RETRY", "0")];
+const WITHOUT_HOSTS: [(&str, &str); 5] = [
+    ("npm_config_fetch_retries", "0"),
+    ("PIP_RETRIES", "0"),
+    ("CARGO_NET_RETRY", "0"),
+    ("UV_HTTP_RETRIES", "0"),
+    ("YARN_HTTP_RETRY", "0"),
+];
 /// The same if some hosts are allowed. Package managers also retry after a refusal, npm after 10 s.
-const WITH_SOME_HOSTS: [(&str, &str); 4] = [
+const WITH_SOME_HOSTS: [(&str, &str); 6] = [
     ("npm_config_fetch_retries", "1"),
     ("npm_config_fetch_retry_mintimeout", "1000"),
     ("PIP_RETRIES", "1"),
     ("CARGO_NET_RETRY", "1"),
+    ("UV_HTTP_RETRIES", "1"),
+    ("YARN_HTTP_RETRY", "1"),
 ];
 
 /// Returns the environment for commands of `profile` in a cell built from `plan`. The proxy listens on
@@ -198,6 +205,14 @@ fn proxy(port: u16, network: &NetworkRule, set: &mut impl FnMut(&str, String)) {
         set(name, address.clone());
     }
     set("ALL_PROXY", format!("socks5h://127.0.0.1:{port}"));
+    let direct = direct_names(network).join(",");
+    for name in ["no_proxy", "NO_PROXY"] {
+        set(name, direct.clone());
+    }
+}
+
+/// Returns the names of the own machine that mean the cell, because the profile does not list them.
+pub(super) fn direct_names(network: &NetworkRule) -> Vec<&'static str> {
     let hosts = match network {
         NetworkRule::Allowlist { hosts, .. } => hosts.as_slice(),
         NetworkRule::Off | NetworkRule::Open => &[],
@@ -209,9 +224,5 @@ fn proxy(port: u16, network: &NetworkRule, set: &mut impl FnMut(&str, String)) {
             HostPattern::Below(_) => false,
         })
     };
-    let direct: Vec<_> = OWN_NAMES.into_iter().filter(|name| !is_listed(name)).collect();
-    let direct = direct.join(",");
-    for name in ["no_proxy", "NO_PROXY"] {
-        set(name, direct.clone());
-    }
+    OWN_NAMES.into_iter().filter(|name| !is_listed(name)).collect()
 }

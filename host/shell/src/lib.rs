@@ -18,14 +18,17 @@ mod environment;
 mod error;
 mod gone;
 mod helper;
+mod local;
 mod met;
 mod plan;
 mod probes;
 mod protect;
+mod publish;
 pub mod reach;
 mod request;
 mod run;
 pub mod scratch;
+mod ssh;
 mod starts;
 mod survey;
 mod unknown_hosts;
@@ -40,7 +43,7 @@ use std::time::{Duration, Instant};
 pub use crate::untold::{ActiveCommand, ActiveList, Brought};
 use crate::untold::{ActiveCommands, Entry, Untold};
 use parking_lot::Mutex;
-use scorpiox_egress_proxy::{Lost, Proxy, Reached, Refusal, Session};
+use scorpiox_egress_proxy::{Lost, Proxy, Published, Reached, Refusal, Session};
 use scorpiox_executor::Reason;
 use scorpiox_git::{Leads, User, starts_programs};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
@@ -63,6 +66,7 @@ use background::Tasks;
 use cells::{Cells, Ready, Rules};
 pub use protect::Special;
 use protect::View;
+use publish::Ports;
 use survey::Survey;
 
 /// Maximum time for background tasks to end with their server.
@@ -94,6 +98,13 @@ pub struct Shell {
     surveys: Mutex<HashMap<Vec<Area>, Arc<Survey>>>,
 }
 
+/// Way in which a command is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunsIn {
+    Foreground,
+    Background,
+}
+
 /// A started command.
 struct Started {
     running: Running,
@@ -118,6 +129,8 @@ struct Started {
     untold: Arc<Untold>,
     /// Entry in the list of active commands, if the command can change anything.
     active: Option<Entry>,
+    /// Ports that are published while the command runs.
+    _ports: Vec<Published>,
 }
 
 impl Started {
@@ -268,8 +281,8 @@ impl Shell {
     }
 
     /// Starts a command and records the policy decision. This is the only way to start one.
-    fn start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
-        let started = self.check_sandbox().and_then(|()| self.try_to_start(request));
+    fn start(&self, request: &Request, place: RunsIn) -> Result<Started, Arc<ShellError>> {
+        let started = self.check_sandbox().and_then(|()| self.try_to_start(request, place));
         match &started {
             Ok(Started { tier, profile, rule, .. }) => {
                 request.uses.allowed("shell", format_args!("profile {profile}, sandbox {tier}"), rule);
@@ -282,7 +295,7 @@ impl Shell {
         started
     }
 
-    fn try_to_start(&self, request: &Request) -> Result<Started, Arc<ShellError>> {
+    fn try_to_start(&self, request: &Request, place: RunsIn) -> Result<Started, Arc<ShellError>> {
         check_command(&request.command)?;
         let profile = self.profile_as(&request.run_as)?;
         let policy = self.policy()?;
@@ -290,7 +303,7 @@ impl Shell {
         loop {
             tries += 1;
             let cell = self.cells.get(self.site(), policy, &profile, &self.places()?)?;
-            match self.start_in(Arc::clone(&cell), &profile, request) {
+            match self.start_in(Arc::clone(&cell), &profile, request, place) {
                 Ok(started) => return Ok(started),
                 Err(error) if tries < TRIES && error.is_worth_repeating() => {
                     if error.is_dead_cell() {
@@ -307,11 +320,13 @@ impl Shell {
         cell: Arc<Ready>,
         profile: &Profile,
         request: &Request,
+        place: RunsIn,
     ) -> Result<Started, ShellError> {
         // Without a sandbox, no path is searched for or protected.
         let begin = || starts::begin(&self.site().own_home, &cell.plan.areas);
         let moves = (cell.tier != Tier::None).then(begin).transpose()?;
         let Rules { covers, granted, unseen, reopened } = cell.special(self.site())?;
+        let network = (cell.tier, cell.plan.spec.network);
         let mut session = cell.proxy.as_ref().map(Proxy::session);
         let command = CommandSpec {
             command: request.command.clone(),
@@ -324,6 +339,7 @@ impl Shell {
             areas: area::exposed(&cell.plan.areas),
             granted,
             changed: None,
+            publishes: place == RunsIn::Background && publish::applies(profile, request, network),
             source: session.as_ref().map(Session::source),
         };
         let site = self.site();
@@ -332,9 +348,8 @@ impl Shell {
         let active = cell.changes_things().then(add);
         let mut running = cell.cell.run(command, None, moves.as_ref())?;
         running.wait_until_started()?;
-        let listener = running.take_listener();
         let proxy =
-            listener.map(|listener| plan::proxy(profile, listener, cell.unknown.as_ref())).transpose();
+            plan::proxy(profile, running.take_listeners(), &cell.plan.services, cell.unknown.as_ref());
         let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
         session = session.or_else(|| proxy.as_ref().map(Proxy::session));
         // Each note is reported only once, so only to a caller that passes it on and after the command has
@@ -343,6 +358,11 @@ impl Shell {
             As::Client { .. } => notes(&cell.news(unseen), &reopened),
             As::Component { .. } => Vec::new(),
         };
+        let ports = match place {
+            RunsIn::Background => publish::publish(profile, request, network, running.take_dialer()),
+            RunsIn::Foreground => Ports::default(),
+        };
+        let notes: Vec<_> = notes.into_iter().chain(ports.notes).collect();
         let (tier, rule) = (cell.tier, profile.origins.profile.to_string());
         let untold = Arc::clone(&self.untold);
         let network_rule = profile.network.source.to_string();
@@ -363,6 +383,7 @@ impl Shell {
             lists_hosts,
             untold,
             active,
+            _ports: ports.held,
         })
     }
 

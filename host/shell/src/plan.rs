@@ -1,7 +1,6 @@
 //! Translates a profile of the policy into a cell specification.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,14 +14,16 @@ use scorpiox_policy::{
     Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
     Profile, Source, TOOLCHAINS, Tier as MinTier, UnknownHosts as Unknown,
 };
-use scorpiox_sandbox::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Network, Tier};
+use scorpiox_sandbox::{CellSpec, ETC, Exposed, HomeFile, HomeLink, Limits, Listeners, Network, Tier};
 use scorpiox_workspace_config::worked_on::{self, Along};
 use scorpiox_workspace_config::{Site, existing, is_own};
 
 use super::area::{self, Area};
 use super::error::ShellError;
+use super::local::{self, Opened};
 use super::survey::Survey;
 use crate::scratch::Scratch;
+use crate::ssh;
 use crate::unknown_hosts::{HostAnswer, UnknownHosts};
 
 /// Policy key in which the operator lists the private networks that commands may reach.
@@ -45,6 +46,8 @@ pub(super) struct Plan {
     pub programs: Vec<PathBuf>,
     /// Folder for complete outputs.
     pub outputs: PathBuf,
+    /// Services of the machine that the cell opens.
+    pub services: Vec<Opened>,
     /// On-disk folder of the cell, removed with the plan.
     _scratch: Scratch,
 }
@@ -88,6 +91,7 @@ impl Plan {
             .map_err(ShellError::io("making a folder for temporary files"))?;
         let scratch = held.path.clone();
         let network = network(profile, tier)?;
+        let services = local::services(site, profile, writable, (tier, network))?;
         let reads = |place| profile.read.iter().any(|rule| rule.place == place);
         let toolchains = if reads(Place::Toolchains) { existing(&places.toolchains) } else { Vec::new() };
         let mut exposed = vec![Exposed { path: outputs.as_path().into(), write: false }];
@@ -121,10 +125,13 @@ impl Plan {
             home_files,
             tmp_bytes: profile.limits.tmp,
             network,
+            ssh_config: ssh::config(&profile.network.value, network, tier),
+            local: services.iter().map(|service| service.address.clone()).collect(),
             landlock_at_most: None,
         };
+        local::check_places(&spec, profile)?;
         let programs = programs_inside(site, &areas);
-        Ok(Self { spec, areas, toolchains, programs, outputs, _scratch: held })
+        Ok(Self { spec, areas, toolchains, programs, outputs, services, _scratch: held })
     }
 }
 
@@ -379,12 +386,16 @@ pub(super) fn survey(profile: &Profile, places: &Places, areas: &[Area]) -> Surv
     Survey::new(areas, profile.denied(places))
 }
 
-/// Starts the proxy of a profile with a host list.
+/// Starts the proxy for a profile's hosts and services, if there are listeners.
 pub(super) fn proxy(
     profile: &Profile,
-    listener: TcpListener,
+    listeners: Listeners,
+    services: &[Opened],
     unknown: Option<&Arc<UnknownHosts>>,
-) -> std::io::Result<Proxy> {
+) -> std::io::Result<Option<Proxy>> {
+    if listeners.is_empty() {
+        return Ok(None);
+    }
     let (hosts, near) = match &profile.network.value {
         NetworkRule::Allowlist { hosts, allow_private } => (hosts.clone(), allow_private.as_slice()),
         NetworkRule::Off | NetworkRule::Open => (Vec::new(), [].as_slice()),
@@ -403,13 +414,20 @@ pub(super) fn proxy(
     let rules = HostRules::from(hosts).of(&profile.name, profile.origins.file);
     let unknown = unknown.map(|unknown| (Arc::clone(unknown), profile.unknown_hosts.source.to_string()));
     let rules = Arc::new(Hosts { rules, list: profile.network.source.to_string(), outer, unknown });
-    Proxy::start(
-        listener,
-        rules,
-        Arc::new(SystemResolver::default()),
-        addresses,
-        scorpiox_egress_proxy::Limits::default(),
-    )
+    let (resolver, limits) = (Arc::new(SystemResolver::default()), scorpiox_egress_proxy::Limits::default());
+    #[cfg_attr(not(unix), allow(unused_mut))]
+    let mut proxy = match listeners.proxy {
+        Some(listener) => Proxy::start(listener, rules, resolver, addresses, limits)?,
+        None => Proxy::without_listener(rules, resolver, addresses, limits),
+    };
+    #[cfg(unix)]
+    for (listener, service) in listeners.services.into_iter().zip(services) {
+        let (listener, service) = local::forwarded(listener, service);
+        proxy.open(listener, service)?;
+    }
+    #[cfg(not(unix))]
+    let _ = services;
+    Ok(Some(proxy))
 }
 
 #[derive(Debug)]

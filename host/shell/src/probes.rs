@@ -17,7 +17,7 @@ use scorpiox_policy::quoted;
 use scorpiox_sandbox::{Network, RawPath, Tier};
 
 use super::run::Waited;
-use super::{As, DEFAULT_PROFILE, Request, Shell, ShellError, Wait};
+use super::{As, DEFAULT_PROFILE, Request, RunsIn, Shell, ShellError, Wait};
 
 /// Prefix of an output line that reports a successful probe by its index.
 const COULD: &str = "scorpiox-could: ";
@@ -84,7 +84,7 @@ impl Shell {
         let _ = writeln!(script, "echo {DONE}");
         let run_as = As::Client { read_only: false };
         let request = Request { command: script, run_as, timeout: Some(TIME), uses: Uses::default() };
-        let mut waited = Waited::of(self.try_to_start(&request)?, SHOWN_CHARS);
+        let mut waited = Waited::of(self.try_to_start(&request, RunsIn::Foreground)?, SHOWN_CHARS);
         let cancel = Cancel::default();
         let wait = Wait { cancel: &cancel, news: None, shown_chars: SHOWN_CHARS, until: None, ask: None };
         let outcome = loop {

@@ -80,7 +80,11 @@ pub(super) fn note_hosts(uses: &Uses, refusals: &[Refusal]) {
 /// Records the hosts that the command reached.
 pub(super) fn note_reached(uses: &Uses, reached: &[Reached]) {
     for Reached { host, port, rule } in reached {
-        uses.allowed("network", format_args!("{host}:{port}"), rule);
+        // A Unix socket has no port.
+        match port {
+            0 => uses.allowed("network", format_args!("{host}"), rule),
+            _ => uses.allowed("network", format_args!("{host}:{port}"), rule),
+        }
     }
 }
 

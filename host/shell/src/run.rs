@@ -17,7 +17,7 @@ use super::met::Met;
 use super::plan::outputs;
 use super::request::{Request, note_hosts, note_names, note_reached};
 use super::unknown_hosts::Ask;
-use super::{Listed, Shell, ShellError, Started};
+use super::{Listed, RunsIn, Shell, ShellError, Started};
 
 /// Interval between progress updates with the newest output line.
 const NEWS_TIME: Duration = Duration::from_millis(500);
@@ -131,7 +131,7 @@ pub(super) struct Waited {
 impl Waited {
     fn start(shell: &Shell, request: &Request, shown_chars: usize) -> Result<Self, Arc<ShellError>> {
         let since = Instant::now();
-        Ok(Self { since, ..Self::of(shell.start(request)?, shown_chars) })
+        Ok(Self { since, ..Self::of(shell.start(request, RunsIn::Foreground)?, shown_chars) })
     }
 
     /// Wraps a started command.

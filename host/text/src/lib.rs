@@ -9,6 +9,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod argument;
 mod clean;
 mod columns;
 mod invisible;
@@ -20,6 +21,7 @@ pub mod principals;
 mod readable;
 mod rule_texts;
 
+pub use argument::argument;
 pub use clean::{clean, clean_json, hex, is_hex, shorten};
 pub use columns::{MAX_MARKS, is_mark, is_undecided, most_columns};
 pub use look_alike::skeleton;

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 200;
 const LINE: &str = " line ";
 /// Keys with values that may be cited. All others may be secrets: keys of search engines, environment variables, names
 /// that the user chose.
-const CITED_KEYS: [&str; 60] = [
+const CITED_KEYS: [&str; 62] = [
     "access",
     "algorithms",
     "allow",
@@ -36,6 +36,7 @@ const CITED_KEYS: [&str; 60] = [
     "in_flight",
     "kind",
     "limits",
+    "local",
     "max_background_tasks",
     "max_timeout_ms",
     "memory",
@@ -53,6 +54,7 @@ const CITED_KEYS: [&str; 60] = [
     "processes",
     "processor_seconds_per_day",
     "profile",
+    "publish",
     "read",
     "reason",
     "redirects",

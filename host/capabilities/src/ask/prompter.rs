@@ -176,6 +176,8 @@ impl Prompter {
             home_files: Vec::new(),
             tmp_bytes: 0,
             network: Network::Host,
+            ssh_config: None,
+            local: Vec::new(),
             landlock_at_most: None,
         };
         let built = Cell::build(&HELPER, &spec).map_err(|error| error.to_string())?;

@@ -235,3 +235,22 @@ fn what_one_opens_for_reading_inside_a_folder_for_writing_is_not_written_by_bein
         );
     }
 }
+
+#[test]
+fn a_service_is_open_if_both_profiles_open_it() {
+    let own = profile("local = ['127.0.0.1:1', '127.0.0.1:2', 'unix:/run/x/y']");
+    let both = own.narrowed(&profile("local = ['127.0.0.1:2', '[::1]:1', 'unix:/run/x/y']"), &places());
+    let shown: Vec<_> = both.local.iter().map(|rule| rule.service.to_string()).collect();
+    assert_eq!(shown, ["127.0.0.1:2", "unix:/run/x/y"]);
+    assert!(own.narrowed(&builtin("readonly"), &places()).local.is_empty());
+    assert!(builtin("open").narrowed(&own, &places()).local.is_empty());
+}
+
+#[test]
+fn a_port_is_published_if_both_profiles_publish_it() {
+    let own = profile("publish = [8080, 3000]");
+    let ports =
+        |by: &Profile| own.narrowed(by, &places()).publish.iter().map(|port| port.value).collect::<Vec<_>>();
+    assert_eq!(ports(&profile("publish = [9000, 3000]")), [3000]);
+    assert_eq!(ports(&builtin("readonly")), [0_u16; 0]);
+}

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::document::{Entry, Problem, Section, list, number, size};
 use crate::rule::{
-    DenyRule, HostRule, Invalid, NetworkRule, PathRule, Place, Source, Sourced, shorten, suggest,
+    DenyRule, HostRule, Invalid, LocalRule, MAX_LOCAL, NetworkRule, PROXY_PORT, PathRule, Place, Source,
+    Sourced, shorten, suggest,
 };
 
 use super::variable;
 use crate::profile::{DEFAULT_PROFILE, EnvRules, Limits, Network, Origins, Profile, READONLY, UnknownHosts};
 
-const KEYS: &[&str] = &["read", "write", "deny", "network", "unknown_hosts", "env", "limits"];
+const KEYS: &[&str] =
+    &["read", "write", "deny", "network", "unknown_hosts", "local", "publish", "env", "limits"];
 const LIMITS: &[&str] = &["processes", "memory", "open_files", "file_size", "tmp"];
 const MODES: &[&str] = &["off", "allowlist", "open"];
 const MAX_NAME_BYTES: usize = 64;
@@ -18,6 +20,8 @@ const MAX_NAME_BYTES: usize = 64;
 const MAX_PROFILES: usize = 64;
 /// Maximum number of variables in `env.set`, the same as for list entries.
 const MAX_VARIABLES: usize = 256;
+/// Maximum number of published ports.
+const MAX_PUBLISHED: usize = 16;
 const MIB: u64 = 1 << 20;
 
 /// Applies the tables to the built-in profiles. A new profile starts from the default profile as configured
@@ -75,6 +79,14 @@ fn read(section: &Section<'_>, profile: &mut Profile) -> Result<(), Problem> {
     }
     if let Some(entry) = section.get("unknown_hosts") {
         profile.unknown_hosts = unknown_hosts(&entry, &profile.network.value)?;
+    }
+    if let Some(entry) = section.get("local") {
+        profile.origins.local = entry.source();
+        profile.local = local(&entry, &profile.name)?;
+    }
+    if let Some(entry) = section.get("publish") {
+        profile.origins.publish = entry.source();
+        profile.publish = publish(&entry, &profile.name)?;
     }
     if let Some(entry) = section.get("env") {
         env(&entry.section(&section.child("env"))?, &mut profile.env, &mut profile.origins)?;
@@ -159,6 +171,57 @@ fn unknown_hosts(entry: &Entry<'_>, network: &Network) -> Result<Sourced<Unknown
         return Err(entry.problem(what, "remove it, or write `mode = \"allowlist\"`"));
     }
     Ok(Sourced::new(unknown, entry.source()))
+}
+
+/// Parses the published ports. Those below 1024 belong to services of the machine.
+fn publish(entry: &Entry<'_>, profile: &str) -> Result<Vec<Sourced<u16>>, Problem> {
+    let mut ports: Vec<Sourced<u16>> = Vec::new();
+    for item in entry.list("write a list of ports, such as [8080]")? {
+        let port = number(&item, &(1024..=u16::MAX))?;
+        if port == PROXY_PORT {
+            let what = format!("{} has {port}, which is the port of the proxy for commands", entry.label());
+            return Err(item.problem(what, "write another port"));
+        }
+        if ports.iter().any(|known| known.value == port) {
+            return Err(item.problem(format!("{} has {port} twice", entry.label()), "write it once"));
+        }
+        ports.push(Sourced::new(port, item.source()));
+    }
+    if profile == READONLY && !ports.is_empty() {
+        let what = "profile `readonly` cannot publish ports";
+        return Err(
+            entry.problem(what, "leave `publish` out, or use another profile: plans are made under this one")
+        );
+    }
+    if ports.len() > MAX_PUBLISHED {
+        let what = format!("{} has {} entries", entry.label(), ports.len());
+        return Err(entry.problem(what, format!("write at most {MAX_PUBLISHED}")));
+    }
+    Ok(ports)
+}
+
+/// Parses the services of the machine. Plans are made under `readonly`, and a service can be changed through its socket.
+fn local(entry: &Entry<'_>, profile: &str) -> Result<Vec<LocalRule>, Problem> {
+    let rule = |item: &Entry<'_>, text: &str| LocalRule::parse(text, item.source());
+    let rules = list(entry, "write a list of services, such as [\"127.0.0.1:5432\"]", rule)?;
+    if profile == READONLY && !rules.is_empty() {
+        let what = "profile `readonly` cannot have services of the machine";
+        return Err(
+            entry.problem(what, "leave `local` out, or use another profile: plans are made under this one")
+        );
+    }
+    if rules.len() > MAX_LOCAL {
+        let what = format!("{} has {} entries", entry.label(), rules.len());
+        return Err(entry.problem(what, format!("write at most {MAX_LOCAL}")));
+    }
+    let is_repeated =
+        |(at, rule): &(usize, &LocalRule)| rules[..*at].iter().any(|other| other.service == rule.service);
+    if let Some((_, rule)) = rules.iter().enumerate().find(is_repeated) {
+        return Err(
+            entry.problem(format!("{} has \"{}\" twice", entry.label(), rule.service), "write it once")
+        );
+    }
+    Ok(rules)
 }
 
 fn host_list(entry: &Entry<'_>) -> Result<Vec<HostRule>, Problem> {

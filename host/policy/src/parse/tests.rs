@@ -83,7 +83,7 @@ fn an_unknown_key_gets_its_line_and_the_nearest_known_one() {
     says(
         "\n\n\n[shell.profile.workspace]\n\nraed = []",
         "line 7: unknown key `raed` in [shell.profile.workspace]; did you mean `read`? known keys are `read`, \
-         `write`, `deny`, `network`, `unknown_hosts`, `env`, `limits`",
+         `write`, `deny`, `network`, `unknown_hosts`, `local`, `publish`, `env`, `limits`",
     );
     says(
         "[shel]",

@@ -273,10 +273,11 @@ fn allowing(line: &str, profile: &str, file: File) -> String {
     if file != File::Own || profile.contains('+') {
         return format!("to allow it, add \"{line}\" to `hosts` of the profile's network in {file}");
     }
-    let is_plain = line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-_".contains(&byte));
-    let quote = if is_plain { "" } else { "'" };
+    let Some(host) = scorpiox_text::argument(line) else {
+        return format!("to allow it, add {line:?} to `hosts` of the profile's network in {file}");
+    };
     let option = if profile.is_empty() { "" } else { &format!(" --profile {profile}") };
-    format!("to allow it, the person can run `scorpiox-code policy allow host {quote}{line}{quote}{option}`")
+    format!("to allow it, the person can run `scorpiox-code policy allow host {host}{option}`")
 }
 
 /// Reason why a host is denied.

@@ -1,7 +1,7 @@
 //! The rules that make up a policy, each with a subject and a source.
 //!
 //! [`Place`] and [`PathRule`] match folders and files, [`DenySet`] matches denied files inside them,
-//! [`HostRule`] and [`NetworkRule`] match hosts and addresses, [`NamePattern`] matches tools and plugins.
+//! [`HostRule`] and [`NetworkRule`] match hosts and addresses, [`LocalRule`] names services of the machine, [`NamePattern`] matches tools and plugins.
 //! [`Tier`] ranks sandboxes, and [`Export`] names a destination of the audit log. Each rule is parsed from
 //! one value of the file. It can be matched against a subject and intersected with another rule of its kind.
 //!
@@ -20,6 +20,7 @@ mod deny;
 mod export;
 mod hosts;
 mod invalid;
+mod local;
 mod names;
 mod network;
 mod obeyed;
@@ -31,6 +32,7 @@ pub use deny::{Begun, DeniedBelow, DenyRule, DenySet};
 pub use export::{Export, LogServer, collector};
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
 pub use invalid::{Invalid, shorten, suggest};
+pub use local::{LocalRule, LocalService, MAX_LOCAL, PROXY_PORT, hands_out};
 pub use names::NamePattern;
 pub use network::NetworkRule;
 pub use obeyed::{

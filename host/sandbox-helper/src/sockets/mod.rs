@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use rustix::net::AddressFamily;
 use rustix::net::sockopt::socket_domain;
 use scorpiox_sandbox::RawPath;
-use scorpiox_sandbox::wire::{Network, Tier};
+use scorpiox_sandbox::wire::{Local, Network, Tier};
 use scorpiox_sys::linux::sys::{self, Answer, Question};
 
 use crate::guard::{Caller, Told, path_of};
@@ -52,6 +52,8 @@ pub(super) struct Sockets {
     questions: Arc<OwnedFd>,
     /// Source address of connections to the host's proxy.
     source: Option<Ipv4Addr>,
+    /// Ports of services of the machine.
+    services: Vec<u16>,
     refused: Told,
     connectors: Connectors,
     /// Calls that wait for their connection.
@@ -90,11 +92,16 @@ impl Connection {
 }
 
 impl Sockets {
-    pub(super) fn new(questions: Arc<OwnedFd>, source: Option<Ipv4Addr>) -> Self {
+    pub(super) fn new(questions: Arc<OwnedFd>, source: Option<Ipv4Addr>, local: &[Local]) -> Self {
+        let port = |service: &Local| match service {
+            Local::Tcp(address) => Some(address.port()),
+            Local::Unix(_) => None,
+        };
         let connectors = Connectors::new(Arc::clone(&questions));
         Self {
             questions,
             source,
+            services: local.iter().filter_map(port).collect(),
             refused: Told::default(),
             connectors,
             blocked: Vec::new(),
@@ -130,7 +137,7 @@ impl Sockets {
         let address = caller.bytes(address, length.ok_or(Errno::INVAL)?).map_err(|_| Errno::FAULT)?;
         match path_in(&address).filter(|_| family == AddressFamily::UNIX) {
             None => {
-                let source = self.source.filter(|_| proxy::is_at(&address));
+                let source = self.source.filter(|_| proxy::is_at(&address, &self.services));
                 if let Some(source) = source {
                     proxy::come_from(source, &socket, family)?;
                 }

@@ -1,4 +1,4 @@
-//! Connections to the host's proxy, which tells the commands of a cell apart by their source addresses.
+//! Connections to the host's proxy and to services of the machine. The host tells the commands of a cell apart by their source addresses.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -16,8 +16,9 @@ const PORT: usize = 2;
 const V4: usize = 4;
 const V6: usize = 8;
 
-/// Returns `true` if a connection to an address in the kernel's format leads to the proxy.
-pub(super) fn is_at(address: &[u8]) -> bool {
+/// Returns `true` if a connection to an address in the kernel's format leads to the proxy, or to a service at one of
+/// these ports.
+pub(super) fn is_at(address: &[u8], ports: &[u16]) -> bool {
     let bytes = |at: usize, count: usize| address.get(at..at + count).unwrap_or_default();
     let family =
         |family: i32| u16::try_from(family).is_ok_and(|family| bytes(0, PORT) == family.to_ne_bytes());
@@ -28,7 +29,7 @@ pub(super) fn is_at(address: &[u8]) -> bool {
         let ip = <[u8; 16]>::try_from(bytes(V6, 16)).ok();
         ip.and_then(|ip| std::net::Ipv6Addr::from(ip).to_ipv4_mapped()).is_some_and(is_local)
     };
-    bytes(PORT, 2) == PROXY_PORT.to_be_bytes()
+    [PROXY_PORT].iter().chain(ports).any(|port| bytes(PORT, 2) == port.to_be_bytes())
         && ((family(libc::AF_INET) && v4()) || (family(libc::AF_INET6) && v6()))
 }
 
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn every_address_of_the_proxy_is_known() {
         for address in [v4([127, 0, 0, 1], 3128), v6("::ffff:127.0.0.1", 3128)] {
-            assert!(is_at(&address), "{address:?}");
+            assert!(is_at(&address, &[]), "{address:?}");
         }
         for address in [
             v4([0; 4], 3128),
@@ -111,7 +112,9 @@ mod tests {
             vec![2, 0],
             vec![],
         ] {
-            assert!(!is_at(&address), "{address:?}");
+            assert!(!is_at(&address, &[]), "{address:?}");
         }
+        assert!(is_at(&v4([127, 0, 0, 1], 5432), &[8080, 5432]));
+        assert!(!is_at(&v4([127, 0, 0, 1], 5433), &[8080, 5432]));
     }
 }

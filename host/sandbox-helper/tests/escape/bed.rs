@@ -236,6 +236,8 @@ impl Bed {
             home_files: Vec::new(),
             tmp_bytes: 64 << 20,
             network: Network::Off,
+            ssh_config: None,
+            local: Vec::new(),
             landlock_at_most: self.landlock_at_most,
         }
     }
@@ -295,6 +297,7 @@ impl Bed {
             areas: vec![Exposed { path: self.workspace.as_path().into(), write: true }],
             granted: if self.tier == Tier::T2 { self.shield.granted(&self.workspace) } else { Vec::new() },
             changed: None,
+            publishes: false,
             source: None,
         };
         if let Some(meanwhile) = &self.meanwhile {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::tree::Processes;
 use super::{Running, SANDBOX_EXEC};
 use crate::followed::Followed;
+use crate::listeners::Listeners;
 use crate::moves::Moves;
 use crate::seam::{Bell, CellError, Helper};
 use crate::seatbelt;
@@ -55,8 +56,8 @@ impl Cell {
     }
 
     /// Returns the listener for the proxy, if the network is a list of hosts.
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
-        self.listener.take()
+    pub fn take_listeners(&mut self) -> Listeners {
+        Listeners::of_proxy(self.listener.take())
     }
 
     /// Returns the port of the proxy.

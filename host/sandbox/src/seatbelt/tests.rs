@@ -30,6 +30,8 @@ fn cell(tier: Tier, network: Network, write: bool) -> CellSpec {
         scratch: raw("/Users/ada/.scorpiox/scratch/1"),
         tmp_bytes: 1 << 30,
         network,
+        ssh_config: None,
+        local: Vec::new(),
         landlock_at_most: None,
     }
 }

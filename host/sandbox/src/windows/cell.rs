@@ -1,13 +1,13 @@
 //! A cell without a sandbox.
 
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use scorpiox_sys::windows::job::{Job, Limits};
 
 use super::Running;
+use crate::listeners::Listeners;
 use crate::moves::Moves;
 use crate::seam::{Bell, CellError, Helper};
 use crate::wire::{CellSpec, CommandSpec, Fault, Tier};
@@ -56,9 +56,9 @@ impl Cell {
         Ok(Self { bash: bash.to_owned(), workspace: spec.workspace.as_path().to_owned() })
     }
 
-    /// Returns `None`: commands use the machine's network.
-    pub fn take_listener(&mut self) -> Option<TcpListener> {
-        None
+    /// Returns none: commands use the machine's network.
+    pub fn take_listeners(&mut self) -> Listeners {
+        Listeners::default()
     }
 
     /// Returns the port of the proxy, if it is not [`crate::PROXY_PORT`].

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use scorpiox_mcp::RpcError;
 use scorpiox_metering::records::{CallError, NO_POLICY, NOT_APPROVED, Recording};
-use scorpiox_policy::Refusal;
+use scorpiox_policy::{Refusal, Source};
 use scorpiox_runtime::PluginIdentity;
-use scorpiox_text::nearest;
+use scorpiox_text::{argument, nearest};
 use scorpiox_tools::Tool;
 use scorpiox_tools::plugins::NotThere;
 
@@ -68,6 +68,19 @@ const UNKNOWN: &str = "unknown-tool";
 /// Maximum number of tools that an error message lists.
 const MAX_NAMED: usize = 40;
 
+/// Returns the command by which the person at the machine opens a tool, as the end of a sentence. The caller over HTTP is
+/// another one, and the administrator's file is not the person's.
+fn remedy(scope: &Scope<'_>, name: &str, refusal: &Refusal) -> String {
+    let is_over_http = scope.uses.client().is_some_and(|client| client.principal.is_some());
+    let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    match argument(bare) {
+        Some(tool) if matches!(refusal.decided_by, Source::Line(_)) && !is_over_http => {
+            format!("; the person can open it: `scorpiox-code policy allow tool {tool}`")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Returns the answer to a call of a tool that is not available, with the names of those that are.
 pub(super) fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> RpcError {
     let tools = scope.workspace().tools();
@@ -75,7 +88,9 @@ pub(super) fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> R
     let on: Vec<_> = tools.iter().filter(listed).map(|tool| scope.name(&tool.name)).collect();
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(match absence {
-        Absence::Closed(why, _) => format!("{why}; nobody can call it"),
+        Absence::Closed(refusal, _) => {
+            format!("{refusal}; nobody can call it{}", remedy(scope, name, &refusal))
+        }
         Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
         Absence::Unknown if on.is_empty() => {
             format!("tool {shown:?} is not known; all tools are switched off by the setting TOOLS")

@@ -130,6 +130,16 @@ fn what_one_principal_has_is_not_there_for_another() {
     assert_eq!(server.shown(ANN).ask(list).status, 200);
 }
 
+/// Another principal, or a page in a browser, could connect.
+#[cfg(unix)]
+#[test]
+fn ports_of_commands_are_not_published() {
+    let program = program("[shell.profile.workspace]\npublish = [18080]\n");
+    let server = program.serve_http(0);
+    let started = server.shown(ANN).text("BackgroundBash", json!({ "command": "sleep 600" }));
+    assert!(started.contains("over HTTP, ports of commands are never published"), "{started}");
+}
+
 #[test]
 fn a_state_of_a_request_is_good_for_its_principal_alone() {
     let program = program("");

@@ -66,6 +66,10 @@ fn the_next_call_runs_under_the_changed_policy() {
     put(&program, NO_TASKS);
     let refused = list(&mut server);
     assert!(refused.contains("`deny` of [tools] (policy.toml line 3)"), "{refused}");
+    assert!(
+        refused.ends_with("the person can open it: `scorpiox-code policy allow tool TaskManager`"),
+        "{refused}"
+    );
     put(&program, OPEN);
     assert!(list(&mut server).contains("There are no tasks"));
     let lines = lines(&program, 5);

@@ -263,6 +263,8 @@ fn cell(tier: Tier, operator: &Operator, program: &Path) -> Result<(Cell, Scratc
         home_files: Vec::new(),
         tmp_bytes: TMP_BYTES,
         network: Network::Proxy,
+        ssh_config: None,
+        local: Vec::new(),
         landlock_at_most: None,
     };
     Ok((Cell::build(&HELPER, &spec)?, held))
@@ -275,7 +277,7 @@ fn start_in(tier: Tier, operator: &Operator, router: &Arc<Router>, program: &Pat
     let mut running = running?;
     drop(theirs);
     running.wait_until_started().map_err(|error| error.to_string())?;
-    let listener = cell.take_listener().or_else(|| running.take_listener());
+    let listener = cell.take_listeners().proxy.or_else(|| running.take_listeners().proxy);
     let listener = listener.ok_or("the sandbox has no way to its proxy")?;
     let proxy = proxy(router, listener).map_err(|error| format!("the proxy cannot be started: {error}"))?;
     let last_words = Arc::<Mutex<String>>::default();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, Denial, HostDecision, HostRules, Network, Policy, Profile, Then, UnknownHosts, Verdict,
-    WebVerdict,
+    Access, Denial, HostDecision, HostRules, LocalRule, Network, Policy, Profile, Then, UnknownHosts,
+    Verdict, WebVerdict,
 };
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
@@ -235,6 +235,9 @@ impl<'a> Judge<'a> {
     }
 
     fn host(&self, profile: &Profile, subject: &str) -> Result<Verdict> {
+        if let Some(verdict) = local(profile, subject)? {
+            return Ok(verdict);
+        }
         let (name, port) = split_port(subject)?;
         let (at, network) = (&profile.name, &profile.network);
         let refusing = refusing(profile, name, port);
@@ -378,6 +381,34 @@ impl<'a> Judge<'a> {
 
 fn said(decided: Result<String, impl Display>) -> Verdict {
     decided.map_or_else(|why| Verdict::denied(why.to_string()), Verdict::allowed)
+}
+
+/// Decides about a service of the machine. Returns `None` for everything that may be a host of the network.
+fn local(profile: &Profile, subject: &str) -> Result<Option<Verdict>> {
+    let is_path = subject.starts_with("unix:");
+    let service = match LocalRule::parse(subject, profile.origins.local) {
+        Ok(rule) => rule.service,
+        Err(invalid) if is_path => return Ok(Some(Verdict::denied(invalid.to_string()))),
+        Err(_) => return Ok(None),
+    };
+    let (at, lists) =
+        (&profile.name, |profile: &Profile| profile.local.iter().any(|rule| rule.service == service));
+    if let Some(rule) = profile.local.iter().find(|rule| rule.service == service) {
+        let because =
+            format!("`local` of profile {at} has {service} ({}), in the sandboxes T1 and T1b", rule.source);
+        return Ok(Some(Verdict::allowed(because)));
+    }
+    // A port can also be a host of the network.
+    if !is_path {
+        return Ok(None);
+    }
+    let refusing = profile.outer.as_deref().filter(|outer| !lists(outer)).unwrap_or(profile);
+    let listed = refusing.local.iter().map(|rule| &rule.service).chain([&service]);
+    let listed: Vec<_> = listed.map(|service| format!("{:?}", service.to_string())).collect();
+    let line = format!("local = [{}] in [shell.profile.{at}]", listed.join(", "));
+    let denied =
+        Verdict::denied(format!("`local` of profile {at} ({}) lacks {service}", refusing.origins.local));
+    Ok(Some(denied.unless((!profile.is_read_only()).then_some(line), refusing.origins.file)))
 }
 
 /// Returns the profile whose host list refuses the host: of those that narrow each other, the outermost that does.

@@ -208,6 +208,46 @@ fn lists_are_bounded() {
 }
 
 #[test]
+fn services_are_few_and_never_of_plans() {
+    let services: Vec<_> = (1..18).map(|port| format!("127.0.0.1:{port}")).collect();
+    profile_says(
+        &format!("local = {services:?}"),
+        "`local` in [shell.profile.workspace] has 17 entries; write at most 16",
+    );
+    profile_says(
+        "local = ['127.0.0.1:1', '127.0.0.1:1']",
+        "`local` in [shell.profile.workspace] has \"127.0.0.1:1\" twice; write it once",
+    );
+    profile_says(
+        "local = '127.0.0.1:1'",
+        "`local` in [shell.profile.workspace] is the string \"127.0.0.1:1\"; write a list of services, such as [\"127.0.0.1:5432\"]",
+    );
+    says(
+        "[shell.profile.readonly]\nlocal = ['127.0.0.1:1']",
+        "line 3: profile `readonly` cannot have services of the machine; leave `local` out, or use another profile: \
+         plans are made under this one",
+    );
+}
+
+#[test]
+fn published_ports_are_plain_and_never_of_plans() {
+    let ports: Vec<_> = (2000..2017).collect();
+    for (list, said) in [
+        ("[80]", "is 80; write a number from 1024 to 65535"),
+        ("[8080, 8080]", "has 8080 twice; write it once"),
+        ("[3128]", "has 3128, which is the port of the proxy for commands; write another port"),
+        (&format!("{ports:?}"), "has 17 entries; write at most 16"),
+    ] {
+        profile_says(&format!("publish = {list}"), &format!("`publish` in [shell.profile.workspace] {said}"));
+    }
+    says(
+        "[shell.profile.readonly]\npublish = [8080]",
+        "line 3: profile `readonly` cannot publish ports; leave `publish` out, or use another profile: plans are made \
+         under this one",
+    );
+}
+
+#[test]
 fn profiles_are_bounded() {
     let text = (0..65).map(|n| format!("[shell.profile.p{n}]\n")).collect::<Vec<_>>().concat();
     says(&text, "line 66: [shell.profile] has 65 profiles; write at most 64");
