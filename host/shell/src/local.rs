@@ -26,6 +26,7 @@ pub(super) struct Opened {
     /// Address in the cell and on the machine.
     pub address: Local,
     /// Rule that opens it.
+    #[cfg_attr(not(unix), allow(dead_code))] // other systems open none
     pub rule: String,
 }
 

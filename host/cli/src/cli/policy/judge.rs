@@ -235,7 +235,7 @@ impl<'a> Judge<'a> {
     }
 
     fn host(&self, profile: &Profile, subject: &str) -> Result<Verdict> {
-        if let Some(verdict) = local(profile, subject)? {
+        if let Some(verdict) = local(profile, subject) {
             return Ok(verdict);
         }
         let (name, port) = split_port(subject)?;
@@ -384,23 +384,23 @@ fn said(decided: Result<String, impl Display>) -> Verdict {
 }
 
 /// Decides about a service of the machine. Returns `None` for everything that may be a host of the network.
-fn local(profile: &Profile, subject: &str) -> Result<Option<Verdict>> {
+fn local(profile: &Profile, subject: &str) -> Option<Verdict> {
     let is_path = subject.starts_with("unix:");
     let service = match LocalRule::parse(subject, profile.origins.local) {
         Ok(rule) => rule.service,
-        Err(invalid) if is_path => return Ok(Some(Verdict::denied(invalid.to_string()))),
-        Err(_) => return Ok(None),
+        Err(invalid) if is_path => return Some(Verdict::denied(invalid.to_string())),
+        Err(_) => return None,
     };
     let (at, lists) =
         (&profile.name, |profile: &Profile| profile.local.iter().any(|rule| rule.service == service));
     if let Some(rule) = profile.local.iter().find(|rule| rule.service == service) {
         let because =
             format!("`local` of profile {at} has {service} ({}), in the sandboxes T1 and T1b", rule.source);
-        return Ok(Some(Verdict::allowed(because)));
+        return Some(Verdict::allowed(because));
     }
     // A port can also be a host of the network.
     if !is_path {
-        return Ok(None);
+        return None;
     }
     let refusing = profile.outer.as_deref().filter(|outer| !lists(outer)).unwrap_or(profile);
     let listed = refusing.local.iter().map(|rule| &rule.service).chain([&service]);
@@ -408,7 +408,7 @@ fn local(profile: &Profile, subject: &str) -> Result<Option<Verdict>> {
     let line = format!("local = [{}] in [shell.profile.{at}]", listed.join(", "));
     let denied =
         Verdict::denied(format!("`local` of profile {at} ({}) lacks {service}", refusing.origins.local));
-    Ok(Some(denied.unless((!profile.is_read_only()).then_some(line), refusing.origins.file)))
+    Some(denied.unless((!profile.is_read_only()).then_some(line), refusing.origins.file))
 }
 
 /// Returns the profile whose host list refuses the host: of those that narrow each other, the outermost that does.
