@@ -17,25 +17,28 @@ pub enum Unproven {
     Stranger(String),
 }
 
-/// Checks that the rules accept an answer, and returns the name of the approver; empty if no proof is needed.
+/// Checks that the rules accept an answer for a call, and returns the name of the approver; empty if no proof is
+/// needed. Only `wanted` and `rules` are what they claim to be: the request comes from the store, where somebody else
+/// may have written it.
 ///
 /// # Errors
 ///
 /// Fails if a rule needs the signature of an approver, and the answer does not have it.
 pub fn proven(
+    wanted: &Wanted,
     request: &Request,
     answer: &Answer,
     rules: &[&CallRule],
     approvers: &Approvers,
 ) -> Result<String, Unproven> {
-    let Wanted { principal, caller, .. } = &request.wanted;
+    let Wanted { principal, caller, .. } = wanted;
+    let statement = request.statement(&wanted.binding(), answer.decision, answer.extent);
     let is_strong = |rule: &&&CallRule| rule.channel_for(principal.is_some()) == Channel::Strong;
     let mut signer = String::new();
     for rule in rules.iter().filter(is_strong) {
         let text = answer.signature.as_deref().ok_or(Unproven::Unsigned)?;
         let stranger = || Unproven::Stranger(format!("rule \"{}\"", rule.name));
         let signature = Signature::parse(text).map_err(|_| stranger())?;
-        let statement = request.statement(answer.decision, answer.extent);
         let found = rule
             .answered_by(approvers, caller.as_deref())
             .find(|(_, approver)| approver.value.key.verify(statement.as_bytes(), &signature).is_ok());
@@ -84,7 +87,7 @@ mod tests {
     }
 
     fn signed(request: &Request, key: &NewKey) -> Answer {
-        let statement = request.statement(Decision::Approve, Extent::Once);
+        let statement = request.statement(&request.wanted.binding(), Decision::Approve, Extent::Once);
         let signature = sign_text(&key.secret, None, &statement, "approval").expect("a key");
         Answer {
             decision: Decision::Approve,
@@ -105,7 +108,9 @@ mod tests {
         let request = request(None, &rules);
         assert!(request.wanted.is_strong, "`who` needs a proof");
         let good = signed(&request, &ann);
-        let check = |request: &Request, answer: &Answer| proven(request, answer, &rules, &policy.approvers);
+        let check = |request: &Request, answer: &Answer| {
+            proven(&request.wanted, request, answer, &rules, &policy.approvers)
+        };
         assert_eq!(check(&request, &good), Ok("ann".to_owned()));
         assert_eq!(check(&request, &Answer { signature: None, ..good.clone() }), Err(Unproven::Unsigned));
 
@@ -127,6 +132,9 @@ mod tests {
             },
         ];
         assert!(again.iter().all(|other| check(other, &good) == stranger));
+        // In the store, the request takes the place of the one of another call.
+        let other = Wanted { arguments: "[]".to_owned(), ..request.wanted.clone() };
+        assert_eq!(proven(&other, &request, &good, &rules, &policy.approvers), stranger);
     }
 
     #[test]
@@ -136,7 +144,7 @@ mod tests {
         let rules: Vec<_> = policy.calls.0.iter().collect();
         let by = |principal| {
             let request = request(Some(principal), &rules);
-            proven(&request, &signed(&request, &ann), &rules, &policy.approvers)
+            proven(&request.wanted, &request, &signed(&request, &ann), &rules, &policy.approvers)
         };
         assert_eq!(by("carl@example.com"), Ok("ann".to_owned()));
         assert!(by("ann@example.com").is_err());

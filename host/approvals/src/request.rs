@@ -125,15 +125,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the text that an approver signs.
-    pub fn statement(&self, decision: Decision, extent: Extent) -> String {
+    /// Returns the text that an approver signs, for the call with this [binding](Wanted::binding).
+    pub fn statement(&self, binding: &str, decision: Decision, extent: Extent) -> String {
         format!(
             "scorpiox-code approval\ndecision: {decision}\nextent: {extent}\nnumber: {}\nid: {}\nasked: {}\ncall: \
-             {}\n",
-            self.number,
-            self.id,
-            self.asked,
-            self.wanted.binding()
+             {binding}\n",
+            self.number, self.id, self.asked
         )
     }
 

@@ -120,15 +120,20 @@ impl Requests {
         let binding = wanted.binding();
         let mut transaction = self.0.begin(Mode::Write, cancel, &mut || ())?;
         let now = self.now();
+        // Keys alone prove nothing: somebody else may have written to the store.
+        let is_equal = |request: &Request| request.wanted.binding() == binding;
+        let is_kept = |request: &Request| {
+            request.answer().is_some_and(|answer| answer.extent == Extent::Workspace) && is_equal(request)
+        };
         let kept = below(&mut *transaction, &remembered(&binding))?;
-        if let Some(request) = kept.into_iter().find(|request| counts(request)) {
+        if let Some(request) = kept.into_iter().find(|request| is_kept(request) && counts(request)) {
             return Ok(Joined::Answered(request));
         }
         let (key, listed) = (by_binding(&binding), all(&mut *transaction)?);
         sweep(&mut *transaction, &listed, now)?;
         let known = number(&mut *transaction, &key)?;
         let known = listed.iter().find(|request| Some(request.number) == known);
-        if let Some(request) = known.filter(|request| request.is_current(now)) {
+        if let Some(request) = known.filter(|request| request.is_current(now) && is_equal(request)) {
             let mut request = request.clone();
             let joined = match &mut request.state {
                 State::Open { seats, .. } if seats.len() >= MAX_SEATS => return Err(Trouble::TooMany),

@@ -41,6 +41,8 @@ pub(crate) struct Approvals {
     leading: Mutex<HashSet<u64>>,
     /// Number of calls that wait for an answer without asking.
     following: Mutex<usize>,
+    /// Calls that ended and are to be repeated, and those that were, by the ID of their request; oldest first.
+    repeated: Mutex<VecDeque<(String, Repeats)>>,
     /// Bindings of approvals that hold for a session, oldest first.
     remembered: Mutex<VecDeque<(SessionId, String)>>,
 }
@@ -49,6 +51,15 @@ pub(crate) struct Approvals {
 struct Questions {
     all: usize,
     of: HashMap<String, usize>,
+}
+
+/// Repeated calls of a request.
+#[derive(Debug, Default, Clone, Copy)]
+struct Repeats {
+    /// Calls that ended and are to be repeated.
+    expected: u32,
+    /// Calls that used the answer.
+    used: u32,
 }
 
 /// Runs of a call.
@@ -129,6 +140,36 @@ impl Approvals {
         }
         *following += 1;
         Some(Follow(self))
+    }
+
+    /// Counts a call that ended and is to be repeated.
+    pub(crate) fn goes_away(&self, id: &str) {
+        self.repeats(id, |repeats| repeats.expected += 1);
+    }
+
+    /// Counts a repeated call that uses the answer. Returns `false` if more of them do than ended here: whoever
+    /// writes to the store must not have an approved call run again and again. The first may be one that another
+    /// server ended.
+    pub(crate) fn comes_back(&self, id: &str) -> bool {
+        let mut is_good = false;
+        self.repeats(id, |repeats| {
+            is_good = repeats.used < repeats.expected.max(1);
+            repeats.used += u32::from(is_good);
+        });
+        is_good
+    }
+
+    fn repeats(&self, id: &str, change: impl FnOnce(&mut Repeats)) {
+        let mut all = self.repeated.lock();
+        if !all.iter().any(|(known, _)| known == id) {
+            if all.len() >= MAX_REMEMBERED {
+                all.pop_front();
+            }
+            all.push_back((id.to_owned(), Repeats::default()));
+        }
+        if let Some((_, repeats)) = all.iter_mut().find(|(known, _)| known == id) {
+            change(repeats);
+        }
     }
 
     /// Remembers an approval for a session, in place of the oldest if there are too many.
@@ -252,6 +293,15 @@ mod tests {
         assert!(following.len() == MAX_FOLLOWING && approvals.follow().is_none());
         following.pop();
         assert!(approvals.follow().is_some());
+    }
+
+    #[test]
+    fn an_answer_is_used_by_as_many_repeated_calls_as_ended_here_or_by_the_first() {
+        let approvals = Approvals::default();
+        assert!(approvals.comes_back("another server's") && !approvals.comes_back("another server's"));
+        approvals.goes_away("own");
+        approvals.goes_away("own");
+        assert!(approvals.comes_back("own") && approvals.comes_back("own") && !approvals.comes_back("own"));
     }
 
     #[test]

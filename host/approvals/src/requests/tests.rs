@@ -225,3 +225,23 @@ fn a_damaged_request_hides_no_other() {
     waits(join(&requests, wanted("{}")));
     requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
 }
+
+/// Somebody with write access to the store lets keys of another call lead to an answered request.
+#[test]
+fn an_answer_is_used_for_its_own_call_alone() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let requests = Requests::new(Arc::clone(&store));
+    let number = asked_and_gone(&requests);
+    let answered = requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    let other = wanted("{\"other\":1}");
+    let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
+    set(&mut *transaction, &remembered(&other.binding()), &answered).expect("room");
+    // What was approved once is not remembered.
+    set(&mut *transaction, &remembered(&answered.wanted.binding()), &answered).expect("room");
+    let key = by_binding(&other.binding());
+    transaction.set(NAMESPACE, &key, number.to_string().as_bytes(), QUOTA).expect("room");
+    transaction.commit().expect("a store");
+    waits(join(&requests, other));
+    assert!(matches!(join(&requests, wanted("{}")), Joined::Answered(_)));
+    waits(join(&requests, wanted("{}")));
+}

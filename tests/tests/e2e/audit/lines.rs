@@ -338,8 +338,7 @@ fn a_call_without_a_name_has_a_line_that_is_read() {
 fn only_the_operator_switches_it_off() {
     let program = Program::new();
     let off = "version = 1\n[audit]\nenabled = false\n";
-    for path in ["workspace/policy.toml", "workspace/.scorpiox/policy.toml", "workspace/.claude/policy.toml"]
-    {
+    for path in ["workspace/policy.toml", "workspace/.claude/policy.toml"] {
         program.put(path, off);
     }
     for path in ["workspace/.scorpiox/scorpiox-env.txt", "workspace/.claude/scorpiox-env.txt"] {
@@ -357,6 +356,11 @@ fn only_the_operator_switches_it_off() {
     let mut server = start(&program);
     create(&mut server, "a task");
     assert_eq!(lines(&program, 2)[1]["tool"], "TaskManager");
+    // A repository's file that tries closes all tools, and the refused calls are recorded.
+    program.put("workspace/.scorpiox/policy.toml", off);
+    let refused = server.call("TaskManager", json!({ "action": "list", "query": "" }));
+    assert!(refused.to_string().contains("key `audit` cannot be in a repository's file"), "{refused}");
+    assert_eq!(lines(&program, 3)[2]["outcome"], "policy");
 
     let program = with_policy("[audit]\nenabled = false\n");
     let mut server = start(&program);

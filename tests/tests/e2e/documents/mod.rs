@@ -128,6 +128,11 @@ fn protected_names() {
 }
 
 #[test]
+fn rules() {
+    runs("docs/rules.md", PLUGIN);
+}
+
+#[test]
 fn sandbox() {
     runs("docs/sandbox.md", "");
 }

@@ -170,7 +170,7 @@ fn a_concrete_call_is_explained_with_its_rules() {
             0,
             "rule \"quiet\" (policy.toml line 11) only reports: it would deny",
         ),
-        (&["Bash", "command=git push", "--as", "ann"], 1, "requires an approval, and over HTTP"),
+        (&["Bash", "command=git push", "--as", "ann"], 1, "requires an approval, and no approver"),
         (&["TaskManager"], 0, "TaskManager {}: allowed"),
     ] {
         let (status, out, err) = program.run(&[&["policy", "why", "call"], arguments].concat());

@@ -37,12 +37,13 @@ pub(in crate::tool_call) fn obtain(
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
     })?;
     let approvers = &policy.approvers;
-    Waiting { scope, client, tool, first, rules, approvers, requests: scope.workspace().approvals() }
-        .obtain(wanted, &questions)
+    let (wanted, requests) = (&wanted, scope.workspace().approvals());
+    Waiting { wanted, scope, client, tool, first, rules, approvers, requests }.obtain(&questions)
 }
 
 /// A call that waits for an approval.
 struct Waiting<'a> {
+    wanted: &'a Wanted,
     scope: &'a Scope<'a>,
     client: &'a Client,
     tool: &'a Tool,
@@ -87,19 +88,26 @@ impl Drop for Place<'_> {
 }
 
 impl Waiting<'_> {
-    fn obtain(&self, wanted: Wanted, questions: &Questions) -> Result<(), CallError> {
+    fn obtain(&self, questions: &Questions) -> Result<(), CallError> {
         let begun = Instant::now();
         let approvals = &self.scope.workspace().app().approvals;
-        let binding = wanted.binding();
+        let binding = self.wanted.binding();
         if approvals.is_remembered(self.scope.session.id, &binding) {
             self.record(&Remembered::Session);
             return Ok(());
         }
         // An answer that no longer counts is as if it were not given.
         let counts = |request: &Request| self.check(request).is_ok();
-        let joined = self.requests.join(wanted, self.scope.cancel(), &counts);
+        let joined = self.requests.join(self.wanted.clone(), self.scope.cancel(), &counts);
         match joined.map_err(|trouble| self.trouble(&trouble))? {
-            Joined::Answered(request) => self.decided(&request, begun),
+            Joined::Answered(request) => {
+                let is_kept = request.answer().is_some_and(|answer| answer.extent == Extent::Workspace);
+                if !is_kept && !approvals.comes_back(&request.id) {
+                    let why = format!("approval {} was used before; call again to ask again", request.number);
+                    return Err(self.refused("the approval is used up", &why));
+                }
+                self.decided(&request, begun)
+            }
             Joined::Waits(request, seat) => {
                 let number = request.number;
                 let place = Place { requests: self.requests, number, seat, is_over: false };
@@ -141,7 +149,7 @@ impl Waiting<'_> {
                 return Err(self.cancelled(request, place, begun));
             }
             // Only one of equal calls asks, and the others wait for its answer.
-            let lead = if request.wanted.is_strong { None } else { approvals.lead(request.number) };
+            let lead = if self.wanted.is_strong { None } else { approvals.lead(request.number) };
             match (lead, &nobody) {
                 (Some(_), Some(why)) => return Err(self.nobody(request, place, why)),
                 (Some(_lead), None) => {
@@ -156,7 +164,7 @@ impl Waiting<'_> {
                         Asked::Answered(said) => self.answer(request, &said)?,
                         // If the client asks later, the answer of the call is the question, whatever its result.
                         Asked::Later => {
-                            place.away();
+                            self.away(request, place);
                             return Err(CallError::Tool(Failure::Cancelled));
                         }
                         Asked::Cancelled => {}
@@ -206,7 +214,16 @@ impl Waiting<'_> {
     /// Checks that an answer has the proof that the rules need.
     fn check(&self, request: &Request) -> Result<String, String> {
         let answer = request.answer().ok_or_else(|| "it has no answer".to_owned())?;
-        proven(request, answer, self.rules, self.approvers).map_err(|error| error.to_string())
+        let offers = |word: &str| self.wanted.remember.iter().any(|offered| offered == word);
+        if answer.extent != Extent::Once && !offers(&answer.extent.to_string()) {
+            return Err(format!("the rules do not offer to remember it for a {}", answer.extent));
+        }
+        // The time between the question and the use is signed; the end that the store has is not.
+        let end = request.asked.saturating_add(self.wanted.within_ms.saturating_mul(2));
+        if answer.extent != Extent::Workspace && self.requests.now() > end {
+            return Err("its time is over".to_owned());
+        }
+        proven(self.wanted, request, answer, self.rules, self.approvers).map_err(|error| error.to_string())
     }
 
     /// Obeys an answer.
@@ -219,7 +236,7 @@ impl Waiting<'_> {
         if answer.decision == Decision::Approve {
             if answer.extent == Extent::Session {
                 let approvals = &self.scope.workspace().app().approvals;
-                approvals.remember(self.scope.session.id, request.wanted.binding());
+                approvals.remember(self.scope.session.id, self.wanted.binding());
             }
             self.record(&Remembered::Not { request, answer, by: &by, waited: begun.elapsed() });
             return Ok(());
@@ -276,9 +293,15 @@ impl Waiting<'_> {
         self.later(request, place, &why)
     }
 
+    /// Ends the wait of a call that is to be repeated.
+    fn away(&self, request: &Request, place: Place<'_>) {
+        self.scope.workspace().app().approvals.goes_away(&request.id);
+        place.away();
+    }
+
     /// Returns the error of a call that is to be repeated once its request was answered.
     fn later(&self, request: &Request, place: Place<'_>, why: &str) -> CallError {
-        place.away();
+        self.away(request, place);
         let waits = self.waits_for(request);
         let why = format!("{} asks first, and {why}. {waits}. Call it again after the answer", self.first);
         self.refused("no answer", &why)
@@ -289,7 +312,7 @@ impl Waiting<'_> {
         let number = request.number;
         let minutes = request.until.saturating_sub(self.requests.now()).div_ceil(60_000);
         let (who, key) =
-            if request.wanted.is_strong { ("An approver", " --key FILE") } else { ("The person", "") };
+            if self.wanted.is_strong { ("An approver", " --key FILE") } else { ("The person", "") };
         format!(
             "Approval {number} waits for {minutes} more minutes. {who} can answer it in a terminal: `scorpiox-code \
              approvals approve {number}{key}`"
