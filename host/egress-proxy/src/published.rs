@@ -10,7 +10,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::bell::{self, Bell, Rung};
-use crate::tunnel;
+use crate::places::PublishedPlace;
+use crate::{Limits, tunnel};
 
 /// Maximum number of concurrent connections to a port. Further ones are closed.
 const MAX_CONNECTIONS: usize = 64;
@@ -42,11 +43,16 @@ struct Open {
 impl Published {
     /// Listens at a port of the machine's loopback interface. Fails if another program does.
     pub fn start(port: u16, dial: Arc<Dial>) -> io::Result<Self> {
+        Self::start_within(port, dial, Limits::default().idle)
+    }
+
+    /// Starts with a timeout for connections of which one direction has ended.
+    fn start_within(port: u16, dial: Arc<Dial>, idle: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let (bell, rung) = bell::of(&listener)?;
         let connections = Arc::<Connections>::default();
         let shared = Arc::clone(&connections);
-        let run = move || accept(&listener, &shared, &dial, &rung);
+        let run = move || accept(&listener, &shared, (&dial, idle), &rung);
         let accepts = thread::Builder::new().name("published".to_owned()).spawn(run)?;
         Ok(Self { connections, bell: Some(bell), accepts: Some(accepts) })
     }
@@ -67,10 +73,10 @@ impl Drop for Published {
     }
 }
 
-fn accept(listener: &TcpListener, connections: &Arc<Connections>, dial: &Arc<Dial>, rung: &Rung) {
+fn accept(listener: &TcpListener, connections: &Arc<Connections>, way: (&Arc<Dial>, Duration), rung: &Rung) {
     loop {
         match rung.accept(listener) {
-            Ok(Some(client)) => begin(client, connections, dial),
+            Ok(Some(client)) => begin(client, connections, way),
             Ok(None) => return,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // For example, no descriptor is free. The listener stays ready, so the next attempt may succeed.
@@ -82,12 +88,12 @@ fn accept(listener: &TcpListener, connections: &Arc<Connections>, dial: &Arc<Dia
     }
 }
 
-fn begin(client: TcpStream, connections: &Arc<Connections>, dial: &Arc<Dial>) {
+fn begin(client: TcpStream, connections: &Arc<Connections>, (dial, idle): (&Arc<Dial>, Duration)) {
     let Some(place) = Place::take(connections) else { return };
     let dial = Arc::clone(dial);
     // Without a thread, the connection is closed.
     let started = thread::Builder::new().name("published".to_owned()).spawn(move || {
-        let served = client.set_nonblocking(false).and_then(|()| serve(client, &place, &dial));
+        let served = client.set_nonblocking(false).and_then(|()| serve(client, &place, (&dial, idle)));
         if let Err(error) = served {
             tracing::debug!("a connection to a published port ended: {error}");
         }
@@ -97,10 +103,10 @@ fn begin(client: TcpStream, connections: &Arc<Connections>, dial: &Arc<Dial>) {
     }
 }
 
-fn serve(client: TcpStream, place: &Place, dial: &Arc<Dial>) -> io::Result<()> {
+fn serve(client: TcpStream, place: &Place, (dial, idle): (&Arc<Dial>, Duration)) -> io::Result<()> {
     let (client, server) = (Arc::new(client), Arc::new(dial()?));
     let number = {
-        let mut open = place.0.0.lock();
+        let mut open = place.connections.0.lock();
         if open.is_over {
             return Ok(());
         }
@@ -109,13 +115,16 @@ fn serve(client: TcpStream, place: &Place, dial: &Arc<Dial>) -> io::Result<()> {
         open.streams.insert(number, [Arc::clone(&client), Arc::clone(&server)]);
         number
     };
-    let ran = tunnel::run(&*client, &*server);
-    place.0.0.lock().streams.remove(&number);
+    let ran = tunnel::run_patiently(&*client, &*server, idle);
+    place.connections.0.lock().streams.remove(&number);
     ran
 }
 
 /// Place of a connection, freed on drop.
-struct Place(Arc<Connections>);
+struct Place {
+    connections: Arc<Connections>,
+    _shared: PublishedPlace,
+}
 
 impl Place {
     fn take(connections: &Arc<Connections>) -> Option<Self> {
@@ -123,15 +132,16 @@ impl Place {
         if open.count >= MAX_CONNECTIONS {
             return None;
         }
+        let shared = PublishedPlace::take(open.count)?;
         open.count += 1;
         drop(open);
-        Some(Self(Arc::clone(connections)))
+        Some(Self { connections: Arc::clone(connections), _shared: shared })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.0.lock().count -= 1;
+        self.connections.0.lock().count -= 1;
     }
 }
 
@@ -179,5 +189,26 @@ mod tests {
         let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
         client.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
         assert_eq!(client.read(&mut [0; 9]).unwrap_or(0), 0);
+    }
+
+    #[test]
+    fn a_half_closed_connection_ends_and_an_idle_one_does_not() {
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let at = server.local_addr().expect("an address");
+        let (port, idle) = (free_port(), Duration::from_millis(50));
+        let dial = Arc::new(move || TcpStream::connect(at));
+        let _published = Published::start_within(port, dial, idle).expect("a free port");
+        let connect = || {
+            let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+            client.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+            (client, server.accept().expect("a connection").0)
+        };
+        let ((mut open, mut inside), (mut half, _held)) = (connect(), connect());
+        half.shutdown(Shutdown::Write).expect("half-closed");
+        assert_eq!(half.read(&mut [0; 9]).expect("an end"), 0, "the server never closes");
+        inside.write_all(b"late").expect("it is open");
+        let mut late = [0; 4];
+        open.read_exact(&mut late).expect("reads");
+        assert_eq!(&late, b"late", "it was idle for as long");
     }
 }

@@ -368,3 +368,117 @@ fn connections_end_with_their_own_command() {
     let mut late = connect_from(setting.session.source(), setting.at);
     assert!(matches!(late.read(&mut [0]), Ok(0) | Err(_)));
 }
+
+/// Starts a proxy with one Unix socket of the machine, whose path in the cell is `inside`.
+#[cfg(target_os = "linux")]
+fn with_service(inside: &std::path::Path, service: &std::path::Path, limits: Limits) -> Proxy {
+    use scorpiox_egress_proxy::{Service, ServiceListener, Target};
+    let resolver = Arc::new(Answers(vec![vec![LOCAL]], AtomicUsize::new(0)));
+    let addresses = AddressPolicy::new(Vec::new(), "[web]");
+    let mut proxy = Proxy::without_listener(Arc::new(Good::default()), resolver, addresses, limits);
+    let listener = std::os::unix::net::UnixListener::bind(inside).expect("a socket");
+    let service = Service { target: Target::Unix(service.to_owned()), rule: "line 1".to_owned() };
+    proxy.open(ServiceListener::Unix(listener), service).expect("it listens");
+    proxy
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_half_closed_connection_to_a_service_gives_its_place_back() {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    let held = tempfile::tempdir().expect("a folder");
+    let folder = held.path().canonicalize().expect("a path");
+    let (inside, service) = (folder.join("inside"), folder.join("service"));
+    let listener = UnixListener::bind(&service).expect("a socket");
+    let limits = Limits { connections: 2, idle: Duration::from_millis(50), ..Limits::default() };
+    let proxy = with_service(&inside, &service, limits);
+    let _session = proxy.session();
+    let connect = || {
+        let client = UnixStream::connect(&inside).expect("it accepts");
+        client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        (client, listener.accept().expect("a connection").0)
+    };
+    let ((mut open, mut answers), (mut half, _never_closes)) = (connect(), connect());
+    half.shutdown(std::net::Shutdown::Write).expect("half-closed");
+    assert_eq!(half.read(&mut [0; 9]).expect("an end"), 0);
+    // A connection that is only idle stays open.
+    answers.write_all(b"late").expect("it is open");
+    let mut late = [0; 4];
+    open.read_exact(&mut late).expect("an answer");
+    assert_eq!(&late, b"late");
+    let until = Instant::now() + Duration::from_secs(10);
+    let has_place = || {
+        let mut client = UnixStream::connect(&inside).expect("it accepts");
+        client.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+        matches!(client.read(&mut [0; 9]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    while !has_place() {
+        assert!(Instant::now() < until, "it keeps its place");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_of_a_service_that_is_gone_gives_its_place_back_at_once() {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    let held = tempfile::tempdir().expect("a folder");
+    let folder = held.path().canonicalize().expect("a path");
+    let (inside, service) = (folder.join("inside"), folder.join("service"));
+    let listener = UnixListener::bind(&service).expect("a socket");
+    let proxy = with_service(&inside, &service, Limits { connections: 1, ..Limits::default() });
+    let _session = proxy.session();
+    let until = Instant::now() + Duration::from_secs(10);
+    let mut never_close = Vec::new();
+    while never_close.len() < 3 {
+        assert!(Instant::now() < until, "it keeps its place");
+        let mut client = UnixStream::connect(&inside).expect("it accepts");
+        client.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+        let ended = client.write_all(b"last words").and_then(|()| client.read(&mut [0; 9]));
+        if !matches!(ended, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock) {
+            continue; // no place is free yet
+        }
+        drop(client);
+        let (mut server, _) = listener.accept().expect("a connection");
+        server.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let mut words = String::new();
+        server.read_to_string(&mut words).expect("all bytes arrive");
+        assert_eq!(words, "last words");
+        never_close.push(server);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_service_with_a_full_queue_is_waited_for() {
+    use socket2::{Domain, SockAddr, Socket, Type};
+    let held = tempfile::tempdir().expect("a folder");
+    let folder = held.path().canonicalize().expect("a path");
+    let (inside, service) = (folder.join("inside"), folder.join("service"));
+    let (listener, address) = (
+        Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket"),
+        SockAddr::unix(&service).expect("an address"),
+    );
+    listener.bind(&address).expect("a free path");
+    listener.listen(0).expect("it listens");
+    let filling = std::iter::from_fn(|| {
+        let client = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
+        client.set_nonblocking(true).expect("a mode");
+        client.connect(&address).ok().map(|()| client)
+    });
+    let filling: Vec<_> = filling.take(16).collect();
+    let proxy = with_service(&inside, &service, Limits::default());
+    let session = proxy.session();
+    let mut client = std::os::unix::net::UnixStream::connect(&inside).expect("it accepts");
+    client.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+    let error = client.read(&mut [0; 9]).expect_err("it waits");
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    for _ in &filling {
+        listener.accept().expect("a client");
+    }
+    let (mut server, _) = listener.accept().expect("the connection of the command");
+    server.write_all(b"here").expect("it is open");
+    client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    let mut here = [0; 4];
+    client.read_exact(&mut here).expect("an answer");
+    assert_eq!((&here, session.unreachable()), (b"here", Vec::new()));
+}

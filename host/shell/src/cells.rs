@@ -197,9 +197,10 @@ fn is_missing(profile: &Profile, tier: Tier) -> bool {
 fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) -> Result<Ready, ShellError> {
     let min_tier = plan::tier(policy.shell.min_tier.value);
     let writable = site.writable(policy);
-    // Only the operator's own policy can allow this, and never for a read-only profile.
+    // Only the operator's own policy can allow this, and never for a read-only profile, or for one with services: an
+    // entry that cannot be enforced must not end the sandbox.
     let goes_without = policy.shell.allow_unsandboxed.value;
-    let may_go_without = goes_without && !profile.is_read_only();
+    let may_go_without = goes_without && !profile.is_read_only() && profile.local.is_empty();
     let mut tried = Vec::new();
     for tier in TIERS.iter().copied().filter(|tier| *tier >= min_tier) {
         match build(site, profile, places, &writable, tier) {
@@ -213,7 +214,7 @@ fn build_best(site: &Site, policy: &Policy, profile: &Profile, places: &Places) 
             }
             // The rule cannot be enforced in any tier, nor without a sandbox.
             Err(error @ ShellError::Rule { .. }) => return Err(error),
-            Err(ShellError::Cell(CellError::NoSandbox)) if goes_without && !may_go_without => {
+            Err(ShellError::Cell(CellError::NoSandbox)) if goes_without && profile.is_read_only() => {
                 return Err(ShellError::NothingHolds(profile.name.clone()));
             }
             Err(error @ ShellError::Cell(CellError::NoSandbox)) if !may_go_without => return Err(error),

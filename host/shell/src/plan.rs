@@ -421,6 +421,10 @@ pub(super) fn proxy(
         None => Proxy::without_listener(rules, resolver, addresses, limits),
     };
     #[cfg(unix)]
+    if listeners.services.len() != services.len() {
+        return Err(std::io::Error::other("the sandbox opened another number of services"));
+    }
+    #[cfg(unix)]
     for (listener, service) in listeners.services.into_iter().zip(services) {
         let (listener, service) = local::forwarded(listener, service);
         proxy.open(listener, service)?;

@@ -37,23 +37,40 @@ pub struct LocalRule {
 /// Folders in which commands can make sockets.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
+const DOCKER: &str = "Docker, which runs programs on this machine";
+
 /// Owners of ports that hand out more than a service, each with its first and last port.
-const PORTS: [(u16, u16, &str); 8] = [
-    (2375, 2377, "Docker, which runs programs on this machine"),
+const PORTS: [(u16, u16, &str); 16] = [
+    (2375, 2377, DOCKER),
     (PROXY_PORT, PROXY_PORT, "the proxy for commands"),
+    (2828, 2828, "a browser's debugger, which controls the browser"),
+    (4243, 4243, DOCKER),
+    (5005, 5005, "a debugger of Java, which runs programs on this machine"),
     (5037, 5037, "the Android debug bridge, which controls devices"),
+    (5555, 5555, "the Android debug bridge, which controls devices"),
+    (5678, 5678, "a debugger of Python, which runs programs on this machine"),
+    (5900, 5909, "a VNC server, which sees and controls the desktop"),
     (6000, 6063, "the X server, which sees and controls the desktop"),
     (7300, 7300, "this program"),
     (9222, 9222, "a browser's debugger, which controls the browser"),
-    (9229, 9229, "a debugger of Node.js, which runs programs on this machine"),
+    (9229, 9230, "a debugger of Node.js, which runs programs on this machine"),
+    (9515, 9515, "a driver of browsers, which starts and controls them"),
+    (10_250, 10_250, "kubelet, which runs programs on this machine"),
     (16_509, 16_514, "libvirt, which controls virtual machines"),
 ];
 
-/// Part of a file name that tells the owner of a socket.
+/// Part of a path that tells the owner of a socket.
 enum Part {
+    /// Name of a file or folder.
     Whole(&'static str),
+    /// Start of the name of a file or folder.
     Start(&'static str),
-    Any(&'static str),
+    /// Word in the name of a file or folder: no letters are next to it.
+    Word(&'static str),
+    /// Any part of the socket's own name.
+    Socket(&'static str),
+    /// Any part of the socket's own name, or a word in the name of a folder.
+    Owner(&'static str),
 }
 
 const CONTAINERS: &str = "a container engine, which runs programs on this machine";
@@ -62,62 +79,97 @@ const TERMINAL: &str = "a terminal or an editor, which runs what it is sent";
 const KEYS: &str = "an agent, which uses your keys";
 const DESKTOP: &str = "the desktop, which sees and controls your programs";
 const MACHINES: &str = "a service that installs software or controls virtual machines";
+const SYSTEM: &str = "a service that controls the devices or the network of this machine";
 const OWN: &str = "this program";
 
 /// Names of files and folders by which sockets are known that hand out more than a service.
-const NAMES: [(Part, &str); 39] = [
-    (Part::Any("docker"), CONTAINERS),
-    (Part::Any("containerd"), CONTAINERS),
-    (Part::Any("podman"), CONTAINERS),
-    (Part::Any("crio"), CONTAINERS),
-    (Part::Any("buildkit"), CONTAINERS),
-    (Part::Any("kubelet"), CONTAINERS),
-    (Part::Any("lxd"), CONTAINERS),
-    (Part::Any("lxc"), CONTAINERS),
-    (Part::Any("incus"), CONTAINERS),
-    (Part::Any("dbus"), BUS),
-    (Part::Any("system_bus_socket"), BUS),
-    (Part::Any("systemd"), BUS),
+const NAMES: [(Part, &str); 62] = [
+    (Part::Owner("docker"), CONTAINERS),
+    (Part::Owner("containerd"), CONTAINERS),
+    (Part::Owner("podman"), CONTAINERS),
+    (Part::Owner("crio"), CONTAINERS),
+    (Part::Owner("buildkit"), CONTAINERS),
+    (Part::Owner("kubelet"), CONTAINERS),
+    (Part::Owner("lxd"), CONTAINERS),
+    (Part::Owner("lxc"), CONTAINERS),
+    (Part::Owner("incus"), CONTAINERS),
+    (Part::Word("balena"), CONTAINERS),
+    (Part::Word("finch"), CONTAINERS),
+    (Part::Owner("dbus"), BUS),
+    (Part::Owner("system_bus_socket"), BUS),
+    (Part::Owner("systemd"), BUS),
     (Part::Whole("bus"), BUS),
     (Part::Whole("initctl"), BUS),
-    (Part::Any("tmux"), TERMINAL),
-    (Part::Any("zellij"), TERMINAL),
-    (Part::Any("kitty"), TERMINAL),
-    (Part::Any("wezterm"), TERMINAL),
-    (Part::Any("vscode"), TERMINAL),
-    (Part::Any("emacs"), TERMINAL),
-    (Part::Any("nvim"), TERMINAL),
+    (Part::Owner("tmux"), TERMINAL),
+    (Part::Owner("zellij"), TERMINAL),
+    (Part::Owner("kitty"), TERMINAL),
+    (Part::Owner("wezterm"), TERMINAL),
+    (Part::Owner("vscode"), TERMINAL),
+    (Part::Owner("emacs"), TERMINAL),
+    (Part::Owner("nvim"), TERMINAL),
+    (Part::Start("nvim"), TERMINAL),
     (Part::Whole("screen"), TERMINAL),
     (Part::Start("screens"), TERMINAL),
     (Part::Start("s-"), TERMINAL),
-    (Part::Any("ssh"), KEYS),
-    (Part::Any("gnupg"), KEYS),
-    (Part::Any("gpg-agent"), KEYS),
-    (Part::Any("keyring"), KEYS),
+    (Part::Word("alacritty"), TERMINAL),
+    (Part::Socket("ssh"), KEYS),
+    (Part::Whole("ssh"), KEYS),
+    (Part::Whole(".ssh"), KEYS),
+    (Part::Owner("gnupg"), KEYS),
+    (Part::Owner("gpg-agent"), KEYS),
+    (Part::Owner("keyring"), KEYS),
     (Part::Start("agent."), KEYS),
     (Part::Start("s.gpg"), KEYS),
-    (Part::Any("x11-unix"), DESKTOP),
-    (Part::Any("wayland"), DESKTOP),
-    (Part::Any("pipewire"), DESKTOP),
+    (Part::Word("yubikey"), KEYS),
+    (Part::Word("pcscd"), KEYS),
+    (Part::Word("p11-kit"), KEYS),
+    (Part::Word("kpxc"), KEYS),
+    (Part::Word("keepassxc"), KEYS),
+    (Part::Owner("x11-unix"), DESKTOP),
+    (Part::Owner("wayland"), DESKTOP),
+    (Part::Owner("pipewire"), DESKTOP),
     (Part::Whole("pulse"), DESKTOP),
-    (Part::Any("at-spi"), DESKTOP),
-    (Part::Any("snapd"), MACHINES),
-    (Part::Any("libvirt"), MACHINES),
-    (Part::Any("packagekit"), MACHINES),
+    (Part::Owner("at-spi"), DESKTOP),
+    (Part::Word("sway-ipc"), DESKTOP),
+    (Part::Whole("i3"), DESKTOP),
+    (Part::Word("ipc-socket"), DESKTOP),
+    (Part::Whole("hypr"), DESKTOP),
+    (Part::Word("ydotool"), DESKTOP),
+    (Part::Owner("snapd"), MACHINES),
+    (Part::Owner("libvirt"), MACHINES),
+    (Part::Owner("packagekit"), MACHINES),
+    (Part::Whole("daemon-socket"), MACHINES),
+    (Part::Word("qmp"), MACHINES),
+    (Part::Word("multipass"), MACHINES),
+    (Part::Word("fail2ban"), SYSTEM),
+    (Part::Whole("udev"), SYSTEM),
+    (Part::Word("tailscale"), SYSTEM),
+    (Part::Word("tailscaled"), SYSTEM),
     (Part::Whole(".scorpiox"), OWN),
 ];
 
 /// Returns the owner of a socket that hands out more than a service, by the names in its path.
 pub fn hands_out(path: &str) -> Option<&'static str> {
     let lower = path.to_lowercase();
-    let has = |part: &Part| {
-        lower.split('/').any(|name| match part {
-            Part::Whole(whole) => name == *whole,
-            Part::Start(start) => name.starts_with(start),
-            Part::Any(any) => name.contains(any),
-        })
+    let socket = lower.rsplit('/').next().unwrap_or_default();
+    let any = |matches: &dyn Fn(&str) -> bool| lower.split('/').any(matches);
+    let has = |part: &Part| match part {
+        Part::Whole(whole) => any(&|name| name == *whole),
+        Part::Start(start) => any(&|name| name.starts_with(start)),
+        Part::Word(word) => any(&|name| has_word(name, word)),
+        Part::Socket(part) => socket.contains(part),
+        Part::Owner(owner) => socket.contains(owner) || any(&|name| has_word(name, owner)),
     };
     NAMES.iter().find(|(part, _)| has(part)).map(|(_, owner)| *owner)
+}
+
+/// Returns `true` if a name has a word, or its daemon with a `d` at the end.
+fn has_word(name: &str, word: &str) -> bool {
+    name.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&name[..at], &name[at + word.len()..]);
+        let after = after.strip_prefix('d').unwrap_or(after);
+        !before.ends_with(char::is_alphabetic) && !after.starts_with(char::is_alphabetic)
+    })
 }
 
 impl LocalRule {
@@ -141,7 +193,8 @@ fn tcp(text: &str) -> Result<LocalService, Invalid> {
     };
     let is_loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)]
         .contains(&address.ip())
-        && address.to_string() == text;
+        // Not with a scope, such as in `[::1%1]:80`.
+        && SocketAddr::new(address.ip(), address.port()).to_string() == text;
     if !is_loopback {
         let fix = "write 127.0.0.1 or [::1]; other hosts belong into `hosts` of the profile's network";
         return Err(invalid(text, "is not on the loopback interface", fix));
@@ -225,9 +278,19 @@ mod tests {
             ("10.0.0.1:5432", "is not on the loopback interface"),
             ("[::ffff:127.0.0.1]:80", "is not on the loopback interface"),
             ("[::]:80", "is not on the loopback interface"),
+            ("[::1%1]:80", "is not on the loopback interface"),
             ("127.0.0.1:2375", "is a port of Docker"),
             ("127.0.0.1:3128", "is a port of the proxy"),
             ("[::1]:6001", "is a port of the X server"),
+            ("127.0.0.1:4243", "is a port of Docker"),
+            ("127.0.0.1:10250", "is a port of kubelet"),
+            ("127.0.0.1:5005", "is a port of a debugger of Java"),
+            ("127.0.0.1:5678", "is a port of a debugger of Python"),
+            ("127.0.0.1:2828", "is a port of a browser's debugger"),
+            ("127.0.0.1:5555", "is a port of the Android debug bridge"),
+            ("127.0.0.1:5901", "is a port of a VNC server"),
+            ("127.0.0.1:9230", "is a port of a debugger of Node.js"),
+            ("127.0.0.1:9515", "is a port of a driver of browsers"),
             ("unix:", "is no absolute path"),
             ("unix:run/x", "is no absolute path"),
             ("unix:/x.sock", "is no absolute path"),
@@ -273,12 +336,49 @@ mod tests {
             "/run/Docker.Sock",
             "/run/user/1000/vscode-ipc-1.sock",
             "/home/me/.scorpiox/x.sock",
+            "/home/me/.docker/run/x.sock",
+            "/run/docker-desktop/x.sock",
+            "/run/k3s-containerd/x.sock",
+            "/run/dockerd/x.sock",
+            "/run/mydocker.sock",
+            "/run/user/1000/emacs1000/server",
+            "/run/user/1000/nvimAbCdEf/0",
+            "/run/user/1000/keyring-AbC/control",
+            "/run/openssh_agent",
+            "/home/me/.ssh/master",
+            "/run/user/1000/gcr/ssh",
+            "/nix/var/nix/daemon-socket/socket",
+            "/run/user/1000/sway-ipc.1000.1.sock",
+            "/run/user/1000/i3/ipc-socket.1",
+            "/run/user/1000/hypr/x/.socket.sock",
+            "/run/user/1000/Alacritty-:0-1.sock",
+            "/run/user/1000/.ydotool_socket",
+            "/run/user/1000/yubikey-agent/yubikey-agent.sock",
+            "/run/pcscd/pcscd.comm",
+            "/run/user/1000/p11-kit/pkcs11",
+            "/run/user/1000/kpxc_server",
+            "/run/qemu-server/1.qmp",
+            "/run/udev/control",
+            "/run/tailscale/tailscaled.sock",
+            "/run/finch.sock",
+            "/run/balena-engine.sock",
+            "/run/multipass_socket",
+            "/run/fail2ban/fail2ban.sock",
         ] {
             assert!(hands_out(path).is_some(), "{path}");
             let error = LocalRule::parse(&format!("unix:{path}"), Source::Line(3)).unwrap_err().to_string();
             assert!(error.contains("is a socket of "), "{error}");
         }
-        for path in ["/run/postgresql/.s.PGSQL.5432", "/run/mysqld/mysqld.sock", "/run/redis/redis.sock"] {
+        for path in [
+            "/run/postgresql/.s.PGSQL.5432",
+            "/run/mysqld/mysqld.sock",
+            "/run/redis/redis.sock",
+            "/home/ssh-user/db.sock",
+            "/srv/sshop/db.sock",
+            "/srv/dockery/db.sock",
+            "/srv/tmuxes/db.sock",
+            "/run/goldfinch.sock",
+        ] {
             assert_eq!(hands_out(path), None, "{path}");
         }
     }

@@ -8,7 +8,8 @@
 //! callers are single-threaded, except for [`sys::has_writer`]. `reach` follows no symbolic link.
 //!
 //! This crate knows nothing about cells. The helper, its guard, and the workers decide when to make a call
-//! and how to treat a failure. The host uses only [`start_clean`] and [`sys::has_writer`].
+//! and how to treat a failure. The host uses only [`start_clean`], [`sys::has_writer`] and
+//! `reach::open`.
 
 #[cfg(target_os = "linux")]
 pub mod capabilities;

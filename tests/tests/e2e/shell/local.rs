@@ -263,3 +263,15 @@ fn the_policy_shows_explains_and_compares_services() {
         assert!(out.contains("line 3") && out.contains(said), "{entry}: {out}");
     }
 }
+
+/// The policy permits commands without a sandbox, and an entry that cannot be opened must not bring that about.
+#[test]
+fn an_entry_that_cannot_be_opened_does_not_end_the_sandbox() {
+    let none = "[shell]\nallow_unsandboxed = true\n[shell.profile.workspace]\nlocal = ";
+    for (tier, services) in [("T2", "[\"127.0.0.1:54321\"]"), ("T1", "[\"unix:/home/none.sock\"]")] {
+        let program = with_policy(in_tier(tier), &format!("{none}{services}\n"));
+        let mut server = start(&program);
+        assert!(bash(&mut server, "touch ran").refused().contains("local"));
+        assert!(!program.workspace().join("ran").exists(), "{tier}");
+    }
+}
