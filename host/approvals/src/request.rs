@@ -144,6 +144,15 @@ impl Request {
         matches!(self.state, State::Open { .. }) && self.is_current(now)
     }
 
+    /// Returns the time that is left, as people read it.
+    pub fn time_left(&self, now: u64) -> String {
+        match self.until.saturating_sub(now).div_ceil(1000) {
+            seconds if seconds < 120 => format!("{seconds} s"),
+            seconds if seconds < 7200 => format!("{} min", seconds.div_ceil(60)),
+            seconds => format!("{} h", seconds.div_ceil(3600)),
+        }
+    }
+
     /// Returns the number of calls that an answer is for.
     pub fn calls(&self) -> usize {
         let (State::Open { seats, away } | State::Answered { seats, away, .. }) = &self.state;

@@ -12,6 +12,8 @@ use crate::wanted::Wanted;
 
 /// Maximum number of requests of a workspace that wait for an answer.
 pub const MAX_OPEN: usize = 50;
+/// Maximum number of requests of one principal over HTTP that wait, so that others find room.
+const MAX_OPEN_OF_ONE: usize = 10;
 /// Maximum number of equal calls that wait at the same time.
 const MAX_SEATS: usize = 200;
 /// Maximum number of remembered approvals.
@@ -20,6 +22,8 @@ const MAX_REMEMBERED: usize = 1000;
 const NAMESPACE: &str = "approvals";
 /// Store quota.
 const QUOTA: u64 = 64 << 20;
+/// Maximum number of finished requests that stay listed.
+const MAX_ENDED: usize = 500;
 /// Time that a finished request stays listed, in milliseconds.
 const LISTED_MS: u64 = 24 * 3_600_000;
 
@@ -69,7 +73,8 @@ pub enum Why {
 pub enum Trouble {
     /// Too many requests wait.
     #[error(
-        "{MAX_OPEN} approvals wait in this workspace already; answer them (`scorpiox-code approvals`) or wait"
+        "too many approvals wait already ({MAX_OPEN} in a workspace, {MAX_OPEN_OF_ONE} of a caller over HTTP); \
+         `scorpiox-code approvals` lists them"
     )]
     TooMany,
     /// The answer is not accepted.
@@ -79,7 +84,7 @@ pub enum Trouble {
     #[error("approvals cannot be kept: {0}")]
     Store(#[from] StoreError),
     /// The system has no random numbers.
-    #[error("there are no random numbers")]
+    #[error("the system provides no random numbers")]
     Random,
 }
 
@@ -157,7 +162,10 @@ impl Requests {
         }
         let is_open =
             |request: &&Request| request.wanted.workspace == wanted.workspace && request.is_open(now);
-        if listed.iter().filter(is_open).count() >= MAX_OPEN {
+        let is_own = |request: &&Request| request.wanted.principal == wanted.principal;
+        let open: Vec<_> = listed.iter().filter(is_open).collect();
+        let of_one = open.iter().copied().filter(is_own).count();
+        if open.len() >= MAX_OPEN || wanted.principal.is_some() && of_one >= MAX_OPEN_OF_ONE {
             return Err(Trouble::TooMany);
         }
         let mut id = [0; 16];
@@ -384,10 +392,15 @@ fn remove(transaction: &mut dyn Transaction, request: &Request) -> Result<(), St
     Ok(())
 }
 
-/// Removes the requests that ended more than a day ago.
+/// Removes the requests that ended more than a day ago, and the oldest of those that ended if there are many.
 fn sweep(transaction: &mut dyn Transaction, listed: &[Request], now: u64) -> Result<(), StoreError> {
-    let old = |request: &&Request| request.until.saturating_add(LISTED_MS) < now;
-    listed.iter().filter(old).try_for_each(|request| remove(transaction, request))
+    let ended: Vec<_> = listed.iter().filter(|request| !request.is_current(now)).collect();
+    let surplus = ended.len().saturating_sub(MAX_ENDED);
+    let old = ended
+        .iter()
+        .enumerate()
+        .filter(|(at, request)| *at < surplus || request.until.saturating_add(LISTED_MS) < now);
+    old.map(|(_, request)| request).try_for_each(|request| remove(transaction, request))
 }
 
 fn all(transaction: &mut dyn Transaction) -> Result<Vec<Request>, StoreError> {

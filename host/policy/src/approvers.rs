@@ -43,6 +43,15 @@ impl Approvers {
         self.0.get(name)
     }
 
+    /// Returns the approvers that both policies have.
+    pub(crate) fn meet(&self, other: &Self) -> Self {
+        let is_in_both = |(name, approver): &(&String, &Sourced<Approver>)| {
+            other.0.get(*name).is_some_and(|known| known.value == approver.value)
+        };
+        let both = self.0.iter().filter(is_in_both);
+        Self(both.map(|(name, approver)| (name.clone(), approver.clone())).collect())
+    }
+
     /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -187,10 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_read_again_as_the_same() {
-        let text = format!(
-            "{ASKS}who = [\"ann\"]\nwithin = \"2h\"\nremember = [\"workspace\", \"session\"]\n[approvers.ann]\nkey =              \"{KEY}\"\nprincipal = \"ann@example.com\"\n"
+    fn rendered_approvers_and_rules_parse_to_the_same() {
+        let approver = format!(
+            "[approvers.ann]
+key = \"{KEY}\"
+principal = \"ann@example.com\"
+"
         );
+        let rule = format!(
+            "{ASKS}who = [\"ann\"]
+within = \"2h\"
+remember = [\"workspace\", \"session\"]
+"
+        );
+        let text = format!("{rule}{approver}");
         let policy = parse(Layer::Any, &text, Policy::builtin()).expect("it works");
         let shown = crate::render(&policy);
         let again =

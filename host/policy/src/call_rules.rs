@@ -17,11 +17,13 @@ use crate::circumstances::{Circumstances, Conditions, TextPattern};
 use crate::rule::{NamePattern, Places, Source, Sourced};
 
 mod asking;
+mod given;
 mod programs;
 mod spellings;
 
 pub use asking::{Channel, Remember};
 pub(crate) use asking::{DEFAULT_WITHIN, parse_within, show_within};
+pub use given::exact_arguments;
 
 /// Maximum number of rules in a file.
 pub(crate) const MAX_RULES: usize = 500;
@@ -164,13 +166,15 @@ impl CallRules {
         if about.peek().is_none() {
             return Vec::new();
         }
-        // Arguments that cannot be parsed are covered by every rule. The tool refuses them anyway.
-        let arguments: Option<Value> = serde_json::from_str(call.arguments).ok();
+        // Arguments that cannot be parsed, or not in one way alone, are covered by every rule.
+        let arguments = exact_arguments(call.arguments);
         let given = about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places)));
         let command = LazyCell::new(|| programs::of_command(arguments.as_ref()));
         given
             .filter_map(|rule| {
-                let (then, unknown) = rule.programs.outcome(rule.then, command.as_ref())?;
+                // The command is read only for rules about programs.
+                let command = if rule.programs.is_empty() { None } else { command.as_ref() };
+                let (then, unknown) = rule.programs.outcome(rule.then, command)?;
                 Some(Covering { rule, then, unknown })
             })
             .collect()
@@ -226,7 +230,7 @@ impl CallRule {
     /// Returns why the programs of a call's command are unknown, as the end of a sentence about the rule. Empty if the
     /// rule does not depend on that.
     pub fn doubt(&self, arguments: &str) -> String {
-        let arguments: Option<Value> = serde_json::from_str(arguments).ok();
+        let arguments = exact_arguments(arguments);
         let command = programs::of_command(arguments.as_ref());
         let outcome = self.programs.outcome(self.then, command.as_ref());
         let unknown = outcome.and_then(|(_, unknown)| unknown);

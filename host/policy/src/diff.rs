@@ -170,6 +170,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_approver_who_is_added_takes_nothing_away() {
+        let policy =
+            |more: &str| Policy::parse(&format!("version = 1\n{more}"), Path::new("p")).expect("it works");
+        let key = "RWTCF1j5TF+pmO92a9YVjktSWzXPfzT3ugK0UQkS8m9fBeN0IdALk1ev";
+        let (none, ann) = (policy(""), policy(&format!("[approvers.ann]\nkey = \"{key}\"\n")));
+        let places = Places::standard("/w".into(), None, Path::new("/own"));
+        assert!(none.lost_sections(&ann, &places).is_empty());
+        assert!(ann.lost_sections(&none, &places).contains("[approvers.ann]"));
+    }
+
+    #[test]
     fn only_values_that_differ_are_shown_under_their_headers() {
         let other =
             Policy::parse("version = 1\n[web]\nenabled = false\n[audit]\nrequired = true\n", Path::new("p"));

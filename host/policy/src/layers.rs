@@ -202,7 +202,10 @@ impl Loaded {
         if let Some(text) = &own {
             // Keys missing from the user's file keep their managed values.
             let narrower = parse::policy(text, files.own, Layer::Own, policy.clone())?;
+            // Parsed on top of the administrator's approvers, which it cannot replace.
+            let approvers = narrower.approvers.clone();
             policy = if managed.is_some() { policy.narrowed_by(&narrower, places) } else { narrower };
+            policy.approvers = approvers;
             read.push(files.own.to_owned());
             if managed.is_some() {
                 // UTF-8 text never contains this byte, so two different pairs of texts cannot hash the same

@@ -71,7 +71,7 @@ pub use approvers::{Approver, Approvers};
 pub use audit::AuditPolicy;
 pub use call_rules::{
     Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,
-    Unknown,
+    Unknown, exact_arguments,
 };
 pub use circumstances::{Account, Circumstances, Conditions, RemotePattern, Remotes, TextPattern};
 pub use diff::{changed_sections, differences};

@@ -32,8 +32,7 @@ impl Policy {
             grants: grants(&self.grants, &by.grants),
             tools: rules(&self.tools, &by.tools, NamePattern::meet),
             calls: self.calls.and(&by.calls),
-            // Parsed on top of the managed ones, which it cannot replace.
-            approvers: by.approvers.clone(),
+            approvers: self.approvers.meet(&by.approvers),
             restrictions: crate::restrictions::union(&self.restrictions, &by.restrictions),
             before: None,
             plugins: plugins(&self.plugins, &by.plugins),
@@ -50,8 +49,8 @@ impl Policy {
 }
 
 impl Policy {
-    /// Returns the intersection with the policy of a repository, or of a restriction. Nothing else of it has an effect than
-    /// commands, pages, files, tools and rules. Refusals name `file` as the one to edit.
+    /// Returns the intersection with the policy of a repository, or of a restriction. Only its rules for commands, pages,
+    /// files, tools and single calls have an effect. Refusals name `file` as the one to edit.
     pub(crate) fn narrowed_as(&self, by: &Self, places: &Places, file: File) -> Self {
         let narrowed = self.narrowed_by(by, places);
         let mut shell = narrowed.shell;

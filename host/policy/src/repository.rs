@@ -44,7 +44,17 @@ pub(crate) fn stamp(workspace: &Path) -> Option<Stamp> {
 
 fn unreadable(error: &std::io::Error) -> Problem {
     let fix = "make it a regular file that is reached through no link, or remove it";
-    Problem { may_pass: may_pass(error), ..problem(None, format!("cannot be read ({error})"), fix) }
+    Problem { may_pass: passes(error), ..problem(None, format!("cannot be read ({error})"), fix) }
+}
+
+/// Returns `true` if an error says nothing about the file. A link, a folder or a pipe in its place stays there until
+/// somebody removes it.
+fn passes(error: &std::io::Error) -> bool {
+    #[cfg(unix)]
+    let is_link = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    let is_link = false;
+    may_pass(error) && error.kind() != ErrorKind::InvalidInput && !is_link
 }
 
 fn problem(line: Option<usize>, what: String, fix: &str) -> Problem {
@@ -82,8 +92,10 @@ mod tests {
         {
             fs::create_dir_all(path.join(link).parent().unwrap()).unwrap();
             symlink(to, path.join(link)).unwrap();
-            let said = text(&path).unwrap_err().to_string();
+            let problem = text(&path).unwrap_err();
+            let said = problem.to_string();
             assert!(said.starts_with("the repository's .scorpiox/policy.toml cannot be read"), "{said}");
+            assert!(!problem.may_pass, "a link keeps no tighter policy from taking effect");
             fs::remove_file(path.join(link)).unwrap();
         }
     }

@@ -7,8 +7,8 @@
 /// plain: no quotation marks, and nothing that looks like another character or that a shell expands. A value that
 /// begins with a hyphen would be an option.
 pub fn argument(value: &str) -> Option<String> {
-    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"./_-+@:".contains(&byte);
-    let is_plain = |byte: u8| is_bare(byte) || b" []*,=%~()#&?".contains(&byte);
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"./_-+:".contains(&byte);
+    let is_plain = |byte: u8| is_bare(byte) || b" []*,=%~()#&?@".contains(&byte);
     if value.is_empty() || value.starts_with('-') || value.trim() != value || !value.bytes().all(is_plain) {
         return None;
     }
@@ -31,6 +31,7 @@ mod tests {
             ("~/notes", "~/notes"),
             ("**/*.pem", "'**/*.pem'"),
             ("weather.now", "weather.now"),
+            ("@tmp", "'@tmp'"),
         ] {
             assert_eq!(argument(value).as_deref(), Some(shown), "{value}");
         }

@@ -80,7 +80,15 @@ pub(crate) fn account() -> Arc<Account> {
 
 #[cfg(unix)]
 fn read_account() -> Account {
-    let all = |names: std::io::Result<Vec<String>>| names.ok().map(|names| names.into_iter().collect());
+    let all = |names: std::io::Result<Vec<String>>| match names {
+        Ok(names) => Some(names.into_iter().collect()),
+        Err(error) => {
+            tracing::warn!(
+                "the names of this account are unknown, so that all conditions on them hold: {error}"
+            );
+            None
+        }
+    };
     Account { users: all(scorpiox_fs::account_names()), groups: all(scorpiox_fs::account_groups()) }
 }
 

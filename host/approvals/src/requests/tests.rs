@@ -124,7 +124,7 @@ fn a_call_that_is_cancelled_leaves_no_approval_behind() {
 }
 
 #[test]
-fn what_a_server_that_died_leaves_unused_no_later_call_uses() {
+fn the_share_of_a_server_that_died_is_lost() {
     let requests = requests();
     let (Request { number, .. }, _) = seated(join(&requests, wanted("{}")));
     let (_, seat) = seated(join(&requests, wanted("{}")));
@@ -192,7 +192,14 @@ fn a_workspace_has_a_bounded_number_of_open_requests() {
     let refused = requests.join(wanted("one more"), &Cancel::default(), &|_| true);
     assert!(matches!(refused, Err(Trouble::TooMany)), "{refused:?}");
     waits(join(&requests, wanted("0")));
-    waits(join(&requests, Wanted { workspace: "/other".to_owned(), ..wanted("{}") }));
+    let elsewhere = |at: usize| Wanted { workspace: "/other".to_owned(), ..wanted(&at.to_string()) };
+    waits(join(&requests, elsewhere(0)));
+    // A principal leaves room for others.
+    let of = |principal: &str, at| Wanted { principal: Some(principal.to_owned()), ..elsewhere(at) };
+    (0..MAX_OPEN_OF_ONE).for_each(|at| drop(waits(join(&requests, of("eve", at)))));
+    let refused = requests.join(of("eve", 99), &Cancel::default(), &|_| true);
+    assert!(matches!(refused, Err(Trouble::TooMany)), "{refused:?}");
+    waits(join(&requests, of("ann", 0)));
 }
 
 #[test]
@@ -244,4 +251,15 @@ fn an_answer_is_used_for_its_own_call_alone() {
     waits(join(&requests, other));
     assert!(matches!(join(&requests, wanted("{}")), Joined::Answered(_)));
     waits(join(&requests, wanted("{}")));
+}
+
+#[test]
+fn a_flood_of_requests_that_end_leaves_a_bounded_list() {
+    let requests = requests();
+    for at in 0..MAX_ENDED + 20 {
+        waits(join(&requests, Wanted { within_ms: 0, ..wanted(&at.to_string()) }));
+    }
+    let listed = requests.list().expect("a store");
+    assert!(listed.len() <= MAX_ENDED + 1, "{}", listed.len());
+    assert_eq!(listed.last().map(|request| request.number), u64::try_from(MAX_ENDED + 20).ok());
 }

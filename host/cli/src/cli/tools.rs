@@ -9,7 +9,7 @@ use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
 use super::environment::Environment;
-use super::policy::effects;
+use super::policy::{effects, restricted};
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::approved::Approved;
 use scorpiox_policy::Policy;
@@ -20,7 +20,9 @@ use scorpiox_workspace_config::Operator;
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
     let mut text = String::new();
-    let operator = Arc::new(Operator::new(environment.site()));
+    // Without a policy that can be used, there are no restrictions to apply.
+    let operator = restricted(Operator::new(environment.site()), None);
+    let operator = Arc::new(operator.unwrap_or_else(|_| Operator::new(environment.site())));
     let (plugins, shell) = (Plugins::new(Arc::clone(&operator)), Shell::new(Arc::clone(&operator)));
     for tool in environment.registry.tools().chain(&plugins.tools()) {
         let settings = &environment.settings;

@@ -30,7 +30,7 @@ const KEPT: [(&str, &str); 14] = [
     ("plugins.lock", "the lock of plugins.json"),
     ("secrets", "secrets of plugins"),
     ("audit", "the record of tool calls"),
-    ("state", "tasks, plans and what plugins stored"),
+    ("state", "tasks, plans, approvals and what plugins stored"),
     ("output", "whole outputs of commands"),
     ("skills", "skills"),
     ("workspace", "the folder for work without a project"),

@@ -27,7 +27,7 @@ use crate::access::{AccessPolicy, LimitsPolicy, read_access, read_http, read_lim
 use crate::approvers;
 use crate::call_rules::Then;
 use crate::document::{Document, Entry, Problem, Section};
-use crate::rule::{Layer, Source, Sourced};
+use crate::rule::{Layer, MANAGED_FILE, Source, Sourced};
 
 use crate::shell::{Grant, ShellGrant};
 use crate::{DEFAULT_PROFILE, Policy};
@@ -201,7 +201,7 @@ fn access_of(top: &Section<'_>, policy: &mut Policy, lists: Lists) -> Result<(),
 fn last_good(entry: &Entry<'_>, layer: Layer) -> Result<Sourced<bool>, Problem> {
     if layer == Layer::Own {
         let what = format!("{} has an effect only in the administrator's file", entry.label());
-        return Err(entry.problem(what, "remove it"));
+        return Err(entry.problem(what, format!("remove it; it is valid in {MANAGED_FILE}")));
     }
     Ok(Sourced::new(entry.boolean("write true or false")?, entry.source()))
 }

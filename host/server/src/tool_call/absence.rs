@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use scorpiox_mcp::RpcError;
 use scorpiox_metering::records::{CallError, NO_POLICY, NOT_APPROVED, Recording};
-use scorpiox_policy::{Refusal, Source};
+use scorpiox_policy::{Policy, Refusal, Source};
 use scorpiox_runtime::PluginIdentity;
 use scorpiox_text::{argument, nearest};
 use scorpiox_tools::Tool;
@@ -74,11 +74,21 @@ fn remedy(scope: &Scope<'_>, name: &str, refusal: &Refusal) -> String {
     let is_over_http = scope.uses.client().is_some_and(|client| client.principal.is_some());
     let bare = scope.prefix().and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     match argument(bare) {
-        Some(tool) if matches!(refusal.decided_by, Source::Line(_)) && !is_over_http => {
+        Some(tool)
+            if matches!(refusal.decided_by, Source::Line(_)) && !is_over_http && is_of_file(scope, bare) =>
+        {
             format!("; the person can open it: `scorpiox-code policy allow tool {tool}`")
         }
         _ => String::new(),
     }
+}
+
+/// Returns `true` if the files themselves close a tool, and not a restriction or a repository's file.
+fn is_of_file(scope: &Scope<'_>, name: &str) -> bool {
+    let workspace = scope.workspace();
+    let original = workspace.plugins.authors_name(name);
+    let closes = |policy: &Policy| policy.widest().tools.check_tool_as(name, original.as_deref()).is_err();
+    workspace.operator().policy().is_ok_and(closes)
 }
 
 /// Returns the answer to a call of a tool that is not available, with the names of those that are.

@@ -263,3 +263,55 @@ fn rules_that_nobody_could_answer_are_mistakes_with_their_line() {
         assert!(both.contains(problem) && both.contains("odd.toml line "), "{both}");
     }
 }
+
+#[test]
+fn a_question_is_withdrawn_when_its_time_is_over() {
+    let mut server = serving(program(&format!("{PUSH}within = \"10s\"\n")), &json!({"elicitation": {}}));
+    let id = push(&mut server);
+    let form = server.notification("elicitation/create");
+    let cancelled = server.notification("notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], form["id"], "{cancelled}");
+    assert!(text(&server.answer(id)).contains("nobody answered in time"));
+    let (_, listed, _) = server.program.run(&["approvals", "list", "--all"]);
+    assert!(listed.contains("expired"), "{listed}");
+    assert_eq!(runs(&server.program), 0);
+}
+
+/// The person, the rule and the tool could each see another command.
+#[test]
+fn arguments_that_can_be_read_in_two_ways_are_not_asked_about() {
+    let mut server = serving(program(PUSH), &json!({"elicitation": {}}));
+    for arguments in [
+        r#"{"command":"echo git push >> ran","command":"echo other"}"#,
+        r#"{"command":"echo other","command":"echo git push >> ran"}"#,
+        r#"{"command":"echo git push >> ran","timeout":12345678901234567890123}"#,
+    ] {
+        let call = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"tools/call\",\"params\":{{\"name\":\"Bash\",\"arguments\":{arguments}}}}}\n"
+        );
+        server.received.clear();
+        server.send_raw(call.as_bytes());
+        let answer = server.answer(77);
+        assert!(answer.to_string().contains("two members of a name"), "{answer}");
+    }
+    assert_eq!(runs(&server.program), 0);
+}
+
+#[test]
+fn an_approver_answers_from_another_folder_what_a_repository_asks_about_too() {
+    let program = program("version = 1\n");
+    let (ann, lines_of_ann) = approver(&program, "ann");
+    program.put("home/.scorpiox/policy.toml", format!("{PUSH}who = [\"ann\"]\n{lines_of_ann}"));
+    program.put("workspace/.scorpiox/policy.toml", PUSH.replace("push\"\n", "repository\"\n"));
+    program.put("elsewhere/note", "");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let id = push(&mut server);
+    waits(&mut server);
+    let elsewhere = program.home().parent().expect("a folder").join("elsewhere").display().to_string();
+    let approve = ["--workspace", &elsewhere, "approvals", "approve", "1", "--yes", "--key", &ann];
+    let (status, _, said) = program.run(&approve);
+    assert!(status.success(), "{said}");
+    let said = text(&server.answer(id));
+    assert!(said.contains("exit code 0"), "{said}");
+}

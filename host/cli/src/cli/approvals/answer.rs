@@ -14,14 +14,14 @@ use super::{Signing, find, show};
 /// Maximum length of the words to a denial, in characters.
 const MAX_WORDS: usize = 500;
 
-/// What a person chose.
+/// A person's choice.
 #[derive(Debug, Clone)]
 pub(super) enum Choice {
     /// The call may run.
     Approve {
         /// Extent of the approval.
         extent: Extent,
-        /// `true` if the person need not be asked whether this is the call.
+        /// `true` if the person saw the call, and need not be asked.
         is_certain: bool,
     },
     /// The call is refused.
@@ -52,10 +52,12 @@ pub(super) fn answer(
     );
     let (decision, extent, words) = match choice {
         Choice::Approve { extent, is_certain } => {
-            terminal::print(&show::whole(&request, now)?);
-            if !is_certain && !is_confirmed()? {
-                terminal::print(&Shown::line("Nothing was answered."));
-                return Ok(ExitCode::FAILURE);
+            if !is_certain {
+                terminal::print(&show::whole(&request, now)?);
+                if !is_confirmed()? {
+                    terminal::print(&Shown::line("Nothing was answered."));
+                    return Ok(ExitCode::FAILURE);
+                }
             }
             (Decision::Approve, extent, None)
         }
@@ -103,20 +105,18 @@ struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// Finds the rules that asked. Fails if the policy changed since.
+    /// Finds the rules that asked. Fails if the policy has none of them any more.
     fn of(operator: &'a Operator, request: &Request) -> Result<Self> {
         let policy = operator.policy()?;
         let find = |asked: &str| policy.calls.0.iter().find(|rule| rule.definition() == asked);
-        let asked = request.wanted.rules.iter();
-        let rules = asked.map(|rule| {
-            find(&rule.definition).with_context(|| {
-                format!(
-                    "rule \"{}\" was changed since approval {} was asked for; the call has to be repeated",
-                    rule.name, request.number
-                )
-            })
-        });
-        Ok(Self { policy, rules: rules.collect::<Result<_>>()? })
+        // Rules of a repository are known in its folder alone. The server knows all of them when it verifies.
+        let rules: Vec<_> = request.wanted.rules.iter().filter_map(|rule| find(&rule.definition)).collect();
+        ensure!(
+            !rules.is_empty(),
+            "the rules were changed since approval {} was asked for; the call has to be repeated",
+            request.number
+        );
+        Ok(Self { policy, rules })
     }
 
     /// Returns the name of the approver who signed an answer.

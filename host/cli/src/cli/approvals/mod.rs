@@ -120,6 +120,9 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
             terminal::print(&show::whole(&request, requests.now())?);
         }
         ApprovalsCommand::Approve { number, remember, signing, yes } => {
+            if yes {
+                terminal::print(&show::whole(&find(&requests, number)?, requests.now())?);
+            }
             let extent = if remember { Extent::Workspace } else { Extent::Once };
             return answer(
                 &operator,

@@ -58,7 +58,7 @@ pub(super) fn table(requests: &[Request], now: u64) -> Shown {
 
 fn row(request: &Request, now: u64) -> [String; 6] {
     let wanted = &request.wanted;
-    let left = if request.is_open(now) { left(request, now) } else { String::new() };
+    let left = if request.is_open(now) { request.time_left(now) } else { String::new() };
     let rules: Vec<_> = wanted.rules.iter().map(|rule| rule.name.as_str()).collect();
     [
         request.number.to_string(),
@@ -66,7 +66,7 @@ fn row(request: &Request, now: u64) -> [String; 6] {
         left,
         escaped(&wanted.tool).into_owned(),
         escaped(&rules.join(", ")).into_owned(),
-        shown(&wanted.arguments).map_or_else(|_| String::new(), |shown| escaped(&shown).into_owned()),
+        arguments(request),
     ]
 }
 
@@ -88,7 +88,7 @@ pub(super) fn remembered(requests: &[Request]) -> Shown {
                 if by.is_empty() { "-".to_owned() } else { escaped(by).into_owned() },
                 escaped(&wanted.tool).into_owned(),
                 escaped(&wanted.workspace).into_owned(),
-                shown(&wanted.arguments).map_or_else(|_| String::new(), |shown| escaped(&shown).into_owned()),
+                arguments(request),
             ]
         })
         .collect();
@@ -117,17 +117,17 @@ pub(super) fn whole(request: &Request, now: u64) -> Result<Shown> {
         line("caller", caller);
     }
     line("client", if wanted.client.is_empty() { "unknown" } else { &wanted.client });
+    // The text that an approval is bound to: everything else in the store may be forged.
     for rule in &wanted.rules {
-        line("rule", &format!("{} ({})", rule.name, rule.source));
-        if let Some(reason) = &rule.reason {
-            line("reason", reason);
-        }
+        let lines =
+            rule.definition.lines().map(|text| text.rsplit_once(" # ").map_or(text, |(text, _)| text));
+        lines.filter(|text| !text.is_empty()).for_each(|text| line("rule", text.trim_end()));
     }
     let proof = if wanted.is_strong { "the signature of an approver (--key)" } else { "none" };
     line("proof", proof);
     line("asked", &time::rfc3339(request.asked));
     if request.is_open(now) {
-        line("left", &left(request, now));
+        line("left", &request.time_left(now));
     }
     if let Some(answer) = request.answer() {
         line("answer", &answered(answer));
@@ -165,15 +165,12 @@ fn state(request: &Request, now: u64) -> &'static str {
     }
 }
 
-fn channel(request: &Request) -> &'static str {
-    if request.wanted.is_strong { "strong" } else { "weak" }
+/// Returns the arguments on one row.
+fn arguments(request: &Request) -> String {
+    shown(&request.wanted.arguments)
+        .map_or_else(|_| "(cannot be shown)".to_owned(), |shown| escaped(&shown).into_owned())
 }
 
-/// Returns the time that is left for an answer.
-fn left(request: &Request, now: u64) -> String {
-    match request.until.saturating_sub(now).div_ceil(1000) {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7200 => format!("{} min", seconds.div_ceil(60)),
-        seconds => format!("{} h", seconds.div_ceil(3600)),
-    }
+fn channel(request: &Request) -> &'static str {
+    if request.wanted.is_strong { "strong" } else { "weak" }
 }

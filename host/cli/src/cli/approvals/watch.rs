@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use scorpiox_approvals::{Extent, Requests};
+use scorpiox_approvals::{Extent, Request, Requests};
 use scorpiox_executor::Cancel;
 use scorpiox_terminal::{self as terminal, Shown};
 use scorpiox_workspace_config::Operator;
@@ -29,21 +29,27 @@ pub(super) fn run(operator: &Operator, requests: &Requests, signing: &Signing) -
             if !seen.insert(request.number) {
                 continue;
             }
-            terminal::print(&show::whole(request, now)?);
-            if !terminal::can_ask() {
-                continue;
-            }
-            let choice = if terminal::ask("Let this call run? [y/N] ")? {
-                Choice::Approve { extent: Extent::Once, is_certain: true }
-            } else {
-                Choice::Deny { reason: None }
-            };
-            if let Err(error) = answer(operator, requests, request.number, choice, signing) {
+            if let Err(error) = show(request, operator, requests, signing) {
                 terminal::complain(&format!("scorpiox-code: {error:#}"));
             }
         }
         changes.wait(LOOK_EVERY, &Cancel::default()).context("approvals cannot be read")?;
     }
-    terminal::print(&Shown::text(""));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a call, and asks for the answer at a terminal. Without a clear answer, the call goes on waiting.
+fn show(request: &Request, operator: &Operator, requests: &Requests, signing: &Signing) -> Result<()> {
+    let number = request.number;
+    terminal::print(&show::whole(request, requests.now())?);
+    if !terminal::can_ask() {
+        return Ok(());
+    }
+    if terminal::ask("Let this call run? [y/N] ")? {
+        let choice = Choice::Approve { extent: Extent::Once, is_certain: true };
+        return answer(operator, requests, number, choice, signing).map(drop);
+    }
+    let hint = format!("It goes on waiting; `scorpiox-code approvals deny {number}` refuses it.");
+    terminal::print(&Shown::line(&hint));
+    Ok(())
 }

@@ -132,12 +132,12 @@ fn about_tools(
     Ok(text)
 }
 
-/// Returns `true` if a rule asks before each call of a tool.
+/// Returns `true` if a person is asked before each call of a tool.
 fn asks(shell: &Shell, tool: &str) -> Result<bool> {
     let operator = shell.operator();
     let (places, circumstances) = (operator.places()?, operator.circumstances(None, None)?);
     let mut rules = operator.policy()?.calls.about(tool, None, &circumstances, &places);
-    Ok(rules.any(|rule| rule.then == Then::Ask && rule.arguments.is_empty()))
+    Ok(rules.any(|rule| rule.then == Then::Ask && rule.covers_every_call() && !rule.reports))
 }
 
 fn add_rule(document: &mut DocumentMut, tool: &str) -> Result<()> {

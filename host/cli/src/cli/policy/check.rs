@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_policy::{
-    Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
+    CallRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
 };
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -161,6 +161,7 @@ fn open_commands(policy: &Policy) -> Vec<Note> {
 fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note> {
     let mut notes = unknown_tools(environment, policy);
     notes.extend(odd_arguments(environment, policy));
+    notes.extend(unknown_approvers(policy));
     notes.extend(odd_conditions(policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
@@ -244,6 +245,19 @@ fn unknown_tools(environment: &Environment, policy: &Policy) -> Vec<Note> {
         .filter(|(_, rule)| is_unknown(&rule.value))
         .map(note)
         .collect()
+}
+
+/// Finds names in `who` of `[[rules]]` that no approver has.
+fn unknown_approvers(policy: &Policy) -> Vec<Note> {
+    let known: Vec<_> = policy.approvers.iter().map(|(name, _)| name).collect();
+    let named = policy.calls.0.iter().flat_map(|rule| rule.who.iter().map(move |who| (rule, who)));
+    let unknown = named.filter(|(_, who)| !known.contains(&who.as_str()));
+    let note = |(rule, who): (&CallRule, &String)| {
+        let before = format!("[rules \"{}\"] names the approver {who}", rule.name);
+        let after = format!(", who is not in [approvers]{}", did_you_mean(who, &known));
+        Note::at(before, rule.source, after)
+    };
+    unknown.map(note).collect()
 }
 
 /// Finds conditions of `[[rules]]` on arguments that no covered built-in tool has, and patterns that match only

@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::{HttpPolicy, Principal};
-use scorpiox_policy::{CallDecision, CallFacts, Loaded, Policy, Profile, Verdict, render, seen_note};
+use scorpiox_policy::{Loaded, Profile, Verdict, render, seen_note};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
@@ -28,8 +28,8 @@ use scorpiox_workspace_config::Operator;
 use super::environment::Environment;
 use scorpiox_shell::{DEFAULT_PROFILE, READ_ONLY_PROFILE, Shell};
 
-use calls::Given;
 pub(super) use calls::effects;
+use calls::{CallVerdict, Given, Outcome};
 pub(super) use init::Example;
 use judge::{Judge, Names};
 
@@ -184,7 +184,7 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
                 let off = judge.switched_off(BASH).map(Verdict::denied);
                 return match judge.closed(what).or(off) {
                     Some(verdict) => Ok(print(&verdict, &format!("`{subject}`"), shell.operator())),
-                    None => describe_command(&shell, &shell.operator().loaded()?.policy, &profile, &subject),
+                    None => describe_command(&judge, &shell, &profile, &subject),
                 };
             }
             let verdict = judge.verdict(what, &subject, &profile)?;
@@ -241,32 +241,19 @@ fn forget(environment: &Environment) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe_command(shell: &Shell, policy: &Policy, profile: &Profile, command: &str) -> Result<ExitCode> {
+fn describe_command(judge: &Judge<'_>, shell: &Shell, profile: &Profile, command: &str) -> Result<ExitCode> {
     let tier = shell.tier()?;
     shell.shut_down();
-    let Policy { shell: rules, .. } = policy;
-    if let Err(refusal) = policy.tools.check_tool(BASH) {
-        terminal::print(&Shown::line(&format!("`{command}` is denied: {refusal}")));
-        return Ok(ExitCode::FAILURE);
-    }
-    let (operator, arguments) = (shell.operator(), serde_json::json!({ "command": command }).to_string());
-    let circumstances = &operator.circumstances(None, None)?;
-    let call = CallFacts { tool: BASH, original: None, arguments: &arguments, circumstances };
-    let first = match policy.calls.decide(&call, &operator.places()?) {
-        CallDecision::Unruled => format!("`{command}` is allowed: no rule covers its text. It runs"),
-        CallDecision::Ask(asking) => {
-            let asking: Vec<_> =
-                asking.iter().map(|rule| format!("{rule}{}", rule.doubt(&arguments))).collect();
-            format!(
-                "`{command}` is allowed after a person approved the call ({}). It runs",
-                asking.join(", ")
-            )
+    let rules = &shell.operator().loaded()?.policy.shell;
+    let arguments = serde_json::json!({ "command": command });
+    let CallVerdict { outcome, because } = judge.call(BASH, &arguments, &Given::default())?;
+    let first = match outcome {
+        Outcome::Allow => format!("`{command}` is allowed: no rule covers its text. It runs"),
+        Outcome::Ask => {
+            format!("`{command}` is allowed after a person approved the call ({because}). It runs")
         }
-        CallDecision::Deny(rule) => {
-            terminal::print(&Shown::line(&format!(
-                "`{command}` is denied: {rule} denies it{}",
-                rule.doubt(&arguments)
-            )));
+        Outcome::Deny => {
+            terminal::print(&Shown::line(&format!("`{command}` is denied: {because}")));
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -344,7 +331,7 @@ fn restricted_in(shell: &Shell, caller: &Caller) -> Result<Option<Shell>> {
 }
 
 /// Returns an operator under the restrictions that hold for this account, or for a caller over HTTP.
-fn restricted(operator: Operator, principal: Option<Principal>) -> Result<Operator> {
+pub(super) fn restricted(operator: Operator, principal: Option<Principal>) -> Result<Operator> {
     let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
     let numbers = operator.restrictions_for(&circumstances);
     Ok(if numbers.is_empty() { operator } else { operator.restricted(&numbers)? })

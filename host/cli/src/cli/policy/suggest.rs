@@ -74,7 +74,15 @@ impl Refused {
         if !is_plain(text) {
             return Err("its name could be mistaken for another, so that no command is printed");
         }
+        // An entry in `hosts` alone does not open an address of this machine or of a private network.
+        let is_near = |host: &str| {
+            let host = host.trim_end_matches('.').to_ascii_lowercase();
+            host == "localhost" || [".localhost", ".internal", ".local"].iter().any(|end| host.ends_with(end))
+        };
         match self {
+            Self::Host(host, _) if is_near(host) => {
+                Err("its addresses are those of this machine or its network; see `local` and `allow_private`")
+            }
             Self::Host(host, port) => HostRules::entry(host, *port)
                 .map(|entry| (Editable::Host, entry))
                 .ok_or("no line of the policy allows it"),

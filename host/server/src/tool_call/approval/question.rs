@@ -1,10 +1,10 @@
 //! The question about a call, and the call as approvals keep it.
 
 use scorpiox_approvals::{Extent, Wanted, shown};
-use scorpiox_policy::CallRule;
+use scorpiox_policy::{CallRule, exact_arguments};
 use scorpiox_questions::{Answers, Asker, Questions};
 use scorpiox_tools::{Kind, Tool};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::scope::Scope;
 
@@ -20,7 +20,6 @@ pub(super) fn wanted(scope: &Scope<'_>, tool: &Tool, arguments: &str, rules: &[&
         Kind::Native(_) => None,
         Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => component.plugin.as_ref(),
     };
-    let parsed: Option<Value> = serde_json::from_str(arguments).ok();
     let mut wanted = Wanted {
         workspace: scope.workspace().operator().site().workspace.to_string_lossy().into_owned(),
         principal: scope.session.principal_key().map(str::to_owned),
@@ -31,8 +30,7 @@ pub(super) fn wanted(scope: &Scope<'_>, tool: &Tool, arguments: &str, rules: &[&
             .map_or_else(String::new, |client| client.text.clone()),
         tool: tool.name.to_string(),
         component: hash.map_or_else(String::new, |plugin| plugin.hash.to_string()),
-        // Equal arguments have equal texts.
-        arguments: parsed.map_or_else(|| arguments.to_owned(), |parsed| parsed.to_string()),
+        arguments: exact_arguments(arguments).map_or_else(|| arguments.to_owned(), |exact| exact.to_string()),
         rules: Vec::new(),
         is_strong: false,
         within_ms: 0,
@@ -48,6 +46,11 @@ pub(super) fn question(wanted: &Wanted, rules: &[&CallRule]) -> Result<Questions
         .iter()
         .map(|rule| format!("Asked by {rule}{}{}.", rule.doubt(&wanted.arguments), reason(rule)))
         .collect();
+    if exact_arguments(&wanted.arguments).is_none() {
+        return Err("its arguments are not clear: they are no JSON, have two members of a name, or a number that does \
+                    not fit"
+            .to_owned());
+    }
     let shown = shown(&wanted.arguments)?;
     let text = format!("May {} run with these arguments?\n{shown}\n{}", wanted.tool, asking.join("\n"));
     let offers = |word: &str| wanted.remember.iter().any(|offered| offered == word);

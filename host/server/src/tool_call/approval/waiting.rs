@@ -31,7 +31,8 @@ pub(in crate::tool_call) fn obtain(
     rules: &[&CallRule],
 ) -> Result<(), CallError> {
     let Some(first) = rules.first() else { return Ok(()) };
-    let Ok(policy) = scope.workspace().operator().policy() else { return Ok(()) };
+    let policy = scope.workspace().operator().policy();
+    let policy = policy.map_err(|error| CallError::Policy(error.to_string()))?;
     let wanted = wanted(scope, tool, arguments, rules);
     let questions = question(&wanted, rules).map_err(|why| {
         refused(scope, tool, first, "cannot be shown", &format!("{first} asks first, and {why}"))
@@ -92,7 +93,8 @@ impl Waiting<'_> {
         let begun = Instant::now();
         let approvals = &self.scope.workspace().app().approvals;
         let binding = self.wanted.binding();
-        if approvals.is_remembered(self.scope.session.id, &binding) {
+        // An approver proves each answer.
+        if !self.wanted.is_strong && approvals.is_remembered(self.scope.session.id, &binding) {
             self.record(&Remembered::Session);
             return Ok(());
         }
@@ -183,12 +185,12 @@ impl Waiting<'_> {
         }
     }
 
-    /// Returns a check for an answer from elsewhere, which withdraws the question.
+    /// Returns a check for an answer from elsewhere, or the end of the time, which withdraw the question.
     fn elsewhere(&self, request: &Request) -> impl Fn() -> bool + Send + 'static {
         let (requests, number) = (self.requests.clone(), request.number);
         move || {
             let found = requests.get(number);
-            found.is_ok_and(|request| request.is_none_or(|request| request.answer().is_some()))
+            found.is_ok_and(|request| request.is_none_or(|request| !request.is_open(requests.now())))
         }
     }
 
@@ -310,11 +312,11 @@ impl Waiting<'_> {
     /// Returns a sentence on a request and how to answer it, without the full stop.
     fn waits_for(&self, request: &Request) -> String {
         let number = request.number;
-        let minutes = request.until.saturating_sub(self.requests.now()).div_ceil(60_000);
+        let left = request.time_left(self.requests.now());
         let (who, key) =
             if self.wanted.is_strong { ("An approver", " --key FILE") } else { ("The person", "") };
         format!(
-            "Approval {number} waits for {minutes} more minutes. {who} can answer it in a terminal: `scorpiox-code \
+            "Approval {number} waits for {left} more. {who} can answer it in a terminal: `scorpiox-code \
              approvals approve {number}{key}`"
         )
     }
@@ -332,7 +334,7 @@ impl Waiting<'_> {
     }
 }
 
-/// How an approval came about, for the audit.
+/// Origin of an approval, for the audit.
 enum Remembered<'a> {
     /// An equal call was approved for the session.
     Session,
