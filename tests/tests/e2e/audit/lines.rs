@@ -360,7 +360,11 @@ fn only_the_operator_switches_it_off() {
     program.put("workspace/.scorpiox/policy.toml", off);
     let refused = server.call("TaskManager", json!({ "action": "list", "query": "" }));
     assert!(refused.to_string().contains("key `audit` cannot be in a repository's file"), "{refused}");
-    assert_eq!(lines(&program, 3)[2]["outcome"], "policy");
+    let recorded = lines(&program, 4);
+    assert_eq!(
+        (&recorded[2]["tool"], &recorded[3]["outcome"]),
+        (&json!("changed policy"), &json!("refused"))
+    );
 
     let program = with_policy("[audit]\nenabled = false\n");
     let mut server = start(&program);

@@ -211,6 +211,7 @@ fn every_document_is_run() {
         "policy",
         "protected-names",
         "reading",
+        "rules",
         "sandbox",
         "scale",
         "security",
