@@ -21,6 +21,10 @@ const MAX_REWRITES: usize = 512;
 const MAX_LINK_BYTES: u64 = 4096;
 /// Configurations in a git directory.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+/// Folders in a git directory with a file for each remote, from before remotes were in the configuration.
+const LEGACY: [&str; 2] = ["remotes", "branches"];
+/// Remote that git uses if the configuration names none.
+const ORIGIN: &str = "origin";
 
 /// Addresses of the remotes of a folder, with the files that they depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +73,8 @@ struct Reading<'a> {
     bytes_left: u64,
     files: BTreeSet<PathBuf>,
     addresses: BTreeSet<String>,
+    /// Names of remotes, which git takes for addresses if nothing else is known about them.
+    names: BTreeSet<String>,
     /// Beginnings of addresses, each with its replacement.
     rewrites: BTreeSet<(String, String)>,
 }
@@ -76,7 +82,8 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new(user: &'a User) -> Self {
         let (files, addresses, rewrites) = Default::default();
-        Self { user, bytes_left: MAX_BYTES, files, addresses, rewrites }
+        let names = [ORIGIN.to_owned()].into();
+        Self { user, bytes_left: MAX_BYTES, files, addresses, names, rewrites }
     }
 
     fn all(&mut self, folder: &Path) -> Result<(), Unknown> {
@@ -134,8 +141,55 @@ impl<'a> Reading<'a> {
             let file = repository.join("commondir");
             let common = common.ok_or_else(|| unknown(&file, "names a folder that does not exist"))?;
             open.extend(CONFIGS.map(|name| common.join(name)));
+            self.legacy(&common)?;
         }
+        self.legacy(repository)?;
         self.follow(open)
+    }
+
+    /// Reads the files of a git directory that each have a remote.
+    fn legacy(&mut self, repository: &Path) -> Result<(), Unknown> {
+        for kind in LEGACY {
+            let folder = repository.join(kind);
+            self.files.insert(folder.clone());
+            let entries = match folder.read_dir() {
+                Ok(entries) => entries,
+                Err(error) if read::is_absent(&error) => continue,
+                Err(_) => return Err(unknown(&folder, "cannot be read")),
+            };
+            for entry in entries {
+                let file = entry.map_err(|_| unknown(&folder, "cannot be read"))?.path();
+                match file.metadata() {
+                    Ok(found) if found.is_dir() => {}
+                    Ok(found) if found.is_file() => self.legacy_file(&file, kind)?,
+                    Err(error) if read::is_absent(&error) => _ = self.files.insert(file),
+                    _ => return Err(unknown(&file, "cannot be read")),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file with lines such as `URL: address`, or with an address and `#branch`.
+    fn legacy_file(&mut self, file: &Path, kind: &str) -> Result<(), Unknown> {
+        self.files.insert(file.to_owned());
+        if self.files.len() > MAX_FILES {
+            return Err(unknown(file, "is one of too many files"));
+        }
+        let text = read::text(file, self.bytes_left).filter(|text| !text.is_cut);
+        let Text { bytes, .. } = text.ok_or_else(|| unknown(file, "cannot be read completely"))?;
+        self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
+        self.names.extend(file.file_name().map(|name| name.to_string_lossy().into_owned()));
+        let text = String::from_utf8_lossy(&bytes);
+        if kind == "remotes" {
+            let addresses = text.lines().filter_map(|line| line.strip_prefix("URL:"));
+            self.addresses.extend(addresses.map(|address| address.trim().to_owned()));
+        } else {
+            let line = text.trim().lines().next().unwrap_or_default();
+            // The branch may be missing, and the address may have a `#`.
+            self.addresses.extend([line, line.split('#').next().unwrap_or_default()].map(str::to_owned));
+        }
+        Ok(())
     }
 
     /// Reads files and their includes.
@@ -172,7 +226,15 @@ impl<'a> Reading<'a> {
 
     fn note(&mut self, entry: &Entry, file: &Path, open: &mut Vec<PathBuf>) -> Result<(), Unknown> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        match (entry.section().as_slice(), entry.key().as_slice(), entry.subsection()) {
+        let (section, key) = (entry.section(), entry.key());
+        match (section.as_slice(), key.as_slice(), entry.subsection()) {
+            (b"remote", _, Some(name)) => _ = self.names.insert(text(name)),
+            (b"branch", b"remote" | b"pushremote", Some(_)) | (b"remote", b"pushdefault", None) => {
+                self.names.insert(text(entry.value()));
+            }
+            _ => {}
+        }
+        match (section.as_slice(), key.as_slice(), entry.subsection()) {
             (b"include" | b"includeif", b"path", _) => {
                 let paths = self.user.expand(entry.value());
                 let paths = paths.map_err(|_| unknown(file, "includes a file of an unknown user"))?;
@@ -186,7 +248,8 @@ impl<'a> Reading<'a> {
             }
             _ => {}
         }
-        if self.addresses.len() > MAX_ADDRESSES || self.rewrites.len() > MAX_REWRITES {
+        let count = self.addresses.len().max(self.names.len());
+        if count > MAX_ADDRESSES || self.rewrites.len() > MAX_REWRITES {
             return Err(unknown(file, "names too many remotes"));
         }
         Ok(())
@@ -194,8 +257,10 @@ impl<'a> Reading<'a> {
 
     /// Returns the addresses as they are written and as each rule rewrites them. Git applies the longest one.
     fn rewritten(&self) -> BTreeSet<String> {
+        let is_address = |name: &&String| name.contains([':', '/']);
         let mut all = self.addresses.clone();
-        for address in &self.addresses {
+        all.extend(self.names.iter().filter(is_address).cloned());
+        for address in self.addresses.iter().chain(&self.names) {
             let rewritten = self.rewrites.iter().filter_map(|(start, base)| {
                 let rest = address.strip_prefix(start.as_str())?;
                 Some(format!("{base}{rest}"))
@@ -263,6 +328,45 @@ mod tests {
         let find = |name: &str| variables.iter().find(|(one, _)| *one == name).map(|(_, value)| value.into());
         let user = User::new(Some(&bed.at("home")), find);
         assert!(remotes(&bed.at("tree"), &user).addresses.unwrap().contains("https://g/acme/x"));
+    }
+
+    #[test]
+    fn names_of_remotes_are_addresses_and_are_rewritten() {
+        let bed = Bed::with(&["tree/.git"]);
+        for (config, wanted) in [
+            ("[branch \"a\"]\nremote = https://h/a\n", &["https://h/a"][..]),
+            ("[branch \"a\"]\npushRemote = git@h:a\n", &["git@h:a"]),
+            ("[branch \"a\"]\nremote = .\n[branch \"b\"]\nremote = up\n", &[]),
+            ("[remote]\npushDefault = https://h/a\n", &["https://h/a"]),
+            ("[remote \"https://h/a\"]\nfetch = a:b\n", &["https://h/a"]),
+            ("[remote \"up\"]\nfetch = a:b\n[url \"https://h/\"]\ninsteadOf = up\n", &["https://h/"]),
+            ("[url \"https://h/a\"]\ninsteadOf = origin\n", &["https://h/a"]),
+            ("[branch \"b\"]\nremote = up\n[url \"https://h/\"]\npushInsteadOf = u\n", &["https://h/p"]),
+        ] {
+            bed.put("tree/.git/config", config);
+            assert_eq!(of(&bed, "tree").unwrap(), wanted, "{config}");
+        }
+    }
+
+    #[test]
+    fn remotes_in_files_of_their_own_count() {
+        let bed = Bed::with(&["main/.git/worktrees/tree", "tree", "main/.git/remotes", "main/.git/branches"]);
+        bed.put("main/.git/worktrees/tree/commondir", "../..\n");
+        bed.put("tree/.git", &format!("gitdir: {}\n", bed.at("main/.git/worktrees/tree").display()));
+        assert_eq!(of(&bed, "tree").unwrap(), [""; 0]);
+        bed.put("main/.git/remotes/origin", "URL: https://h/a\nPush: x\nURL:y:b \n");
+        bed.put("main/.git/branches/up", "https://h/c#main\n");
+        bed.put("main/.git/config", "[url \"https://h/\"]\ninsteadOf = y:\n[url \"z:\"]\ninsteadOf = up\n");
+        let wanted = ["https://h/a", "https://h/b", "https://h/c", "https://h/c#main", "y:b", "z:"];
+        for folder in ["tree", "main"] {
+            assert_eq!(of(&bed, folder).unwrap(), wanted);
+            let files = remotes(&bed.at(folder), &user(&bed)).files;
+            for name in [".git", "remotes", "branches/up"] {
+                assert!(files.iter().any(|file| file.ends_with(name)), "{name}: {files:?}");
+            }
+        }
+        bed.put("main/.git/branches/big", &"x".repeat(5 << 20));
+        assert_eq!(of(&bed, "main").unwrap_err(), "cannot be read completely");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads commands, lists of commands, and the constructs around them.
 
-use crate::reader::{INCOMPLETE, NO_SHELL, Parsed, Reader, is_metacharacter};
-use crate::started::is_declaration;
+use crate::builtins::is_declaration;
+use crate::reader::{INCOMPLETE, JOINT, NO_SHELL, Parsed, Reader, is_metacharacter};
 use crate::word::{Count, Word, is_name};
 
 /// Words with a meaning at the beginning of a command.
@@ -31,6 +31,9 @@ impl Reader<'_, '_> {
 
     /// Reads commands and the closing parenthesis.
     pub(crate) fn in_parentheses(&mut self) -> Parsed<()> {
+        if self.is_at_joint() {
+            return Err(JOINT);
+        }
         self.list(End::Parenthesis)?;
         self.expect(")")
     }
@@ -106,11 +109,7 @@ impl Reader<'_, '_> {
             loop {
                 self.skip_blanks();
                 if self.eat_word("time") {
-                    self.skip_blanks();
-                    while self.rest().starts_with("-p ") || self.rest().starts_with("-- ") {
-                        self.at += 2;
-                        self.skip_blanks();
-                    }
+                    self.time_options()?;
                 } else if !self.eat_word("!") {
                     break;
                 }
@@ -128,6 +127,19 @@ impl Reader<'_, '_> {
             self.eat("&");
             self.skip_lines()?;
         }
+    }
+
+    fn time_options(&mut self) -> Parsed<()> {
+        self.skip_blanks();
+        let is_alone = |rest: &str| rest.chars().nth(2).is_none_or(is_metacharacter);
+        while self.rest().starts_with("-p") || self.rest().starts_with("--") {
+            if !is_alone(self.rest()) {
+                break;
+            }
+            self.at += 2;
+            self.skip_blanks();
+        }
+        if self.peek() == Some('-') { Err("an option of `time`") } else { Ok(()) }
     }
 
     fn command(&mut self) -> Parsed<()> {
@@ -208,11 +220,13 @@ impl Reader<'_, '_> {
             let end = self.arithmetic_end().ok_or(NO_SHELL)?;
             self.arithmetic(end)?;
         } else {
-            self.word()?;
+            let name = self.word()?;
+            self.found.assigns(name.text().ok_or(NO_SHELL)?);
             self.skip_lines()?;
             if self.eat_word("in") {
                 loop {
                     self.skip_blanks();
+                    self.skip_comment();
                     let before = self.at;
                     self.word()?;
                     if self.at == before {
@@ -263,7 +277,11 @@ impl Reader<'_, '_> {
     /// Reads a test to its `]]`. Operators and patterns in it start nothing.
     fn test(&mut self) -> Parsed<()> {
         let mut word = Word::default();
+        self.found.has_arithmetic = true;
         loop {
+            if self.is_at_joint() {
+                return Err(JOINT);
+            }
             let before = self.at;
             self.skip_blanks();
             if self.peek() == Some('\n') {
@@ -281,6 +299,8 @@ impl Reader<'_, '_> {
                 }
             }
             match self.peek().ok_or(INCOMPLETE)? {
+                // Its end, or part of a regular expression.
+                ')' if self.rest().starts_with(")]]") => return Err("`)]]`"),
                 '<' | '>' if self.rest().get(1..).is_some_and(|rest| rest.starts_with('(')) => {
                     self.at += 2;
                     self.substitution()?;
@@ -322,6 +342,9 @@ impl Reader<'_, '_> {
             return;
         }
         let name = before.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+        if let Some(name) = name {
+            self.found.assigns(name);
+        }
         let is_number = !before.is_empty() && before.bytes().all(|byte| byte.is_ascii_digit());
         if is_number || name.is_some_and(is_name) {
             self.at += end;
@@ -372,11 +395,15 @@ impl Reader<'_, '_> {
             if self.at == before {
                 return Err(NO_SHELL);
             }
+            // Bash joins lines before it looks for these words.
+            if words.is_empty() && word.plain.is_none() && RESERVED.contains(&word.text.as_str()) {
+                return Err(NO_SHELL);
+            }
             if word.splits && words.first().is_some_and(|first| !is_declaration(first)) {
                 word = Word { count: Count::Some, ..Word::any_number() };
             }
             match word.assigned().filter(|_| words.is_empty()) {
-                Some(name) => self.found.assigns(name),
+                Some(name) => self.found.assigns_value(name, &word, self.depth),
                 None => words.push(word),
             }
         }

@@ -1,8 +1,8 @@
 //! Finds the programs that a shell command starts, as far as its text tells.
 //!
 //! Reading order: `reader` reads words and everything inside them, as bash does, and `grammar` the commands around
-//! them. `started` decides which programs a simple command starts: `sudo git push` starts two. [`ProgramPattern`]
-//! selects programs.
+//! them. `started` decides which programs a simple command starts: `sudo git push` starts two. `wrappers` has the usage
+//! of programs that start others, and `builtins` judges commands of the shell itself. [`ProgramPattern`] selects programs.
 //!
 //! Invariant: every simple command is found, or the text is unknown ([`Found::unknown`]). Input that bash might read in
 //! another way is unknown. Reading takes linear time in a bounded depth and cannot panic.
@@ -11,6 +11,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod budget;
+mod builtins;
 mod grammar;
 mod pattern;
 mod reader;
@@ -21,6 +23,7 @@ mod wrappers;
 pub use pattern::{Match, ProgramPattern, Unusable};
 pub use word::Word;
 
+use budget::Budget;
 use reader::Reader;
 
 /// Maximum length of a text, in bytes.
@@ -46,6 +49,10 @@ pub struct Found {
     pub unknown: Option<String>,
     /// Number of words so far.
     words: usize,
+    /// `true` if bash evaluates text as arithmetic.
+    has_arithmetic: bool,
+    /// Steps that are left for comparisons with patterns.
+    budget: Budget,
 }
 
 impl Found {
@@ -53,6 +60,10 @@ impl Found {
     pub fn in_text(text: &str) -> Self {
         let mut found = Self::default();
         found.read(text, 0);
+        // Bash runs the commands in subscripts when it evaluates the value of a variable.
+        if found.has_arithmetic && ["[$(", "[`", "[\\$(", "[\\`"].iter().any(|begin| text.contains(begin)) {
+            found.doubt("a command in a subscript");
+        }
         found
     }
 

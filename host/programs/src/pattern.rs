@@ -79,8 +79,13 @@ impl ProgramPattern {
         Ok(Self { text: words.join(" "), words: words.iter().map(part).collect() })
     }
 
-    /// Judges the programs of a text.
+    /// Judges the programs of a text. After too many steps for this text, the answer is unknown.
     pub fn judge(&self, found: &Found) -> Match {
+        let words = found.started.iter().flat_map(|started| &started.words);
+        let bytes: usize = words.map(|word| word.text.len() + 1).sum();
+        if !found.budget.take(bytes.saturating_mul(self.text.len()) as u64) {
+            return Match::Unknown;
+        }
         let best = found.started.iter().map(|started| self.judge_one(started)).max();
         best.unwrap_or(Match::No).max(if found.unknown.is_some() { Match::Unknown } else { Match::No })
     }

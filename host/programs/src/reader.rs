@@ -11,6 +11,9 @@ pub(crate) type Parsed<T> = Result<T, Why>;
 pub(crate) const INCOMPLETE: Why = "an incomplete command";
 pub(crate) const NO_SHELL: Why = "a text that is not valid for a shell";
 
+/// Reason for lines that are joined where the parts would mean something else.
+pub(crate) const JOINT: Why = "lines that are joined in the middle of a construct";
+
 /// Characters that end a word unless they are quoted.
 const METACHARACTERS: [char; 10] = [' ', '\t', '\n', '|', '&', ';', '(', ')', '<', '>'];
 /// Length of a text beyond which a brace or a bracket in it counts as an expansion, in bytes: looking for its end again
@@ -80,6 +83,11 @@ impl<'t, 'f> Reader<'t, 'f> {
         let done = read(self);
         self.depth -= 1;
         done
+    }
+
+    /// Returns `true` before a line break after a backslash.
+    pub(crate) fn is_at_joint(&self) -> bool {
+        self.rest().starts_with("\\\n")
     }
 
     /// Skips blanks, and line breaks after a backslash.
@@ -172,16 +180,27 @@ impl<'t, 'f> Reader<'t, 'f> {
 
     /// Returns `true` if a brace or a bracket, which is next, may begin an expansion.
     fn is_expanded(&self, c: char) -> bool {
-        let rest = self.rest().as_bytes();
+        let rest = self.rest();
         if rest.len() > LOOKAHEAD_BYTES {
             return true;
         }
-        let mut line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default().iter();
-        if c == '[' {
-            let mut word = line.take_while(|byte| !is_metacharacter(char::from(**byte)));
-            return word.any(|byte| *byte == b']');
+        let is_sought = |other: char| if c == '[' { other == ']' } else { other == ',' || other == '.' };
+        let mut chars = rest.chars().skip(1).peekable();
+        if c == '{' && chars.peek() == Some(&'}') {
+            return false;
         }
-        line.any(|byte| *byte == b',' || *byte == b'.')
+        while let Some(other) = chars.next() {
+            match other {
+                '\\' => _ = chars.next(),
+                '\'' => _ = chars.find(|end| *end == '\''),
+                // Their ends depend on their content.
+                '"' | '$' | '`' | '<' | '>' | '(' => return rest.contains(is_sought),
+                _ if is_sought(other) => return true,
+                _ if is_metacharacter(other) => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Skips a text and the character that ends it. Returns the text.
@@ -218,6 +237,9 @@ impl<'t, 'f> Reader<'t, 'f> {
     /// Reads an expansion that begins with `$`, or the `$` itself.
     pub(crate) fn expansion(&mut self, word: &mut Word, is_quoted: bool) -> Parsed<()> {
         self.bump();
+        if self.is_at_joint() {
+            return Err(JOINT);
+        }
         word.end_plain();
         let mut is_list = false;
         match self.peek() {
@@ -233,7 +255,9 @@ impl<'t, 'f> Reader<'t, 'f> {
             Some('{') => {
                 let begin = self.at;
                 self.deeper(|reader| reader.braced(is_quoted))?;
-                is_list = self.text.get(begin..self.at).is_some_and(|inside| inside.contains('@'));
+                let inside = self.text.get(begin + 1..self.at).unwrap_or_default();
+                is_list = inside.contains('@');
+                self.judge_expansion(inside)?;
             }
             Some('[') => return Err("an old form of arithmetic"),
             Some('\'') if !is_quoted => {
@@ -263,6 +287,26 @@ impl<'t, 'f> Reader<'t, 'f> {
         } else {
             let count = if word.may_vanish() { Count::Any } else { Count::Some };
             word.widen(count);
+        }
+        Ok(())
+    }
+
+    /// Judges the text between the braces of an expansion: some assign, or run the value of a variable.
+    fn judge_expansion(&mut self, inside: &str) -> Parsed<()> {
+        if inside.contains("\\\n") {
+            return Err(JOINT);
+        }
+        if inside.contains("@P") {
+            return Err("a prompt that is expanded");
+        }
+        self.found.has_arithmetic |= inside.contains([':', '[']);
+        let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inside.len());
+        let (name, operator) = inside.split_at(end);
+        if operator.contains('=') {
+            self.found.assigns(name);
+        }
+        if inside.starts_with('!') && operator.contains('=') {
+            return Err("an assignment to a variable that is not written out");
         }
         Ok(())
     }
@@ -426,6 +470,12 @@ impl<'t, 'f> Reader<'t, 'f> {
     /// Reads arithmetic to its end, from the `((` before it.
     pub(crate) fn arithmetic(&mut self, end: usize) -> Parsed<()> {
         self.at += 2;
+        self.found.has_arithmetic = true;
+        let inside = self.text.get(self.at..end).unwrap_or_default();
+        if inside.contains('=') {
+            let names = inside.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            names.for_each(|name| self.found.assigns(name));
+        }
         self.expansions_to(end, true)?;
         self.expect("))")
     }
@@ -497,10 +547,13 @@ impl<'t, 'f> Reader<'t, 'f> {
             let rest = self.rest();
             let next = rest.split('\n').next().unwrap_or_default();
             self.at = (self.at + next.len() + 1).min(self.text.len());
-            line.push_str(if heredoc.is_indented { next.trim_start_matches('\t') } else { next });
+            line.push_str(next);
             let slashes = line.len() - line.trim_end_matches('\\').len();
             if heredoc.is_quoted || slashes.is_multiple_of(2) || self.rest().is_empty() {
-                return line;
+                // Bash joins lines first.
+                let tabs =
+                    if heredoc.is_indented { line.len() - line.trim_start_matches('\t').len() } else { 0 };
+                return line.split_off(tabs);
             }
             line.pop();
         }

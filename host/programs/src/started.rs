@@ -1,7 +1,8 @@
 //! Decides which programs a simple command starts: its own, and those that it starts as its arguments say.
 
+use crate::builtins::{SET_OPTIONS, SHOPT_OPTIONS};
 use crate::word::{ANY, Count, Word};
-use crate::wrappers::{Kind, Wrapper, kind};
+use crate::wrappers::{Kind, Usage, Wrapper, kind};
 use crate::{Found, MAX_DEPTH, MAX_WORDS, Started, TOO_DEEP};
 
 /// Folders of the system's programs.
@@ -15,43 +16,33 @@ const SYSTEM: [&str; 8] = [
     "/opt/homebrew/bin",
     "/mingw64/bin",
 ];
-/// Variables that decide which program a name means, or run code.
-const DECISIVE: [&str; 6] = ["PATH", "ENV", "BASH_ENV", "LD_PRELOAD", "LD_LIBRARY_PATH", "PROMPT_COMMAND"];
-/// Builtins whose arguments are assignments.
-const DECLARATIONS: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 /// Options after which an interpreter runs nothing.
 const HARMLESS: [&str; 5] = ["--version", "-V", "-v", "--help", "-h"];
-/// Global options of git with a value in the next word, and without one.
-const GIT_VALUED: [&str; 8] =
-    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--attr-source"];
-const GIT_FLAGS: [&str; 12] = [
-    "-p",
-    "--paginate",
-    "-P",
-    "--no-pager",
-    "--no-replace-objects",
-    "--bare",
-    "--literal-pathspecs",
-    "--glob-pathspecs",
-    "--noglob-pathspecs",
-    "--icase-pathspecs",
-    "--no-optional-locks",
-    "--no-advice",
+/// Tests of `find` with a value.
+const FIND_VALUED: [&str; 18] = [
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-regex",
+    "-iregex",
+    "-newer",
+    "-type",
+    "-maxdepth",
+    "-mindepth",
+    "-mtime",
+    "-mmin",
+    "-ctime",
+    "-atime",
+    "-size",
+    "-user",
+    "-group",
+    "-perm",
 ];
-
-/// Returns `true` for a builtin whose arguments are assignments.
-pub(crate) fn is_declaration(word: &Word) -> bool {
-    word.text().is_some_and(|text| DECLARATIONS.contains(&text))
-}
+/// Letters of options of shells that do not change which programs a text starts.
+const SHELL_LETTERS: &str = "abcefhlmnprstuvxBCEPT";
 
 impl Found {
-    /// Notes an assignment to a variable.
-    pub(crate) fn assigns(&mut self, name: &str) {
-        if DECISIVE.contains(&name) {
-            self.doubt(format!("a change of {name}"));
-        }
-    }
-
     /// Adds a simple command.
     pub(crate) fn start(&mut self, mut words: Vec<Word>, depth: usize) {
         let Some(first) = words.first() else { return };
@@ -80,10 +71,21 @@ impl Found {
                     self.read(&text, depth + 1);
                 }
             }
-            Kind::Shell => self.shell(&name, &words, depth),
+            Kind::Awk => self.awk(&name, &words),
+            Kind::Shell { is_bash } => {
+                if !is_bash {
+                    self.doubt(format!("a text for `{name}`"));
+                }
+                self.shell(&name, &words, depth);
+            }
             Kind::Interpreter if words.len() > 1 && words[1..].iter().all(is_harmless) => {}
             Kind::Interpreter => self.doubt(format!("a script of `{name}`")),
-            Kind::Other => self.by_name(&name, &words, depth),
+            Kind::Other if name == "find" => self.run_by_find(&words, depth),
+            Kind::Other if name == "git" => self.run_by_git(&words),
+            Kind::Other if name.starts_with("git-") => {
+                self.doubt(format!("`{name}`, a command of git by a name of its own"));
+            }
+            Kind::Other => self.builtin(&name, &words, depth),
         }
     }
 
@@ -94,108 +96,64 @@ impl Found {
         if path.contains('/') && !SYSTEM.contains(&folder) {
             self.doubt(format!("`{}`, a program by its path", shortened(path)));
         }
-        name.strip_suffix(".exe").unwrap_or(name).to_owned()
-    }
-
-    fn by_name(&mut self, name: &str, words: &[Word], depth: usize) {
-        let texts = || words.iter().skip(1).filter_map(Word::text);
-        match name {
-            "find" => self.run_by_find(words, depth),
-            "trap" => {
-                let word = words.iter().skip(1).find(|word| word.text() != Some("--"));
-                match word.map(Word::text) {
-                    Some(None) => self.doubt("`trap` with a text that is not written out"),
-                    Some(Some(text)) if !text.starts_with('-') => self.read(text, depth + 1),
-                    _ => {}
-                }
-            }
-            "mapfile" | "readarray" if texts().any(|text| text.starts_with("-C")) => {
-                self.doubt(format!("`{name} -C`"));
-            }
-            "hash" if texts().any(|text| text.starts_with("-p")) => self.doubt("`hash -p`"),
-            "shopt" if texts().any(|text| text == "extglob" || text == "expand_aliases") => {
-                self.doubt("another syntax by `shopt`");
-            }
-            name if DECLARATIONS.contains(&name) => {
-                words.iter().filter_map(Word::assigned).for_each(|name| self.assigns(name));
-            }
-            "git" => {
-                let runs = match words.get(1).and_then(Word::text) {
-                    Some("submodule") => texts().any(|text| text == "foreach"),
-                    Some("bisect") => texts().any(|text| text == "run"),
-                    Some("rebase") => {
-                        texts().any(|text| text.starts_with("-x") || text.starts_with("--exec"))
-                    }
-                    Some("filter-branch" | "difftool" | "mergetool") => true,
-                    _ => false,
-                };
-                if runs {
-                    self.doubt("a program that git starts");
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Removes the options before git's command.
-    fn without_git_options(&mut self, words: &mut Vec<Word>) {
-        let mut at = 1;
-        while let Some(option) = words.get(at).and_then(Word::text).filter(|text| text.starts_with('-')) {
-            let (key, value) =
-                option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
-            let is_valued = GIT_VALUED.contains(&key) && value.is_none() && option != "--exec-path";
-            if !is_valued && value.is_none() && !GIT_FLAGS.contains(&option) {
-                break;
-            }
-            if is_valued {
-                at += 1;
-            }
-            if key == "-c" || key == "--config-env" {
-                let setting = value.or_else(|| words.get(at)?.text());
-                if setting.is_none_or(|text| text.to_ascii_lowercase().starts_with("alias.")) {
-                    self.doubt("an alias of git");
-                }
-            }
-            at += 1;
-        }
-        words.drain(1..at.min(words.len()));
+        let name = name.strip_suffix(".exe").unwrap_or(name);
+        if cfg!(any(target_os = "macos", windows)) { name.to_ascii_lowercase() } else { name.to_owned() }
     }
 
     /// Adds the program that a wrapper starts.
     fn wrapped(&mut self, wrapper: &'static Wrapper, words: &[Word], depth: usize) {
         let (mut at, mut operands, mut is_after_options) = (1, wrapper.operands, false);
+        let mut replaced = None;
         while let Some(word) = words.get(at) {
-            let Some(text) = word.text() else {
-                if operands > 0 && word.count == Count::One {
-                    operands -= 1;
-                    at += 1;
-                    continue;
+            if !is_after_options && word.text.starts_with('-') && word.text != "-" {
+                let text = word.text().unwrap_or_default();
+                match wrapper.usage(text) {
+                    Usage::Inert => return,
+                    Usage::End => is_after_options = true,
+                    Usage::Valued { letter: Some('I'), inside: None } if wrapper.adds => {
+                        at += 1;
+                        replaced = words.get(at).and_then(Word::text);
+                    }
+                    Usage::Valued { letter: Some('I'), inside } if wrapper.adds => replaced = inside,
+                    Usage::Alone | Usage::Valued { inside: Some(_), .. } => {}
+                    Usage::Valued { .. }
+                        if words.get(at + 1).is_none_or(|value| value.count == Count::One) =>
+                    {
+                        at += 1;
+                    }
+                    _ => return self.doubt(format!("`{} {}`", wrapper.name, shortened(&word.shown()))),
                 }
-                self.doubt(format!("arguments of `{}` that are not written out", wrapper.name));
-                break;
-            };
-            if !is_after_options && text.starts_with('-') && text != "-" {
-                is_after_options = text == "--";
-                if wrapper.inert.contains(&text) {
-                    return;
-                }
-                if wrapper.doubtful.iter().any(|option| text.starts_with(option)) {
-                    return self.doubt(format!("`{} {}`", wrapper.name, shortened(text)));
-                }
-                at += 1 + usize::from(takes_next(wrapper, text));
-            } else if text == "-" && wrapper.name == "env" || wrapper.assigns && word.assigned().is_some() {
-                word.assigned().into_iter().for_each(|name| self.assigns(name));
                 at += 1;
-            } else if operands > 0 {
-                operands -= 1;
+            } else if let Some(name) = wrapper.assigned(word) {
+                if is_after_options && wrapper.name == "sudo" {
+                    self.doubt("an assignment after `sudo --`");
+                }
+                self.assigns_value(name, word, depth);
+                at += 1;
+            } else if word.text == "-" && wrapper.name == "env" {
                 at += 1;
             } else {
-                break;
+                let is_open = !is_after_options && word.text.starts_with(ANY);
+                if is_open || !matches!(word.count, Count::One) {
+                    self.doubt(format!("arguments of `{}` that are not written out", wrapper.name));
+                }
+                if operands == 0 || word.count != Count::One {
+                    break;
+                }
+                operands -= 1;
+                at += 1;
             }
         }
         let mut inner: Vec<_> = words.get(at..).unwrap_or_default().to_vec();
-        if wrapper.adds && !inner.is_empty() {
-            inner.push(Word::any_number());
+        match replaced {
+            // Each line of the input is one argument.
+            Some(text) if !text.is_empty() => inner.iter_mut().for_each(|word| word.replace(text)),
+            _ if wrapper.adds && !inner.is_empty() => inner.push(Word::any_number()),
+            _ => {}
+        }
+        let is_mixed = |word: &Word| word.text.starts_with("-n") || word.text.starts_with("-L");
+        if replaced.is_some() && words.iter().take(at).any(is_mixed) {
+            self.doubt("options of `xargs` that exclude each other");
         }
         self.start(inner, depth + 1);
     }
@@ -207,15 +165,43 @@ impl Found {
         while let Some(at) = rest.iter().position(|word| is(word, &["-exec", "-execdir", "-ok", "-okdir"])) {
             rest = &rest[at + 1..];
             let end = rest.iter().position(|word| is(word, &[";", "+"])).unwrap_or(rest.len());
-            let named = |word: &Word| {
-                let text = word.text.replace("{}", &ANY.to_string());
-                Word { text, ..word.clone() }
-            };
-            self.start(rest[..end].iter().map(named).collect(), depth + 1);
+            let mut inner = rest[..end].to_vec();
+            for word in &mut inner {
+                word.replace("{}");
+            }
+            self.start(inner, depth + 1);
             rest = &rest[end..];
         }
-        if words.iter().skip(1).any(|word| word.count == Count::Any || word.count == Count::Some) {
-            self.doubt("arguments of `find` that are not written out");
+        let is_test = |at: usize| words.get(at).is_some_and(|word| is(word, &FIND_VALUED));
+        let is_option = |word: &Word| word.text().is_some_and(|text| text.starts_with('-'));
+        for (at, word) in words.iter().enumerate().skip(1) {
+            let is_folder = at == 1 && words.get(2).is_none_or(is_option);
+            let is_value = is_test(at - 1) && !is_test(at.saturating_sub(2));
+            let may_act = word.text.starts_with(ANY) && !is_folder && !is_value;
+            if may_act || matches!(word.count, Count::Any | Count::Some) {
+                self.doubt("arguments of `find` that are not written out");
+            }
+        }
+    }
+
+    /// Judges a program of awk.
+    fn awk(&mut self, name: &str, words: &[Word]) {
+        let mut at = 1;
+        while let Some(text) = words.get(at).and_then(Word::text) {
+            match text {
+                "-F" | "-v" => at += 2,
+                "--version" | "--help" => return,
+                _ if text.starts_with("-F") || text.starts_with("-v") => at += 1,
+                _ => break,
+            }
+        }
+        let values = words.get(1..at).unwrap_or_default();
+        let is_split = values.iter().any(|word| word.count != Count::One);
+        let script = words.get(at).and_then(Word::text).filter(|text| !text.starts_with('-'));
+        let starts =
+            |text: &str| ["system", "|", "getline", "@", "extension"].iter().any(|way| text.contains(way));
+        if is_split || script.is_none_or(starts) {
+            self.doubt(format!("a script of `{name}`"));
         }
     }
 
@@ -223,17 +209,19 @@ impl Found {
     fn shell(&mut self, name: &str, words: &[Word], depth: usize) {
         let (mut at, mut has_text) = (1, false);
         while let Some(text) = words.get(at).and_then(Word::text) {
-            if HARMLESS[..1].contains(&text) || text == "--help" {
+            if at == 1 && matches!(text, "--version" | "--help") {
                 return;
             }
             if !text.starts_with(['-', '+']) || text == "--" || text == "-" {
                 at += usize::from(text.starts_with('-'));
                 break;
             }
-            let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-            has_text |= letters.is_some_and(|letters| letters.contains('c'));
-            let takes_value = text.ends_with(['o', 'O']) || text == "--rcfile" || text == "--init-file";
-            at += 1 + usize::from(takes_value);
+            let value = words.get(at + 1).and_then(Word::text);
+            let Some(has_value) = shell_options(text, value) else {
+                return self.doubt(format!("`{name} {}`", shortened(text)));
+            };
+            has_text |= !text.starts_with("--") && text.contains('c');
+            at += 1 + usize::from(has_value);
         }
         match words.get(at).filter(|_| has_text) {
             Some(word) => match word.text() {
@@ -245,14 +233,23 @@ impl Found {
     }
 }
 
-/// Returns `true` if an option of a wrapper has its value in the next word.
-fn takes_next(wrapper: &Wrapper, option: &str) -> bool {
-    if option.starts_with("--") {
-        return wrapper.long.contains(&option);
+/// Returns `true` if options of a shell have their value in the next word. `None` if they are not known here.
+fn shell_options(text: &str, value: Option<&str>) -> Option<bool> {
+    if text.starts_with("--") {
+        return matches!(text, "--login" | "--noprofile" | "--norc").then_some(false);
     }
-    let letters = &option[1..];
-    let at = letters.find(|c: char| wrapper.valued.contains(c));
-    at.is_some_and(|at| letters[at..].chars().count() == 1)
+    let (sign, letters) = text.split_at(1);
+    let (letters, name) = match letters.strip_suffix(['o', 'O']) {
+        Some(others) => (others, &letters[others.len()..]),
+        None => (letters, ""),
+    };
+    let are_known = letters.chars().all(|c| SHELL_LETTERS.contains(c) && !(sign == "+" && c == 'c'));
+    let is_known = match name {
+        "o" => SET_OPTIONS.contains(&value?),
+        "O" => SHOPT_OPTIONS.contains(&value?),
+        _ => true,
+    };
+    (are_known && is_known).then_some(!name.is_empty())
 }
 
 fn is_harmless(word: &Word) -> bool {

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod hidden;
+
 /// Returns the simple commands of a text, with `…` for parts that are not known, and the reason for unknown programs.
 fn found(text: &str) -> (Vec<String>, Option<String>) {
     let found = Found::in_text(text);
@@ -161,7 +163,8 @@ fn a_program_is_found_behind_those_that_start_it() {
         "nice -10 git push",
         "/usr/bin/time -f x git push",
         "timeout -k 5 --signal=TERM 10s git push",
-        "timeout \"$t\" git push",
+        "timeout \"5$t\" git push",
+        "timeout -- \"$t\" git push",
         "stdbuf -oL git push",
         "setsid -f git push",
         "flock -w 5 lock git push",
@@ -180,7 +183,14 @@ fn a_program_is_found_behind_those_that_start_it() {
         assert_eq!(unknown, None, "{text}");
     }
     starts("sudo git push", &["sudo git push", "git push"]);
-    starts("echo x | xargs -n 1 -I{} rm -f {}", &["echo x", "xargs -n 1 -I{} rm -f {}", "rm -f {} …"]);
+    starts("echo x | xargs -n 1 rm -f", &["echo x", "xargs -n 1 rm -f", "rm -f …"]);
+    starts("echo x | xargs -I {} rm -f {} y", &["echo x", "xargs -I {} rm -f {} y", "rm -f … y"]);
+    starts("awk -F: -v a=b '{ print $1 }' \"$x\"", &["awk -F: -v a=b { print $1 } …"]);
+    starts("find \"$x\" -name \"$y\" -type f", &["find … -name … -type f"]);
+    starts("set -euo pipefail; shopt -s nullglob", &["set -euo pipefail", "shopt -s nullglob"]);
+    starts("export A=1 B=\"$x\"; read -r x", &["export A=1 B=…", "read -r x"]);
+    starts("read -r -p \"$x\" y", &["read -r -p … y"]);
+    starts("i=$((i + 1)); x=${y:-z} ls", &["ls"]);
     starts("command -v git push", &["command -v git push"]);
     starts("exec >x", &["exec"]);
     starts("python3 --version; bash --version; node -v", &["python3 --version", "bash --version", "node -v"]);
@@ -334,6 +344,14 @@ fn depth_and_time_are_bounded() {
     }
     assert_eq!(found(&format!("{}git push{}", "( ".repeat(20), " )".repeat(20))).0, ["git push"]);
     doubts(&format!("{}git push{}", "( ".repeat(200), " )".repeat(200)), "too deep");
+}
+
+#[test]
+fn comparisons_with_many_patterns_end() {
+    let pattern = ProgramPattern::parse(&format!("{}b", "*a".repeat(200))).unwrap();
+    let found = Found::in_text(&"a".repeat(MAX_BYTES));
+    let judged: Vec<_> = (0..2000).map(|_| pattern.judge(&found)).collect();
+    assert_eq!((judged[0], judged[1999]), (Match::No, Match::Unknown));
 }
 
 #[test]

@@ -52,6 +52,11 @@ impl Word {
         self.text().map_or_else(|| Cow::Owned(self.text.replace(ANY, "…")), Cow::Borrowed)
     }
 
+    /// Puts any text in the place of a mark.
+    pub(crate) fn replace(&mut self, mark: &str) {
+        self.text = self.text.replace(mark, &ANY.to_string());
+    }
+
     /// Returns `true` if nothing of the word is known to be there.
     pub(crate) fn may_vanish(&self) -> bool {
         self.text.is_empty() || self.count == Count::Any

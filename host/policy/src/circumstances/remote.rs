@@ -13,6 +13,13 @@ use crate::rule::{Invalid, shorten};
 
 /// Ending of a repository's folder, which servers accept with and without.
 const SUFFIX: &str = ".git";
+/// Other names of hosts, for networks that close the usual ports.
+const ALIASES: [(&str, &str); 4] = [
+    ("ssh.github.com", "github.com"),
+    ("www.github.com", "github.com"),
+    ("altssh.gitlab.com", "gitlab.com"),
+    ("altssh.bitbucket.org", "bitbucket.org"),
+];
 
 /// A pattern for addresses of remotes. It may be written in each form that git accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +47,7 @@ impl RemotePattern {
                 "leave it out: addresses are compared without users and passwords",
             ));
         }
-        let glob = TextPattern::with(&form(text), fix, true)?;
+        let glob = TextPattern::with(&common(form(text, Text::Pattern)), fix, true)?;
         Ok(Self { glob })
     }
 
@@ -55,30 +62,43 @@ fn has_password(text: &str) -> bool {
     authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
+/// Kind of a text to normalize.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Address,
+    /// Nothing in it is encoded, and `?` is a part of a glob.
+    Pattern,
+}
+
 /// Normalizes an address that git's configuration names.
 pub(super) fn normalized(address: &str) -> String {
-    // Servers decode the path.
-    let decoded: Cow<'_, str> = percent_decode_str(address).decode_utf8_lossy();
-    let address = if address.contains("://") { decoded.as_ref() } else { address };
-    form(address.trim())
+    common(form(address.trim(), Text::Address))
+}
+
+/// Returns a form with the usual name of its host.
+fn common(form: String) -> String {
+    let host = form.split('/').next().unwrap_or_default();
+    match ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(host)) {
+        Some((_, name)) => format!("{name}{}", &form[host.len()..]),
+        None => form,
+    }
+}
+
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 /// Returns the common form of an address or of a pattern for addresses.
-fn form(address: &str) -> String {
+fn form(address: &str, text: Text) -> String {
     // A remote helper takes the rest of `helper::address`.
     if let Some((helper, rest)) = address.split_once("::")
         && !helper.is_empty()
         && helper.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     {
-        return form(rest);
+        return form(rest, text);
     }
     if let Some((scheme, rest)) = address.split_once("://") {
-        if scheme.eq_ignore_ascii_case("file") {
-            return format!("/{}", path(rest));
-        }
-        let rest = rest.split(['?', '#']).next().unwrap_or_default();
-        let (authority, inside) = rest.split_once('/').unwrap_or((rest, ""));
-        return joined(authority, inside);
+        return of_url(scheme, rest, text);
     }
     match address.find([':', '/']) {
         // `[host:port]:path` or `[address]:path`
@@ -99,6 +119,24 @@ fn form(address: &str) -> String {
         // A pattern in the common form, or a relative path.
         _ => path(address),
     }
+}
+
+/// Returns the form of a URL. Users and passwords may have encoded separators: HTTP decodes each part of the URL. Git
+/// decodes URLs of other schemes as a whole, and knows no queries in them.
+fn of_url(scheme: &str, rest: &str, text: Text) -> String {
+    let is = |name: &str| scheme.eq_ignore_ascii_case(name);
+    let in_parts = ["http", "https", "ftp", "ftps"].into_iter().any(is);
+    let rest = if text == Text::Pattern || in_parts { Cow::Borrowed(rest) } else { decoded(rest) };
+    if is("file") {
+        return format!("/{}", path(&rest));
+    }
+    if text == Text::Pattern || !in_parts {
+        let (authority, inside) = rest.split_once('/').unwrap_or((&rest, ""));
+        return joined(authority, inside);
+    }
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, inside) = rest.split_once('/').unwrap_or((rest, ""));
+    joined(&decoded(without_user(authority)), &decoded(inside))
 }
 
 /// Returns `true` if an address begins with a drive of Windows, which git takes for a path there.
@@ -164,6 +202,13 @@ mod tests {
             "[host:22]:acme/x.git",
             "git@[host:22]:acme/x.git",
             "git::https://host/acme/x",
+            "https://user:p%2fw@host/acme/x",
+            "https://user:p%3fw@host/acme/x",
+            "https://u%23@host/acme/x.git",
+            "https://x%2Fy%40z@h%6fst/acme/x",
+            "git::https://u%2f@host/acme/x",
+            "ssh://u%3f%23@host/acme/x",
+            "ssh://git@h%6fst/%61cme/x",
         ] {
             assert_eq!(normalized(address), "host/acme/x", "{address}");
         }
@@ -179,6 +224,10 @@ mod tests {
             ("", ""),
             ("::", "/:"),
             ("é.git", "é"),
+            ("git@ssh.github.com:acme/x", "github.com/acme/x"),
+            ("ssh://git@ssh.github.com:443/acme/x.git", "github.com/acme/x"),
+            ("https://altssh.gitlab.com/", "gitlab.com"),
+            ("https://host/acme/x%3fy", "host/acme/x?y"),
         ] {
             assert_eq!(normalized(address), form, "{address}");
         }
@@ -195,6 +244,11 @@ mod tests {
             ("*/acme/*", true),
             ("*", true),
             ("*.com/{acme,other}/t*", true),
+            ("https://github.com/acme/tool?", true),
+            ("https://github.com/?cme/tools", true),
+            ("https://github.com/acme?", false),
+            ("ssh.github.com/acme/*", true),
+            ("SSH://git@SSH.github.com/acme/*", true),
             ("github.com/acme", false),
             ("example.com/acme/*", false),
         ] {

@@ -1,0 +1,195 @@
+//! Texts in which bash starts programs that are not obvious.
+
+use super::*;
+
+/// Asserts that a rule about `git push` may cover each text.
+fn may_push(texts: &[&str]) {
+    for text in texts {
+        let found = Found::in_text(text);
+        let judged = ProgramPattern::parse("git push *").unwrap().judge(&found);
+        assert_ne!(judged, Match::No, "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn assignments_of_wrappers_may_be_quoted_and_have_any_name() {
+    for text in [
+        "env \"A=b\" git push",
+        "env 'GIT_SSH_COMMAND=ssh -v' git push",
+        "env A-B=c git push",
+        "env -- A=b git push",
+        "sudo \"A=b\" git push",
+        "sudo -k git push",
+    ] {
+        assert_eq!(judged("git push", text), Match::Yes, "{text}");
+        assert_eq!(found(text).1, None, "{text}");
+    }
+    doubts("env 'PATH=.' ls", "a change of PATH");
+    doubts("env 'BASH_FUNC_ls%%=() { git push; }' bash -c ls", "a change of BASH_FUNC_ls%%");
+    may_push(&["sudo -- A=b git push", "env \"$x=b\" push", "sudo /a=b push"]);
+}
+
+#[test]
+fn options_of_wrappers_that_are_not_listed_are_unknown() {
+    for text in [
+        "env -iS'git push'",
+        "env -iS 'git push'",
+        "env --split='git push'",
+        "env --chdi . git push",
+        "timeout --sig KILL 5 git push",
+        "timeout -sz$x git push",
+        "nice --adj 5 git push",
+        "sudo -Hi git push",
+        "sudo --log git push",
+        "sudo -h x git push",
+        "flock -nc 'git push'",
+        "flock x -c 'git push'",
+        "xargs -i git {}",
+        "xargs --replace git {}",
+        "xargs -l git",
+        "xargs -I{} -n1 git {}",
+        "x=-v; timeout \"$x\" 5 git push",
+        "stdbuf -z git push",
+        "command -pv git push",
+    ] {
+        assert!(found(text).1.is_some(), "{text}: {:?}", found(text));
+    }
+    may_push(&[
+        "echo push | xargs -I{} git {}",
+        "echo push | xargs -I% git %",
+        "echo git | xargs -I% % push",
+        "echo push | xargs -I {} sh -c 'git {}'",
+    ]);
+}
+
+#[test]
+fn programs_that_start_others_in_other_ways_are_unknown() {
+    may_push(&[
+        "taskset 1 git push",
+        "setpriv git push",
+        "strace git push",
+        "unshare git push",
+        "ssh-agent git push",
+        "chroot / git push",
+        "systemd-run --user git push",
+        "dbus-run-session git push",
+        "tmux new -d 'git push'",
+        "awk 'BEGIN{system(\"git push\")}'",
+        "gawk 'BEGIN{\"git push\" | getline}'",
+        "awk -f x",
+        "awk \"$x\"",
+        "zsh -c 'x'",
+        "yash -c 'git push'",
+        "git-push",
+    ]);
+}
+
+#[test]
+fn options_of_shells_and_git_that_are_not_listed_are_unknown() {
+    may_push(&[
+        "bash -oc pipefail 'git push'",
+        "bash -O extglob -c 'ls'",
+        "bash -o posix -c 'ls'",
+        "bash -ic p",
+        "bash --rcfile x -c p",
+        "bash +c 'git push'",
+        "git --shallow-file x push",
+        "git --no-lazy-fetch push",
+        "git --something push",
+        "git --exec-path=. x",
+        "git -c include.path=x y",
+        "git config alias.x push; git x",
+        "git for-each-repo --config=a push",
+        "git rebase --exe 'git push'",
+        "git rebase -ix 'git push' a",
+        "git submodule \"$x\" 'git push'",
+    ]);
+    assert_eq!(judged("git push", "git \"$x\" push"), Match::Unknown);
+}
+
+#[test]
+fn changes_of_decisive_variables_are_found_in_every_place() {
+    may_push(&[
+        "export \"PATH=$PWD:$PATH\"; ls",
+        "declare 'PATH=.'; ls",
+        "export \"$x=.\"; ls",
+        "PATH+=:. ls",
+        "PATH[0]=. ; ls",
+        "readonly PATH=.; ls",
+        "for PATH in $PWD; do ls; done",
+        "select PATH in .; do ls; done",
+        "read PATH <<< $PWD; ls",
+        "read -aPATH <<< $PWD; ls",
+        "printf -v PATH %s $PWD; ls",
+        "printf -vPATH %s $PWD; ls",
+        "declare -n x=PATH; x=$PWD; ls",
+        "unset PATH",
+        "mapfile PATH <x",
+        "getopts a PATH",
+        "((PATH=1)); ls",
+        "let PATH=1; ls",
+        "echo ${PATH:=.}; ls",
+        "echo \"${!x:=.}\"; ls",
+        "{PATH}>x ls",
+        "BASH_CMDS[ls]=/usr/bin/git; ls push",
+        "set -o posix\nBASH_ALIASES[foo]='git push'\nfoo",
+        "GIT_CONFIG_COUNT=1 git x",
+        "PS4='$(git push)'; set -x; ls",
+        "GIT_EDITOR='git push' git commit",
+        "PAGER=\"$x\" git log",
+        "export GIT_SSH_COMMAND='git push'",
+        "env EDITOR='sh -c \"git push\"' crontab -e",
+        "git -c core.pager='git push' log",
+        "git -c pager.log='git push' log",
+        "git -c core.sshCommand='git push' fetch",
+        "set -H; ls",
+    ]);
+}
+
+#[test]
+fn texts_that_builtins_evaluate_are_unknown() {
+    may_push(&[
+        "x='$(git push)'; echo \"${x@P}\"",
+        "x='a[$(git push)]'; echo $((x))",
+        "x='a[$(git push)]'; ((x))",
+        "x='a[$(git push)]'; [[ x -eq 1 ]]",
+        "x='a[$(git push)]'; echo ${y:x}",
+        "let 'a[$(git push)]=1'",
+        "declare -i x='a[$(git push)]'",
+        "test -v 'a[$(git push)]'",
+        "printf -v 'a[$(git push)]' x",
+        "read 'a[$(git push)]'",
+        "unset 'a[`git push`]'",
+        "mapfile -tC 'git push #' -c1 <<< x",
+        "compgen -C 'git push' x",
+        "jobs -x git push",
+        "hash -rp /usr/bin/git ls; ls push",
+        "trap -- '-x; git push' EXIT",
+        "shopt -s \"$x\"",
+        "x=-exec; find . -maxdepth 0 \"$x\" git push ';'",
+    ]);
+}
+
+#[test]
+fn constructs_end_where_bash_ends_them() {
+    may_push(&[
+        "time -p\tgit push",
+        "time -- git push",
+        "time -\\\np git push",
+        "[[ (-n a)]] && git push && [[ -n b ]]",
+        "[[ a ]\\\n] && git push; [[ b ]]",
+        "!\\\n git push",
+        "coproc\\\n git push",
+        "i\\\nf git push; then :; fi",
+        "{\\\n git push; }",
+        "(\\\n( 1 << A ))\ngit push\nA\n",
+        "echo \"$\\\n(git push)\"",
+        "git {--namespace=\"x\n\",push} origin",
+        "git {--namespace='x\n',push} origin",
+        "env {A=\"\n\",git} push",
+        "touch push; git pus[h' ']",
+        "for x in a #'\ndo git push; done; #'\ndo ls; done",
+        "cat <<-EOF\nEO\\\n\tF\ncat <<'X'\nEOF\ngit push\nX\n",
+        "cat <<-EOF\n\\\n\tEOF\ngit push\nEOF\n",
+    ]);
+}
