@@ -9,7 +9,7 @@ use crate::audit::lines;
 
 fn program(policy: &str) -> Program {
     let program = Program::new().with("PATH", "/usr/bin:/bin");
-    program.put("home/.scorpiox/policy.toml", &format!("version = 1\n{policy}"));
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n{policy}"));
     program
 }
 
@@ -191,7 +191,7 @@ fn cases_about_calls_are_tested() {
     let program = program("");
     let rules = "[[rules]]\nname = \"acme\"\ntools = [\"WebSearch\"]\nremotes = [\"github.com/acme/*\"]\nthen = \"deny\"\n\
                  [[rules]]\nname = \"ann\"\ntools = [\"ReadDocs\"]\nprincipals = [\"ann\"]\ngroups = [\"ops\"]\nthen = \"deny\"\n";
-    program.put("workspace/team.toml", &format!("version = 1\n{PUSH}{rules}"));
+    program.put("workspace/team.toml", format!("version = 1\n{PUSH}{rules}"));
     program.put(
         "workspace/good.cases",
         "ask call Bash command='git push origin'\nallow call Bash command='echo \"git push\"'\nask call Bash command=./x\n\
