@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Crates in `host/`, from the bottom layer. A crate may only depend on crates in lower layers.
 const LAYERS: [&[&str]; MOST_LAYERS] = [
-    &["component-abi", "component-json", "mcp", "sys", "test-support", "text"],
+    &["component-abi", "component-json", "mcp", "programs", "sys", "test-support", "text"],
     &["definitions", "egress-proxy", "executor", "fs", "questions", "sandbox", "signature", "terminal"],
     &["audit", "client-config", "command-output", "compiler", "git", "plugin", "policy", "store"],
     &[

@@ -90,7 +90,6 @@ pub use profile::{
 pub use render::render;
 pub use restrictions::{Restriction, Written};
 pub use rules::{Refusal, Rules};
-pub use scorpiox_programs::ProgramPattern;
 pub use search::{EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};

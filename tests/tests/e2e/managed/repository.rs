@@ -136,6 +136,7 @@ fn a_change_of_the_repository_ends_nothing_that_runs() {
         }
         thread::sleep(Duration::from_millis(50));
     }
+    assert!(program.workspace().join("begun").exists(), "the command runs");
     let read_only = "[shell.profile.workspace]\nread = [\"@system\", \"@workspace\"]\nwrite = [\"@tmp\"]\n";
     put(&program, &format!("{NO_TASKS}{read_only}"));
     assert!(list(&mut server).contains("the repository's"));

@@ -36,7 +36,8 @@ fn a_restriction_holds_for_the_client_that_it_names() {
     let mut visitor = introduced(&program, "visitor");
     assert!(!tools(&mut visitor).contains("\"TaskManager\""), "a closed tool is not offered");
     let refused = told(&mut visitor, "TaskManager", json!({ "action": "list" }));
-    assert!(refused.contains("TaskManager"), "{refused}");
+    assert!(refused.contains("`deny` of [tools] (policy.toml line 6)"), "{refused}");
+    assert!(!refused.contains("policy allow tool"), "it would not open it: {refused}");
     let shown = told(&mut visitor, "Bash", json!({ "command": "cat finance/a; echo \"exit $?\"" }));
     assert!(!shown.contains("the-secret") && shown.contains("exit 1"), "{shown}");
     let refused = told(&mut visitor, "ReadDocs", json!({ "url": "https://docs.example.com/" }));

@@ -75,7 +75,8 @@ fn a_server_in_the_background_is_reached_until_it_ends() {
         let ran = bash(&mut server_, "sleep 0.1; echo done");
         assert!(!ran.text.contains("publish"), "{}", ran.text);
         // A command that ends by itself frees the port too.
-        let (task, _) = begin(&mut server_, "true");
+        let (task, said) = begin(&mut server_, "true");
+        assert!(said.contains("on this machine leads to"), "{tier}: {said}");
         read_until(&mut server_, task, "never");
         assert!(comes_true(LONG, || !is_open(port)), "{tier}");
     }

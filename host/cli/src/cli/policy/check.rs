@@ -306,14 +306,14 @@ fn odd_conditions(policy: &Policy) -> Vec<Note> {
                 ", which matches no repository of that host; write \"/*\" after it",
             );
         }
-        for program in rule.programs.patterns.iter().filter(|program| !program.to_string().contains('*')) {
+        let programs: Vec<_> = rule.programs.patterns.iter().map(ToString::to_string).collect();
+        for program in programs.iter().filter(|program| !program.contains('*')) {
             note(
                 format!("names the program \"{program}\""),
                 ", which matches no further arguments; write ` *` for them",
             );
         }
-        let of_git = |program: &scorpiox_policy::ProgramPattern| program.to_string().starts_with("git -");
-        for program in rule.programs.patterns.iter().filter(|program| of_git(program)) {
+        for program in programs.iter().filter(|program| program.starts_with("git -")) {
             note(
                 format!("names the program \"{program}\""),
                 ", and git's options before its command are left out; begin with that command",
