@@ -1,4 +1,4 @@
-//! How a rule asks: channels of answers, and approvals that hold for longer than a call.
+//! Settings of rules that ask: channels of answers, and approvals that hold for longer than a call.
 
 use std::fmt;
 use std::time::Duration;
