@@ -180,7 +180,7 @@ fn arguments_that_change_reach_no_other_socket() {
         let is_reached = || anything(|| listener.accept().map(drop));
         bed.environment.push(("PATHS".to_owned(), path.to_str().expect("text").to_owned()));
         bed.arm("sockets");
-        let control = unconfined(bed, "swap");
+        let control = unconfined(bed, "swap until reached");
         assert!(is_reached(), "an attack that reaches nobody: {control}");
         let finished = bed.run("./sockets swap");
         finished.assert_nothing_escaped();

@@ -1,7 +1,7 @@
 /* Ways out through sockets. The first argument selects the attack: "reach" tries the addresses of
-   listeners outside, "swap" exchanges the arguments of a call while it is decided, "kinds" creates
-   sockets of every kind, "own" talks to itself, "interrupt" waits for a full listener, "block" makes a call wait
-   that was not to wait. */
+   listeners outside, "swap" exchanges the arguments of a call while it is decided, "swap until reached"
+   goes on with that until it succeeds, "kinds" creates sockets of every kind, "own" talks to itself,
+   "interrupt" waits for a full listener, "block" makes a call wait that was not to wait. */
 #include "attack.h"
 #include "filter.h"
 #include <arpa/inet.h>
@@ -170,19 +170,21 @@ static void *swap(void *unused) {
     return unused;
 }
 
-/* Connects a descriptor that changes its socket to an address that changes its path. Only the listener
-   outside knows whether it was reached. */
-static void race(const char *path) {
+/* Connects a descriptor that changes its socket to an address that changes its path: at least 3,000 times,
+   or, where nothing confines the attack, until it succeeds. Only the listener outside knows whether it was
+   reached. */
+static void race(const char *path, int is_confined) {
     pthread_t thread;
+    time_t latest = time(NULL) + 60;
     swapped.other = named(path, 0);
     setenv("ANY", "9", 1);
     swapped.own = v4("127.0.0.1", "ANY");
     swapped.fd = dup(0);
     pthread_create(&thread, NULL, swap, NULL);
-    for (int at = 0; at < 3000; at++) {
+    for (int at = 0, is_connected = 0; is_confined ? at < 3000 : !is_connected && time(NULL) < latest; at++) {
         int unix_fd = socket(AF_UNIX, SOCK_STREAM, 0), inet_fd = socket(AF_INET, SOCK_STREAM, 0);
         swapped.unix_fd = unix_fd, swapped.inet_fd = inet_fd;
-        connect(swapped.fd, &swapped.to.to.any, swapped.other.size);
+        is_connected = connect(swapped.fd, &swapped.to.to.any, swapped.other.size) == 0;
         close(unix_fd), close(inet_fd);
     }
     swapped.stops = 1;
@@ -350,7 +352,9 @@ int main(int count, char **arguments) {
     else if (!strcmp(which, "own"))
         own();
     else if (!strcmp(which, "swap"))
-        race(told("PATHS"));
+        race(told("PATHS"), 1);
+    else if (!strcmp(which, "swap until reached"))
+        race(told("PATHS"), 0);
     else if (!strcmp(which, "interrupt"))
         interrupt();
     else if (!strcmp(which, "block"))
