@@ -20,7 +20,7 @@ mod shown;
 mod wanted;
 
 pub use proof::{Unproven, proven};
-pub use request::{Answer, Decision, Extent, Request, Seat, State};
-pub use requests::{Answered, Joined, MAX_OPEN, Requests, Trouble, Why};
+pub use request::{Answer, Decision, Extent, Request, Seat, State, Way};
+pub use requests::{Answered, Joined, Listed, MAX_OPEN, Requests, Trouble, Why};
 pub use shown::{MAX_SHOWN_CHARS, shown};
 pub use wanted::{Asking, Wanted};

@@ -32,7 +32,7 @@ pub fn proven(
     approvers: &Approvers,
 ) -> Result<String, Unproven> {
     let Wanted { principal, caller, .. } = wanted;
-    let statement = request.statement(&wanted.binding(), answer.decision, answer.extent);
+    let statement = request.statement(&wanted.binding(), answer);
     let is_strong = |rule: &&&CallRule| rule.channel_for(principal.is_some()) == Channel::Strong;
     let mut signer = String::new();
     for rule in rules.iter().filter(is_strong) {
@@ -55,7 +55,7 @@ mod tests {
     use scorpiox_signature::{NewKey, generate, sign_text};
 
     use super::*;
-    use crate::request::{Decision, Extent, State};
+    use crate::request::{Decision, Extent, State, Way};
 
     fn policy(ann: &NewKey, bob: &NewKey) -> Policy {
         let text = format!(
@@ -87,17 +87,18 @@ mod tests {
     }
 
     fn signed(request: &Request, key: &NewKey) -> Answer {
-        let statement = request.statement(&request.wanted.binding(), Decision::Approve, Extent::Once);
-        let signature = sign_text(&key.secret, None, &statement, "approval").expect("a key");
-        Answer {
+        let answer = Answer {
             decision: Decision::Approve,
             extent: Extent::Once,
             by: "ann".to_owned(),
-            channel: "key".to_owned(),
+            channel: Way::Key,
             at: 5,
             words: None,
-            signature: Some(signature.text().to_owned()),
-        }
+            signature: None,
+        };
+        let statement = request.statement(&request.wanted.binding(), &answer);
+        let signature = sign_text(&key.secret, None, &statement, "approval").expect("a key");
+        Answer { signature: Some(signature.text().to_owned()), ..answer }
     }
 
     #[test]
@@ -119,6 +120,7 @@ mod tests {
         let others = [
             Answer { extent: Extent::Workspace, ..good.clone() },
             Answer { decision: Decision::Deny, ..good.clone() },
+            Answer { words: Some("not today".to_owned()), ..good.clone() },
             Answer { signature: Some("untrusted comment: x".to_owned()), ..good.clone() },
         ];
         assert!(others.iter().all(|other| check(&request, other) == stranger));

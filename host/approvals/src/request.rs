@@ -4,6 +4,7 @@ use std::fmt;
 
 use scorpiox_policy::Remember;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::wanted::Wanted;
 
@@ -58,6 +59,28 @@ impl fmt::Display for Extent {
     }
 }
 
+/// Way on which an answer arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// A question to the person: a form of the client, a terminal or a dialog.
+    Question,
+    /// The command `approvals`, without a key.
+    Command,
+    /// A signature.
+    Key,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Question => "question",
+            Self::Command => "command",
+            Self::Key => "key",
+        })
+    }
+}
+
 /// Answer of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
@@ -69,8 +92,8 @@ pub struct Answer {
     /// Name of the approver; empty through a weak channel, which does not prove a name.
     #[serde(default)]
     pub by: String,
-    /// Channel, such as "form" or "command".
-    pub channel: String,
+    /// Way on which it arrived.
+    pub channel: Way,
     /// Time of the answer, in milliseconds since 1970.
     pub at: u64,
     /// Words of the person to a denial.
@@ -126,12 +149,20 @@ pub struct Request {
 
 impl Request {
     /// Returns the text that an approver signs, for the call with this [binding](Wanted::binding).
-    pub fn statement(&self, binding: &str, decision: Decision, extent: Extent) -> String {
+    pub fn statement(&self, binding: &str, answer: &Answer) -> String {
+        let Answer { decision, extent, words, .. } = answer;
+        let words = words.as_deref().map_or_else(String::new, |words| format!("words: {}\n", json!(words)));
         format!(
             "scorpiox-code approval\ndecision: {decision}\nextent: {extent}\nnumber: {}\nid: {}\nasked: {}\ncall: \
-             {binding}\n",
+             {binding}\n{words}",
             self.number, self.id, self.asked
         )
+    }
+
+    /// Returns `true` if this is the same request, whatever its state.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.number, &self.id, self.asked) == (other.number, &other.id, other.asked)
+            && self.wanted == other.wanted
     }
 
     /// Returns `true` if the request can be answered, or its answer used, at this time.

@@ -66,6 +66,18 @@ pub enum Why {
     /// The rules do not offer this extent.
     #[error("the rules of approval {0} do not offer to remember it for a {1}")]
     NotOffered(u64, Extent),
+    /// The store has another request of that number than the person saw.
+    #[error("approval {0} is another call now than the one that was shown; nothing was answered")]
+    Changed(u64),
+}
+
+/// Requests at a time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Requests, oldest first.
+    pub requests: Vec<Request>,
+    /// Time on the clock of the store, in milliseconds since 1970.
+    pub now: u64,
 }
 
 /// Reason why a request cannot be made or answered.
@@ -190,11 +202,11 @@ impl Requests {
     /// # Errors
     ///
     /// Fails if the store fails.
-    pub fn take(&self, number: u64, seat: Seat) -> Result<Answered, StoreError> {
+    pub fn take(&self, asked: &Request, seat: Seat) -> Result<Answered, StoreError> {
         // Looks without a lock as long as there is no answer.
         for mode in [Mode::ReadFirst, Mode::Write] {
             let mut transaction = self.0.begin(mode, &Cancel::default(), &mut || ())?;
-            let found = read(&mut *transaction, &by_number(number))?;
+            let found = same(&mut *transaction, asked)?;
             let Some(mut request) = found.filter(|request| request.is_current(self.now())) else {
                 return Ok(Answered::Over);
             };
@@ -218,9 +230,9 @@ impl Requests {
     /// # Errors
     ///
     /// Fails if the store fails.
-    pub fn leave(&self, number: u64, seat: Seat, returns: bool) -> Result<(), StoreError> {
+    pub fn leave(&self, asked: &Request, seat: Seat, returns: bool) -> Result<(), StoreError> {
         let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
-        let Some(mut request) = read(&mut *transaction, &by_number(number))? else { return Ok(()) };
+        let Some(mut request) = same(&mut *transaction, asked)? else { return Ok(()) };
         let (State::Open { seats, away } | State::Answered { seats, away, .. }) = &mut request.state;
         if !seats.contains(&seat) {
             return Ok(());
@@ -235,14 +247,17 @@ impl Requests {
         transaction.commit()
     }
 
-    /// Answers a request.
+    /// Answers the request that a person was `shown`.
     ///
     /// # Errors
     ///
-    /// Fails if the request cannot be answered (any more), or if the store fails.
-    pub fn answer(&self, number: u64, answer: Answer) -> Result<Request, Trouble> {
+    /// Fails if the request cannot be answered (any more), if the store has another one of its number, or if the
+    /// store fails.
+    pub fn answer(&self, shown: &Request, answer: Answer) -> Result<Request, Trouble> {
+        let number = shown.number;
         let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
-        let mut request = read(&mut *transaction, &by_number(number))?.ok_or(Why::Unknown(number))?;
+        let found = read(&mut *transaction, &by_number(number))?.ok_or(Why::Unknown(number))?;
+        let mut request = Some(found).filter(|found| found.is(shown)).ok_or(Why::Changed(number))?;
         let now = self.now();
         let (seats, away) = match &request.state {
             State::Answered { answer, .. } => return Err(Why::Before(number, answer.decision).into()),
@@ -264,16 +279,18 @@ impl Requests {
         Ok(request)
     }
 
-    /// Returns the requests of the last day, oldest first.
+    /// Returns the requests of the last day.
     ///
     /// # Errors
     ///
     /// Fails if the store fails.
-    pub fn list(&self) -> Result<Vec<Request>, StoreError> {
+    pub fn list(&self) -> Result<Listed, StoreError> {
         if !self.0.exists() {
-            return Ok(Vec::new());
+            return Ok(Listed { requests: Vec::new(), now: self.now() });
         }
-        all(&mut *self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?)
+        let requests = all(&mut *self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?)?;
+        // The clock of a database is known once it was asked for something.
+        Ok(Listed { requests, now: self.now() })
     }
 
     /// Returns the remembered approvals, oldest first.
@@ -349,13 +366,23 @@ fn remembered(binding: &str) -> String {
 }
 
 fn parse(key: &str, value: &[u8]) -> Result<Request, StoreError> {
-    serde_json::from_slice(value).map_err(|error| {
-        StoreError::Other(format!("the value at {key:?} of {NAMESPACE} is no request ({error})"))
-    })
+    let damaged = |why: String| StoreError::Other(format!("the value at {key:?} of {NAMESPACE} {why}"));
+    let request: Request =
+        serde_json::from_slice(value).map_err(|error| damaged(format!("is no request ({error})")))?;
+    if key.starts_with(REQUEST) && key != by_number(request.number) {
+        return Err(damaged(format!("is a request with another number ({})", request.number)));
+    }
+    Ok(request)
 }
 
 fn read(transaction: &mut dyn Transaction, key: &str) -> Result<Option<Request>, StoreError> {
     transaction.get(NAMESPACE, key)?.map(|value| parse(key, &value)).transpose()
+}
+
+/// Returns the state of a request now, unless another one has its number.
+fn same(transaction: &mut dyn Transaction, asked: &Request) -> Result<Option<Request>, StoreError> {
+    let found = read(transaction, &by_number(asked.number))?;
+    Ok(found.filter(|found| found.is(asked)))
 }
 
 fn number(transaction: &mut dyn Transaction, key: &str) -> Result<Option<u64>, StoreError> {

@@ -27,6 +27,9 @@ const MAX_CALLS: usize = 1000;
 const MAX_FOLLOWING: usize = 50;
 /// Interval between checks for an answer from elsewhere.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Number of requests from which on those without a used answer are forgotten. A call that waits for one of them
+/// counts as one that waited at another server.
+const MAX_EXPECTED: usize = 10_000;
 /// Maximum number of approvals remembered for sessions.
 const MAX_REMEMBERED: usize = 1000;
 
@@ -41,8 +44,8 @@ pub(crate) struct Approvals {
     leading: Mutex<HashSet<u64>>,
     /// Number of calls that wait for an answer without asking.
     following: Mutex<usize>,
-    /// Calls that ended and are to be repeated, and those that were, by the ID of their request; oldest first.
-    repeated: Mutex<VecDeque<(String, Repeats)>>,
+    /// Calls that wait for an answer, and those that used it, by the ID of their request.
+    expected: Mutex<HashMap<String, Expected>>,
     /// Bindings of approvals that hold for a session, oldest first.
     remembered: Mutex<VecDeque<(SessionId, String)>>,
 }
@@ -53,13 +56,15 @@ struct Questions {
     of: HashMap<String, usize>,
 }
 
-/// Repeated calls of a request.
+/// Calls of a request.
 #[derive(Debug, Default, Clone, Copy)]
-struct Repeats {
-    /// Calls that ended and are to be repeated.
+struct Expected {
+    /// Calls that wait, or ended and are to be repeated, or used the answer.
     expected: u32,
     /// Calls that used the answer.
     used: u32,
+    /// End of the time in which the answer can be used, in milliseconds since 1970.
+    end: u64,
 }
 
 /// Runs of a call.
@@ -142,34 +147,44 @@ impl Approvals {
         Some(Follow(self))
     }
 
-    /// Counts a call that ended and is to be repeated.
-    pub(crate) fn goes_away(&self, id: &str) {
-        self.repeats(id, |repeats| repeats.expected += 1);
+    /// Counts a call that waits for the answer to a request, which can be used until `end`. Returns `false` if the
+    /// answer was used here: no call waits for it any more, so that somebody wrote to the store.
+    pub(crate) fn expects(&self, id: &str, end: u64) -> bool {
+        self.count(id, end, |runs| {
+            let is_new = runs.used == 0;
+            runs.expected += u32::from(is_new);
+            is_new
+        })
     }
 
-    /// Counts a repeated call that uses the answer. Returns `false` if more of them do than ended here: whoever
-    /// writes to the store must not have an approved call run again and again. The first may be one that another
-    /// server ended.
-    pub(crate) fn comes_back(&self, id: &str) -> bool {
-        let mut is_good = false;
-        self.repeats(id, |repeats| {
-            is_good = repeats.used < repeats.expected.max(1);
-            repeats.used += u32::from(is_good);
-        });
-        is_good
+    /// Counts a call that no longer waits, and will not be repeated.
+    pub(crate) fn gives_up(&self, id: &str) {
+        if let Some(runs) = self.expected.lock().get_mut(id) {
+            runs.expected = runs.expected.saturating_sub(1);
+        }
     }
 
-    fn repeats(&self, id: &str, change: impl FnOnce(&mut Repeats)) {
-        let mut all = self.repeated.lock();
-        if !all.iter().any(|(known, _)| known == id) {
-            if all.len() >= MAX_REMEMBERED {
-                all.pop_front();
-            }
-            all.push_back((id.to_owned(), Repeats::default()));
+    /// Counts a call that uses the answer to a request. Returns `false` if more calls do than waited here: whoever
+    /// writes to the store must not have an approved call run again and again. The first may be one that waited at
+    /// another server.
+    pub(crate) fn uses(&self, id: &str, end: u64) -> bool {
+        self.count(id, end, |runs| {
+            let is_good = runs.used < runs.expected.max(1);
+            runs.used += u32::from(is_good);
+            is_good
+        })
+    }
+
+    /// Changes the counts of a request. Those of an answer that was used are kept as long as it can be used; the
+    /// others are forgotten if there are many.
+    fn count(&self, id: &str, end: u64, change: impl FnOnce(&mut Expected) -> bool) -> bool {
+        let mut all = self.expected.lock();
+        if all.len() >= MAX_EXPECTED && !all.contains_key(id) {
+            all.retain(|_, runs| runs.used > 0 && is_ahead(runs.end));
         }
-        if let Some((_, repeats)) = all.iter_mut().find(|(known, _)| known == id) {
-            change(repeats);
-        }
+        let runs = all.entry(id.to_owned()).or_default();
+        runs.end = runs.end.max(end);
+        change(runs)
     }
 
     /// Remembers an approval for a session, in place of the oldest if there are too many.
@@ -222,6 +237,12 @@ impl Approvals {
         runs.count += 1;
         Spent::Now
     }
+}
+
+/// Returns `true` if a time, in milliseconds since 1970, is not over. The clock of the store may be ahead of this
+/// machine's, or behind it.
+fn is_ahead(time: u64) -> bool {
+    age(time).is_none_or(|age| age <= APPROVAL_TIME)
 }
 
 /// Runs `ask` until it returns or `elsewhere` reports an answer, which sets the flag.
@@ -296,12 +317,29 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_used_by_as_many_repeated_calls_as_ended_here_or_by_the_first() {
+    fn an_answer_is_used_by_as_many_calls_as_waited_here_or_by_the_first() {
         let approvals = Approvals::default();
-        assert!(approvals.comes_back("another server's") && !approvals.comes_back("another server's"));
-        approvals.goes_away("own");
-        approvals.goes_away("own");
-        assert!(approvals.comes_back("own") && approvals.comes_back("own") && !approvals.comes_back("own"));
+        let end = now() + 1000;
+        let (expects, uses) = (|id| approvals.expects(id, end), |id| approvals.uses(id, end));
+        assert!(uses("another server's") && !uses("another server's"));
+        assert!(expects("own") && expects("own") && expects("own"));
+        approvals.gives_up("own");
+        assert!(uses("own") && uses("own") && !uses("own"));
+        // Somebody wrote the request back to the store as it was before the answer.
+        assert!(!expects("own") && !uses("own"));
+    }
+
+    #[test]
+    fn answers_that_were_used_are_remembered_as_long_as_they_are_good() {
+        let approvals = Approvals::default();
+        let hour = 3_600_000;
+        assert!(approvals.uses("used", now() + hour) && approvals.uses("over", now() - hour));
+        for number in 0..MAX_EXPECTED {
+            assert!(approvals.expects(&number.to_string(), now() + hour));
+        }
+        assert!(!approvals.uses("used", now() + hour));
+        let expected = approvals.expected.lock();
+        assert!(expected.len() < MAX_EXPECTED && !expected.contains_key("over"));
     }
 
     #[test]

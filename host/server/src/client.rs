@@ -224,18 +224,19 @@ impl Client {
         }))
     }
 
-    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, under
-    /// the policy that asked, and for [`APPROVAL_TIME`]. The question is withdrawn once the call is cancelled or
+    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for the request with this `id` and
+    /// these very questions, under the policy that asked, and for [`APPROVAL_TIME`]. The question is withdrawn once the call is cancelled or
     /// `elsewhere` returns `true`.
     pub(crate) fn approve(
         &self,
+        id: &str,
         questions: &Questions,
         uses: &Uses,
         rule: &'static str,
         elsewhere: impl Fn() -> bool + Send + 'static,
     ) -> Asked {
         let policy = self.0.workspace.operator().loaded().map_or("", |loaded| &loaded.hash).to_owned();
-        let hash = Sha256::digest(format!("{policy}\n{}", questions.to_text()));
+        let hash = Sha256::digest(format!("{policy}\n{id}\n{}", questions.to_text()));
         let key = format!("{APPROVAL}{}", hex(&hash));
         let withdrawn = Cancel::default();
         let (call, flag) = (self.0.cancel.clone(), withdrawn.clone());

@@ -1,6 +1,7 @@
 use scorpiox_store::MemoryStore;
 
 use super::*;
+use crate::request::Way;
 use crate::wanted::Asking;
 
 fn requests() -> Requests {
@@ -29,15 +30,7 @@ fn wanted(arguments: &str) -> Wanted {
 }
 
 fn answer(decision: Decision, extent: Extent) -> Answer {
-    Answer {
-        decision,
-        extent,
-        by: String::new(),
-        channel: "command".to_owned(),
-        at: 1,
-        words: None,
-        signature: None,
-    }
+    Answer { decision, extent, by: String::new(), channel: Way::Command, at: 1, words: None, signature: None }
 }
 
 fn join(requests: &Requests, wanted: Wanted) -> Joined {
@@ -56,10 +49,10 @@ fn seated(joined: Joined) -> (Request, Seat) {
 }
 
 /// Asks for an approval, and ends the call so that it can be repeated.
-fn asked_and_gone(requests: &Requests) -> u64 {
+fn asked_and_gone(requests: &Requests) -> Request {
     let (request, seat) = seated(join(requests, wanted("{}")));
-    requests.leave(request.number, seat, true).expect("a store");
-    request.number
+    requests.leave(&request, seat, true).expect("a store");
+    request
 }
 
 fn is_approved(answered: &Answered) -> bool {
@@ -73,9 +66,9 @@ fn equal_calls_share_a_request_and_each_uses_the_answer_once() {
     let seats: Vec<_> = (0..3).map(|_| seated(join(&requests, wanted("{}")))).collect();
     assert!(seats.iter().all(|(request, _)| request.number == 1));
     assert_eq!(waits(join(&requests, wanted("{\"a\":1}"))).number, 2);
-    let take = |seat| requests.take(1, seat).expect("a store");
+    let take = |seat| requests.take(&seats[0].0, seat).expect("a store");
     assert_eq!(take(seats[0].1), Answered::Open);
-    requests.answer(1, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    requests.answer(&seats[0].0, answer(Decision::Approve, Extent::Once)).expect("it is open");
     for (_, seat) in &seats {
         assert!(is_approved(&take(*seat)));
         assert_eq!(take(*seat), Answered::Over);
@@ -87,11 +80,11 @@ fn equal_calls_share_a_request_and_each_uses_the_answer_once() {
 fn a_call_that_is_repeated_takes_the_answer_that_came_meanwhile() {
     for decision in [Decision::Approve, Decision::Deny] {
         let requests = requests();
-        let number = asked_and_gone(&requests);
-        requests.answer(number, answer(decision, Extent::Once)).expect("it is open");
+        let request = asked_and_gone(&requests);
+        requests.answer(&request, answer(decision, Extent::Once)).expect("it is open");
         match join(&requests, wanted("{}")) {
-            Joined::Answered(request) => assert_eq!(request.answer().map(|it| it.decision), Some(decision)),
-            Joined::Waits(request, _) => panic!("asked again: {request:?}"),
+            Joined::Answered(found) => assert_eq!(found.answer().map(|it| it.decision), Some(decision)),
+            Joined::Waits(found, _) => panic!("asked again: {found:?}"),
         }
         waits(join(&requests, wanted("{}")));
     }
@@ -107,79 +100,79 @@ fn a_repeated_call_takes_the_place_of_the_one_that_left() {
 #[test]
 fn a_request_that_no_call_waits_for_is_withdrawn() {
     let requests = requests();
-    let (Request { number, .. }, seat) = seated(join(&requests, wanted("{}")));
-    requests.leave(number, seat, false).expect("a store");
-    assert_eq!(requests.list().expect("a store"), []);
-    let refused = requests.answer(number, answer(Decision::Approve, Extent::Once));
+    let (request, seat) = seated(join(&requests, wanted("{}")));
+    requests.leave(&request, seat, false).expect("a store");
+    assert_eq!(requests.list().expect("a store").requests, []);
+    let refused = requests.answer(&request, answer(Decision::Approve, Extent::Once));
     assert!(matches!(refused, Err(Trouble::Refused(Why::Unknown(1)))), "{refused:?}");
 }
 
 #[test]
 fn a_call_that_is_cancelled_leaves_no_approval_behind() {
     let requests = requests();
-    let (Request { number, .. }, seat) = seated(join(&requests, wanted("{}")));
-    requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
-    requests.leave(number, seat, false).expect("a store");
+    let (request, seat) = seated(join(&requests, wanted("{}")));
+    requests.answer(&request, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    requests.leave(&request, seat, false).expect("a store");
     waits(join(&requests, wanted("{}")));
 }
 
 #[test]
 fn the_share_of_a_server_that_died_is_lost() {
     let requests = requests();
-    let (Request { number, .. }, _) = seated(join(&requests, wanted("{}")));
+    let (request, _) = seated(join(&requests, wanted("{}")));
     let (_, seat) = seated(join(&requests, wanted("{}")));
-    requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
-    assert!(is_approved(&requests.take(number, seat).expect("a store")));
+    requests.answer(&request, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    assert!(is_approved(&requests.take(&request, seat).expect("a store")));
     waits(join(&requests, wanted("{}")));
 }
 
 #[test]
 fn an_answer_counts_once_and_in_time() {
     let requests = requests();
-    let number = waits(join(&requests, wanted("{}"))).number;
-    requests.answer(number, answer(Decision::Deny, Extent::Once)).expect("it is open");
-    let twice = requests.answer(number, answer(Decision::Approve, Extent::Once));
+    let request = waits(join(&requests, wanted("{}")));
+    requests.answer(&request, answer(Decision::Deny, Extent::Once)).expect("it is open");
+    let twice = requests.answer(&request, answer(Decision::Approve, Extent::Once));
     assert!(matches!(twice, Err(Trouble::Refused(Why::Before(1, Decision::Deny)))), "{twice:?}");
 
     let late = Wanted { within_ms: 0, ..wanted("{\"late\":1}") };
-    let (Request { number, .. }, seat) = seated(join(&requests, late.clone()));
-    let refused = requests.answer(number, answer(Decision::Approve, Extent::Once));
+    let (request, seat) = seated(join(&requests, late.clone()));
+    let refused = requests.answer(&request, answer(Decision::Approve, Extent::Once));
     assert!(matches!(refused, Err(Trouble::Refused(Why::Late(_)))), "{refused:?}");
-    assert_eq!(requests.take(number, seat).expect("a store"), Answered::Over);
-    assert_ne!(waits(join(&requests, late)).number, number);
+    assert_eq!(requests.take(&request, seat).expect("a store"), Answered::Over);
+    assert_ne!(waits(join(&requests, late)).number, request.number);
 }
 
 #[test]
 fn an_approval_is_remembered_only_as_the_rules_offer_until_it_is_revoked() {
     let requests = requests();
-    let number = asked_and_gone(&requests);
-    let session = requests.answer(number, answer(Decision::Approve, Extent::Session));
+    let request = asked_and_gone(&requests);
+    let session = requests.answer(&request, answer(Decision::Approve, Extent::Session));
     assert!(matches!(session, Err(Trouble::Refused(Why::NotOffered(..)))), "{session:?}");
-    requests.answer(number, answer(Decision::Approve, Extent::Workspace)).expect("it is offered");
+    requests.answer(&request, answer(Decision::Approve, Extent::Workspace)).expect("it is offered");
     for _ in 0..3 {
         assert!(matches!(join(&requests, wanted("{}")), Joined::Answered(_)));
     }
     waits(join(&requests, Wanted { principal: Some("bob".to_owned()), ..wanted("{}") }));
     assert_eq!(requests.remembered().expect("a store").len(), 1);
-    assert!(requests.revoke(number).expect("a store"));
-    assert!(!requests.revoke(number).expect("a store"));
+    assert!(requests.revoke(request.number).expect("a store"));
+    assert!(!requests.revoke(request.number).expect("a store"));
     waits(join(&requests, wanted("{}")));
 }
 
 #[test]
 fn an_answer_that_no_longer_counts_is_asked_for_again() {
     let requests = requests();
-    let number = asked_and_gone(&requests);
-    requests.answer(number, answer(Decision::Approve, Extent::Workspace)).expect("it is offered");
+    let request = asked_and_gone(&requests);
+    requests.answer(&request, answer(Decision::Approve, Extent::Workspace)).expect("it is offered");
     let again = requests.join(wanted("{}"), &Cancel::default(), &|_| false).expect("room");
-    assert_ne!(waits(again).number, number);
+    assert_ne!(waits(again).number, request.number);
 }
 
 #[test]
 fn a_denial_is_not_remembered() {
     let requests = requests();
-    let number = waits(join(&requests, wanted("{}"))).number;
-    requests.answer(number, answer(Decision::Deny, Extent::Workspace)).expect("it is open");
+    let request = waits(join(&requests, wanted("{}")));
+    requests.answer(&request, answer(Decision::Deny, Extent::Workspace)).expect("it is open");
     assert_eq!(requests.remembered().expect("a store"), []);
 }
 
@@ -224,13 +217,13 @@ fn everything_that_an_approval_is_bound_to_changes_the_binding() {
 fn a_damaged_request_hides_no_other() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let requests = Requests::new(Arc::clone(&store));
-    let number = waits(join(&requests, wanted("{}"))).number;
+    let request = waits(join(&requests, wanted("{}")));
     let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
     transaction.set(NAMESPACE, &by_number(7), b"{", QUOTA).expect("room");
     transaction.commit().expect("a store");
-    assert_eq!(requests.list().expect("a store").len(), 1);
+    assert_eq!(requests.list().expect("a store").requests.len(), 1);
     waits(join(&requests, wanted("{}")));
-    requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    requests.answer(&request, answer(Decision::Approve, Extent::Once)).expect("it is open");
 }
 
 /// Somebody with write access to the store lets keys of another call lead to an answered request.
@@ -238,19 +231,50 @@ fn a_damaged_request_hides_no_other() {
 fn an_answer_is_used_for_its_own_call_alone() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let requests = Requests::new(Arc::clone(&store));
-    let number = asked_and_gone(&requests);
-    let answered = requests.answer(number, answer(Decision::Approve, Extent::Once)).expect("it is open");
+    let request = asked_and_gone(&requests);
+    let answered = requests.answer(&request, answer(Decision::Approve, Extent::Once)).expect("it is open");
     let other = wanted("{\"other\":1}");
     let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
     set(&mut *transaction, &remembered(&other.binding()), &answered).expect("room");
     // What was approved once is not remembered.
     set(&mut *transaction, &remembered(&answered.wanted.binding()), &answered).expect("room");
     let key = by_binding(&other.binding());
-    transaction.set(NAMESPACE, &key, number.to_string().as_bytes(), QUOTA).expect("room");
+    transaction.set(NAMESPACE, &key, request.number.to_string().as_bytes(), QUOTA).expect("room");
     transaction.commit().expect("a store");
     waits(join(&requests, other));
     assert!(matches!(join(&requests, wanted("{}")), Joined::Answered(_)));
     waits(join(&requests, wanted("{}")));
+}
+
+/// Somebody with write access to the store, or a database that lost its last writes, has another call under the number
+/// that a person was shown.
+#[test]
+fn an_answer_is_for_the_request_that_was_shown_alone() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let requests = Requests::new(Arc::clone(&store));
+    let (shown, seat) = seated(join(&requests, wanted("{}")));
+    let put = |key: &str, request: &Request| {
+        let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
+        set(&mut *transaction, key, request).expect("room");
+        transaction.commit().expect("a store");
+    };
+    let key = by_number(shown.number);
+    let others = [
+        Request { id: "another".to_owned(), ..shown.clone() },
+        Request { wanted: wanted("{\"other\":1}"), ..shown.clone() },
+    ];
+    for other in &others {
+        put(&key, other);
+        let refused = requests.answer(&shown, answer(Decision::Approve, Extent::Once));
+        assert!(matches!(refused, Err(Trouble::Refused(Why::Changed(1)))), "{refused:?}");
+        assert_eq!(requests.take(&shown, seat).expect("a store"), Answered::Over);
+        requests.leave(&shown, seat, false).expect("a store");
+        assert!(requests.get(1).expect("a store").is_some_and(|found| found.is(other)));
+    }
+    put(&key, &Request { number: 2, ..shown.clone() });
+    assert!(requests.get(1).is_err() && requests.list().expect("a store").requests.is_empty());
+    put(&key, &shown);
+    requests.answer(&shown, answer(Decision::Approve, Extent::Once)).expect("it is open");
 }
 
 #[test]
@@ -259,7 +283,7 @@ fn a_flood_of_requests_that_end_leaves_a_bounded_list() {
     for at in 0..MAX_ENDED + 20 {
         waits(join(&requests, Wanted { within_ms: 0, ..wanted(&at.to_string()) }));
     }
-    let listed = requests.list().expect("a store");
+    let listed = requests.list().expect("a store").requests;
     assert!(listed.len() <= MAX_ENDED + 1, "{}", listed.len());
     assert_eq!(listed.last().map(|request| request.number), u64::try_from(MAX_ENDED + 20).ok());
 }

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use scorpiox_approvals::{Answer, Decision, Extent, Request, Requests, proven};
+use scorpiox_approvals::{Answer, Decision, Extent, Request, Requests, Way, proven};
 use scorpiox_plugin_manager::install::sign_text;
 use scorpiox_policy::{CallRule, Policy};
 use scorpiox_terminal::{self as terminal, Shown};
 use scorpiox_workspace_config::Operator;
 
-use super::{Signing, find, show};
+use super::{Signing, show};
 
 /// Maximum length of the words to a denial, in characters.
 const MAX_WORDS: usize = 500;
@@ -21,7 +21,7 @@ pub(super) enum Choice {
     Approve {
         /// Extent of the approval.
         extent: Extent,
-        /// `true` if the person saw the call, and need not be asked.
+        /// `true` if the person was shown the request, and need not be asked.
         is_certain: bool,
     },
     /// The call is refused.
@@ -31,21 +31,21 @@ pub(super) enum Choice {
     },
 }
 
-/// Answers a request, with a signature if its rules need one.
+/// Answers a request, with a signature if its rules need one. What is shown and what is signed is this value: the
+/// store may have another request of its number by now.
 pub(super) fn answer(
     operator: &Operator,
     requests: &Requests,
-    number: u64,
+    request: &Request,
     choice: Choice,
     signing: &Signing,
 ) -> Result<ExitCode> {
-    let request = find(requests, number)?;
-    let now = requests.now();
+    let (number, now) = (request.number, requests.now());
     if let Some(answer) = request.answer() {
         bail!("approval {number} was already answered ({})", answer.decision);
     }
     ensure!(request.is_open(now), "the time to answer approval {number} is over; the call can be repeated");
-    let rules = request.wanted.is_strong.then(|| Rules::of(operator, &request)).transpose()?;
+    let rules = request.wanted.is_strong.then(|| Rules::of(operator, request)).transpose()?;
     ensure!(
         rules.is_none() || signing.key.is_some(),
         "approval {number} needs the proof of an approver: name your key with --key"
@@ -53,7 +53,7 @@ pub(super) fn answer(
     let (decision, extent, words) = match choice {
         Choice::Approve { extent, is_certain } => {
             if !is_certain {
-                terminal::print(&show::whole(&request, now)?);
+                terminal::print(&show::whole(request, now)?);
                 if !is_confirmed()? {
                     terminal::print(&Shown::line("Nothing was answered."));
                     return Ok(ExitCode::FAILURE);
@@ -71,19 +71,19 @@ pub(super) fn answer(
         decision,
         extent,
         by: String::new(),
-        channel: "command".to_owned(),
+        channel: Way::Command,
         at: requests.now(),
         words,
         signature: None,
     };
     if let (Some(rules), Some(key)) = (&rules, signing.key()) {
-        let statement = request.statement(&request.wanted.binding(), decision, extent);
+        let statement = request.statement(&request.wanted.binding(), &answer);
         let signature = sign_text(key, &statement, "answer to an approval of scorpiox-code")?;
         answer.signature = Some(signature.text().to_owned());
-        answer.by = rules.signer(&request, &answer)?;
-        "key".clone_into(&mut answer.channel);
+        answer.by = rules.signer(request, &answer)?;
+        answer.channel = Way::Key;
     }
-    requests.answer(number, answer)?;
+    requests.answer(request, answer)?;
     let done = match decision {
         Decision::Approve => "The call runs. If its client gave up, it has to repeat the call.",
         Decision::Deny => "The call is refused.",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
-use scorpiox_approvals::{Extent, Requests};
+use scorpiox_approvals::{Extent, Listed, Requests};
 use scorpiox_plugin_manager::install::{Protection, Trusts, keygen};
 use scorpiox_terminal::{self as terminal, Shown};
 use scorpiox_workspace_config::Operator;
@@ -110,8 +110,7 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
     let requests = environment.approvals(&operator);
     match command {
         ApprovalsCommand::List { all, json } => {
-            let now = requests.now();
-            let mut found = requests.list().context("approvals cannot be read")?;
+            let Listed { requests: mut found, now } = requests.list().context("approvals cannot be read")?;
             found.retain(|request| all || request.is_open(now));
             terminal::print(&if json { show::json(&found, now) } else { show::table(&found, now) });
         }
@@ -120,20 +119,17 @@ pub(super) fn run(environment: &Environment, command: Option<ApprovalsCommand>) 
             terminal::print(&show::whole(&request, requests.now())?);
         }
         ApprovalsCommand::Approve { number, remember, signing, yes } => {
+            let request = find(&requests, number)?;
             if yes {
-                terminal::print(&show::whole(&find(&requests, number)?, requests.now())?);
+                terminal::print(&show::whole(&request, requests.now())?);
             }
             let extent = if remember { Extent::Workspace } else { Extent::Once };
-            return answer(
-                &operator,
-                &requests,
-                number,
-                Choice::Approve { extent, is_certain: yes },
-                &signing,
-            );
+            let choice = Choice::Approve { extent, is_certain: yes };
+            return answer(&operator, &requests, &request, choice, &signing);
         }
         ApprovalsCommand::Deny { number, reason, signing } => {
-            return answer(&operator, &requests, number, Choice::Deny { reason }, &signing);
+            let request = find(&requests, number)?;
+            return answer(&operator, &requests, &request, Choice::Deny { reason }, &signing);
         }
         ApprovalsCommand::Watch { signing } => return watch::run(&operator, &requests, &signing),
         ApprovalsCommand::Remembered { json } => {

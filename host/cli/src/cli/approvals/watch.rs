@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use scorpiox_approvals::{Extent, Request, Requests};
+use scorpiox_approvals::{Extent, Listed, Request, Requests};
 use scorpiox_executor::Cancel;
 use scorpiox_terminal::{self as terminal, Shown};
 use scorpiox_workspace_config::Operator;
@@ -22,11 +22,10 @@ pub(super) fn run(operator: &Operator, requests: &Requests, signing: &Signing) -
     terminal::complain("Waiting for calls that need an approval; Ctrl+C ends this.");
     let mut changes = requests.changes().context("approvals cannot be read")?;
     while !terminal::is_unread() {
-        let now = requests.now();
-        let listed = requests.list().context("approvals cannot be read")?;
-        seen.retain(|number| listed.iter().any(|request| request.number == *number));
+        let Listed { requests: listed, now } = requests.list().context("approvals cannot be read")?;
+        seen.retain(|id| listed.iter().any(|request| request.id == *id));
         for request in listed.iter().filter(|request| request.is_open(now)) {
-            if !seen.insert(request.number) {
+            if !seen.insert(request.id.clone()) {
                 continue;
             }
             if let Err(error) = show(request, operator, requests, signing) {
@@ -47,7 +46,7 @@ fn show(request: &Request, operator: &Operator, requests: &Requests, signing: &S
     }
     if terminal::ask("Let this call run? [y/N] ")? {
         let choice = Choice::Approve { extent: Extent::Once, is_certain: true };
-        return answer(operator, requests, number, choice, signing).map(drop);
+        return answer(operator, requests, request, choice, signing).map(drop);
     }
     let hint = format!("It goes on waiting; `scorpiox-code approvals deny {number}` refuses it.");
     terminal::print(&Shown::line(&hint));

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use scorpiox_approvals::{
-    Answer, Answered, Decision, Extent, Joined, Request, Requests, Seat, Trouble, Wanted, proven,
+    Answer, Answered, Decision, Extent, Joined, Request, Requests, Seat, Trouble, Wanted, Way, proven,
 };
 use scorpiox_capabilities::ask::Asked;
 use scorpiox_executor::{Reason, threads};
@@ -16,6 +16,7 @@ use scorpiox_tools::{Failure, Tool};
 
 use super::question::{extent, question, wanted};
 use super::{check_policy, refused};
+use crate::approvals::Approvals;
 use crate::client::Client;
 use crate::scope::Scope;
 
@@ -57,7 +58,8 @@ struct Waiting<'a> {
 /// The place of a call among those that wait for a request. Dropping it withdraws the call.
 struct Place<'a> {
     requests: &'a Requests,
-    number: u64,
+    approvals: &'a Approvals,
+    request: Request,
     seat: Seat,
     is_over: bool,
 }
@@ -71,8 +73,8 @@ impl Place<'_> {
     /// Ends the wait; an equal call takes the place.
     fn away(mut self) {
         self.is_over = true;
-        if let Err(error) = self.requests.leave(self.number, self.seat, true) {
-            tracing::warn!("approval {} cannot be left: {error}", self.number);
+        if let Err(error) = self.requests.leave(&self.request, self.seat, true) {
+            tracing::warn!("approval {} cannot be left: {error}", self.request.number);
         }
     }
 }
@@ -82,8 +84,9 @@ impl Drop for Place<'_> {
         if self.is_over {
             return;
         }
-        if let Err(error) = self.requests.leave(self.number, self.seat, false) {
-            tracing::warn!("approval {} cannot be withdrawn: {error}", self.number);
+        self.approvals.gives_up(&self.request.id);
+        if let Err(error) = self.requests.leave(&self.request, self.seat, false) {
+            tracing::warn!("approval {} cannot be withdrawn: {error}", self.request.number);
         }
     }
 }
@@ -102,17 +105,13 @@ impl Waiting<'_> {
         let counts = |request: &Request| self.check(request).is_ok();
         let joined = self.requests.join(self.wanted.clone(), self.scope.cancel(), &counts);
         match joined.map_err(|trouble| self.trouble(&trouble))? {
-            Joined::Answered(request) => {
-                let is_kept = request.answer().is_some_and(|answer| answer.extent == Extent::Workspace);
-                if !is_kept && !approvals.comes_back(&request.id) {
-                    let why = format!("approval {} was used before; call again to ask again", request.number);
-                    return Err(self.refused("the approval is used up", &why));
-                }
-                self.decided(&request, begun)
-            }
+            Joined::Answered(request) => self.decided(&request, begun),
             Joined::Waits(request, seat) => {
-                let number = request.number;
-                let place = Place { requests: self.requests, number, seat, is_over: false };
+                let requests = self.requests;
+                let place = Place { requests, approvals, request: request.clone(), seat, is_over: false };
+                if !approvals.expects(&request.id, self.end_of_use(&request)) {
+                    return Err(self.used_up(&request));
+                }
                 self.wait(&request, place, questions, begun)
             }
         }
@@ -132,11 +131,7 @@ impl Waiting<'_> {
         let mut nobody: Option<String> = None;
         loop {
             check_policy(self.scope).map_err(|why| self.refused("the policy changed", &why))?;
-            match self
-                .requests
-                .take(request.number, place.seat)
-                .map_err(|error| self.trouble(&error.into()))?
-            {
+            match self.requests.take(request, place.seat).map_err(|error| self.trouble(&error.into()))? {
                 Answered::Yes(request) => {
                     place.used();
                     return self.decided(&request, begun);
@@ -162,11 +157,17 @@ impl Waiting<'_> {
                         );
                         return Err(self.refused("too many questions", &why));
                     };
-                    match self.client.approve(questions, &self.scope.uses, "rules", self.elsewhere(request)) {
+                    match self.client.approve(
+                        &request.id,
+                        questions,
+                        &self.scope.uses,
+                        "rules",
+                        self.elsewhere(request),
+                    ) {
                         Asked::Answered(said) => self.answer(request, &said)?,
                         // If the client asks later, the answer of the call is the question, whatever its result.
                         Asked::Later => {
-                            self.away(request, place);
+                            place.away();
                             return Err(CallError::Tool(Failure::Cancelled));
                         }
                         Asked::Cancelled => {}
@@ -187,10 +188,10 @@ impl Waiting<'_> {
 
     /// Returns a check for an answer from elsewhere, or the end of the time, which withdraw the question.
     fn elsewhere(&self, request: &Request) -> impl Fn() -> bool + Send + 'static {
-        let (requests, number) = (self.requests.clone(), request.number);
+        let (requests, asked) = (self.requests.clone(), request.clone());
         move || {
-            let found = requests.get(number);
-            found.is_ok_and(|request| request.is_none_or(|request| !request.is_open(requests.now())))
+            let is_over = |found: Request| !found.is(&asked) || !found.is_open(requests.now());
+            requests.get(asked.number).is_ok_and(|found| found.is_none_or(is_over))
         }
     }
 
@@ -202,12 +203,12 @@ impl Waiting<'_> {
             decision: if extent.is_some() { Decision::Approve } else { Decision::Deny },
             extent: extent.unwrap_or_default(),
             by: String::new(),
-            channel: "question".to_owned(),
+            channel: Way::Question,
             at: self.requests.now(),
             words: said.in_own_words().map(str::to_owned),
             signature: None,
         };
-        match self.requests.answer(request.number, answer) {
+        match self.requests.answer(request, answer) {
             Ok(_) | Err(Trouble::Refused(_)) => Ok(()),
             Err(trouble) => Err(self.trouble(&trouble)),
         }
@@ -221,8 +222,7 @@ impl Waiting<'_> {
             return Err(format!("the rules do not offer to remember it for a {}", answer.extent));
         }
         // The time between the question and the use is signed; the end that the store has is not.
-        let end = request.asked.saturating_add(self.wanted.within_ms.saturating_mul(2));
-        if answer.extent != Extent::Workspace && self.requests.now() > end {
+        if answer.extent != Extent::Workspace && self.requests.now() > self.end_of_use(request) {
             return Err("its time is over".to_owned());
         }
         proven(self.wanted, request, answer, self.rules, self.approvers).map_err(|error| error.to_string())
@@ -236,8 +236,12 @@ impl Waiting<'_> {
             self.refused("the answer is not proven", &why)
         })?;
         if answer.decision == Decision::Approve {
+            let approvals = &self.scope.workspace().app().approvals;
+            let is_kept = answer.extent == Extent::Workspace;
+            if !is_kept && !approvals.uses(&request.id, self.end_of_use(request)) {
+                return Err(self.used_up(request));
+            }
             if answer.extent == Extent::Session {
-                let approvals = &self.scope.workspace().app().approvals;
                 approvals.remember(self.scope.session.id, self.wanted.binding());
             }
             self.record(&Remembered::Not { request, answer, by: &by, waited: begun.elapsed() });
@@ -249,17 +253,32 @@ impl Waiting<'_> {
         Err(self.refused("the person denied it", &why))
     }
 
+    /// Returns the end of the time in which an answer can be used, in milliseconds since 1970.
+    fn end_of_use(&self, request: &Request) -> u64 {
+        request.asked.saturating_add(self.wanted.within_ms.saturating_mul(2))
+    }
+
+    /// Returns the error of a call with an answer that was used by as many calls as it was for.
+    fn used_up(&self, request: &Request) -> CallError {
+        let why = format!("approval {} was used before; call again to ask again", request.number);
+        self.refused("the approval is used up", &why)
+    }
+
     /// Records an approval for each rule that asked.
     fn record(&self, how: &Remembered<'_>) {
         for rule in self.rules {
             let what = match how {
                 Remembered::Session => format!("rule {}, approved earlier in this session", rule.name),
                 Remembered::Not { request, answer, by, waited } => {
-                    let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
+                    // The way is not signed.
+                    let (by, way) = match *by {
+                        "" => (String::new(), answer.channel),
+                        by => (format!(" by {by}"), Way::Key),
+                    };
                     let waited = waited.as_secs();
                     format!(
-                        "rule {}, waited {waited} s, approval {}{by} ({}, {})",
-                        rule.name, request.number, answer.channel, answer.extent
+                        "rule {}, waited {waited} s, approval {}{by} ({way}, {})",
+                        rule.name, request.number, answer.extent
                     )
                 }
             };
@@ -295,15 +314,9 @@ impl Waiting<'_> {
         self.later(request, place, &why)
     }
 
-    /// Ends the wait of a call that is to be repeated.
-    fn away(&self, request: &Request, place: Place<'_>) {
-        self.scope.workspace().app().approvals.goes_away(&request.id);
-        place.away();
-    }
-
     /// Returns the error of a call that is to be repeated once its request was answered.
     fn later(&self, request: &Request, place: Place<'_>, why: &str) -> CallError {
-        self.away(request, place);
+        place.away();
         let waits = self.waits_for(request);
         let why = format!("{} asks first, and {why}. {waits}. Call it again after the answer", self.first);
         self.refused("no answer", &why)
