@@ -13,6 +13,11 @@ const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Time that sent data may remain unacknowledged by the remote machine.
 const SILENCE: Duration = Duration::from_secs(15);
 
+/// Settings of an address that are left to the driver. Others could change where the connection leads without
+/// changing its host, such as `hostaddr`, or how the server behaves, such as `options`.
+const SETTINGS: [&str; 7] =
+    ["user", "password", "dbname", "host", "port", "target_session_attrs", "load_balance_hosts"];
+
 /// Address of a database in `libpq` syntax: `postgres://user@host:port/database`.
 #[derive(Clone)]
 pub struct Address {
@@ -57,7 +62,8 @@ impl Address {
             match setting.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),
                 Some(("sslrootcert", value)) => authorities = Some(PathBuf::from(value)),
-                _ => rest.push(setting),
+                Some((name, _)) if SETTINGS.contains(&name) => rest.push(setting),
+                _ => return Err(unknown(setting)),
             }
         }
         let whole = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
@@ -120,6 +126,15 @@ impl Address {
     }
 }
 
+/// Returns the error for a setting that is not on the list, without its value, which may be a secret.
+fn unknown(setting: &str) -> AddressError {
+    let name = setting.split_once('=').map_or(setting, |(name, _)| name);
+    AddressError(format!(
+        "the address has the setting {name:?}; it can have sslmode, sslrootcert, {}",
+        SETTINGS.join(", ")
+    ))
+}
+
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) if name == "localhost" => true,
@@ -178,6 +193,8 @@ mod tests {
             ("postgres://u@db.example.com/d", Encryption::Verified(None)),
             ("postgres://u@localhost,db.example.com/d", Encryption::Verified(None)),
             ("postgres://u@db.example.com/d?sslrootcert=/etc/ca.pem", Encryption::Verified(file())),
+            ("postgres://u@localhost/d?target_session_attrs=read-write", Encryption::None),
+            ("postgres://localhost/d?host=db.example.com", Encryption::Verified(None)),
         ] {
             assert_eq!(encryption(text), Ok(expected), "{text}");
         }
@@ -185,6 +202,10 @@ mod tests {
             "postgres://u@db.example.com/d?sslmode=disable",
             "postgres://u@db.example.com/d?sslmode=require",
             "postgres://u@localhost,db.example.com/d?sslmode=disable",
+            "postgres://u@localhost/d?hostaddr=192.0.2.2",
+            "postgres://u@localhost/d?%68ostaddr=192.0.2.2",
+            "postgres://u@localhost/d?target_session_attrs=any&options=-c%20search_path%3Dx",
+            "postgres://u@localhost/d?hostaddr",
             "mysql://u@localhost/d",
             "postgres:///d",
             "localhost",

@@ -296,6 +296,18 @@ impl Connection {
         written.map_err(|error| guard::told(self, error))
     }
 
+    /// Wakes the processes that listen on a channel, in a transaction of its own: any role that may connect can fill
+    /// the queue of notifications, which would fail the transaction that has the content. Without the notification,
+    /// the content is found at the next look.
+    pub(crate) fn ring(&mut self, channel: &'static str) {
+        let rung = self.write(Begin::Write, Tables::Nothing, |connection| {
+            connection.row("SELECT pg_notify($1, '')::text", &[&channel]).map(drop)
+        });
+        if let Err(error) = rung {
+            tracing::warn!("other servers hear of news only when they look for them: {error}");
+        }
+    }
+
     /// Returns the client, or an error outside of a transaction. All statements go through this check,
     /// because only a transaction sets `search_path` and so ignores objects of other roles.
     fn in_transaction(&self) -> Result<Arc<Client>, StoreError> {

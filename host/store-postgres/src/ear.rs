@@ -106,8 +106,10 @@ impl Ear {
                 // There are texts.
                 if memory.sweep.is_some() {
                     memory.look_back();
-                    self.bells.set(&self.bells.passed);
                 }
+                // A full queue of notifications, or a pooler, may have kept one back.
+                self.bells.set(&self.bells.passed);
+                self.bells.set(&self.bells.messages);
             }
             if self.bells.has_ended.load(Ordering::Acquire) {
                 return Err(StoreError::Other("the connection ended".to_owned()));

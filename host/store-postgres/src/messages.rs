@@ -46,7 +46,7 @@ pub(crate) fn add(
          )
          INSERT INTO scorpiox_code.message (workspace, sequence, namespace, timer, fired_at, text, mark, sender, since)
          SELECT $1, messages, $2, $3, $4, $5, $6, $7, clock_timestamp() FROM counted
-         RETURNING sequence, pg_notify('scorpiox_code', '')::text",
+         RETURNING sequence",
         &[
             &workspace,
             &namespace.as_bytes(),
@@ -61,6 +61,7 @@ pub(crate) fn add(
     let sequence =
         sequence.ok_or_else(|| StoreError::Other("the workspace is gone".to_owned()))?.unsigned_abs();
     delete_up_to(transaction, sequence.saturating_sub(MAX_KEPT_MESSAGES))?;
+    transaction.has_news();
     Ok(sequence)
 }
 

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use scorpiox_executor::Cancel;
 use scorpiox_store::StoreError;
 
 use crate::begin::{Begin, Tables};
@@ -75,12 +76,9 @@ impl Database {
         let mark = mark_of(kind, group, &mark()?);
         let write = || {
             self.write(Tables::Relay, |lease| {
-                lease.row(
-                    "WITH new AS (
-                         INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ($1, $2, $3)
-                         ON CONFLICT (mark) DO NOTHING
-                     )
-                     SELECT pg_notify('scorpiox_code_relay', '')::text",
+                lease.change(
+                    "INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ($1, $2, $3)
+                     ON CONFLICT (mark) DO NOTHING",
                     &[&mark, &self.sender.as_slice(), &text],
                 )
             })
@@ -88,10 +86,14 @@ impl Database {
         match write() {
             Err(StoreError::Unreachable(_) | StoreError::InDoubt(_)) => {
                 self.pool.close_idle();
-                write().map(drop)
+                write()
             }
-            written => written.map(drop),
+            written => written,
+        }?;
+        if let Ok(mut lease) = self.pool.lease(&Cancel::default(), &mut || ()) {
+            lease.ring(CHANNEL);
         }
+        Ok(())
     }
 
     /// Reports each text that another process relays from this point on.

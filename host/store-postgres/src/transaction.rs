@@ -13,7 +13,7 @@ use crate::doubt::Doubt;
 use crate::mark::{Mark, mark};
 use crate::pool::Lease;
 use crate::store::{Inner, Patience};
-use crate::{format, guard};
+use crate::{format, guard, messages};
 
 /// Deletes marks of connections without a recent commit, once per new connection. A commit in doubt is
 /// resolved within seconds, so older marks are not needed.
@@ -36,6 +36,8 @@ pub(crate) struct PostgresTransaction {
     /// Position in the writer queue of this process. Dropped after the connection is returned, so that the
     /// next writer finds the lock free.
     turn: Option<Turn>,
+    /// `true` if other processes are to be told.
+    has_news: bool,
     /// Error that ended the transaction, if any.
     failed: Option<String>,
 }
@@ -64,6 +66,7 @@ impl PostgresTransaction {
             usages: Usages::default(),
             seen: Seen::default(),
             turn: None,
+            has_news: false,
             failed: None,
         }
     }
@@ -71,6 +74,11 @@ impl PostgresTransaction {
     /// Retains the position in the writer queue until the transaction ends.
     pub(crate) fn keep_turn(&mut self, turn: Option<Turn>) {
         self.turn = turn;
+    }
+
+    /// Wakes the processes that listen for messages once the transaction has committed.
+    pub(crate) fn has_news(&mut self) {
+        self.has_news = true;
     }
 
     /// Returns the ID of this process.
@@ -267,6 +275,9 @@ impl PostgresTransaction {
         match lease.commit() {
             Ok(()) => {
                 lease.commits.kept = Some((doubt.mark, Instant::now()));
+                if self.has_news {
+                    lease.ring(messages::CHANNEL);
+                }
                 Ok(())
             }
             Err(StoreError::Conflict) => Err(StoreError::Conflict),

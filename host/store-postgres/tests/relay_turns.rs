@@ -94,3 +94,19 @@ fn a_row_that_appears_late_is_read() {
     server().psql(name(&address), late).expect("written");
     assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("late"));
 }
+
+/// The queue of notifications is full.
+#[test]
+fn a_text_without_a_notification_is_read_in_time() {
+    let address = server().database();
+    let one = database(&address);
+    let other = database(&address);
+    let (passed, texts) = channel();
+    other.hear_passed(move |text| drop(passed.send(text.to_owned()))).expect("a thread");
+    until_heard(&one, &texts);
+    // Longer than the listener looks for texts that it knows of.
+    server().psql(name(&address), "DELETE FROM scorpiox_code.relay; SELECT pg_sleep(8)").expect("deleted");
+    let silent = "INSERT INTO scorpiox_code.relay (mark, sender, content) VALUES ('silent', 's', 'silent')";
+    server().psql(name(&address), silent).expect("written");
+    assert_eq!(texts.recv_timeout(ACTS).as_deref(), Ok("silent"));
+}
