@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+// Starts the program of the package for this system, with the same arguments, streams, signals and exit code.
+"use strict";
+const { spawn } = require("node:child_process");
+const { constants } = require("node:os");
+
+const system = `${process.platform}-${process.arch}`;
+const name = `@scorpiox/code-${system}`;
+const program = (() => {
+  try {
+    return require.resolve(`${name}/scorpiox-code${process.platform === "win32" ? ".exe" : ""}`);
+  } catch {
+    const made = Object.keys(require("./package.json").optionalDependencies);
+    const why = made.includes(name)
+      ? `the package ${name} is not installed; npm leaves it out with --omit=optional, and on Linux without glibc`
+      : `there is no package for ${system}; there are ${made.join(", ")}`;
+    console.error(`scorpiox-code: ${why}`);
+    process.exit(1);
+  }
+})();
+const words = process.argv.slice(2);
+
+// Newer versions of Node can replace themselves with the program.
+if (process.execve && process.platform !== "win32") process.execve(program, [program, ...words], process.env);
+
+const child = spawn(program, words, { stdio: "inherit" });
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => {
+  console.error(`scorpiox-code: ${program} does not start: ${error.message}`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => {
+  if (signal === null) process.exit(code);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  // The signal may be ignored; then shells' convention for it says the same.
+  setTimeout(() => process.exit(128 + constants.signals[signal]), 100);
+});
