@@ -164,18 +164,29 @@ class Trial:
                 same = done.stdout.replace("\r", "") == expected.stdout.replace("\r", "")
                 assert same, f"{name} {words}: {done.stdout} is not {expected.stdout}"
 
-    def signals(self, address):
-        """Checks that a signal to npx ends the server, with the exit code of the program itself."""
+    def ended_by(self, number, command, **more):
+        """Returns the exit code of a server after a signal, once nothing of it is left to hold its output."""
         user = self.user()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with client.Client([self.npx, "-y", "scorpiox-code"], user.environment(npm_config_registry=address), user.project) as server:
-                server.handshake()
-                server.process.send_signal(number)
-                server.process.wait(10)
-                # Without a program that holds it, the output ends.
-                until = time.monotonic() + 10
-                while server.lines.get(timeout=max(0.1, until - time.monotonic())) is not None:
-                    pass
+        with client.Client([str(word) for word in command], user.environment(**more), user.project) as server:
+            server.handshake()
+            server.process.send_signal(number)
+            code = server.process.wait(10)
+            until = time.monotonic() + 10
+            while server.lines.get(timeout=max(0.1, until - time.monotonic())) is not None:
+                pass
+            return code
+
+    def signals(self, address):
+        """Checks that signals end the server, although the client still holds its input."""
+        user = self.user()
+        user.must(shutil.which("npm"), "install", "--no-audit", "--no-fund", "--prefix", user.home, "scorpiox-code",
+                  npm_config_registry=address)
+        script, program = user.home / "node_modules/scorpiox-code/start.js", self.from_archive()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            code = self.ended_by(number, [program])
+            assert self.ended_by(number, [shutil.which("node"), script]) == code, f"{number}: {code}"
+        # npm passes on this signal alone, to a shell that does not; a terminal sends its own to all processes.
+        self.ended_by(signal.SIGTERM, [self.npx, "-y", "scorpiox-code"], npm_config_registry=address)
 
     def without_a_package(self):
         """Checks the sentence on a system whose package is missing, and on a system without one."""
@@ -264,7 +275,7 @@ class Trial:
             ("other-version", "and not for scorpiox-code 9.9.9", renamed),
             ("other-key", "is not valid", of_another_key),
             ("no-key", "made without a public key", keyless),
-        ][: None if not WINDOWS else 8]
+        ]
 
     def measure(self, address):
         """Prints the median times from the start to the answer of `initialize`, with warm caches."""
@@ -307,7 +318,7 @@ def main():
         trial.check("the installer refuses what is not signed", trial.installer_refuses)
         trial.check("npx and uvx pass on arguments and exit codes", trial.words_and_codes, address)
         if not WINDOWS:
-            trial.check("signals to npx end the server", trial.signals, address)
+            trial.check("signals to the start script and to npx end the server", trial.signals, address)
         trial.check("a missing package is one sentence", trial.without_a_package)
         if "--measure" in sys.argv:
             trial.measure(address)

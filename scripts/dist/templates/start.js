@@ -18,13 +18,12 @@ const program = (() => {
     process.exit(1);
   }
 })();
-const words = process.argv.slice(2);
 
-// Newer versions of Node can replace themselves with the program.
-if (process.execve && process.platform !== "win32") process.execve(program, [program, ...words], process.env);
-
-const child = spawn(program, words, { stdio: "inherit" });
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) process.on(signal, () => child.kill(signal));
+// npx sends a signal only to the shell between itself and this script; the shell ends, and passes on nothing.
+const parent = process.ppid;
+if (process.env.npm_command === "exec") setInterval(() => process.ppid === parent || child.kill(), 500).unref();
 child.on("error", (error) => {
   console.error(`scorpiox-code: ${program} does not start: ${error.message}`);
   process.exit(1);
@@ -33,6 +32,6 @@ child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
-  // The signal may be ignored; then shells' convention for it says the same.
+  // If the signal is ignored, the exit code says the same, as in a shell.
   setTimeout(() => process.exit(128 + constants.signals[signal]), 100);
 });
