@@ -1,11 +1,15 @@
 """A repository for apt in its flat layout: the folder of the release itself, whose index names its packages.
 
 A line such as `deb [signed-by=KEY] ADDRESS ./` uses it (see sources.list(5), and
-https://wiki.debian.org/DebianRepository/Format#Flat_Repository_Format)."""
+https://wiki.debian.org/DebianRepository/Format#Flat_Repository_Format).
+
+`apt.py OUT KEY` signs the index in OUT with the secret key KEY of gpg."""
 
 import email.utils
 import hashlib
+import pathlib
 import subprocess
+import sys
 
 import archives
 
@@ -41,3 +45,7 @@ def sign(out, key):
     subprocess.run([*signing, "--output", out / "InRelease", out / "Release"], check=True)
     exported = subprocess.run([*gpg, "--armor", "--export", key], check=True, capture_output=True).stdout
     (out / "scorpiox-code-apt.asc").write_bytes(exported)
+
+
+if __name__ == "__main__":
+    sign(pathlib.Path(sys.argv[1]), sys.argv[2])

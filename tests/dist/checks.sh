@@ -1,4 +1,6 @@
+# shellcheck shell=bash
 # Sourced by the tests of packages. Expects `$work`, a temporary folder.
+: "${work:?}"
 
 checks=0
 # check WHAT COMMAND…: asserts that COMMAND succeeds. The output of COMMAND is shown only on failure.
@@ -22,6 +24,7 @@ answers() {
     local text=$1 said
     shift
     mkdir -p "$work/home" "$work/project"
+    # shellcheck disable=SC2016 # expanded by the command
     said=$(cd "$work/project" && printf '%s\n' \
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"dist","version":"1"}}}' \
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' \

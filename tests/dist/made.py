@@ -35,6 +35,9 @@ def sha256(data):
 
 
 class Made(unittest.TestCase):
+    # With the version, these are the names that packages take from a release.
+    name = "scorpiox-code"
+
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
@@ -92,8 +95,6 @@ class Made(unittest.TestCase):
         self.assertEqual(unsummed, {"SHA256SUMS", "SHA256SUMS.minisig"} | archives)
         for name, digest in sums.items():
             self.assertEqual(digest, sha256(self.read(name)), name)
-
-    name = "scorpiox-code"
 
     def test_npm_chooses_one_package_for_each_system(self):
         def manifest(file):

@@ -17,7 +17,6 @@ esac
 . tests/dist/checks.sh
 is_gone() { [ ! -e "$1" ]; }
 
-
 check "the sums are those of the files" bash -c 'cd "$1" && sha256sum --check SHA256SUMS' _ "$dist"
 scripts/need.sh minisign minisign
 public=${DIST_PUBLIC_KEY:-$work/key.pub} signed=$dist

@@ -26,7 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/di
 sys.dont_write_bytecode = True
 import systems  # noqa: E402
 
-TOOLS = ["uv==0.13.8", "pipx==1.18.4"]
+REQUIREMENTS = pathlib.Path(__file__).parent / "requirements.txt"
 WINDOWS = os.name == "nt"
 CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -108,9 +108,12 @@ class Trial:
         else:
             with tarfile.open(self.archive) as archive:
                 archive.extractall(user.home)
-        (program,) = user.home.rglob(self.system.program)
+        (program,) = (path for path in user.home.rglob(self.system.program) if path.is_file())
         user.is_answered(program)
         return program
+
+    def tests_itself(self):
+        self.user().must(self.from_archive(), "self-test")
 
     def from_npm(self, address):
         user = self.user()
@@ -306,8 +309,9 @@ def main():
         trial = Trial(folder, tools, pathlib.Path(work).resolve())
         if not trial.uv.with_suffix(".exe" if WINDOWS else "").exists():
             subprocess.run([sys.executable, "-m", "venv", tools], check=True)
-            subprocess.run([trial.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS], check=True)
+            subprocess.run([trial.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS], check=True)
         trial.check("the archive's program answers a call", trial.from_archive)
+        trial.check("it tests itself", trial.tests_itself)
         trial.check("npx installs it, and it answers a call", trial.from_npm, address)
         trial.check("npm installs the two files, and it answers a call", trial.from_npm_files)
         trial.check("uvx runs the wheel, and it answers a call", trial.from_uvx)

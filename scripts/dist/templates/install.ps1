@@ -62,7 +62,7 @@ function Get-CommentWithOpenSsl([string]$OpenSsl, [string]$Work) {
     if ($Signature[1] -eq 0x64) {
         $Message = [IO.File]::ReadAllBytes("$Work\SHA256SUMS")
     } elseif ($Signature[1] -eq 0x44) {
-        & $OpenSsl dgst -blake2b512 -binary -out "$Work\digest" "$Work\SHA256SUMS" | Out-Null
+        & $OpenSsl dgst '-blake2b512' -binary -out "$Work\digest" "$Work\SHA256SUMS" | Out-Null
         if ($LASTEXITCODE -ne 0) { return $null }
         $Message = [IO.File]::ReadAllBytes("$Work\digest")
     } else {
