@@ -55,7 +55,7 @@ check "the formula installs the archive" ruby tests/dist/formula.rb "$dist/scorp
 
 echo "== from the packages to an answered call"
 mkdir "$work/users"
-USERS_FOLDER=$work/users python3 -B tests/dist/users.py "$dist" "$tools" "$@"
+USERS_FOLDER=$work/users python3 -B tests/dist/users.py "$dist" "$tools"
 
 # in_root COMMAND: runs COMMAND in an empty Debian of this machine's version, with the packages at /packages, Node at
 # /opt/node, and its files in memory.

@@ -1,10 +1,9 @@
 """Installs the packages of a folder for this system as their users do, each into an empty folder, and checks that a
 tool call is answered within a minute. Runs on Linux, macOS and Windows.
 
-usage: users.py FOLDER TOOLS [--measure]
-  FOLDER     packages with signed sums, and installers for the key that signed them
-  TOOLS      folder for uv and pipx, which are installed into it
-  --measure  also prints how long starts take"""
+usage: users.py FOLDER TOOLS
+  FOLDER  packages with signed sums, and installers for the key that signed them
+  TOOLS   folder for uv and pipx, which are installed into it"""
 
 import os
 import pathlib
@@ -324,8 +323,7 @@ def main():
         if not WINDOWS:
             trial.check("signals to the start script and to npx end the server", trial.signals, address)
         trial.check("a missing package is one sentence", trial.without_a_package)
-        if "--measure" in sys.argv:
-            trial.measure(address)
+        trial.measure(address)
         print(f"{trial.checks} checks")
 
 

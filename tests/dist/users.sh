@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$(command -v python3 || command -v python)
-exec "$python" -B tests/dist/users.py "$1" target/package-tools --measure
+exec "$python" -B tests/dist/users.py "$1" target/package-tools
