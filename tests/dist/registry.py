@@ -1,4 +1,7 @@
-"""A registry for npm that serves the packages of a folder, on an address of this machine alone."""
+"""A registry for npm that serves the packages of a folder, and takes new ones, on an address of this machine alone.
+
+`registry.py FOLDER` serves until its input ends. The path /upload/ takes uploads as PyPI does, and keeps only their
+names."""
 
 import base64
 import contextlib
@@ -6,6 +9,7 @@ import hashlib
 import http.server
 import json
 import pathlib
+import re
 import tarfile
 import threading
 import urllib.parse
@@ -25,16 +29,39 @@ def packages(folder):
 def serving(folder):
     """Serves the folder, and gives the address of the registry."""
     known = packages(folder)
+    folder = pathlib.Path(folder)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             name = urllib.parse.unquote(self.path.lstrip("/"))
             if name in known:
                 self.answer("application/json", json.dumps(self.document(*known[name])).encode())
-            elif (file := pathlib.Path(folder) / pathlib.PurePosixPath(name).name).suffix == ".tgz" and file.is_file():
+            elif (file := folder / pathlib.PurePosixPath(name).name).suffix == ".tgz" and file.is_file():
                 self.answer("application/octet-stream", file.read_bytes())
             else:
                 self.send_error(404)
+
+        def body(self):
+            return self.rfile.read(int(self.headers["Content-Length"]))
+
+        def do_PUT(self):
+            """Takes a package as `npm publish` sends it."""
+            sent = json.loads(self.body())
+            ((name, attachment),) = sent["_attachments"].items()
+            file = folder / name.replace("@", "").replace("/", "-")
+            file.write_bytes(base64.b64decode(attachment["data"]))
+            (manifest,) = sent["versions"].values()
+            known[manifest["name"]] = (manifest, file)
+            with (folder / "published").open("a") as names:
+                names.write(manifest["name"] + "\n")
+            self.answer("application/json", b'{"ok":true}')
+
+        def do_POST(self):
+            """Takes a wheel as `uv publish` sends it, and keeps its name."""
+            (name,) = re.findall(rb'filename="([^"]*\.whl)"', self.body())
+            with (folder / "published").open("a") as names:
+                names.write(name.decode() + "\n")
+            self.answer("text/plain", b"")
 
         def document(self, manifest, file):
             digest = base64.b64encode(hashlib.sha512(file.read_bytes()).digest()).decode()
