@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs the program of `make build` for this system, and installs each package from the file as users do, into an
 # empty folder or an empty Debian. Each has to answer a tool call within a minute. `make test-dist` tests the output
-# of `make dist`.
+# of `make dist`. PACKAGES is a folder of packages that tests/dist/trial.sh signed, to test instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -24,20 +24,24 @@ for needed in rpmbuild:rpm gpg:gnupg minisign:minisign ruby:ruby; do
 done
 [ -x target/release/scorpiox-code ] || { echo "there is no program; run \`make build\`" >&2; exit 1; }
 
+
+dist=${PACKAGES:-}
+if [ -z "$dist" ]; then
+    echo "== packing the program for this system"
+    dist=$work/dist
+    mkdir -p "$work/built/$target/release"
+    ln "target/release/scorpiox-code" "$work/built/$target/release/" 2>/dev/null ||
+        cp target/release/scorpiox-code "$work/built/$target/release/"
+    tests/dist/trial-keys.sh "$work/keys"
+    DIST_BUILT=$work/built DIST_PUBLIC_KEY=$work/keys/minisign.pub \
+        python3 -B scripts/dist/pack.py "$dist" "$target" | sed 's/^/      /'
+    DIST_TRIAL=yes MINISIGN_KEY=$(<"$work/keys/minisign.key") APT_KEY=$(<"$work/keys/apt.key") scripts/release/sign.sh "$dist"
+fi
+
 echo "== packages of small programs, for all systems"
 python3 -B tests/dist/made.py
 
-
-echo "== packing the program for this system"
-dist=$work/dist
-mkdir -p "$work/built/$target/release"
-ln "target/release/scorpiox-code" "$work/built/$target/release/" 2>/dev/null ||
-    cp target/release/scorpiox-code "$work/built/$target/release/"
-tests/dist/trial-keys.sh "$work/keys"
-DIST_BUILT=$work/built DIST_PUBLIC_KEY=$work/keys/minisign.pub \
-    python3 -B scripts/dist/pack.py "$dist" "$target" | sed 's/^/      /'
-DIST_TRIAL=yes MINISIGN_KEY=$(<"$work/keys/minisign.key") APT_KEY=$(<"$work/keys/apt.key") scripts/release/sign.sh "$dist"
-
+echo "== the packages' forms"
 tools=$PWD/target/package-tools
 cmp -s tests/dist/requirements.txt "$tools/made-of" || {
     rm -rf "$tools"
@@ -51,6 +55,7 @@ check "twine accepts the wheel" "$tools/bin/twine" check --strict "$wheel"
 # A wheel with a program alone has no library.
 check "the wheel's contents are as they should be" "$tools/bin/check-wheel-contents" --ignore W007 "$wheel"
 archive=$(one "$dist/scorpiox-code-*-$name.tar.gz")
+check "the release's scripts publish them" tests/dist/release.sh "$dist"
 check "the formula installs the archive" ruby tests/dist/formula.rb "$dist/scorpiox-code.rb" "$archive" "$work/brewed"
 
 echo "== from the packages to an answered call"

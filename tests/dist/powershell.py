@@ -18,4 +18,5 @@ found = []
 for path in sys.argv[1:]:
     tree = parser.parse(open(path, "rb").read())
     found += [f"{path}:{node.start_point[0] + 1}: {node.text.decode()[:80]!r}" for node in faults(tree.root_node)]
-sys.exit("\n".join(found))
+if found:
+    sys.exit("\n".join(found))
