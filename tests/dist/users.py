@@ -26,6 +26,9 @@ sys.dont_write_bytecode = True
 import systems  # noqa: E402
 
 REQUIREMENTS = pathlib.Path(__file__).parent / "requirements.txt"
+# Programs that the installer for a shell starts, but minisign.
+USED_BY_INSTALLER = """awk cat chmod cp curl cut dd env getconf grep gzip head mkdir mktemp mv od openssl printf rm sed sh
+sha256sum shasum sysctl tar tr uname wc""".split()
 WINDOWS = os.name == "nt"
 CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -157,7 +160,8 @@ class Trial:
             "npx": ([self.npx, "-y", "scorpiox-code"], {"npm_config_registry": address}),
             "uvx": ([self.uvx, "--offline", "--from", self.wheel, "scorpiox-code"], {}),
         }
-        text = "text=two  spaces, \"quotes\" 'and' $HOME %PATH% *"
+        # The scripts of npm for Windows are batch files, which expand some words themselves.
+        text = "text=two  spaces $HOME *" if WINDOWS else "text=two  spaces, \"quotes\" 'and' $HOME %PATH% *"
         for words in (["call", "TaskManager", "action=create", text], ["--version"], ["policy", "check", "none.toml"], ["--no-such-option"]):
             expected = self.user().run(program, *words)
             for name, (start, more) in commands.items():
@@ -204,38 +208,62 @@ class Trial:
         assert done.returncode == 1 and "there is no package for sunos-" in done.stderr, done
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 
-    def installer(self, user, source, script=None):
+    def verifiers(self):
+        """Returns environments in which the installer finds minisign, or openssl alone."""
+        if WINDOWS:
+            return [{}]
+        without = self.work / "without-minisign"
+        if not without.exists():
+            without.mkdir()
+            for name in USED_BY_INSTALLER:
+                if found := shutil.which(name):
+                    (without / name).symlink_to(found)
+        both = [{}] if shutil.which("minisign") else []
+        return [*both, {"PATH": str(without)}]
+
+    def installer(self, user, source, **more):
         """Runs the installer of a folder, and returns the process and the folder of the program."""
         into = user.home / "programs"
         if WINDOWS:
-            script = script or source / "install.ps1"
             shell = shutil.which("pwsh") or shutil.which("powershell")
+            script = source / "install.ps1"
             command = [shell, "-NoProfile", "-ExecutionPolicy", "Bypass", "-File", script, "-To", into, "-From", source]
         else:
-            command = ["sh", script or source / "install.sh", "--to", into, "--from", source]
-        return user.run(*command), into
+            command = [shutil.which("sh"), source / "install.sh", "--to", into, "--from", source]
+        return user.run(*command, **more), into
 
     def from_installer(self):
-        user = self.user()
-        done, into = self.installer(user, self.folder)
-        assert done.returncode == 0, done
-        assert [path.name for path in into.iterdir()] == [self.system.program], list(into.iterdir())
-        user.is_answered(into / self.system.program)
+        for verifier in self.verifiers():
+            user = self.user()
+            done, into = self.installer(user, self.folder, **verifier)
+            assert done.returncode == 0, done
+            assert [path.name for path in into.iterdir()] == [self.system.program], list(into.iterdir())
+            user.is_answered(into / self.system.program)
+
+    def a_part_of_the_installer_does_nothing(self):
+        """Checks that an installer whose download ended early, and that a shell reads from a pipe, does nothing."""
+        script = (self.folder / "install.sh").read_bytes()
+        for share in (0.3, 0.6, 0.9, 0.99):
+            user = self.user()
+            home = user.environment()
+            subprocess.run(["sh"], input=script[: int(len(script) * share)], env=home, cwd=user.project, capture_output=True, timeout=client.LIMIT)
+            assert not list(user.home.iterdir()) and not list(user.project.iterdir()), share
 
     def installer_refuses(self):
         """Checks that the installer installs nothing of a release that is not whole and signed for its version."""
-        for name, text, spoil in self.spoilt():
-            user, source = self.user(), self.work / f"spoilt-{name}"
-            source.mkdir()
-            for file in ("SHA256SUMS", "SHA256SUMS.minisig", self.archive.name, "install.sh", "install.ps1"):
-                shutil.copy(self.folder / file, source / file)
-            spoil(source)
-            done, into = self.installer(user, source)
-            assert done.returncode != 0, f"{name}: {done}"
-            assert text in done.stdout + done.stderr, f"{name}: {done}"
-            assert "nothing was installed" in done.stdout + done.stderr, f"{name}: {done}"
-            assert not into.exists() or not list(into.iterdir()), f"{name}: {list(into.iterdir())}"
-            shutil.rmtree(source)
+        for verifier in self.verifiers():
+            for name, text, spoil in self.spoilt():
+                user, source = self.user(), self.work / f"spoilt-{name}"
+                source.mkdir()
+                for file in ("SHA256SUMS", "SHA256SUMS.minisig", self.archive.name, "install.sh", "install.ps1"):
+                    shutil.copy(self.folder / file, source / file)
+                spoil(source)
+                done, into = self.installer(user, source, **verifier)
+                assert done.returncode != 0, f"{name}: {done}"
+                assert text in done.stdout + done.stderr, f"{name}: {done}"
+                assert "nothing was installed" in done.stdout + done.stderr, f"{name}: {done}"
+                assert not into.exists() or not list(into.iterdir()), f"{name}: {list(into.iterdir())}"
+                shutil.rmtree(source)
 
     def spoilt(self):
         """Returns releases that an installer refuses: a name, a part of its sentence, and the change."""
@@ -272,7 +300,7 @@ class Trial:
             ("archive", "does not have its signed sum", longer(archive)),
             ("sums", "is not valid", longer("SHA256SUMS")),
             ("comment", "is not valid", changed("SHA256SUMS.minisig", b"sha256=", b"sha257=")),
-            ("no-signature", "", lambda source: (source / "SHA256SUMS.minisig").unlink()),
+            ("no-signature", "cannot be read", lambda source: (source / "SHA256SUMS.minisig").unlink()),
             ("empty-signature", "is not valid", lambda source: (source / "SHA256SUMS.minisig").write_bytes(b"\n\n\n\n")),
             ("other-version", "and not for scorpiox-code 9.9.9", renamed),
             ("other-key", "is not valid", of_another_key),
@@ -321,6 +349,7 @@ def main():
         trial.check("the installer refuses what is not signed", trial.installer_refuses)
         trial.check("npx and uvx pass on arguments and exit codes", trial.words_and_codes, address)
         if not WINDOWS:
+            trial.check("a part of the installer does nothing", trial.a_part_of_the_installer_does_nothing)
             trial.check("signals to the start script and to npx end the server", trial.signals, address)
         trial.check("a missing package is one sentence", trial.without_a_package)
         trial.measure(address)

@@ -27,13 +27,16 @@ function Find-Program([string]$Name, [string[]]$Places) {
 
 # Downloads a file of the release into the folder $Work.
 function Get-File([string]$File, [string]$Work) {
+    if ($From -like '*://*' -and $From -notlike 'https://*') { Stop-Installation "$From is not an https:// address" }
     $Into = Join-Path $Work $File
-    if ($From -like 'https://*') {
-        Invoke-WebRequest -UseBasicParsing -Uri "$From/$File" -OutFile $Into
-    } elseif ($From -like '*://*') {
-        Stop-Installation "$From is not an https:// address"
-    } else {
-        Copy-Item -LiteralPath (Join-Path $From $File) -Destination $Into
+    try {
+        if ($From -like 'https://*') {
+            Invoke-WebRequest -UseBasicParsing -Uri "$From/$File" -OutFile $Into
+        } else {
+            Copy-Item -LiteralPath (Join-Path $From $File) -Destination $Into
+        }
+    } catch {
+        Stop-Installation "$From/$File cannot be read: $($_.Exception.Message)"
     }
 }
 
@@ -85,7 +88,7 @@ function Assert-Sums([string]$Work) {
         $Comment = & $Minisign -V -Q -P $PublicKey -m "$Work\SHA256SUMS" -x "$Work\SHA256SUMS.minisig"
         if ($LASTEXITCODE -ne 0) { $Comment = $null }
     } elseif ($OpenSsl) {
-        $Comment = Get-CommentWithOpenSsl $OpenSsl $Work
+        try { $Comment = Get-CommentWithOpenSsl $OpenSsl $Work } catch { $Comment = $null }
     } else {
         Stop-Installation 'it needs minisign, or the openssl 3 of Git for Windows, to verify the signature'
     }
@@ -133,4 +136,11 @@ function Install-Program {
 }
 
 # Stands last, so that a part of this file does nothing.
-Install-Program
+try {
+    Install-Program
+} catch {
+    # With Invoke-Expression, `exit` would end the person's shell.
+    if (-not $PSCommandPath) { throw }
+    [Console]::Error.WriteLine($_.Exception.Message)
+    exit 1
+}

@@ -62,15 +62,22 @@ get() {
 
 # part FILE FROM COUNT: prints bytes of a file in $work.
 part() { dd if="$work/$1" bs=1 skip="$2" count="$3" 2>/dev/null; }
+# Sets `openssl` to a version that can verify; that of macOS itself cannot.
+find_openssl() {
+    for openssl in openssl /opt/homebrew/opt/openssl@3/bin/openssl /usr/local/opt/openssl@3/bin/openssl; do
+        if has "$openssl" && "$openssl" pkeyutl -help 2>&1 | grep -q -e '-rawin'; then return 0; fi
+    done
+    return 1
+}
 is_signed() { # is_signed MESSAGE SIGNATURE
-    openssl pkeyutl -verify -pubin -keyform DER -inkey "$work/key.der" -rawin \
+    "$openssl" pkeyutl -verify -pubin -keyform DER -inkey "$work/key.der" -rawin \
         -in "$work/$1" -sigfile "$work/$2" >/dev/null 2>&1
 }
 # Verifies as minisign does (https://jedisct1.github.io/minisign/#signature-format), and sets `comment`.
 verify_with_openssl() {
-    printf '%s' "$public" | openssl base64 -d -A >"$work/key" || return 1
-    sed -n 2p "$work/SHA256SUMS.minisig" | openssl base64 -d -A >"$work/signature" || return 1
-    sed -n 4p "$work/SHA256SUMS.minisig" | openssl base64 -d -A >"$work/of-comment" || return 1
+    printf '%s' "$public" | "$openssl" base64 -d -A >"$work/key" || return 1
+    sed -n 2p "$work/SHA256SUMS.minisig" | "$openssl" base64 -d -A >"$work/signature" || return 1
+    sed -n 4p "$work/SHA256SUMS.minisig" | "$openssl" base64 -d -A >"$work/of-comment" || return 1
     [ "$(wc -c <"$work/key")" -eq 42 ] && [ "$(wc -c <"$work/signature")" -eq 74 ] || return 1
     [ "$(part key 2 8 | od -An -tx1)" = "$(part signature 2 8 | od -An -tx1)" ] || return 1
     # Precedes an Ed25519 key in DER (RFC 8410).
@@ -78,7 +85,7 @@ verify_with_openssl() {
     part signature 10 64 >"$work/of-sums"
     case $(part signature 0 2 | od -An -tx1 | tr -d ' \n') in
         4564) cp "$work/SHA256SUMS" "$work/message" ;;
-        4544) openssl dgst -blake2b512 -binary "$work/SHA256SUMS" >"$work/message" || return 1 ;;
+        4544) "$openssl" dgst -blake2b512 -binary "$work/SHA256SUMS" >"$work/message" || return 1 ;;
         *) return 1 ;;
     esac
     is_signed message of-sums || return 1
@@ -91,7 +98,7 @@ verify_with_openssl() {
 verify_sums() {
     if has minisign; then
         comment=$(minisign -V -Q -P "$public" -m "$work/SHA256SUMS" -x "$work/SHA256SUMS.minisig" 2>/dev/null)
-    elif has openssl && openssl pkeyutl -help 2>&1 | grep -q -e '-rawin'; then
+    elif find_openssl; then
         verify_with_openssl
     else
         fail "it needs minisign, or openssl 3, to verify the signature"
