@@ -57,11 +57,13 @@ def serving(folder):
             self.answer("application/json", b'{"ok":true}')
 
         def do_POST(self):
-            """Takes a wheel as `uv publish` sends it, and keeps its name."""
+            """Takes a wheel as `uv publish` sends it, and keeps its name. npm asks for advisories, which are not here."""
+            if self.path != "/upload/":
+                return self.send_error(404)
             (name,) = re.findall(rb'filename="([^"]*\.whl)"', self.body())
             with (folder / "published").open("a") as names:
                 names.write(name.decode() + "\n")
-            self.answer("text/plain", b"")
+            return self.answer("text/plain", b"")
 
         def document(self, manifest, file):
             digest = base64.b64encode(hashlib.sha512(file.read_bytes()).digest()).decode()

@@ -188,7 +188,9 @@ class Trial:
         user.must(shutil.which("npm"), "install", "--no-audit", "--no-fund", "--prefix", user.home, "scorpiox-code",
                   npm_config_registry=address)
         script, program = user.home / "node_modules/scorpiox-code/start.js", self.from_archive()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # Under nohup, the program ignores this signal, too.
+        hangup = [] if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else [signal.SIGHUP]
+        for number in (signal.SIGTERM, signal.SIGINT, *hangup):
             code = self.ended_by(number, [program])
             assert self.ended_by(number, [shutil.which("node"), script]) == code, f"{number}: {code}"
         # npm passes on this signal alone, to a shell that does not; a terminal sends its own to all processes.
