@@ -62,24 +62,6 @@ echo "== from the packages to an answered call"
 mkdir "$work/users"
 USERS_FOLDER=$work/users python3 -B tests/dist/users.py "$dist" "$tools"
 
-# in_root COMMAND: runs COMMAND in an empty Debian of this machine's version, with the packages at /packages, Node at
-# /opt/node, and its files in memory.
-in_root() {
-    # shellcheck disable=SC2016 # expanded by the inner shell
-    unshare --mount bash -euc '
-        memory=$1/root-fs
-        mkdir -p "$memory" && mount -t tmpfs tmpfs "$memory" && mkdir "$memory"/{upper,work,root}
-        mount -t overlay overlay -o "lowerdir=$2,upperdir=$memory/upper,workdir=$memory/work" "$memory/root"
-        cd "$memory/root"
-        mount -t proc proc proc && mount --rbind /dev dev && mount -t tmpfs tmpfs tmp
-        mkdir -p packages opt/node/bin opt/node/lib/node_modules/npm
-        mount --bind "$3" packages
-        touch opt/node/bin/node && mount --bind "$(readlink -f "$(command -v node)")" opt/node/bin/node
-        mount --bind "$(npm root --global)/npm" opt/node/lib/node_modules/npm
-        exec env -i HOME=/root PATH=/opt/node/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin \
-            chroot . /bin/bash -euc "cd; $4"' _ "$work" "$root" "$dist" "$1"
-}
-
 if [ "$(id -u)" = 0 ]; then
     echo "== from the packages to an answered call, in an empty Debian"
     scripts/need.sh debootstrap debootstrap
@@ -91,6 +73,7 @@ if [ "$(id -u)" = 0 ]; then
         debootstrap --variant=minbase --include=python3-venv "$suite" "$root.new" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
         mv "$root.new" "$root"
     }
+    in_root=("$PWD/tests/dist/in-root.sh" "$root" "$dist")
     # shellcheck disable=SC2016 # expanded by the inner shell
     use_apt='
         mkdir -p /etc/apt/keyrings && cp /packages/scorpiox-code-apt.asc /etc/apt/keyrings/
@@ -102,28 +85,31 @@ if [ "$(id -u)" = 0 ]; then
         check "$@"
         printf '      %d s\n' "$((SECONDS - before))"
     }
-    timed "the archive" answers dist-42 in_root "tar -xzf /packages/${archive##*/} && exec */scorpiox-code"
-    timed "the package for Debian" answers dist-42 in_root 'dpkg -i /packages/*.deb </dev/null >&2; exec scorpiox-code'
-    timed "the repository for apt" answers dist-42 in_root "$use_apt; exec scorpiox-code"
-    timed "the wheel" answers dist-42 in_root '
+    timed "the archive" answers dist-42 "${in_root[@]}" "tar -xzf /packages/${archive##*/} && exec */scorpiox-code"
+    timed "the package for Debian" answers dist-42 "${in_root[@]}" 'dpkg -i /packages/*.deb </dev/null >&2; exec scorpiox-code'
+    timed "the repository for apt" answers dist-42 "${in_root[@]}" "$use_apt; exec scorpiox-code"
+    timed "the wheel" answers dist-42 "${in_root[@]}" '
         python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/*.whl </dev/null >&2
         exec venv/bin/scorpiox-code'
     coproc REGISTRY { exec python3 -B tests/dist/registry.py "$dist"; }
     serving=$REGISTRY_PID
     read -r -t 30 address <&"${REGISTRY[0]}"
-    timed "npx" answers dist-42 in_root "
+    timed "npx" answers dist-42 "${in_root[@]}" "
         export npm_config_registry=$address npm_config_update_notifier=false
         exec node /opt/node/lib/node_modules/npm/bin/npx-cli.js -y scorpiox-code"
     refused() {
-        ! in_root "$1; $use_apt" || return 1
+        ! "${in_root[@]}" "$1; $use_apt" || return 1
         grep -q "$2" "$work/said"
     }
     # shellcheck disable=SC2016 # expanded by the inner shell
     copied='cp -r /packages /changed && umount /packages && mv /changed/* /packages/'
     check "apt refuses an index that was changed" refused "$copied; sed -i 's/^Date: ./Date: X/' /packages/InRelease" "is not signed"
     check "apt refuses a package that was changed" refused "$copied; printf x >>/packages/\$(cd /packages; echo *.deb)" "size mismatch\|Hash Sum mismatch\|unexpected size"
-    check "without minisign and openssl the installer refuses" in_root '
-        ! sh /packages/install.sh --from /packages 2>said && grep -q "it needs minisign, or openssl" said && [ ! -e ~/.local ]'
+    timed "the installer, with openssl" answers dist-42 "${in_root[@]}" '
+        rm -f /usr/bin/minisign && sh /packages/install.sh --from /packages >&2 && exec .local/bin/scorpiox-code'
+    check "without minisign and openssl the installer refuses" "${in_root[@]}" '
+        rm -f /usr/bin/minisign /usr/bin/openssl
+        ! sh /packages/install.sh --from /packages 2>said && grep -q "it needs minisign, or openssl" said && [ ! -e .local ]'
 else
     echo "== an empty Debian needs root; these tests were not made"
 fi
