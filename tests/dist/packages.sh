@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 case $(uname -m) in
-    x86_64) name=linux-x64 target=x86_64-unknown-linux-gnu ;;
-    aarch64) name=linux-arm64 target=aarch64-unknown-linux-gnu ;;
+    x86_64) name=linux-x64 target=x86_64-unknown-linux-gnu debian=amd64 ;;
+    aarch64) name=linux-arm64 target=aarch64-unknown-linux-gnu debian=arm64 ;;
     *) echo "there are no packages for $(uname -m)" >&2; exit 1 ;;
 esac
 work=$(mktemp -d)
@@ -50,7 +50,7 @@ cmp -s tests/dist/requirements.txt "$tools/made-of" || {
     cp tests/dist/requirements.txt "$tools/made-of"
 }
 check "the installer for PowerShell parses" "$tools/bin/python" tests/dist/powershell.py "$dist/install.ps1"
-wheel=$(one "$dist/*.whl")
+wheel=$(one "$dist/*manylinux*_$(uname -m).whl")
 check "twine accepts the wheel" "$tools/bin/twine" check --strict "$wheel"
 # A wheel with a program alone has no library.
 check "the wheel's contents are as they should be" "$tools/bin/check-wheel-contents" --ignore W007 "$wheel"
@@ -86,11 +86,11 @@ if [ "$(id -u)" = 0 ]; then
         printf '      %d s\n' "$((SECONDS - before))"
     }
     timed "the archive" answers dist-42 "${in_root[@]}" "tar -xzf /packages/${archive##*/} && exec */scorpiox-code"
-    timed "the package for Debian" answers dist-42 "${in_root[@]}" 'dpkg -i /packages/*.deb </dev/null >&2; exec scorpiox-code'
+    timed "the package for Debian" answers dist-42 "${in_root[@]}" "dpkg -i /packages/*_$debian.deb </dev/null >&2; exec scorpiox-code"
     timed "the repository for apt" answers dist-42 "${in_root[@]}" "$use_apt; exec scorpiox-code"
-    timed "the wheel" answers dist-42 "${in_root[@]}" '
-        python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/*.whl </dev/null >&2
-        exec venv/bin/scorpiox-code'
+    timed "the wheel" answers dist-42 "${in_root[@]}" "
+        python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/${wheel##*/} </dev/null >&2
+        exec venv/bin/scorpiox-code"
     coproc REGISTRY { exec python3 -B tests/dist/registry.py "$dist"; }
     serving=$REGISTRY_PID
     read -r -t 30 address <&"${REGISTRY[0]}"
@@ -101,10 +101,9 @@ if [ "$(id -u)" = 0 ]; then
         ! "${in_root[@]}" "$1; $use_apt" || return 1
         grep -q "$2" "$work/said"
     }
-    # shellcheck disable=SC2016 # expanded by the inner shell
     copied='cp -r /packages /changed && umount /packages && mv /changed/* /packages/'
     check "apt refuses an index that was changed" refused "$copied; sed -i 's/^Date: ./Date: X/' /packages/InRelease" "is not signed"
-    check "apt refuses a package that was changed" refused "$copied; printf x >>/packages/\$(cd /packages; echo *.deb)" "size mismatch\|Hash Sum mismatch\|unexpected size"
+    check "apt refuses a package that was changed" refused "$copied; printf x >>/packages/scorpiox-code_*_$debian.deb" "size mismatch\|Hash Sum mismatch\|unexpected size"
     timed "the installer, with openssl" answers dist-42 "${in_root[@]}" '
         rm -f /usr/bin/minisign && sh /packages/install.sh --from /packages >&2 && exec .local/bin/scorpiox-code'
     check "without minisign and openssl the installer refuses" "${in_root[@]}" '

@@ -57,6 +57,7 @@ printf '//%s/:_authToken=token\n' "${address#http://}" >"$work/npmrc"
 to_npm=(env NPM_CONFIG_USERCONFIG="$work/npmrc" NPM_CONFIG_CACHE="$work/npm" npm_config_registry="$address" NPM_ARGUMENTS=
     scripts/release/npm.sh "$folder")
 check "npm publishes the packages" "${to_npm[@]}"
+# shellcheck disable=SC2016 # expanded by the inner shell
 check "those of systems come first" bash -c '[ "$(tail -n 1 "$1")" = scorpiox-code ] && [ "$(wc -l <"$1")" -ge 2 ]' _ "$work/registry/published"
 cp "$work/registry/published" "$work/before"
 check "published versions are left out" "${to_npm[@]}"
@@ -64,11 +65,12 @@ check "and nothing is published twice" cmp "$work/before" "$work/registry/publis
 : >"$work/registry/published"
 check "uv publishes the wheels" env UV_CACHE_DIR="$work/uv" PYPI_ARGUMENTS="--publish-url $address/upload/ --token token" \
     scripts/release/pypi.sh "$folder"
-check "each of them" diff "$work/registry/published" <(cd "$folder" && printf '%s\n' *.whl)
+check "each of them" diff <(sort "$work/registry/published") <(cd "$folder" && printf '%s\n' *.whl | sort)
 
 # shellcheck disable=SC2016 # expanded by the stand-in
 stand_in gh 'printf "%s\n" "$*" >>"$CALLS"'
 check "the release is made" env PATH="$work/bin:$PATH" CALLS="$work/gh" TAG="v$version" scripts/release/github.sh "$folder"
+# shellcheck disable=SC2016 # expanded by the inner shell
 check "as a draft, which is then published" bash -c '
     grep -q "^release create v.* --verify-tag --draft .*SHA256SUMS.minisig" "$1" && [ "$(tail -n 1 "$1")" = "release edit $2 --draft=false" ]' \
     _ "$work/gh" "v$version"
@@ -81,6 +83,7 @@ while [ $# -gt 0 ]; do
 done'
 check "the image is pushed" env PATH="$work/bin:$PATH" CALLS="$work/skopeo" REGISTRY=registry.example REPOSITORY=Some/Name \
     REGISTRY_USER=me REGISTRY_TOKEN=secret TAG="v$version" GITHUB_OUTPUT="$work/outputs" scripts/release/image.sh "$work/image.tar"
+# shellcheck disable=SC2016 # expanded by the inner shell
 check "with its version, and the token in a file alone" bash -c '
     grep -q "oci-archive:.* docker://registry.example/some/name:$2$" "$1" && ! grep -q secret "$1" &&
         [ "$(python3 -c "import base64, json, sys; print(base64.b64decode(json.load(open(sys.argv[1]))[\"auths\"][\"registry.example\"][\"auth\"]).decode())" "$1.auth")" = me:secret ]' \
