@@ -19,10 +19,11 @@ const program = (() => {
   }
 })();
 
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+// These stand before the start: a server may answer before `spawn` returns, and a client may then end it.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) process.on(signal, () => child.kill(signal));
-// npx sends a signal only to the shell between itself and this script; the shell ends, and passes on nothing.
 const parent = process.ppid;
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+// npx sends a signal only to the shell between itself and this script; the shell ends, and passes on nothing.
 if (process.env.npm_command === "exec") setInterval(() => process.ppid === parent || child.kill(), 500).unref();
 child.on("error", (error) => {
   console.error(`scorpiox-code: ${program} does not start: ${error.message}`);
