@@ -155,7 +155,7 @@ class Trial:
 
     def words_and_codes(self, address):
         """Checks that npx and uvx pass on arguments and exit codes."""
-        user, program = self.user(), self.from_archive()
+        program = self.from_archive()
         commands = {
             "npx": ([self.npx, "-y", "scorpiox-code"], {"npm_config_registry": address}),
             "uvx": ([self.uvx, "--offline", "--from", self.wheel, "scorpiox-code"], {}),
