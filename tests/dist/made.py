@@ -137,6 +137,11 @@ class Made(unittest.TestCase):
         self.assertEqual(re.search(r"MACOSX_DEPLOYMENT_TARGET=(\S+)", build)[1], systems.MACOS)
         self.assertIn(f" {systems.GLIBC} ", (ROOT / "scripts/dist.sh").read_text())
 
+    def test_the_document_has_the_table_of_systems(self):
+        page = (ROOT / "docs/packaging.md").read_text()
+        rows = [f"| `{system.name}` | `{npm.name(system)}` | `{system.wheel}` |" for system in systems.SYSTEMS]
+        self.assertIn("\n".join(rows), page)
+
     def test_recipes_name_the_archives_with_their_sums(self):
         downloads = f"{REPOSITORY}/releases/download/v{self.version}/"
         formula = self.read("scorpiox-code.rb").decode()

@@ -195,6 +195,7 @@ class Trial:
             assert self.ended_by(number, [shutil.which("node"), script]) == code, f"{number}: {code}"
         # npm passes on this signal alone, to a shell that does not; a terminal sends its own to all processes.
         self.ended_by(signal.SIGTERM, [self.npx, "-y", "scorpiox-code"], npm_config_registry=address)
+        self.ended_by(signal.SIGTERM, [self.uvx, "--offline", "--from", self.wheel, "scorpiox-code"])
 
     def without_a_package(self):
         """Checks the sentence on a system whose package is missing, and on a system without one."""
@@ -352,7 +353,7 @@ def main():
         trial.check("npx and uvx pass on arguments and exit codes", trial.words_and_codes, address)
         if not WINDOWS:
             trial.check("a part of the installer does nothing", trial.a_part_of_the_installer_does_nothing)
-            trial.check("signals to the start script and to npx end the server", trial.signals, address)
+            trial.check("signals to the start script, npx and uvx end the server", trial.signals, address)
         trial.check("a missing package is one sentence", trial.without_a_package)
         trial.measure(address)
         print(f"{trial.checks} checks")
