@@ -20,6 +20,7 @@ import zipfile
 
 import client
 import registry
+import website
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/dist"))
 sys.dont_write_bytecode = True
@@ -243,6 +244,42 @@ class Trial:
             assert [path.name for path in into.iterdir()] == [self.system.program], list(into.iterdir())
             user.is_answered(into / self.system.program)
 
+    def piped(self, address, **more):
+        """Runs the installer as the line `curl … | sh` does, and returns the process and the folder of the program."""
+        user = self.user()
+        into = user.home / "programs"
+        script = (self.folder / "install.sh").read_bytes()
+        command = ["sh", "-s", "--", "--to", str(into), "--from", address]
+        done = subprocess.run(command, input=script, env=user.environment(**more), cwd=user.project, capture_output=True,
+                              timeout=client.LIMIT)
+        return done, user, into
+
+    def from_a_website(self):
+        """Checks downloads with curl and with wget, and that a site without a valid certificate is refused."""
+        made, key = website.certificate(self.work)
+        without_curl = self.work / "without-curl"
+        without_curl.mkdir()
+        for name in [*USED_BY_INSTALLER, "wget"]:
+            if name != "curl" and (found := shutil.which(name)):
+                (without_curl / name).symlink_to(found)
+        ways = [({}, {"CURL_CA_BUNDLE": str(made)})]
+        if shutil.which("wget"):
+            # wget reads the authority only from its settings.
+            settings = self.work / "wgetrc"
+            settings.write_text(f"ca_certificate = {made}\n")
+            ways.append(({"PATH": str(without_curl)}, {"WGETRC": str(settings)}))
+        with website.serving(self.folder, made, key) as address:
+            for way, trust in ways:
+                done, user, into = self.piped(address, **way, **trust)
+                assert done.returncode == 0, done
+                user.is_answered(into / self.system.program)
+                done, _, into = self.piped(address, **way)
+                assert done.returncode == 1 and b"cannot be read; nothing was installed" in done.stderr, done
+                assert not into.exists()
+        done, _, into = self.piped(address.replace("https:", "http:"))
+        assert done.returncode == 1 and b"is not an https:// address" in done.stderr, done
+        assert not into.exists()
+
     def a_part_of_the_installer_does_nothing(self):
         """Checks that an installer whose download ended early, and that a shell reads from a pipe, does nothing."""
         script = (self.folder / "install.sh").read_bytes()
@@ -351,6 +388,8 @@ def main():
         trial.check("the installer installs it, and it answers a call", trial.from_installer)
         trial.check("the installer refuses what is not signed", trial.installer_refuses)
         trial.check("npx and uvx pass on arguments and exit codes", trial.words_and_codes, address)
+        if trial.system.is_linux:
+            trial.check("the installer downloads from a website with a certificate", trial.from_a_website)
         if not WINDOWS:
             trial.check("a part of the installer does nothing", trial.a_part_of_the_installer_does_nothing)
             trial.check("signals to the start script, npx and uvx end the server", trial.signals, address)
