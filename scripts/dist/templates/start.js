@@ -19,8 +19,10 @@ const program = (() => {
   }
 })();
 
-// These stand before the start: a server may answer before `spawn` returns, and a client may then end it.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) process.on(signal, () => child.kill(signal));
+// These stand before the start: a server may answer before `spawn` returns, and a client may then end it. A console of
+// Windows tells the server itself, and `kill` would end it there at once.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+  process.on(signal, () => process.platform === "win32" || child.kill(signal));
 const parent = process.ppid;
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 // npx sends a signal only to the shell between itself and this script; the shell ends, and passes on nothing.
