@@ -11,7 +11,7 @@ BINARY := target/release/scorpiox-code
 HOME_DIR := $(or $(SCORPIOX_HOME),$(HOME)/.scorpiox)
 
 .DEFAULT_GOAL := help
-.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-suites test-team test-upgrade test-windows windows dist test-dist bench load reading lint fuzz install clean prerequisites components test-components
+.PHONY: help build image demo test check conformance test-agents test-peers test-registry test-suites test-team test-upgrade test-windows windows dist test-dist test-packages bench load reading lint fuzz install clean prerequisites components test-components
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -89,6 +89,10 @@ dist: build ## Make all packages: target/dist (DIST_TARGETS="…" for some syste
 # Not part of `make test`: it requires the output of `make dist`.
 test-dist: ## Install each package that `make dist` made for this system, as a user would
 	@tests/dist/run.sh
+
+# Not part of `make test`: it downloads the tools of users, and an empty Debian.
+test-packages: build ## Pack the program for this system, install each package as a user would, and call a tool
+	@tests/dist/packages.sh
 
 # Built without a daemon. The same program and the same Debian packages yield the same bytes.
 image: build ## Make an image for containers: target/image (an OCI layout, and the same as one file)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # dist.sh FOLDER GUEST…: builds the program for each system of DIST_TARGETS, and packs it into target/dist.
 set -euo pipefail
-targets=${DIST_TARGETS:-x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-pc-windows-gnu aarch64-apple-darwin x86_64-apple-darwin}
+targets=${DIST_TARGETS:-$(python3 -B scripts/dist/systems.py)}
 
 # Signed packages are for others, who need a real address to report to.
-if [ -n "${DIST_KEY:-}" ] && grep -q '@example\.com' SECURITY.md; then
+if [ -n "${DIST_KEY:-}${DIST_PUBLIC_KEY:-}" ] && grep -q '@example\.com' SECURITY.md; then
     printf 'dist: SECURITY.md has no real contact; replace its address at example.com before you sign packages\n' >&2
     exit 1
 fi

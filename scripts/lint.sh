@@ -15,6 +15,9 @@ done
 echo "== wording"
 python3 scripts/wording.py
 
+echo "== workflows"
+scripts/lint-workflows.sh
+
 echo "== lock files"
 for lock in $(git ls-files '*Cargo.lock'); do
     cargo metadata --quiet --locked --format-version 1 --manifest-path "${lock%lock}toml" >/dev/null

@@ -76,6 +76,12 @@ tests/conformance/run.sh target/release/scorpiox-code
 section "building and installing"
 tests/building.sh
 
+section "packages of small programs, and the workflows"
+scripts/need.sh rpmbuild rpm
+scripts/need.sh gpg gnupg
+python3 -B tests/dist/made.py
+scripts/lint-workflows.sh
+
 section "the demo"
 python3 tests/demo/demo.py target/release/scorpiox-code > target/demo.txt
 tail -n 3 target/demo.txt

@@ -63,7 +63,10 @@ def archive(path, files, when):
     if path.name.endswith(".tar.gz"):
         top = path.name.removesuffix(".tar.gz")
         path.write_bytes(gzipped(tar(files, when, f"{top}/"), when))
-    elif path.suffix in (".zip", ".mcpb"):
+    elif path.suffix == ".tgz":
+        # Packages for npm have this folder at their top.
+        path.write_bytes(gzipped(tar(files, when, "package/"), when))
+    elif path.suffix in (".zip", ".mcpb", ".whl"):
         path.write_bytes(zipped(files, when))
     else:
         raise ValueError(f"{path.name} is no archive that is known here")

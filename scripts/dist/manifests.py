@@ -13,9 +13,33 @@ class Release:
     def __init__(self, name, version, repository):
         self.name, self.version, self.repository = name, version, repository or REPOSITORY
 
+    @property
+    def downloads(self):
+        """Returns the address of the files of this release."""
+        return f"{self.repository}/releases/download/v{self.version}"
+
 
 def text(value):
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def readme(release, start):
+    """Returns the page of the program in a registry, where `start` starts it."""
+    page = f"""# {release.name}
+
+An MCP server for AI clients: a shell, background tasks, web pages, web search, images, task lists, plans, questions,
+timed callbacks and skills. Tools run in WebAssembly sandboxes, and commands run in a sandbox of the operating system.
+Each has only the permissions that it was granted.
+
+```sh
+{start} doctor    # checks the installation, and says how to fix it
+{start}           # starts the server, as a client does
+```
+
+This package contains one program, and downloads nothing. Its documentation is in its
+[repository]({release.repository}).
+"""
+    return page.encode()
 
 
 def mcpb(release, system, program):
@@ -48,7 +72,7 @@ def mcpb(release, system, program):
                 "required": True,
             }
         },
-        "compatibility": {"platforms": [system.platform]},
+        "compatibility": {"platforms": [system.os]},
     }
     return {"manifest.json": (text(manifest), 0o644), entry: (program, 0o755)}
 
@@ -82,7 +106,6 @@ def claude_code(release, system, program, readme):
 
 def server(release, bundles):
     """Returns the entry for the MCP registry. BUNDLES: {file: SHA-256}."""
-    address = f"{release.repository}/releases/download/v{release.version}"
     owner = release.repository.removeprefix("https://").split("/")
     reversed_host = ".".join(reversed(owner[0].split(".")))
     name = f"io.github.{owner[1]}" if owner[0] == "github.com" else reversed_host
@@ -96,7 +119,7 @@ def server(release, bundles):
         "packages": [
             {
                 "registryType": "mcpb",
-                "identifier": f"{address}/{file}",
+                "identifier": f"{release.downloads}/{file}",
                 "fileSha256": digest,
                 "transport": {"type": "stdio"},
             }

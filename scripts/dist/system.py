@@ -1,4 +1,4 @@
-"""Systems, and the packages that only exist on Linux."""
+"""Packages that only exist on Linux."""
 
 import os
 import pathlib
@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 import archives
+import systems
 
 MAINTAINER = os.environ.get("DIST_MAINTAINER") or "scorpiox <scorpiox@example.com>"
 SUMMARY = "MCP server whose tools run in sandboxes"
@@ -36,21 +37,6 @@ fi
 """
 
 
-class System:
-    """Names of a target, its program and its archives."""
-
-    def __init__(self, target):
-        self.target = target
-        machine, _, rest = target.partition("-")
-        self.machine = machine
-        self.is_linux = "linux" in rest
-        kind = "linux" if self.is_linux else "windows" if "windows" in rest else "macos"
-        self.name = f"{kind}-{ {'x86_64': 'x64', 'aarch64': 'arm64'}[machine] }"
-        self.platform = {"linux": "linux", "windows": "win32", "macos": "darwin"}[kind]
-        self.program = "scorpiox-code.exe" if kind == "windows" else "scorpiox-code"
-        self.archive = ".zip" if kind == "windows" else ".tar.gz"
-
-
 def installed(files, when):
     """Returns the installed files of a Linux package: {path: (bytes, mode)}."""
     placed = {
@@ -69,7 +55,8 @@ def installed(files, when):
 
 
 def deb(out, release, system, files, when):
-    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[system.machine]
+    """Writes a package for Debian, and returns its control file."""
+    architecture = system.debian
     placed = installed(files, when)
     size = sum(len(data) for data, _ in placed.values()) // 1024
     details = "\n".join(f" {line}" for line in DETAILS.splitlines())
@@ -78,7 +65,7 @@ Version: {release.version}
 Architecture: {architecture}
 Maintainer: {MAINTAINER}
 Installed-Size: {size}
-Depends: libc6 (>= 2.28)
+Depends: libc6 (>= {systems.GLIBC})
 Recommends: bash, ca-certificates
 Suggests: bubblewrap
 Section: utils
@@ -98,6 +85,7 @@ Description: {SUMMARY}
         "data.tar.gz": archives.gzipped(archives.tar(placed, when, "./"), when),
     }
     (out / f"scorpiox-code_{release.version}_{architecture}.deb").write_bytes(archives.ar(members, when))
+    return control
 
 
 def rpm(out, release, system, files, when):
@@ -123,7 +111,7 @@ Version: {release.version}
 Release: 1
 Summary: {SUMMARY}
 License: MIT OR Apache-2.0
-Requires: glibc >= 2.28
+Requires: glibc >= {systems.GLIBC}
 Recommends: bash, ca-certificates
 AutoReqProv: no
 %description
