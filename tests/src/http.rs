@@ -347,6 +347,22 @@ impl HttpServer {
         connection.response()
     }
 
+    /// Sends a request like [`Self::ask`], with the body in a packet of its own, as many clients do.
+    pub fn ask_in_parts(&self, request: &Request) -> Response {
+        let stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_nodelay(true).expect("no delay");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a time");
+        let mut connection = Connection { stream: BufReader::new(stream), events: Vec::new() };
+        let bytes = request.bytes();
+        let head = bytes.windows(4).position(|end| end == b"\r\n\r\n").expect("a head") + 4;
+        connection.send(&bytes[..head]);
+        // Long enough for the proxy to pass the head on.
+        std::thread::sleep(Duration::from_millis(2));
+        connection.send(&bytes[head..]);
+        connection.response()
+    }
+
     /// Sends a request on a new connection and returns the raw response. Fails if the server disconnects
     /// before the end.
     pub fn try_ask(&self, request: &Request) -> io::Result<String> {

@@ -40,7 +40,30 @@ pub(crate) fn others(connection: &mut Connection) -> Result<Vec<String>, StoreEr
     let mut others = given(connection)?;
     others.extend(members(connection)?);
     others.extend(owners(connection)?);
+    others.extend(unbound(connection)?);
     Ok(others)
+}
+
+/// Returns the roles that may read all tables and that row-level security does not bind, such as those of backups: they
+/// read the secret.
+fn unbound(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let rows = connection.rows(
+        "SELECT quote_ident(r.rolname) FROM pg_catalog.pg_roles AS r
+         CROSS JOIN pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'scorpiox_code' AND c.relname = 'secret' AND r.rolbypassrls AND NOT r.rolsuper
+             AND r.rolname <> current_user AND has_schema_privilege(r.oid, n.oid, 'USAGE')
+             AND has_table_privilege(r.oid, c.oid, 'SELECT')
+         ORDER BY 1 LIMIT $1",
+        &[&MOST_ROWS],
+    )?;
+    let told = |row: &Row| {
+        let role = line(row.get(0));
+        format!(
+            "the role {role} is not bound by row-level security, and can read the servers' secret: ALTER ROLE {role} \
+             NOBYPASSRLS;"
+        )
+    };
+    Ok(rows.iter().map(told).collect())
 }
 
 /// Returns the granted permissions.

@@ -13,7 +13,7 @@ use common::{LONG, database, name, named, server, to_format_1};
 const TOOL: &str = "tool";
 
 /// Built-in functions used by statements of this program, with their return types.
-const FUNCTIONS: [(&str, &str); 16] = [
+const FUNCTIONS: [(&str, &str); 18] = [
     ("now", "timestamptz"),
     ("clock_timestamp", "timestamptz"),
     ("current_database", "name"),
@@ -30,6 +30,8 @@ const FUNCTIONS: [(&str, &str); 16] = [
     ("substring(bytea, integer, integer)", "bytea"),
     ("pg_advisory_xact_lock(bigint)", "void"),
     ("has_table_privilege(text, text)", "boolean"),
+    ("has_table_privilege(oid, oid, text)", "boolean"),
+    ("has_schema_privilege(oid, oid, text)", "boolean"),
 ];
 const OPERATORS: [(&str, &str, &str); 9] = [
     ("=", "name", "name"),

@@ -229,6 +229,12 @@ fn every_other_role_that_can_write_or_interrupt_is_named_with_its_end() {
         ("all", "GRANT pg_write_all_data TO ROLE"),
         ("ends", "GRANT pg_signal_backend TO ROLE"),
         ("has", "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE"),
+        (
+            "backup",
+            "ALTER USER ROLE BYPASSRLS; GRANT USAGE ON SCHEMA scorpiox_code TO ROLE;
+             GRANT SELECT ON ALL TABLES IN SCHEMA scorpiox_code TO ROLE",
+        ),
+        ("elsewhere", "ALTER USER ROLE BYPASSRLS"),
     ];
     for (who, given) in given {
         role(&address, who, given);
@@ -236,14 +242,14 @@ fn every_other_role_that_can_write_or_interrupt_is_named_with_its_end() {
     let member = format!("GRANT updates_{} TO ROLE", name(&address));
     role(&address, "member", &member);
     let roles = owner.writers().expect("writers").roles;
-    for who in ["truncates", "updates", "makes", "owns", "all", "ends", "has", "member"] {
+    for who in ["truncates", "updates", "makes", "owns", "all", "ends", "has", "backup", "member"] {
         let named = format!("the role {who}_{} ", name(&address));
         let line =
             roles.iter().find(|line| line.starts_with(&named)).unwrap_or_else(|| panic!("{who}: {roles:?}"));
         let ends = line.split_once(": ").expect("a statement").1;
         server().psql(name(&address), ends).expect("it ends that");
     }
-    assert!(!roles.iter().any(|line| line.contains("reader_")), "{roles:?}");
+    assert!(!roles.iter().any(|line| line.contains("reader_") || line.contains("elsewhere_")), "{roles:?}");
     assert_eq!(owner.writers().expect("writers").roles, Vec::<String>::new());
 }
 

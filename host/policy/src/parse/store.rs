@@ -1,7 +1,7 @@
 //! Parses `[store]`.
 
 use crate::document::{Entry, Problem, Section, number};
-use crate::rule::{Sourced, shorten};
+use crate::rule::{Sourced, shorten, shorten_address};
 
 use crate::store::{DatabasePolicy, StorePolicy};
 
@@ -66,7 +66,7 @@ fn checked_address(entry: &Entry<'_>) -> Result<String, Problem> {
     let text = entry.text(&fix)?;
     let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
     let Some(rest) = rest.filter(|rest| !rest.is_empty() && !text.contains(char::is_control)) else {
-        return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(text)), fix));
+        return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten_address(text)), fix));
     };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let has_password = authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));

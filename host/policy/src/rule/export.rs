@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::rule::invalid::{Invalid, shorten};
+use crate::rule::invalid::{Invalid, shorten, shorten_address};
 
 /// Syntax of destinations, for messages.
 const FIX: &str = "write an absolute path, \"journald\", \"tcp://HOST:PORT\", \"tls://HOST:PORT\", or the address of a \
@@ -46,7 +46,7 @@ pub struct LogServer {
 impl Export {
     /// Parses a destination.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let shown = shorten(text);
+        let shown = if text.contains("://") { shorten_address(text) } else { shorten(text) };
         if text == "journald" {
             return Ok(Self::Journald);
         }

@@ -30,6 +30,17 @@ pub fn shorten(text: &str) -> String {
     shown
 }
 
+/// Returns an address without what may be a secret: credentials, path and query. Errors of the policy reach logs and
+/// clients.
+pub fn shorten_address(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let (before, host) = rest.rsplit_once('@').map_or(("", rest), |(_, host)| ("…@", host));
+    let end = host.find(['/', '?', '#']).unwrap_or(host.len());
+    let after = if end < host.len() { "/…" } else { "" };
+    let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+    shorten(&format!("{scheme}{before}{}{after}", &host[..end]))
+}
+
 /// Returns "did you mean `x`? " if a known name is similar, followed by the list of known names.
 pub fn suggest(written: &str, kind: &str, known: &[&str]) -> String {
     let hint = scorpiox_text::nearest(written, known.iter().copied())
@@ -46,6 +57,19 @@ mod tests {
     #[test]
     fn a_name_far_from_all_gets_the_list_without_a_guess() {
         assert_eq!(suggest("zzz", "keys", &["read", "write"]), "known keys are `read`, `write`");
+    }
+
+    #[test]
+    fn an_address_in_a_message_shows_no_secret() {
+        for (address, shown) in [
+            ("mysql://u:secret@h.example.com:1/d?password=secret", "mysql://…@h.example.com:1/…"),
+            ("http://u:se/cr@et@h:1?key=secret", "http://…@h:1/…"),
+            ("https://h/v1/logs/secret", "https://h/…"),
+            ("collector:4318", "collector:4318"),
+            ("u:secret@h", "…@h"),
+        ] {
+            assert_eq!(shorten_address(address), shown);
+        }
     }
 
     #[test]

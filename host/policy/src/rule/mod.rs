@@ -31,7 +31,7 @@ mod tier;
 pub use deny::{Begun, DeniedBelow, DenyRule, DenySet};
 pub use export::{Export, LogServer, collector};
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
-pub use invalid::{Invalid, shorten, suggest};
+pub use invalid::{Invalid, shorten, shorten_address, suggest};
 pub use local::{LocalRule, LocalService, MAX_LOCAL, PROXY_PORT, hands_out};
 pub use names::NamePattern;
 pub use network::NetworkRule;

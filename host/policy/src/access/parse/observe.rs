@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::document::{Entry, Problem};
-use crate::rule::{Sourced, collector, shorten};
+use crate::rule::{Sourced, collector, shorten, shorten_address};
 
 use super::words;
 use crate::access::http::ObservePolicy;
@@ -34,7 +34,8 @@ fn taker(entry: &Entry<'_>) -> Result<String, Problem> {
     let fix = "write where it takes traces, such as \"https://collector.example.com:4318/v1/traces\"";
     let text = entry.text(fix)?;
     collector(text).ok_or_else(|| {
-        let what = format!("{} is \"{}\", which is no address of a collector", entry.label(), shorten(text));
+        let what =
+            format!("{} is \"{}\", which is no address of a collector", entry.label(), shorten_address(text));
         entry.problem(what, fix)
     })
 }
