@@ -22,8 +22,10 @@ use scorpiox_tools::Kind;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Interval between checks for the end of the calls in flight, once a timer is due.
 const WHILE_BUSY: Duration = Duration::from_millis(20);
-/// Maximum delay of a due timer. With many clients there is always a call in flight.
+/// Maximum delay of a due timer by the calls of one session.
 const MAX_WAIT_MS: u64 = 60_000;
+/// Maximum delay of a due timer by the calls of several sessions, of which one nearly always has a call in flight.
+const MAX_WAIT_FOR_MANY_MS: u64 = 5_000;
 /// Delay before a timer whose component failed is retried.
 const TRY_AGAIN_MS: u64 = 60_000;
 
@@ -72,7 +74,9 @@ impl Workspace {
             drop(transaction);
             let now = self.now();
             match next {
-                Some(timer) if (timer.due..timer.due + MAX_WAIT_MS).contains(&now) && !self.is_idle() => {
+                Some(timer)
+                    if (timer.due..timer.due + self.longest_wait_ms()).contains(&now) && !self.is_idle() =>
+                {
                     return Ok(WHILE_BUSY);
                 }
                 Some(timer) if timer.due <= now => self.fire_next()?,
@@ -80,6 +84,11 @@ impl Workspace {
                 None => return Ok(LOOK_AGAIN),
             }
         }
+    }
+
+    /// Returns the maximum delay of a due timer while calls run.
+    fn longest_wait_ms(&self) -> u64 {
+        if self.sessions().len() > 1 { MAX_WAIT_FOR_MANY_MS } else { MAX_WAIT_MS }
     }
 
     /// Fires the first due timer, unless another server already has.

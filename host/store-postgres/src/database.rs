@@ -47,6 +47,10 @@ pub struct Writers {
 /// Time for which one health check counts for all workspaces.
 const ANSWERED: Duration = Duration::from_millis(500);
 
+/// Time for which a full disk counts after a write failed for it. Small writes may succeed meanwhile, and a server that
+/// is not ready makes no others.
+const FULL: Duration = Duration::from_secs(10);
+
 /// A database shared by all workspaces of a process. Creating the value opens no connection.
 #[derive(Debug)]
 pub struct Database {
@@ -58,6 +62,8 @@ pub struct Database {
     checking: Mutex<()>,
     /// Time of the last successful read of all tables.
     answered: Mutex<Option<Instant>>,
+    /// Time at which a write last failed because the disk was full.
+    full: Mutex<Option<Instant>>,
     /// Random ID of this process.
     pub(crate) sender: Mark,
     pub(crate) notices: Notices,
@@ -82,6 +88,7 @@ impl Database {
             is_ready: AtomicBool::new(false),
             checking: Mutex::default(),
             answered: Mutex::default(),
+            full: Mutex::default(),
             sender,
             notices: Notices::default(),
             secrets: Secrets::default(),
@@ -283,12 +290,22 @@ impl Database {
 
     /// Checks that the database answers. Calls within a short time share one check.
     pub(crate) fn answers(&self) -> Result<(), StoreError> {
+        if self.full.lock().is_some_and(|at| at.elapsed() < FULL) {
+            return Err(StoreError::Full(self.pool.location.to_string()));
+        }
         let mut answered = self.answered.lock();
         if answered.is_none_or(|at| at.elapsed() >= ANSWERED) {
             self.probe_all_tables()?;
             *answered = Some(Instant::now());
         }
         Ok(())
+    }
+
+    /// Notes the error of a write.
+    pub(crate) fn note_full(&self, error: &StoreError) {
+        if matches!(error, StoreError::Full(_)) {
+            *self.full.lock() = Some(Instant::now());
+        }
     }
 
     /// Reads from each table that calls use, because another connection may have locked one, and checks that this
@@ -336,5 +353,22 @@ impl Database {
             Some(found) if found > format::FORMAT => Err(format::refusal(Some(found), &self.pool.location)),
             Some(_) => Ok(true),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_counts_for_some_seconds() {
+        let address = Address::parse("postgres://nobody@127.0.0.1:1/none").expect("an address");
+        let database = Database::new(address, Options::default());
+        database.note_full(&StoreError::Conflict);
+        assert!(!matches!(database.answers(), Err(StoreError::Full(_))));
+        database.note_full(&StoreError::Full("db".to_owned()));
+        assert!(matches!(database.answers(), Err(StoreError::Full(_))), "{:?}", database.answers());
+        *database.full.lock() = Instant::now().checked_sub(FULL);
+        assert!(!matches!(database.answers(), Err(StoreError::Full(_))));
     }
 }

@@ -136,7 +136,7 @@ impl Database {
                 self.ready(&mut lease)?;
                 work(&mut lease)
             }
-            done => done,
+            done => done.inspect_err(|error| self.note_full(error)),
         }
     }
 }
