@@ -433,7 +433,7 @@ impl Places {
 
     /// Returns the repositories, and links to them, that appeared and still exist.
     pub(super) fn repositories(&self) -> (Vec<(PathBuf, Identity)>, u32) {
-        self.repositories.found()
+        self.repositories.found(|path| self.unpacked.may_come(self.inside(path)))
     }
 
     /// Returns `true` if the entry at this path, if there is one, may be moved, removed or replaced.
