@@ -180,8 +180,8 @@ pub fn configured(path: &Path) -> Configured {
 fn is_of_git(entry: &Entry) -> bool {
     let (section, key) = (entry.section(), entry.key());
     let Ok(section) = std::str::from_utf8(&section) else { return false };
-    let is_others = OTHERS.iter().any(|(one, other)| *one == section && other.as_bytes() == key);
-    !is_others && (SECTIONS.contains(&section) || section.contains("git"))
+    let is_foreign = OTHERS.iter().any(|(one, other)| *one == section && other.as_bytes() == key);
+    !is_foreign && (SECTIONS.contains(&section) || section.contains("git"))
 }
 
 #[cfg(test)]

@@ -40,15 +40,15 @@ pub fn starts_programs(path: &Path, leads: &Leads, sees: &dyn Fn(&Path) -> bool)
     };
     let (own, none) = ([path.to_owned()], []);
     let (folders, pointers): (&[_], &[_]) = if found.is_dir() { (&own, &none) } else { (&none, &own) };
-    let seen = Seen { folders, pointers, user: &leads.at_home };
+    let begin = Seen { folders, pointers, user: &leads.at_home };
     // This walk only says which folders to watch.
-    let first = Walk::through(seen);
+    let first = Walk::through(begin);
     if first.is_cut() || first.is_astray || !first.met.keys().all(|folder| sees(folder)) {
         return true;
     }
     let watched: Vec<_> = first.met.into_keys().collect();
     let Some(before) = Marks::settled(path, &watched) else { return true };
-    let walk = Walk::through(seen);
+    let walk = Walk::through(begin);
     let is_led_nowhere = || !found.is_dir() && walk.met.is_empty() && !is_read_if_there(path);
     walk.is_cut()
         || walk.is_astray

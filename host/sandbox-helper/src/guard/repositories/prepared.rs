@@ -127,9 +127,9 @@ impl Search<'_> {
     fn folder(&mut self, folder: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
         let depth = depth.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut entries = Dir::new(openat(folder, ".", flags, Mode::empty())?)?;
+        let entries = Dir::new(openat(folder, ".", flags, Mode::empty())?)?;
         let (mut below, mut has_name_of_git): (Vec<OsString>, bool) = (Vec::new(), false);
-        while let Some(entry) = entries.next() {
+        for entry in entries {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
@@ -144,7 +144,6 @@ impl Search<'_> {
                 below.push(name.to_owned());
             }
         }
-        drop(entries);
         if has_name_of_git {
             let is_complete = signs(folder, None)?.are_complete();
             if !is_complete && self.all.counts_when_moved(folder)? {
@@ -285,7 +284,7 @@ mod tests {
         std::fs::rename(root.join("a"), root.join("b")).expect("moves");
         all.moved((&root.join("a"), &root.join("b")), &Spot::of(&root.join("b")), OLD);
         assert_eq!(all.found(|_| false), (Vec::new(), 1));
-        std::fs::remove_dir_all(root.join("b")).expect("removes");
+        scorpiox_sys::remove_folder(&root.join("b")).expect("removes");
         assert_eq!(all.found(|_| false), (Vec::new(), 0));
     }
 }
