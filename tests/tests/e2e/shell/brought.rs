@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::support::{
-    TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, start, with_policy,
+    TIERS, background, bash, comes_true, git, in_each_tier, in_tier, read_to_end, start, with_policy,
 };
 
 /// Longer than a tick of the clock of file systems. What is younger counts as made since the next command started.
@@ -166,10 +166,7 @@ fn a_configuration_is_told_where_git_would_obey_it() {
             assert!(is_told || !ran.text.contains("new: "), "{name}: {}", ran.text);
         }
         // It is obeyed in the repository that somebody makes of the folder.
-        let made = std::process::Command::new("git")
-            .args(["init", "-q", "--bare", "alias"])
-            .current_dir(program.workspace());
-        assert!(made.status().expect("git starts").success());
+        git(&program.workspace(), &["init", "-q", "--bare", "alias"]);
         let config = std::fs::read_to_string(program.workspace().join("alias/config")).expect("a file");
         assert!(config.contains("st = !touch x") && config.contains("[core]"), "{config}");
     });
@@ -199,11 +196,8 @@ fn folders_named_hooks_of_packages_and_projects_are_not_told() {
 fn a_repository_that_leads_outside_is_told_whatever_is_there() {
     in_each_tier(|program, server| {
         let outside = program.workspace().parent().expect("a folder").join("outside");
-        let made = std::process::Command::new("git")
-            .args(["init", "-q", "--bare"])
-            .arg(outside.join("there"))
-            .status();
-        assert!(made.expect("git starts").success());
+        std::fs::create_dir(&outside).expect("a folder");
+        git(&outside, &["init", "-q", "--bare", "there"]);
         for name in ["there", "absent"] {
             let path = outside.join(name);
             let ran = bash(server, &format!("mkdir {name}; echo 'gitdir: {}' > {name}/.git", path.display()));
