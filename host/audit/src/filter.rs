@@ -98,6 +98,8 @@ pub struct Filter {
     pub failed: bool,
     /// `true` to show only calls in which a use was denied.
     pub denied: bool,
+    /// `true` to show only calls in which the name of a file was refused.
+    pub hidden: bool,
     /// Workspace directory of the server.
     pub workspace: Option<String>,
 }
@@ -122,6 +124,7 @@ impl Filter {
             && self.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
             && (!self.failed || matches!(record.outcome.as_str(), "error" | "refused" | "fault"))
             && (!self.denied || record.denied().next().is_some() || record.more_denied > 0)
+            && (!self.hidden || record.hidden().next().is_some())
     }
 }
 
@@ -185,6 +188,7 @@ mod tests {
             since: crate::time::parse("2026-11-22T02:00"),
             failed: true,
             denied: true,
+            hidden: false,
             workspace: Some("/w".to_owned()),
         };
         assert!(all.wants(&record) && Filter::default().wants(&record));
@@ -198,6 +202,9 @@ mod tests {
         assert!(!all.wants(&Record { outcome: "ok".to_owned(), ..record.clone() }));
         assert!(!all.wants(&Record { uses: Vec::new(), ..record.clone() }));
         assert!(!all.wants(&Record { component: Some("bbcdef0123456789".to_owned()), ..record.clone() }));
+        let refused_names = Filter { hidden: true, ..Filter::default() };
+        let refused = r#"{"tool":"Bash","outcome":"ok","uses":[{"capability":"files","hidden":true}]}"#;
+        assert!(!refused_names.wants(&record) && refused_names.wants(&Record::parse(refused).unwrap()));
         let any_rule = Filter { rule: None, rule_text: None, ..all.clone() };
         assert!(any_rule.wants(&Record { uses: Vec::new(), more_denied: 1, ..record.clone() }));
         assert!(!all.wants(&Record { time: "2026-11-22T01:59:59.999Z".to_owned(), ..record.clone() }));

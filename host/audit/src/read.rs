@@ -95,11 +95,11 @@ pub struct Use {
     pub what: String,
     /// `true` if access was allowed.
     pub allowed: bool,
-    /// `true` if the name was hidden. The object may be reachable in another way.
+    /// `true` if the name was refused. Nothing is said about the content.
     pub hidden: bool,
     /// Outcome that a rule would have had that only reports; empty for others.
     pub reported: String,
-    /// Reason of a denial, or the way in which the name was hidden.
+    /// Reason of a denial, or of the refusal of the name.
     pub why: String,
     /// Rule that decided.
     pub rule: String,
@@ -140,7 +140,7 @@ impl Record {
         std::iter::once(self.outcome.clone()).chain(fault).chain(more).collect()
     }
 
-    /// Returns the uses whose names were hidden.
+    /// Returns the uses whose names were refused.
     pub fn hidden(&self) -> impl Iterator<Item = &Use> {
         self.uses.iter().filter(|used| used.hidden)
     }

@@ -73,7 +73,7 @@ struct Use {
 /// Decision that neither allows nor denies a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aside {
-    /// The name was hidden. The object may be reachable in another way.
+    /// The name was refused. Nothing is known of the content, which may have been read in another way.
     Hidden,
     /// A rule that only reports would have had this outcome.
     Reported(&'static str),
@@ -95,8 +95,8 @@ impl Uses {
         self.note(capability, &what, None, Some(why), &rule);
     }
 
-    /// Records a hidden use and the way it was hidden. The object may be reachable in another way, so it does
-    /// not count as denied.
+    /// Records that the name of an object was refused, and how. Its content may have been read in another way, so
+    /// the use does not count as denied.
     pub fn hidden(&self, capability: &'static str, what: impl Display, how: &str, rule: impl Display) {
         self.add(Use {
             capability,

@@ -4,7 +4,8 @@
 //! between two accesses. A check of a path therefore says nothing about a later access by the same path.
 //!
 //! Reading order: [`Trail`] follows links. [`Writable`] lists the directories that commands can write.
-//! [`resolve`] follows links outside of those. [`Folder`] opens the result component by component without
+//! [`resolve`] follows links outside of those. [`Inside`] follows links in some directories, and looks at nothing
+//! else. [`Folder`] opens the result component by component without
 //! following links. [`programs`] finds programs that only the administrator can have replaced. [`Stamp`]
 //! detects changes. [`home`] is the program's own directory.
 //!
@@ -16,6 +17,7 @@
 mod account;
 mod folder;
 pub mod home;
+mod inside;
 mod modes;
 mod names;
 mod normalized;
@@ -31,6 +33,7 @@ mod without_links;
 pub use account::{account_groups, account_names};
 pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
+pub use inside::Inside;
 pub use modes::{Modes, is_of_user};
 pub use names::is_plain;
 pub use normalized::normalized;

@@ -69,10 +69,8 @@ impl Leads {
             named.is_cut
                 || includes.any(is_there)
                 || hooks.any(|hooks| holds_more_than_examples(&tree.join(hooks)) || has_link(tree, hooks))
-                || programs.any(|word| {
-                    is_program(&tree.join(&word.path), word.may_come)
-                        || (is_led_to(word) && has_link(tree, &word.path))
-                })
+                // Behind a link, the answer would tell what exists elsewhere.
+                || programs.any(|word| has_link(tree, &word.path) || is_program(&tree.join(&word.path), word.may_come))
         };
         self.configs.iter().any(is_there) || self.named.iter().any(leads)
     }
@@ -143,7 +141,10 @@ mod tests {
 
     use super::*;
     use crate::STARTS;
-    use crate::starts_programs;
+
+    fn starts_programs(path: &Path, leads: &Leads) -> bool {
+        crate::starts_programs(path, leads, &|_| true)
+    }
 
     /// `core.hooksPath = .githooks` and similar entries lead into each repository.
     #[test]
@@ -233,6 +234,21 @@ mod tests {
         let leads = Leads::of(&User::new(Some(&bed.at("home")), |_| None));
         bed.link("../empty", "a/tools");
         bed.link("../../empty", "b/tools/hooks");
+        assert!(starts_programs(&bed.at("a/.git"), &leads) && starts_programs(&bed.at("b/.git"), &leads));
+        assert!(!starts_programs(&bed.at("c/.git"), &leads));
+    }
+
+    /// A command can make a link of the name of a word, to any file.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_named_like_a_word_counts_whatever_it_leads_to() {
+        let _none_starts = STARTS.read().unwrap();
+        let bed = Bed::with(&["home", "a/.git", "b/.git", "c/.git"]);
+        bed.put("home/.gitconfig", "[core]\npager = less -FX");
+        let leads = Leads::of(&User::new(Some(&bed.at("home")), |_| None));
+        bed.link("/bin/sh", "a/less");
+        bed.link("/none", "b/less");
+        bed.put("c/less", "no program");
         assert!(starts_programs(&bed.at("a/.git"), &leads) && starts_programs(&bed.at("b/.git"), &leads));
         assert!(!starts_programs(&bed.at("c/.git"), &leads));
     }

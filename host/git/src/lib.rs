@@ -5,7 +5,8 @@
 //! directory, or could become one again. [`obeyed`] follows everything that git follows from such folders.
 //! [`starts_programs`] decides if a single repository contains anything of this kind. A configuration is
 //! parsed byte for byte as git does it. An entry is assumed to start programs unless its key is known to be
-//! harmless. [`remotes`] reads the addresses of remotes.
+//! harmless. [`configured`] judges the configuration of a folder that is no repository yet. [`remotes`] reads the
+//! addresses of remotes.
 //!
 //! Invariant: every answer errs on the safe side. A folder counts even if git does not accept it yet. A file
 //! counts even if git reads it only under some condition, or if it does not exist yet. Paths beyond the
@@ -29,6 +30,7 @@ mod names;
 mod obeyed;
 mod outside;
 mod parse;
+mod prepared;
 mod read;
 mod remotes;
 mod shared;
@@ -46,6 +48,7 @@ pub use leads::Leads;
 pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use outside::{Around, outside};
+pub use prepared::{Configured, configured};
 pub use remotes::{Remotes, Unknown, remotes};
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;

@@ -75,23 +75,40 @@ impl Signs {
 
 /// Returns `true` if a folder is a git directory, judged by its content.
 pub(crate) fn is_of_git(folder: &Path) -> bool {
+    signs_in(folder).is_some_and(|signs| signs.are_of_git(folder))
+}
+
+/// Returns `true` if a folder has no name that git requires and creates in each repository: it is no repository, and
+/// nobody has begun to make one.
+pub(crate) fn is_without_signs(folder: &Path) -> bool {
+    signs_in(folder).is_some_and(|signs| !signs.are_begun())
+}
+
+/// Returns the names in a folder. `None` if it cannot be inspected.
+fn signs_in(folder: &Path) -> Option<Signs> {
     let mut signs = Signs::default();
     for name in SIGNS {
         match folder.join(name).symlink_metadata() {
             Ok(found) => signs.note(name.as_ref(), found.is_dir(), found.is_file()),
             Err(error) if read::is_absent(&error) => {}
-            Err(_) => return false,
+            Err(_) => return None,
         }
     }
-    signs.are_of_git(folder)
+    Some(signs)
 }
 
-/// Returns `true` if a file is the configuration of a repository: it contains the section that git writes,
-/// possibly after others on the same line.
+/// Returns `true` if a file is the configuration of a repository: it contains the section that git writes. A link does
+/// not count: a command could make one, and the answer would tell it what a file elsewhere contains.
 fn is_of_repository(path: &Path) -> bool {
-    let Some(text) = read::text(path, MAX_BYTES) else { return false };
-    let bytes = text.bytes.to_ascii_lowercase();
-    text.is_cut || bytes.windows(SECTION.len()).any(|found| found == SECTION)
+    if read::is_link(path) {
+        return false;
+    }
+    read::text(path, MAX_BYTES).is_some_and(|text| text.is_cut || has_core(&text.bytes))
+}
+
+/// Returns `true` if a configuration contains the section that git writes, possibly after others on the same line.
+pub(crate) fn has_core(text: &[u8]) -> bool {
+    text.to_ascii_lowercase().windows(SECTION.len()).any(|found| found == SECTION)
 }
 
 #[cfg(test)]
@@ -148,6 +165,18 @@ mod tests {
         assert!(complete(&[("HEAD", false), ("commondir", false)]));
         assert!(!complete(&[("HEAD", false), ("objects", true), ("config", false), ("hooks", true)]));
         assert!(!complete(&[("objects", true), ("refs", true), ("commondir", false)]));
+    }
+
+    /// Otherwise a command could ask for the content of each file on the machine.
+    #[cfg(unix)]
+    #[test]
+    fn a_configuration_behind_a_link_says_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("secret"), "[core]\n").unwrap();
+        std::os::unix::fs::symlink("secret", folder.path().join("config")).unwrap();
+        let mut signs = Signs::default();
+        signs.note(OsStr::new("config"), false, false);
+        assert!(!signs.are_of_git(folder.path()));
     }
 
     #[test]

@@ -2,16 +2,17 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use scorpiox_fs::Walks;
 
 use crate::leads::Leads;
 use crate::names::{WRITTEN, WRITTEN_AND_USUAL};
 use crate::obeyed::{Met, Seen, Walk, is_dot_git};
+use crate::prepared::{Configured, configured};
 use crate::read::{self, is_absent, is_read_if_there};
 use crate::shared::Marks;
-use crate::signs::is_of_git;
+use crate::signs::{is_of_git, is_without_signs};
 
 /// Files that lead git to other files; git reads each of them.
 const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
@@ -27,41 +28,44 @@ const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 /// names by relative paths. Paths that cannot be followed to their end count, as do files that can be changed
 /// under another name, and those that changed meanwhile.
 ///
+/// `sees` returns `true` for paths that commands see. A repository that leads elsewhere always counts, whatever is
+/// there: otherwise the answer would tell a command what exists outside of its folders.
+///
 /// The caller keeps everything in place. Other processes may still write to files, and create and remove
 /// some.
-pub fn starts_programs(path: &Path, leads: &Leads) -> bool {
+pub fn starts_programs(path: &Path, leads: &Leads, sees: &dyn Fn(&Path) -> bool) -> bool {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
         Err(error) => return !is_absent(&error),
     };
     let (own, none) = ([path.to_owned()], []);
     let (folders, pointers): (&[_], &[_]) = if found.is_dir() { (&own, &none) } else { (&none, &own) };
-    let seen = Seen { folders, pointers, user: &leads.at_home };
+    let begin = Seen { folders, pointers, user: &leads.at_home };
     // This walk only says which folders to watch.
-    let first = Walk::through(seen);
-    if first.is_cut() || first.is_astray {
+    let first = Walk::through(begin);
+    if first.is_cut() || first.is_astray || !first.met.keys().all(|folder| sees(folder)) {
         return true;
     }
     let watched: Vec<_> = first.met.into_keys().collect();
     let Some(before) = Marks::settled(path, &watched) else { return true };
-    let walk = Walk::through(seen);
+    let walk = Walk::through(begin);
     let is_led_nowhere = || !found.is_dir() && walk.met.is_empty() && !is_read_if_there(path);
     walk.is_cut()
         || walk.is_astray
         || is_led_nowhere()
-        || any_starts(path, &walk, leads)
+        || any_starts(path, &walk, leads, sees)
         || !walk.met.keys().eq(&watched)
         || Marks::of(path, &watched) != Some(before)
 }
 
 /// Returns `true` if git starts programs because of the content of the git directories that it is led to from
 /// `path`, or of the work tree around it.
-fn any_starts(path: &Path, walk: &Walk<'_>, leads: &Leads) -> bool {
+fn any_starts(path: &Path, walk: &Walk<'_>, leads: &Leads, sees: &dyn Fn(&Path) -> bool) -> bool {
     let mut walks = Walks::default();
     let outer = path.ancestors().skip(1).find(|above| is_dot_git(above));
     let outer = outer.filter(|outer| path.starts_with(outer.join(MODULES)));
     let tree = outer.unwrap_or(path).parent().and_then(|tree| walks.follow(tree).ok()).map(|tree| tree.end);
-    let trees = Trees { tree: tree.as_deref(), is_module: outer.is_some() };
+    let trees = Trees { tree: tree.as_deref(), is_module: outer.is_some(), sees };
     walk.met.iter().any(|(folder, met)| {
         // A folder named `.git` is protected regardless of its content.
         (!is_dot_git(folder) && folder != path && !is_of_git(folder))
@@ -72,6 +76,8 @@ fn any_starts(path: &Path, walk: &Walk<'_>, leads: &Leads) -> bool {
 /// Work trees that a git directory may have.
 #[derive(Clone, Copy)]
 struct Trees<'a> {
+    /// Returns `true` for a path that commands see.
+    sees: &'a dyn Fn(&Path) -> bool,
     /// Work tree around the repository.
     tree: Option<&'a Path>,
     /// `true` for the git directory of a submodule, which may have any folder in that work tree.
@@ -80,7 +86,14 @@ struct Trees<'a> {
 
 impl Trees<'_> {
     fn hold(self, end: &Path) -> bool {
-        self.tree.is_some_and(|tree| end == tree || self.is_module && end.starts_with(tree))
+        (self.sees)(end)
+            && self.tree.is_some_and(|tree| end == tree || self.is_module && end.starts_with(tree))
+    }
+
+    /// Returns `true` if a path from a git directory leaves only folders by `..` that commands see. Whether the others
+    /// are links would decide where it ends.
+    fn see(self, left: &[PathBuf]) -> bool {
+        left.iter().all(|left| (self.sees)(left))
     }
 }
 
@@ -89,11 +102,20 @@ impl Trees<'_> {
 fn starts(folder: &Path, met: &Met, trees: Trees<'_>, walks: &mut Walks) -> bool {
     let mut is_elsewhere = |path: &Path| {
         let found = walks.follow(&folder.join(path));
-        found.map_or(true, |trail| !trail.exists || !trail.links.is_empty() || !trees.hold(&trail.end))
+        found.map_or(true, |trail| {
+            !trail.exists || !trail.links.is_empty() || !trees.hold(&trail.end) || !trees.see(&trail.left)
+        })
     };
-    met.named
-        .iter()
-        .any(|named| named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path)))
+    // Git reads nothing of some configurations, as those of other programs.
+    let is_foreign = !is_dot_git(folder)
+        && is_without_signs(folder)
+        && !matches!(configured(&folder.join("config")), Configured::Starts { .. });
+    let mut named_starts = || {
+        met.named.iter().any(|named| {
+            named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path))
+        })
+    };
+    (!is_foreign && named_starts())
         || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
         || WRITTEN.iter().chain(&WRITTEN_AND_USUAL).any(|name| leads_away(&folder.join(name)))
         || may_hold_links(&folder.join("logs"), &mut { MAX_LOOKS })
@@ -144,6 +166,10 @@ mod tests {
     use super::*;
     use crate::STARTS;
     use crate::User;
+
+    fn starts_programs(path: &Path, leads: &Leads) -> bool {
+        super::starts_programs(path, leads, &|_| true)
+    }
 
     #[test]
     fn what_git_makes_starts_nothing_and_hooks_and_commands_do() {
@@ -269,6 +295,65 @@ mod tests {
             bed.link("/else", format!("a/.git/{name}"));
             assert!(starts(), "{name}");
         }
+    }
+
+    /// Whether the note is there would otherwise tell a command whether a harmless repository is.
+    #[cfg(unix)]
+    #[test]
+    fn what_leads_out_of_sight_counts_whether_or_not_it_exists() {
+        let _none_starts = STARTS.read().unwrap();
+        let bed = Bed::with(&[
+            "w/a",
+            "w/.git/modules/x/objects",
+            "w/.git/modules/x/refs",
+            "w/x",
+            "out/objects",
+            "out/refs",
+        ]);
+        bed.put("out/HEAD", "ref: refs/heads/main\n");
+        bed.put("w/.git/modules/x/HEAD", "ref: refs/heads/main\n");
+        let (leads, inside) = (Leads::of(&User::default()), bed.at("w"));
+        let starts =
+            |path: &str| super::starts_programs(&bed.at(path), &leads, &|path| path.starts_with(&inside));
+        for target in ["out", "none"] {
+            for text in
+                [format!("gitdir: ../../{target}\n"), format!("gitdir: {}\n", bed.at(target).display())]
+            {
+                bed.put("w/a/.git", &text);
+                assert!(starts("w/a/.git"), "{text}");
+            }
+            bed.put("w/b/.git/commondir", &format!("../../../{target}\n"));
+            assert!(starts("w/b/.git"), "{target}");
+        }
+        // A work tree on a way through folders outside.
+        bed.put("w/x/.git", "gitdir: ../.git/modules/x\n");
+        bed.put("w/.git/modules/x/config", "[core]\n\tworktree = ../../../x\n");
+        assert!(!starts("w/x/.git"));
+        for folder in ["out", "none"] {
+            let way = format!("[core]\n\tworktree = {}/../w/x\n", bed.at(folder).display());
+            bed.put("w/.git/modules/x/config", &way);
+            assert!(starts("w/x/.git"), "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_of_another_program_starts_nothing_until_git_accepts_it() {
+        let _none_starts = STARTS.read().unwrap();
+        let bed = Bed::with(&["a"]);
+        let starts = || starts_programs(&bed.at("a"), &Leads::of(&User::default()));
+        for (config, expected) in [
+            ("[core]\n    remote = x\n['remote \"x\"']\n    url = s3://x\n", false),
+            ("[database]\nhost = x\n", false),
+            ("[include]\npath = more\n", true),
+            ("[diff]\nexternal = x\n", true),
+        ] {
+            bed.put("a/config", config);
+            assert_eq!(starts(), expected, "{config}");
+        }
+        // Git does not start in a repository with such a configuration, until somebody mends it.
+        bed.put("a/config", "[core\n");
+        bed.folder("a/refs");
+        assert!(starts());
     }
 
     /// A running command could write to `notes` after the repository was checked.

@@ -82,6 +82,11 @@ impl Started {
         self.cell.plan.areas.iter().any(|area| path.starts_with(&area.path))
     }
 
+    /// Returns `true` if commands see a path and nothing on its way is denied.
+    pub(super) fn sees_all_of(&self, path: &Path) -> bool {
+        self.sees(path) && path.ancestors().all(|folder| self.cell.denied().matches(folder).is_none())
+    }
+
     /// Returns the step that adds a path to a list of the profile, after "the person can".
     fn how_to_open(&self, path: &Path, list: &str) -> String {
         let (path, profile) = (path.display().to_string(), &self.profile);

@@ -143,13 +143,14 @@ impl Started {
             // Moves are blocked during the check. Anything swapped in earlier has another identity.
             let unmoved = starts::begin(&self.operator.site().own_home, &self.cell.plan.areas);
             let begun = Instant::now();
+            let sees = |path: &Path| self.sees_all_of(path);
             outcome.names.repositories.retain(|Repository { path, identity }| {
                 let is_there = gone::identity_of(path.as_path()) == Some(*identity);
                 moved.extend(gone::note(path.as_path(), *identity));
                 !is_there
                     || unmoved.is_err()
                     || begun.elapsed() > JUDGE_TIME
-                    || starts_programs(path.as_path(), &leads)
+                    || starts_programs(path.as_path(), &leads, &sees)
             });
         }
         moved.truncate(MAX_NOTES);

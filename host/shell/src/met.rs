@@ -65,19 +65,17 @@ impl Met {
 
     /// Records the folder of each denied file named in the output, with the rule. The file itself is not
     /// named.
+    ///
+    /// Only the refusal of the name is known. The same command may have read the content elsewhere: from git's objects,
+    /// a bundle, an archive, or another copy. It therefore never counts as denied.
     pub(super) fn note(&self, uses: &Uses, workspace: &Path, deny: &DenySet) {
         for (path, rule) in self.denied(workspace, deny) {
             let folder = path.parent().unwrap_or(&path);
-            let (glob, rule) = (rule.glob(), rule.source.to_string());
-            if is_in_git(&path, workspace) {
-                let how = format!(
-                    "hidden by \"{glob}\" in `deny`, as the command's output says; what git keeps of it is not"
-                );
-                uses.hidden("files", folder.display(), &how, rule);
-            } else {
-                let why = format!("denied by \"{glob}\" in `deny`, as the command's output says");
-                uses.denied("files", folder.display(), &why, rule);
-            }
+            let how = format!(
+                "the name was refused by \"{}\" in `deny`, as the command's output says; its content was not followed",
+                rule.glob()
+            );
+            uses.hidden("files", folder.display(), &how, rule.source.to_string());
         }
     }
 
@@ -96,7 +94,11 @@ impl Met {
         let mut sentences: Vec<_> = denied
             .iter()
             .map(|(_, rule)| {
-                format!("denied: {:?} in `deny` ({}) closes such files to commands", rule.glob(), rule.source)
+                format!(
+                    "refused: {:?} in `deny` ({}) closes files of such names to commands",
+                    rule.glob(),
+                    rule.source
+                )
             })
             .collect();
         sentences.dedup();
@@ -155,13 +157,6 @@ fn named<'a>(lines: impl Iterator<Item = &'a String>, workspace: &Path) -> Vec<P
     paths
 }
 
-/// Returns `true` if a path lies in the work tree of a repository. Git objects may contain the file's
-/// content, so a command that was refused the file may have printed it from there.
-fn is_in_git(path: &Path, workspace: &Path) -> bool {
-    let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
-    above.into_iter().any(|folder| folder.join(".git").symlink_metadata().is_ok())
-}
-
 #[cfg(test)]
 mod tests {
     use scorpiox_policy::{Places, Source};
@@ -184,7 +179,8 @@ mod tests {
 
     #[test]
     fn messages_of_many_programs_are_understood() {
-        let in_w = "files /w, refused: denied by \"**/.env*\" in `deny`, as the command's output says";
+        let in_w = "files /w, hidden: the name was refused by \"**/.env*\" in `deny`, as the command's output says; its \
+                    content was not followed";
         for said in [
             "cat: .env: Permission denied\n",
             "bash: line 1: ./.env: Permission denied\n",
@@ -198,7 +194,10 @@ mod tests {
         let home = told(&["ls: cannot open directory '/h/.ssh/keys': Permission denied\n"]);
         assert_eq!(
             home,
-            ["files /h/.ssh, refused: denied by \"~/.ssh\" in `deny`, as the command's output says"]
+            [
+                "files /h/.ssh, hidden: the name was refused by \"~/.ssh\" in `deny`, as the command's output says; its \
+              content was not followed"
+            ]
         );
     }
 
@@ -216,7 +215,8 @@ mod tests {
             met.look(output.as_bytes());
             met.sentences(&root, &deny)
         };
-        let denied = "denied: \"**/.env*\" in `deny` (policy.toml line 4) closes such files to commands";
+        let denied =
+            "refused: \"**/.env*\" in `deny` (policy.toml line 4) closes files of such names to commands";
         assert_eq!(said("cat: .env: Permission denied\ncat: a/.env.local: Permission denied\n"), [denied]);
         assert_eq!(said("rm: cannot remove '.env': Device or resource busy\n"), [denied]);
         let made = said("bash: line 1: .vscode/launch.json: Read-only file system\n");
@@ -266,25 +266,32 @@ mod tests {
         assert!(told(&[&"cat: a: Permission denied\n".repeat(1000)]).is_empty());
     }
 
-    /// `git archive` prints a denied file, and also an error about the `.gitattributes` next to it.
+    /// `git archive` and copies in bundles, packs and archives print a denied file beside an error about its name.
     #[test]
-    fn what_git_may_have_printed_is_not_said_to_be_denied() {
+    fn no_use_says_that_a_file_was_denied() {
         let root = tempfile::tempdir().expect("a folder");
         let workspace = root.path().join("w");
         std::fs::create_dir_all(workspace.join("finance")).expect("creates");
         let places = Places::standard(workspace.clone(), Some("/h".into()), Path::new("/h/.own"));
         let rule = DenyRule::parse("finance/", Source::Line(4)).expect("a glob");
         let deny = DenySet::new(&[rule], std::slice::from_ref(&workspace), &places);
-        let said = || {
-            let (mut met, uses) = (Met::default(), Uses::default());
-            met.look(b"warning: unable to access 'finance/.gitattributes': Permission denied\n");
-            met.note(&uses, &workspace, &deny);
-            (uses.was_denied(), uses.lines().join("\n"))
-        };
-        let (was_denied, line) = said();
-        assert!(was_denied && line.contains("refused: denied by"), "{line}");
-        std::fs::create_dir(workspace.join(".git")).expect("creates");
-        let (was_denied, line) = said();
-        assert!(!was_denied && line.contains("hidden: hidden by \"") && !line.contains("denied"), "{line}");
+        let outputs = [
+            "warning: unable to access 'finance/.gitattributes': Permission denied\n",
+            "rm: cannot remove 'finance/q4.csv': Device or resource busy\n",
+            "tar: finance: Cannot open: Permission denied\n",
+        ];
+        for is_repository in [false, true] {
+            for output in outputs {
+                let (mut met, uses) = (Met::default(), Uses::default());
+                met.look(output.as_bytes());
+                met.note(&uses, &workspace, &deny);
+                let line = uses.lines().join("\n");
+                assert!(!uses.was_denied() && line.contains("hidden: the name was refused"), "{line}");
+                assert!(!line.contains("denied") && uses.refusals().is_empty(), "{line}");
+            }
+            if !is_repository {
+                std::fs::create_dir(workspace.join(".git")).expect("creates");
+            }
+        }
     }
 }

@@ -190,3 +190,59 @@ impl Site {
         Files { managed: Path::new(MANAGED_FILE), is_managed_required, own, workspace, last_good: None }
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Creates a repository with a linked work tree, and returns the site of the tree.
+    fn linked(root: &Path) -> Site {
+        let (main, tree) = (root.join("main/.git"), root.join("tree"));
+        for folder in ["objects", "refs", "worktrees/t"] {
+            fs::create_dir_all(main.join(folder)).expect("folders");
+        }
+        fs::create_dir(&tree).expect("a folder");
+        for (path, text) in [
+            ("main/.git/HEAD", "ref: refs/heads/main\n".to_owned()),
+            ("main/.git/worktrees/t/HEAD", "ref: refs/heads/t\n".to_owned()),
+            ("main/.git/worktrees/t/commondir", "../..\n".to_owned()),
+            ("main/.git/worktrees/t/gitdir", format!("{}\n", tree.join(".git").display())),
+            ("tree/.git", format!("gitdir: {}\n", main.join("worktrees/t").display())),
+        ] {
+            fs::write(root.join(path), text).expect("a file");
+        }
+        let own_home = root.join("own");
+        Site {
+            workspace: tree,
+            home: None,
+            workspace_name: "tree".to_owned(),
+            skills: Arc::new(SkillFolders::new(&own_home, None, &own_home, &[])),
+            own_home,
+            is_managed_required: false,
+            worked_on: Vec::new(),
+        }
+    }
+
+    /// People who may write one tree of a repository could otherwise read what is committed in the others.
+    #[test]
+    fn workspaces_of_a_policy_with_several_get_no_repository_elsewhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let site = linked(&root);
+        let repository = |text: &str| {
+            let policy =
+                Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).expect("a policy");
+            (site.repository(&policy), site.places(&policy).repository)
+        };
+        let main = root.join("main/.git");
+        assert_eq!(repository(""), (Some(Ok(main.clone())), Some(main)));
+        let several = "[workspace.web]\npath = \"/srv/web\"\n";
+        assert_eq!(repository(several), (Some(Err(Apart::Shared)), None));
+        // Nothing is said of a workspace with a repository of its own.
+        fs::remove_file(root.join("tree/.git")).expect("removes");
+        assert_eq!(repository(several), (None, None));
+    }
+}

@@ -1,7 +1,8 @@
 //! Read access to files of the workspace and of folders that the operator granted.
 //!
 //! A path is resolved, checked against the policy, and then opened component by component without following
-//! links. A component that is replaced by a link after the check is therefore not read.
+//! links. A component that is replaced by a link after the check is therefore not read. Nothing outside of the folders
+//! that may be read decides about an answer.
 
 mod host;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_fs::{Trail, Writable, normalized, open_file, resolve};
+use scorpiox_fs::{Inside, normalized, open_file};
 use scorpiox_policy::FileDenial;
 
 use super::approved::Approved;
@@ -73,7 +74,7 @@ impl Files {
                 let path = normalized(asked);
                 let folder = path.parent().unwrap_or(&path);
                 // The path itself may be allowed although its target is denied.
-                let end = resolve(asked, &Writable::default()).ok();
+                let end = self.followed(asked, approved).map(|followed| followed.end);
                 let decides = end.filter(|_| self.folder(&path, approved).is_ok());
                 let rule = self.rule(decides.as_ref().unwrap_or(&path), approved);
                 uses.denied_by_name("files", folder.display(), named, &denial.rule, rule);
@@ -110,18 +111,29 @@ impl Files {
     /// Resolves a path, and returns it with the folder that permits reading it. A refusal is the same whether
     /// or not a file exists, and does not mention link targets. Otherwise, it would reveal files elsewhere.
     fn place(&self, asked: &Path, approved: Option<&Approved>) -> Result<(PathBuf, PathBuf), FileDenial> {
-        let trail = Trail::follow(asked);
-        // A rule that denies any of the names along the link trail denies the file.
-        self.check_denied(trail.iter().flat_map(|trail| &trail.forms), asked, approved)?;
+        let followed = self.followed(asked, approved);
+        // A rule that denies any of the names along the links denies the file.
+        self.check_denied(followed.iter().flat_map(|followed| &followed.forms), asked, approved)?;
         // The resolved path is later opened without following links.
-        if let Ok(resolved) = resolve(asked, &Writable::default())
-            && let Ok(folder) = self.folder(&resolved, approved)
+        if let Some(followed) = followed
+            && let Ok(folder) = self.folder(&followed.end, approved)
         {
-            return Ok((resolved, folder));
+            return Ok((followed.end, folder));
         }
         self.folder(&normalized(asked), approved)?;
         let rule = "a symbolic link, or lies behind one, and it leads outside what may be read, or to what is denied there";
         Err(FileDenial::new(asked, rule.to_owned()))
+    }
+
+    /// Follows a path through the folders that may be read.
+    fn followed(&self, asked: &Path, approved: Option<&Approved>) -> Option<Inside> {
+        let policy = &self.operator.policy().ok()?.files;
+        let places = self.operator.places_with(&self.granted(approved)).ok()?;
+        let roots = approved.map(|approved| approved.present(&self.operator.site().workspace));
+        Inside::follow(asked, &|path| match &roots {
+            None => policy.check(path, &places).is_ok(),
+            Some(roots) => decide(&self.operator, &places, roots, path, false).is_ok(),
+        })
     }
 
     /// Returns the rule that decides about a path.

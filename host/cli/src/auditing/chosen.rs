@@ -42,6 +42,9 @@ pub(super) struct Chosen {
     /// Only calls that were denied something
     #[arg(long)]
     denied: bool,
+    /// Only commands whose output says that the name of a file was refused
+    #[arg(long)]
+    hidden: bool,
     /// Read this file instead of your own audit: another user's, or a copy. Can be repeated
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
@@ -62,6 +65,7 @@ impl Chosen {
             since: self.since,
             failed: self.failed,
             denied: self.denied,
+            hidden: self.hidden,
             workspace,
         }
     }

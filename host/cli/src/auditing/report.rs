@@ -57,7 +57,7 @@ pub(super) struct Report {
     pub workspaces: BTreeMap<String, u64>,
     /// Number of calls that could not be recorded.
     pub lost: u64,
-    /// Number of files hidden by their names. It is unknown whether they were read in another way.
+    /// Number of files with refused names. It is unknown whether their content was read in another way.
     pub hidden: u64,
     /// Number of outcomes of rules that only report.
     pub reported: u64,

@@ -132,7 +132,11 @@ fn beginning(text: &mut String, report: &Report, damaged: u64) {
     let (left_out, left_out_denied) = report.left_out;
     for (count, what) in [
         (report.lost, "lost calls".to_owned()),
-        (report.hidden, "names that were hidden; what git keeps of them can be read".to_owned()),
+        (
+            report.hidden,
+            "refused names of files, whose content may have been read elsewhere; see audit --hidden"
+                .to_owned(),
+        ),
         (report.reported, "outcomes of rules that only report; see audit --line".to_owned()),
         (damaged, "damaged lines; see audit verify".to_owned()),
         (left_out, format!("uses that lines had no room for, {left_out_denied} of them denied")),

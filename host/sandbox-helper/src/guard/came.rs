@@ -121,6 +121,11 @@ impl Came {
         !self.0.borrow().remembered.is_empty()
     }
 
+    /// Returns the number of files that nothing is known of, because there was no room for them.
+    pub(super) fn without_room(&self) -> u32 {
+        self.0.borrow().others
+    }
+
     /// Returns `true` if nothing was added, or everything was found to be removed.
     pub(super) fn is_empty(&self) -> bool {
         let Things { held, remembered, missed, others, .. } = &*self.0.borrow();

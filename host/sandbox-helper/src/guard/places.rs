@@ -24,6 +24,10 @@ use super::repositories::Repositories;
 use super::sockets;
 use super::unpacked::{Kind, Unpacked};
 
+/// Beginning of the directory in which `git refs migrate` prepares references, which it cannot move to a repository that the
+/// command did not create.
+const MIGRATION: &str = "ref_migration.";
+
 /// In-memory directories, in addition to the home directory, that are writable for commands in a cell with
 /// its own root.
 const IN_MEMORY: [&str; 2] = ["/tmp", "/dev/shm"];
@@ -301,6 +305,10 @@ impl Places {
                 });
             }
         }
+        // Git would remove the references before it fails to put others in their place.
+        if made == Made::Folder && name.starts_with(MIGRATION) && self.used(&spot.folder, None)?.is_some() {
+            return Ok(Ruling::Protected(folder.path.join(spot.bare())));
+        }
         let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)
             || self.absent.is_lock(&folder.path, name)
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
@@ -433,7 +441,7 @@ impl Places {
 
     /// Returns the repositories, and links to them, that appeared and still exist.
     pub(super) fn repositories(&self) -> (Vec<(PathBuf, Identity)>, u32) {
-        self.repositories.found()
+        self.repositories.found(|path| self.unpacked.may_come(self.inside(path)))
     }
 
     /// Returns `true` if the entry at this path, if there is one, may be moved, removed or replaced.

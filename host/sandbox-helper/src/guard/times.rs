@@ -57,6 +57,28 @@ mod tests {
         }
     }
 
+    /// Since Linux 6.13, what an earlier command created is older than a later command, however soon that starts.
+    #[test]
+    fn a_directory_from_before_is_older_where_the_kernel_has_fine_times() {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let mut numbers =
+            release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
+        if (numbers.next(), numbers.next()) < (Some(6), Some(13)) {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        for number in 0..200 {
+            let path = folder.path().join(number.to_string());
+            std::fs::create_dir(&path).expect("a new directory");
+            let after = now();
+            let about =
+                About::folder(&std::fs::File::open(&path).expect("the directory").into()).expect("metadata");
+            let Some(born) = about.born else { return };
+            // File systems that round to units of their own have no fine times.
+            assert!(born < after || latest(born) > born, "{number}: {born:?} {after:?}");
+        }
+    }
+
     #[test]
     fn rounded_times_count_for_the_end_of_their_unit() {
         let after =

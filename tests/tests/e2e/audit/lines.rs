@@ -255,12 +255,14 @@ fn the_hosts_and_the_denied_files_of_a_command_are_in_its_line() {
     for expected in [
         (&json!("allowed.invalid:80"), &json!(true), &json!("policy.toml line 3")),
         (&json!("other.invalid:80"), &json!(false), &json!("policy.toml line 3")),
-        (&json!(folder), &json!(false), &json!("built-in")),
+        // Whether the command read a copy is unknown.
+        (&json!(folder), &json!(null), &json!("built-in")),
     ] {
         assert!(told.contains(&expected), "{expected:?}: {told:?}");
     }
     assert_eq!(lines[2]["tool"], "background command");
     assert_eq!(lines[2]["uses"][0]["what"], json!(folder), "{}", lines[2]);
+    assert_eq!(lines[2]["uses"][0]["hidden"], json!(true), "{}", lines[2]);
     assert!(!text(&program).contains(SECRET) && !text(&program).contains(".env\","), "{}", text(&program));
 }
 

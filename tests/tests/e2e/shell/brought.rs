@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::support::{
-    TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, start, with_policy,
+    TIERS, background, bash, comes_true, git, in_each_tier, in_tier, read_to_end, start, with_policy,
 };
 
 /// Longer than a tick of the clock of file systems. What is younger counts as made since the next command started.
@@ -132,10 +132,76 @@ fn a_folder_that_is_prepared_for_git_is_told_before_it_is_a_repository() {
         // A later command is told of it, too, if it changes the hook.
         let ran = bash(server, "echo 'touch y' > store/hooks/post-update");
         assert!(ran.text.contains("new: \"store\": git starts"), "{}", ran.text);
-        // So is one that moves it.
+        // So is one that moves it, or a folder around it.
         let ran = bash(server, "mv store moved");
         assert!(ran.text.contains("new: \"moved\": git starts"), "{}", ran.text);
+        bash(server, "mkdir -p around/deep && mv moved around/deep/store").succeeded();
+        let ran = bash(server, "mv around away");
+        assert!(ran.text.contains("new: \"away/deep/store\": git starts"), "{}", ran.text);
         let ran = bash(server, "ln -s /tmp/x mirror/FETCH_HEAD; echo x > mirror/README");
         assert!(ran.text.contains("new: \"mirror\": git starts"), "{}", ran.text);
+    });
+}
+
+/// `git init` keeps a `config` that is there, and obeys it.
+#[test]
+fn a_configuration_is_told_where_git_would_obey_it() {
+    in_each_tier(|program, server| {
+        for (name, config, is_told) in [
+            ("alias", "[alias]\\n\\tst = !touch x\\n", true),
+            ("include", "[include]\\n\\tpath = more\\n", true),
+            ("differ", "[diff]\\n\\texternal = ./x\\n", true),
+            ("filtered", "[filter \"x\"]\\n\\tclean = ./x\\n", true),
+            (".dvc", "[core]\\n    remote = x\\n['remote \"x\"']\\n    url = /data\\n", false),
+            ("app", "[database]\\nhost = x\\n", false),
+        ] {
+            let ran = bash(
+                server,
+                &format!("mkdir {name}; printf '%b' \"$1\" > {name}/config; cat {name}/config")
+                    .replace("\"$1\"", &format!("'{}'", config.replace('\'', "'\\''"))),
+            );
+            assert!(ran.exit_code() == 0, "{}", ran.text);
+            let note = format!("new: \"{name}\": git starts");
+            assert_eq!(ran.text.contains(&note), is_told, "{name}: {}", ran.text);
+            assert!(is_told || !ran.text.contains("new: "), "{name}: {}", ran.text);
+        }
+        // It is obeyed in the repository that somebody makes of the folder.
+        git(&program.workspace(), &["init", "-q", "--bare", "alias"]);
+        let config = std::fs::read_to_string(program.workspace().join("alias/config")).expect("a file");
+        assert!(config.contains("st = !touch x") && config.contains("[core]"), "{config}");
+    });
+}
+
+#[test]
+fn folders_named_hooks_of_packages_and_projects_are_not_told() {
+    in_each_tier(|_, server| {
+        for (folder, other) in [("node_modules/x", "package.json"), ("gerrit", "README")] {
+            let ran = bash(
+                server,
+                &format!(
+                    "mkdir -p {folder}/hooks; echo x > {folder}/{other}; echo x > {folder}/hooks/commit-msg; cat {folder}/{other}"
+                ),
+            );
+            assert!(ran.output() == "x\n" && !ran.text.contains("new: "), "{folder}: {}", ran.text);
+        }
+        let ran = bash(server, "mkdir -p node_modules/y/hooks; echo x > node_modules/y/hooks/pre-commit; ls");
+        assert!(!ran.text.contains("new: "), "{}", ran.text);
+        let ran = bash(server, "mv node_modules/y y; ls y");
+        assert!(ran.text.contains("new: \"y\": git starts"), "{}", ran.text);
+    });
+}
+
+/// The note would otherwise tell a command what exists outside of its folders.
+#[test]
+fn a_repository_that_leads_outside_is_told_whatever_is_there() {
+    in_each_tier(|program, server| {
+        let outside = program.workspace().parent().expect("a folder").join("outside");
+        std::fs::create_dir(&outside).expect("a folder");
+        git(&outside, &["init", "-q", "--bare", "there"]);
+        for name in ["there", "absent"] {
+            let path = outside.join(name);
+            let ran = bash(server, &format!("mkdir {name}; echo 'gitdir: {}' > {name}/.git", path.display()));
+            assert!(ran.text.contains(&format!("new: \"{name}/.git\": git starts")), "{name}: {}", ran.text);
+        }
     });
 }

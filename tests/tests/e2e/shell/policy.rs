@@ -228,7 +228,7 @@ fn denied_files_that_git_keeps_are_told_of_and_not_said_to_be_denied() {
     let hidden: Vec<_> = uses.iter().filter(|used| used["hidden"] == true).collect();
     assert!(!hidden.is_empty() && uses.iter().all(|used| used["allowed"] != false), "{uses:?}");
     assert!(program.run(&["audit", "--denied"]).1.contains("no recorded call"), "{uses:?}");
-    assert!(program.run(&["audit"]).1.contains("hidden by"), "{uses:?}");
+    assert!(program.run(&["audit", "--hidden"]).1.contains("the name was refused by"), "{uses:?}");
 }
 
 /// The ninth repository starts a program and is reported, regardless of the others.

@@ -300,9 +300,9 @@ fn a_refused_access_names_the_rule() {
     git(&program.workspace(), &["init", "-q"]);
     let mut server = start(&program);
     for (command, expected) in [
-        ("cat .env", "[denied: \"**/.env*\" in `deny`"),
-        ("rm .env", "[denied: \"**/.env*\" in `deny`"),
-        ("rm -rf secrets", "[denied: \"secrets/\" in `deny`"),
+        ("cat .env", "[refused: \"**/.env*\" in `deny`"),
+        ("rm .env", "[refused: \"**/.env*\" in `deny`"),
+        ("rm -rf secrets", "[refused: \"secrets/\" in `deny`"),
         ("echo x > .git/hooks/pre-commit", "[protected: \".git/hooks/pre-commit\":"),
         ("echo x >> .git/config", "[protected: \".git/config\":"),
         (
@@ -316,7 +316,7 @@ fn a_refused_access_names_the_rule() {
     for command in ["cat none", "ls /etc/x", "echo x > /tmp/x"] {
         let ran = bash(&mut server, command);
         assert!(
-            !ran.text.contains("[denied: ") && !ran.text.contains("[read-only: "),
+            !ran.text.contains("[refused: ") && !ran.text.contains("[read-only: "),
             "{command}: {}",
             ran.text
         );

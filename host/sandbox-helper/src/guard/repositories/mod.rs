@@ -14,12 +14,12 @@ use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use rustix::fs::fstatfs;
 use scorpiox_git::SIGNS;
-use scorpiox_sys::linux::reach::{self, Descent, Identity};
+use scorpiox_sys::linux::reach::{self, Descent};
 use scorpiox_sys::linux::shared_set::SharedSet;
 
 use super::absent::{folded, what_becomes};
@@ -29,12 +29,13 @@ use super::mounts::About;
 use super::opened::itself;
 
 mod filling;
+mod prepared;
 mod signs;
 mod used;
 
 use signs::{
     ASKED_FOR, CONFIGURATIONS, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY,
-    contains, entry, is_of_git, is_prepared, is_written, signs, there,
+    contains, entry, is_of_git, is_written, signs, there,
 };
 
 /// Maximum number of directories remembered as the command's own, at 9 bytes each: more than any build or
@@ -54,6 +55,8 @@ pub(super) struct Repositories {
     /// Files named `.git`, and directories that contain a name that git obeys: other processes may turn them
     /// into repositories.
     came: Came,
+    /// Directories that the command moved: something in them can be prepared for a repository.
+    moved: Came,
     known: RefCell<Known>,
     /// Entries of directories that commands of this cell put there, other than names of git.
     by_commands: Rc<SharedSet>,
@@ -154,7 +157,14 @@ impl Repositories {
             let _ = known.begin(path, &hasher);
         }
         let known = RefCell::new(known);
-        Self { came: Came::holding(MAX_HELD), known, by_commands, hasher, most_own: MAX_OWN }
+        Self {
+            came: Came::holding(MAX_HELD),
+            moved: Came::default(),
+            known,
+            by_commands,
+            hasher,
+            most_own: MAX_OWN,
+        }
     }
 
     /// Records that the command created a name. `is_file` is `false` if it may be a directory. `is_new`
@@ -179,8 +189,10 @@ impl Repositories {
     /// Records a move between two paths. Ownership does not change, unless something without signs of git
     /// gets the name `.git`.
     pub(super) fn moved(&self, (from, place): (&Path, &Path), to: &Spot, is_new: impl Fn(&About) -> bool) {
-        if self.came.remembers() {
-            self.came.moved(from, place);
+        for came in [&self.came, &self.moved] {
+            if came.remembers() {
+                came.moved(from, place);
+            }
         }
         let name = folded(to.bare());
         if name == NAME {
@@ -199,20 +211,7 @@ impl Repositories {
         }
         self.note_entry(to, &name);
         self.note_used_by_git(to, &name, is_new);
-        self.note_prepared(to);
-    }
-
-    /// Records a moved directory that is prepared for a repository, since the result of an earlier command may have named
-    /// its old path. Rules that existed when the command started still apply.
-    fn note_prepared(&self, to: &Spot) {
-        let is_old = |about: &About| self.known.borrow().begun.contains(about, &self.hasher);
-        if let Ok(about) = About::entry(&to.folder, to.bare())
-            && about.is_folder
-            && !is_old(&about)
-            && entry(to).and_then(|folder| is_prepared(&folder)).unwrap_or(true)
-        {
-            self.came.add(to);
-        }
+        self.note_moved(to);
     }
 
     /// Records that an existing file may be changed. A configuration can become that of a git directory.
@@ -429,29 +428,6 @@ impl Repositories {
             return Ok(false);
         }
         Ok(self.known.borrow().begun.contains(&About::folder(&spot.folder)?, &self.hasher))
-    }
-
-    /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
-    /// it, and still exists, and the number of the others.
-    pub(super) fn found(&self) -> (Vec<(PathBuf, Identity)>, u32) {
-        let mut paths = Vec::new();
-        let lost = self.came.each(|thing, path| {
-            let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
-            let is_used =
-                || match signs(thing, None).and_then(|signs| Ok(signs.are_used() || is_prepared(thing)?)) {
-                    Ok(is_used) => is_used,
-                    // An inaccessible directory counts: the next command can restore its permissions.
-                    Err(error) => error.kind() != io::ErrorKind::NotADirectory,
-                };
-            // A directory that cannot be inspected is always reported.
-            if is_named() || is_used() {
-                paths.push((path, super::identity_of(thing).unwrap_or_default()));
-            }
-        });
-        paths.sort();
-        paths.dedup();
-        let lost_places = u32::try_from(lost.places.len()).unwrap_or(u32::MAX);
-        (paths, lost.others.saturating_add(lost_places))
     }
 
     /// Returns `true` if a directory is, or lies in, a git directory that another process created since the

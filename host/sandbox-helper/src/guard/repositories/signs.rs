@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-use scorpiox_git::{HOOKS, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL};
+use scorpiox_git::{Configured, HOOKS, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL, configured};
 
 use super::super::absent::folded;
 use super::super::caller::Spot;
@@ -100,8 +100,14 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 }
 
 /// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it, or write to
-/// another file than one of that repository: it has hooks, a git directory's configuration, or links.
-pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
+/// another file than one of that repository: it has hooks, a configuration that git obeys, or links.
+///
+/// Directories of all kinds have a `hooks` or a `config`. Unless somebody has begun to make a git directory, they count
+/// where `may_become_one` returns `true`: in a directory in which somebody would make a repository.
+pub(super) fn is_prepared(
+    folder: &OwnedFd,
+    may_become_one: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<bool> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
     if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut { MAX_LOOKS })? {
         return Ok(true);
@@ -111,9 +117,23 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     {
         return Ok(true);
     }
+    if signs(folder, None)?.are_begun() {
+        return Ok(has_hooks(folder)? || is_of_git(folder, None)?);
+    }
+    match configured(&Path::new(&itself(folder)).join("config")) {
+        // These are no other program's.
+        Configured::Repository | Configured::Starts { has_core: true } => Ok(true),
+        Configured::Starts { has_core: false } => may_become_one(),
+        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => may_become_one(),
+        Configured::Nothing => Ok(false),
+    }
+}
+
+/// Returns `true` if a directory has a directory `hooks` with a name that git starts.
+fn has_hooks(folder: &OwnedFd) -> io::Result<bool> {
     // Most of the folders that a command fills have none.
-    let has_hooks = !matches!(statat(folder, "hooks", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
-    for hook in HOOKS.iter().filter(|_| has_hooks) {
+    let may_be_there = !matches!(statat(folder, "hooks", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
+    for hook in HOOKS.iter().filter(|_| may_be_there) {
         match statat(folder, Path::new("hooks").join(hook), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => return Ok(true),
             Err(Errno::NOENT) => {}
@@ -122,7 +142,7 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         }
     }
-    is_of_git(folder, None)
+    Ok(false)
 }
 
 /// Returns `true` if an entry is there that is neither a file nor a directory.
@@ -162,7 +182,7 @@ fn may_hold_links(folder: &OwnedFd, name: &str, looks: &mut usize) -> io::Result
 }
 
 /// Returns `true` if git uses each name in a directory at the top of a git directory.
-fn has_names_of_git_alone(folder: &OwnedFd) -> io::Result<bool> {
+pub(super) fn has_names_of_git_alone(folder: &OwnedFd) -> io::Result<bool> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let entries = Dir::new(openat(folder, ".", flags, Mode::empty())?)?;
     for (number, entry) in entries.enumerate() {

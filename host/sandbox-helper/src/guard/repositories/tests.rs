@@ -1,19 +1,20 @@
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::*;
 
-const OLD: fn(&About) -> bool = |_| false;
-const NEW: fn(&About) -> bool = |_| true;
+pub(super) const OLD: fn(&About) -> bool = |_| false;
+pub(super) const NEW: fn(&About) -> bool = |_| true;
 
-fn nothing() -> Rc<SharedSet> {
+pub(super) fn nothing() -> Rc<SharedSet> {
     Rc::new(SharedSet::new().expect("memory"))
 }
 
 /// Returns a directory, and the repositories of a command that knows none.
-fn bed() -> (tempfile::TempDir, PathBuf, Repositories) {
+pub(super) fn bed() -> (tempfile::TempDir, PathBuf, Repositories) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a path");
     (folder, root, Repositories::new(std::iter::empty(), nothing()))
@@ -24,7 +25,7 @@ fn about(path: &Path) -> About {
 }
 
 /// Creates a directory as the command or, without one, as another process.
-fn folder(path: &Path, command: Option<&Repositories>) {
+pub(super) fn folder(path: &Path, command: Option<&Repositories>) {
     std::fs::create_dir(path).expect("a folder");
     if let Some(command) = command {
         command.made(&Spot::of(path), false, NEW);
@@ -253,7 +254,7 @@ fn whose_a_repository_is_tells_who_made_its_signs() {
     }
     // None is complete, and each has a configuration that git would read then.
     let found = || {
-        let (found, others) = all.found();
+        let (found, others) = all.found(|_| false);
         assert_eq!(others, 0);
         found.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
     };
@@ -379,7 +380,7 @@ fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
             std::fs::write(root.join(name).join(other), "x").expect("a file");
         }
     }
-    let found: Vec<_> = all.found().0.into_iter().map(|(path, _)| path).collect();
+    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|(path, _)| path).collect();
     assert_eq!(found, ["bare", "deep", "linked", "mirror", "store"].map(|name| root.join(name)));
 }
 
@@ -402,6 +403,6 @@ fn a_repository_is_told_if_the_command_only_changed_its_hooks() {
         std::fs::create_dir(root.join("store").join(sign)).expect("a folder");
     }
     std::fs::write(root.join("store/HEAD"), "ref: refs/heads/main\n").expect("a file");
-    let found: Vec<_> = all.found().0.into_iter().map(|(path, _)| path).collect();
+    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|(path, _)| path).collect();
     assert_eq!(found, [root.join("store")]);
 }

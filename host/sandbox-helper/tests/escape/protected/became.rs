@@ -131,6 +131,36 @@ fn a_socket_is_no_sign_of_a_repository() {
     });
 }
 
+/// `git refs migrate` removes `HEAD` and the references before it moves a directory with others there.
+#[test]
+fn references_of_an_older_repository_are_not_migrated_halfway() {
+    for_each_tier(|bed| {
+        for folder in [".git", "bare"] {
+            for name in ["HEAD", "objects/00/1", "refs/heads/main"] {
+                bed.put(&format!("{folder}/{name}"), "x\n");
+            }
+            bed.put(&format!("{folder}/config"), SETTINGS);
+        }
+        bed.shield.freeze = [".git/config", "bare/config"].map(|name| bed.at(name)).into();
+        bed.shield.names = vec![".vscode"];
+        let finished = bed.attack(
+            r#"
+            must_fail "a migration" mkdir .git/ref_migration.AbCdEf
+            must_fail "a migration of a bare repository" mkdir bare/ref_migration.AbCdEf
+            may "another folder" mkdir .git/ref_migration
+            mkdir -p own/.git/objects own/.git/refs; echo ref: refs/heads/x > own/.git/HEAD
+            may "a migration of its own repository" mkdir own/.git/ref_migration.AbCdEf
+            may "a folder of a project" mkdir ref_migration.AbCdEf
+            "#,
+        );
+        let outcome = finished.outcome.as_ref().expect("an outcome");
+        assert!(
+            outcome.names.refused.iter().any(|path| path.as_path() == bed.at(".git/ref_migration.AbCdEf")),
+            "the result says so: {finished:?}"
+        );
+    });
+}
+
 /// The user's git writes through links among its own files, wherever they lead.
 #[test]
 fn no_link_comes_among_the_files_of_git() {

@@ -1,0 +1,290 @@
+//! Reports directories that are repositories, or that are prepared for one, when the command has ended.
+//!
+//! A directory is prepared if git would start programs in it, or write through links, as soon as somebody makes a
+//! repository of it. Nobody tells the supervisor when that happens. Prepared directories are therefore reported with
+//! their current paths, and again if a later command moves them, or a directory around them.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use scorpiox_sys::linux::reach::Identity;
+
+use super::super::absent::folded;
+use super::super::caller::Spot;
+use super::super::identity_of;
+use super::super::mounts::About;
+use super::Repositories;
+use super::signs::{NAME, has_names_of_git_alone, is_prepared, is_written, signs};
+
+/// Maximum number of entries to search in moved directories when the command has ended: about 100 ms. A directory that is
+/// not searched completely is counted.
+const MAX_SEARCHED: usize = 100_000;
+/// Maximum depth below a moved directory: each level keeps a directory open.
+const MAX_DEPTH: usize = 64;
+
+/// Repositories that were found, and the number of directories of which nothing is known.
+type Found = (Vec<(PathBuf, Identity)>, u32);
+
+impl Repositories {
+    /// Records a moved directory, since the result of an earlier command may have named it, or something in it, by its
+    /// old path. Rules that existed when the command started still apply.
+    pub(super) fn note_moved(&self, to: &Spot) {
+        if About::entry(&to.folder, to.bare()).is_ok_and(|about| about.is_folder) {
+            self.moved.add(to);
+        }
+    }
+
+    /// Returns `true` if a moved directory is prepared, and no rule has protected it from the command.
+    fn counts_when_moved(&self, folder: &OwnedFd) -> io::Result<bool> {
+        let about = About::folder(folder)?;
+        let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
+        Ok(!is_old && self.is_prepared(folder)?)
+    }
+
+    fn is_prepared(&self, folder: &OwnedFd) -> io::Result<bool> {
+        is_prepared(folder, || self.may_become_one(folder))
+    }
+
+    /// Returns `true` if somebody would make a repository of a directory without a name that git asks for: it has
+    /// names of git alone, or nothing but these and entries of commands. Git clones to empty directories only. What the
+    /// command unpacked into a directory of its own is a project, or a package.
+    fn may_become_one(&self, folder: &OwnedFd) -> io::Result<bool> {
+        if has_names_of_git_alone(folder)? {
+            return Ok(true);
+        }
+        let about = About::folder(folder)?;
+        Ok(!self.owns(&about) && !self.holds_others(folder, &about)?)
+    }
+
+    /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
+    /// it, and still exists, and the number of the others. `is_packed` returns `true` below directories of packages, of
+    /// which nobody makes a repository.
+    pub(in super::super) fn found(&self, is_packed: impl Fn(&Path) -> bool) -> Found {
+        let mut paths = Vec::new();
+        let lost = self.came.each(|thing, path| {
+            let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
+            // A directory that cannot be inspected is always reported.
+            if is_named() || self.is_reported(thing, is_packed(&path)) {
+                paths.push((path, identity_of(thing).unwrap_or_default()));
+            }
+        });
+        let lost_places = u32::try_from(lost.places.len()).unwrap_or(u32::MAX);
+        let mut others = lost.others.saturating_add(lost_places);
+        let unsearched = self.search_moved(&is_packed, &mut paths);
+        others = others.saturating_add(unsearched);
+        paths.sort();
+        paths.dedup();
+        (paths, others)
+    }
+
+    /// Returns `true` if git uses a directory, or will do so as it is.
+    fn is_reported(&self, thing: &OwnedFd, is_packed: bool) -> bool {
+        let is_used = || {
+            let signs = signs(thing, None)?;
+            Ok(signs.are_used() || ((!is_packed || signs.are_begun()) && self.is_prepared(thing)?))
+        };
+        // An inaccessible directory counts: the next command can restore its permissions.
+        is_used().unwrap_or_else(|error: io::Error| error.kind() != io::ErrorKind::NotADirectory)
+    }
+
+    /// Adds the prepared directories in moved ones. Returns the number of moved directories that were not searched
+    /// completely.
+    fn search_moved(&self, is_packed: &dyn Fn(&Path) -> bool, paths: &mut Vec<(PathBuf, Identity)>) -> u32 {
+        let (mut unsearched, mut left) = (0_u32, MAX_SEARCHED);
+        let mut moved = BTreeSet::new();
+        // A directory that is gone was removed, or moved by a process that is no command.
+        self.moved.each(|folder, path| {
+            // Something inside another moved directory is found there.
+            let is_inside = path.ancestors().skip(1).any(|above| moved.contains(above));
+            if is_inside || is_packed(&path) {
+                return;
+            }
+            let mut search = Search { all: self, is_packed, left: &mut left, paths };
+            if search.folder(folder, &path, MAX_DEPTH).is_err() {
+                unsearched = unsearched.saturating_add(1);
+            }
+            moved.insert(path);
+        });
+        unsearched.saturating_add(self.moved.without_room())
+    }
+}
+
+/// A search for prepared directories.
+struct Search<'a> {
+    all: &'a Repositories,
+    is_packed: &'a dyn Fn(&Path) -> bool,
+    left: &'a mut usize,
+    paths: &'a mut Vec<(PathBuf, Identity)>,
+}
+
+impl Search<'_> {
+    /// Searches a directory and those below it. Fails if something was not searched.
+    fn folder(&mut self, folder: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
+        let depth = depth.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let entries = Dir::new(openat(folder, ".", flags, Mode::empty())?)?;
+        let (mut below, mut has_name_of_git): (Vec<OsString>, bool) = (Vec::new(), false);
+        for entry in entries {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            *self.left = self.left.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
+            let name_of_entry = folded(name);
+            has_name_of_git |= is_written(&name_of_entry);
+            let may_be_folder = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+            // These have rules, or were reported when they were created.
+            if may_be_folder && name_of_entry != NAME {
+                below.push(name.to_owned());
+            }
+        }
+        if has_name_of_git {
+            let is_complete = signs(folder, None)?.are_complete();
+            if !is_complete && self.all.counts_when_moved(folder)? {
+                self.paths.push((path.to_owned(), identity_of(folder)?));
+            }
+            if is_complete {
+                return Ok(());
+            }
+        }
+        let mut unsearched = None;
+        for name in below {
+            let path = path.join(&name);
+            if (self.is_packed)(&path) {
+                continue;
+            }
+            let found = match openat(folder, &name, flags, Mode::empty()) {
+                Ok(inside) => self.folder(&inside, &path, depth),
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            // The rest may have something to report.
+            unsearched = unsearched.or(found.err());
+        }
+        unsearched.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{NEW, OLD, bed, folder, nothing};
+    use super::*;
+
+    fn paths(all: &Repositories) -> Vec<PathBuf> {
+        let (found, others) = all.found(|path| path.iter().any(|part| part == "node_modules"));
+        assert_eq!(others, 0);
+        found.into_iter().map(|(path, _)| path).collect()
+    }
+
+    fn put(all: &Repositories, path: &Path, text: &str) {
+        std::fs::write(path, text).expect("a file");
+        all.made(&Spot::of(path), true, NEW);
+    }
+
+    #[test]
+    fn a_configuration_is_told_where_git_would_obey_it() {
+        let (_folder, root, all) = bed();
+        let alias = "[alias]\n\tst = !x\n";
+        for (name, config, expected) in [
+            ("alone", alias, true),
+            ("include", "[include]\n\tpath = x\n", true),
+            ("core", "[core]\n\tfsmonitor = x\n", true),
+            ("dvc", "[core]\n    remote = x\n['remote \"x\"']\n    url = s3://x\n", false),
+            ("app", "[database]\nhost = x\n", false),
+        ] {
+            std::fs::create_dir(root.join(name)).expect("a folder");
+            put(&all, &root.join(name).join("config"), config);
+            assert_eq!(paths(&all).contains(&root.join(name)), expected, "{name}");
+        }
+        // Somebody has begun a repository here, whatever else is there.
+        folder(&root.join("begun"), Some(&all));
+        folder(&root.join("begun/refs"), Some(&all));
+        put(&all, &root.join("begun/config"), alias);
+        put(&all, &root.join("begun/HEAD"), "ref: refs/heads/main\n");
+        put(&all, &root.join("begun/README"), "x");
+        assert!(paths(&all).contains(&root.join("begun")));
+        // Nobody makes a repository of a project.
+        folder(&root.join("unpacked"), Some(&all));
+        put(&all, &root.join("unpacked/README"), "x");
+        put(&all, &root.join("unpacked/config"), alias);
+        std::fs::create_dir(root.join("project")).expect("a folder");
+        std::fs::write(root.join("project/main.c"), "x").expect("a file");
+        put(&all, &root.join("project/config"), alias);
+        let found = paths(&all);
+        assert!(
+            !found.contains(&root.join("unpacked")) && !found.contains(&root.join("project")),
+            "{found:?}"
+        );
+        // A file that a command adds to a directory of somebody else proves nothing.
+        std::fs::create_dir(root.join("theirs")).expect("a folder");
+        std::fs::write(root.join("theirs/README"), "x").expect("a file");
+        all.made(&Spot::of(&root.join("theirs/README")), true, OLD);
+        put(&all, &root.join("theirs/config"), alias);
+        assert!(paths(&all).contains(&root.join("theirs")));
+    }
+
+    /// A package, and a project that is unpacked, may have a directory of the name.
+    #[test]
+    fn a_directory_hooks_of_a_package_or_a_project_is_no_hook() {
+        let (_folder, root, all) = bed();
+        let hook = |name: &str, other: Option<&str>| {
+            let at = root.join(name);
+            std::fs::create_dir_all(at.parent().expect("a folder")).expect("folders");
+            folder(&at, Some(&all));
+            if let Some(other) = other {
+                put(&all, &at.join(other), "x");
+            }
+            folder(&at.join("hooks"), Some(&all));
+            std::fs::write(at.join("hooks/commit-msg"), "x").expect("a file");
+        };
+        hook("node_modules/x", Some("package.json"));
+        hook("node_modules/y", None);
+        hook("gerrit", Some("README"));
+        assert_eq!(paths(&all), [""; 0].map(PathBuf::from));
+        hook("store", None);
+        assert_eq!(paths(&all), [root.join("store")]);
+    }
+
+    #[test]
+    fn a_prepared_directory_is_told_again_wherever_it_is_moved_to() {
+        let (_folder, root, first) = bed();
+        for name in ["a/b/store/hooks", "node_modules/p/hooks", "c/.git/hooks"] {
+            std::fs::create_dir_all(root.join(name)).expect("folders");
+            std::fs::write(root.join(name).join("post-update"), "x").expect("a file");
+        }
+        // A later command, which knows nothing of the first one.
+        let later = Repositories::new(std::iter::empty(), nothing());
+        let moves = |from: &str, to: &str| {
+            std::fs::rename(root.join(from), root.join(to)).expect("moves");
+            later.moved((&root.join(from), &root.join(to)), &Spot::of(&root.join(to)), OLD);
+        };
+        moves("a", "d");
+        assert_eq!(paths(&later), [root.join("d/b/store")]);
+        moves("d/b", "e");
+        assert_eq!(paths(&later), [root.join("e/store")]);
+        moves("node_modules/p", "node_modules/q");
+        moves("c", "f");
+        assert_eq!(paths(&later), [root.join("e/store")], "packages, and a repository with rules of its own");
+        moves("node_modules/q", "q");
+        assert_eq!(paths(&later), [root.join("e/store"), root.join("q")]);
+        assert!(paths(&first).is_empty());
+    }
+
+    #[test]
+    fn moved_directories_that_are_not_searched_are_counted() {
+        let (_folder, root, all) = bed();
+        let deep: PathBuf = std::iter::repeat_n("x", MAX_DEPTH + 1).collect();
+        std::fs::create_dir_all(root.join("a").join(deep)).expect("folders");
+        std::fs::rename(root.join("a"), root.join("b")).expect("moves");
+        all.moved((&root.join("a"), &root.join("b")), &Spot::of(&root.join("b")), OLD);
+        assert_eq!(all.found(|_| false), (Vec::new(), 1));
+        scorpiox_sys::remove_folder(&root.join("b")).expect("removes");
+        assert_eq!(all.found(|_| false), (Vec::new(), 0));
+    }
+}
