@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::guard::{Decision, Guard, Pipe, asks_about_modes, change_mode};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scorpiox_sandbox::wire::Names;
 use scorpiox_sys::linux::sys::{self, Answer, Ask, Question};
+use scorpiox_sys::linux::syscalls::OF_SUPERVISOR;
 
 use crate::bound::{self, Bounds};
 use crate::pace::Pace;
@@ -18,9 +18,7 @@ use crate::reserved;
 use crate::sockets::{self, Sockets};
 use crate::tree::Tree;
 
-/// Maximum number of notifications to answer before the supervisor attends to other events.
-const MAX_AT_ONCE: usize = 256;
-/// Maximum time for these answers.
+/// Maximum time for moves that are decided again before the supervisor attends to other events.
 const TIME_AT_ONCE: Duration = Duration::from_millis(10);
 /// Maximum number of threads that wait for the reader of a pipe.
 const MAX_WAITING: usize = 512;
@@ -60,6 +58,8 @@ pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
     let mut asks = bound::asks(bounds);
     asks.push(reserved::ASK);
     asks.push(STAY_READABLE);
+    let inspects = OF_SUPERVISOR.iter().copied().flatten();
+    asks.extend(inspects.map(|call| Ask::Deny { call: *call, error: libc::ENOSYS }));
     match guard {
         Some(guard) => asks.extend(guard.asks()),
         None => asks.extend(asks_about_modes()),
@@ -94,23 +94,8 @@ impl Questions {
         self.listener.as_fd()
     }
 
-    /// Answers the pending notifications.
+    /// Answers a pending notification.
     pub(super) fn answer(&mut self, tree: Tree) {
-        let until = Instant::now() + TIME_AT_ONCE;
-        for _ in 0..MAX_AT_ONCE {
-            self.answer_one(tree);
-            if Instant::now() >= until {
-                return;
-            }
-            let mut polled = [PollFd::new(&*self.listener, PollFlags::IN)];
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            if poll(&mut polled, Some(&now)) != Ok(1) || !polled[0].revents().contains(PollFlags::IN) {
-                return;
-            }
-        }
-    }
-
-    fn answer_one(&mut self, tree: Tree) {
         // The calling thread may have ended in the meantime.
         let Ok(question) = sys::question(self.listener.as_fd()) else { return };
         let counted = || self.bounds.decide(question.call, tree);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use libc::c_long;
 use scorpiox_sandbox::wire::{Fault, Network, Tier};
 use scorpiox_sys::linux::syscalls::{
-    ALWAYS, ATTRIBUTES, MAKES, MODES, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES, OWN_MESSAGES, OWN_MOUNTS,
-    OWN_SIGNALS, WATCHES,
+    ALWAYS, ATTRIBUTES, MAKES, MODES, OF_SUPERVISOR, ON_PROCESS, OPENS, OWN_ADDRESSES, OWN_FILES,
+    OWN_MESSAGES, OWN_MOUNTS, OWN_SIGNALS, WATCHES,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -136,6 +136,8 @@ fn all(shared: Shared) -> Result<BpfProgram, seccompiler::BackendError> {
     // On a shared file tree, the guard always decides about these: see `Guard::asks`.
     allow(ATTRIBUTES);
     allow(OWN_SIGNALS);
+    // Denied to commands: see `questions::asks`.
+    allow(OF_SUPERVISOR);
     if shared.mounts {
         allow(OWN_MOUNTS);
     }

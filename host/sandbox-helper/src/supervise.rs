@@ -56,6 +56,8 @@ pub(super) struct Supervisor<'a> {
     phase: Phase,
     ended: Option<Ended>,
     status: Option<Status>,
+    /// `true` if children may have ended since they were last reaped.
+    has_changes: bool,
     duration: Duration,
 }
 
@@ -95,6 +97,7 @@ impl<'a> Supervisor<'a> {
             phase: Phase::Running { until },
             ended: None,
             status: None,
+            has_changes: true,
             duration: Duration::ZERO,
         }
     }
@@ -112,9 +115,11 @@ impl<'a> Supervisor<'a> {
         let leftover = loop {
             beat.note();
             self.ended = self.ended.or_else(|| beat.ended());
-            let alone = self.reap();
-            if self.status.is_some() && alone {
-                break 0;
+            if std::mem::take(&mut self.has_changes) {
+                let alone = self.reap();
+                if self.status.is_some() && alone {
+                    break 0;
+                }
             }
             let now = Instant::now();
             if now >= watch_at {
@@ -232,6 +237,7 @@ impl<'a> Supervisor<'a> {
             return WATCH_TIME;
         }
         let begun = Instant::now();
+        self.has_changes = true;
         let used = self.tree.usage();
         if self.worked.len() < MAX_WATCHED {
             self.worked.extend(used.worked);
@@ -284,6 +290,7 @@ impl<'a> Supervisor<'a> {
         if children {
             // The content does not matter: `wait` tells which children have ended.
             let _ = rustix::io::read(self.children, &mut [0_u8; 1024]);
+            self.has_changes = true;
         }
         if !control {
             return Told::Nothing;

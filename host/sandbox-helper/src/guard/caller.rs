@@ -5,19 +5,18 @@
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat, stat, statat,
+    AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstat, fstatfs, openat, openat2,
+    readlinkat, stat, statat,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
-use scorpiox_sys::linux::reach;
+use scorpiox_sys::linux::{reach, sys};
 
 use super::call::At;
 use super::identity_of;
@@ -97,12 +96,16 @@ impl<'a> Caller<'a> {
 
     /// Reads a string from the caller's memory, up to the first NUL.
     pub(super) fn text(&self, address: u64) -> io::Result<Vec<u8>> {
-        let memory = self.memory()?;
+        self.checked(self.unchecked_text(address)?)
+    }
+
+    /// Like [`text`](Self::text), for a caller that may have ended. Whoever uses the text has to check that.
+    fn unchecked_text(&self, address: u64) -> io::Result<Vec<u8>> {
         let mut text = vec![0; USUAL_PATH];
         let mut known = 0;
         loop {
             // The read is short at the end of the mapping.
-            let got = memory.read_at(&mut text[known..], address.saturating_add(known as u64))?;
+            let got = sys::read_memory(self.thread, address.wrapping_add(known as u64), &mut text[known..])?;
             if let Some(end) = text[known..known + got].iter().position(|byte| *byte == 0) {
                 text.truncate(known + end);
                 return Ok(text);
@@ -118,21 +121,24 @@ impl<'a> Caller<'a> {
     /// Reads `length` bytes from the caller's memory.
     pub(crate) fn bytes(&self, address: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        self.memory()?.read_exact_at(&mut bytes, address)?;
-        Ok(bytes)
+        let got = sys::read_memory(self.thread, address, &mut bytes)?;
+        self.checked(())?;
+        if got == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    fn memory(&self) -> io::Result<File> {
-        // The descriptor stays bound to this process, even if its ID is reused.
-        self.checked(File::open(format!("/proc/{}/mem", self.thread))?)
+    /// Returns the ID of the calling thread.
+    pub(super) fn thread(&self) -> u32 {
+        self.thread
     }
 
     /// Returns the caller's umask.
     pub(super) fn umask(&self) -> io::Result<u32> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.thread))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-        let umask = line.and_then(|line| u32::from_str_radix(line.trim(), 8).ok());
-        self.checked(umask.ok_or(io::ErrorKind::InvalidData)?)
+        self.checked(umask_of(self.thread)?)
+    }
+
+    /// Returns a descriptor of the calling thread, which becomes readable when the thread ends. Fails before Linux 6.9.
+    pub(super) fn task(&self) -> io::Result<OwnedFd> {
+        self.checked(pidfd_open(pid(self.thread)?, OF_A_THREAD)?)
     }
 
     /// Opens one of the caller's descriptors.
@@ -209,7 +215,7 @@ impl<'a> Caller<'a> {
 
     /// Resolves a path argument to a directory and a name.
     pub(super) fn spot(&self, at: At) -> io::Result<Spot> {
-        self.locate(&Base::Caller(at.folder), &self.text(at.path)?)
+        self.locate(&Base::Caller(at.folder), &self.unchecked_text(at.path)?)
     }
 
     /// Opens the directory at a path argument.
@@ -281,19 +287,36 @@ impl<'a> Caller<'a> {
         Ok(Spot { folder, name: name.to_vec(), bare })
     }
 
-    /// Opens the directory at a path, component by component: links in `/proc` that refer to the caller must
-    /// not resolve to this process.
+    /// Opens the directory at a path. If there are links in the path, it is resolved component by component:
+    /// those in `/proc` that refer to the caller must not resolve to this process.
     fn walk(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<OwnedFd> {
-        let mut here = match begin {
-            _ if path.first() == Some(&b'/') => root()?,
-            Base::Folder(folder) => folder.try_clone()?,
+        let here = self.begin(begin, path)?;
+        if parts(path).next().is_none() {
+            return Ok(here);
+        }
+        // Fails before Linux 5.6, too.
+        match openat2(&here, OsStr::from_bytes(path), FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(folder) => Ok(folder),
+            Err(_) => self.walk_parts(here, path),
+        }
+    }
+
+    /// Opens the directory in which the resolution of a path begins.
+    fn begin(&self, begin: &Base<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+        match begin {
+            _ if path.first() == Some(&b'/') => root(),
+            Base::Folder(folder) => folder.try_clone(),
             Base::Caller(libc::AT_FDCWD) => {
-                open_folder(CWD, format!("/proc/{}/cwd", self.thread).as_bytes())?
+                open_folder(CWD, format!("/proc/{}/cwd", self.thread).as_bytes())
             }
             Base::Caller(number) => {
-                open_folder(CWD, format!("/proc/{}/fd/{number}", self.thread).as_bytes())?
+                open_folder(CWD, format!("/proc/{}/fd/{number}", self.thread).as_bytes())
             }
-        };
+        }
+    }
+
+    /// Opens the directory at a path that begins in `here`, component by component.
+    fn walk_parts(&self, mut here: OwnedFd, path: &[u8]) -> io::Result<OwnedFd> {
         // Remaining components in reverse order.
         let mut ahead: Vec<Vec<u8>> = parts(path).rev().map(<[u8]>::to_vec).collect();
         while let Some(part) = ahead.pop() {
@@ -387,6 +410,18 @@ fn is_nameless(path: &[u8]) -> bool {
 /// Returns the components of a path.
 fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."))
+}
+
+/// Returns the umask of a thread.
+pub(super) fn umask_of(thread: u32) -> io::Result<u32> {
+    let file = openat(CWD, format!("/proc/{thread}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    // The line is the second one.
+    let mut status = [0; 128];
+    let length = rustix::io::read(&file, &mut status)?;
+    let mut lines = status[..length].split(|byte| *byte == b'\n');
+    let text = lines.find_map(|line| line.strip_prefix(b"Umask:")).ok_or(io::ErrorKind::InvalidData)?;
+    let text = std::str::from_utf8(text).map_err(io::Error::other)?;
+    u32::from_str_radix(text.trim(), 8).map_err(io::Error::other)
 }
 
 fn pid(number: u32) -> io::Result<Pid> {

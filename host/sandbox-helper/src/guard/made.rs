@@ -22,36 +22,10 @@ use super::places::Ruling;
 use super::unpacked::Kind;
 use super::{Guard, failed, identity_of};
 
-/// Umask of the shell, which holds until a process of the command sets another one.
-const USUAL_UMASK: u32 = 0o022;
 const RENAME_FLAGS: RenameFlags = RenameFlags::NOREPLACE.union(RenameFlags::EXCHANGE);
 const LINK_FLAGS: AtFlags = AtFlags::SYMLINK_FOLLOW.union(AtFlags::EMPTY_PATH);
 /// Maximum length of the address of a socket with a path.
 const MAX_ADDRESS: u64 = 110;
-
-/// Umasks of the callers.
-#[derive(Debug, Default)]
-pub(super) struct Umask {
-    differs: bool,
-    set: Option<u32>,
-}
-
-impl Umask {
-    /// Records that a process of the command sets a umask: from then on each caller's umask is read.
-    pub(super) fn may_differ(&mut self) {
-        self.differs = true;
-    }
-
-    /// Sets the umask of this process to the caller's.
-    pub(super) fn take(&mut self, caller: &Caller<'_>) -> io::Result<()> {
-        let wanted = if self.differs { caller.umask()? } else { USUAL_UMASK };
-        if self.set != Some(wanted) {
-            rustix::process::umask(Mode::from_raw_mode(wanted));
-            self.set = Some(wanted);
-        }
-        Ok(())
-    }
-}
 
 impl Guard {
     pub(super) fn make(&mut self, caller: &Caller<'_>, at: At, what: What) -> io::Result<Answer> {
@@ -75,13 +49,13 @@ impl Guard {
         }
         let done = match what {
             What::Folder { mode } => {
-                self.umask.take(caller)?;
+                self.umasks.take(caller)?;
                 mkdirat(&spot.folder, spot.name(), Mode::from_raw_mode(mode))
             }
             What::Node { mode }
                 if matches!(kind(mode), FileType::RegularFile | FileType::Fifo | FileType::Socket) =>
             {
-                self.umask.take(caller)?;
+                self.umasks.take(caller)?;
                 mknodat(&spot.folder, spot.name(), kind(mode), Mode::from_raw_mode(mode & 0o7777), 0)
             }
             // Commands lack the permission to create devices.

@@ -35,6 +35,7 @@ mod places;
 mod repositories;
 mod sockets;
 mod times;
+mod umask;
 mod unpacked;
 
 use std::io;
@@ -51,9 +52,10 @@ use self::call::Call;
 pub use self::call::asks_about_modes;
 pub(super) use self::caller::{Caller, path_of};
 pub use self::changed::change_mode;
-use self::made::{Link, Umask};
+use self::made::Link;
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
+use self::umask::Umasks;
 pub use self::places::{guarded_roots, writable_roots};
 
 /// Maximum number of reported paths of a kind, and their total size in bytes.
@@ -84,7 +86,7 @@ pub enum Decision {
 #[derive(Debug)]
 pub struct Guard {
     places: Places,
-    umask: Umask,
+    umasks: Umasks,
     refused: Told,
     /// Maximum size of a file that the command writes, in bytes.
     file_size: u64,
@@ -109,7 +111,7 @@ impl Guard {
         let file_size = order.limits.file_size;
         Ok(Some(Self {
             places,
-            umask: Umask::default(),
+            umasks: Umasks::default(),
             refused: Told::default(),
             file_size,
             sockets: false,
@@ -167,8 +169,8 @@ impl Guard {
             Call::Remove { at, flags } => self.remove(caller, at, flags),
             Call::Bind { address, length } => self.bind(caller, address, length),
             Call::Change { which, attributes } => Ok(self.change(caller, which, attributes)),
-            Call::Umask => {
-                self.umask.may_differ();
+            Call::Umask { mask } => {
+                self.umasks.may_differ(caller, mask);
                 Ok(Answer::Go)
             }
         };

@@ -72,7 +72,7 @@ impl Guard {
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
-        self.umask.take(caller)?;
+        self.umasks.take(caller)?;
         let mode = Mode::from_raw_mode(open.mode & 0o7777);
         Ok(match openat(&folder, ".", flags | OFlags::CLOEXEC, mode) {
             Ok(file) => Answer::File(given(file, flags)),
@@ -100,7 +100,7 @@ impl Guard {
                 if let Some(answer) = self.ruled_out(ruling) {
                     return Ok(Opened::Answer(answer));
                 }
-                self.umask.take(caller)?;
+                self.umasks.take(caller)?;
                 match make_file(&spot, flags, mode) {
                     Err(Errno::EXIST) if !exclusive => {}
                     Err(error) => return Ok(Opened::Answer(failed(error))),

@@ -309,7 +309,7 @@ impl Places {
         if made == Made::Folder && name.starts_with(MIGRATION) && self.used(&spot.folder, None)?.is_some() {
             return Ok(Ruling::Protected(folder.path.join(spot.bare())));
         }
-        let stays = self.frozen.hold((&folder.path, identity_of(&spot.folder)?), name)
+        let stays = self.frozen.hold((&folder.path, folder.about.identity), name)
             || self.absent.is_lock(&folder.path, name)
             || made != Made::Folder && self.frozen.lie_below(&folder.path, name);
         Ok(if stays { Ruling::Kept } else { Ruling::Free })

@@ -552,6 +552,39 @@ pub fn still_waits(questions: BorrowedFd<'_>, question: &Question) -> bool {
     check(done).is_ok()
 }
 
+/// Reads from the memory of a thread's process, up to the first page that the process itself cannot read.
+/// Returns the number of bytes, which is not zero unless `into` is empty.
+pub fn read_memory(thread: u32, address: u64, into: &mut [u8]) -> io::Result<usize> {
+    let page = u64::try_from(rustix::param::page_size()).map_err(io::Error::other)?;
+    let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
+    let mut parts = Vec::new();
+    let (mut at, mut left) = (address, into.len());
+    // A part that lies in one page is read as a whole or not at all.
+    while left > 0 {
+        let in_page = usize::try_from(page - at % page).map_err(io::Error::other)?.min(left);
+        let base = usize::try_from(at).map_err(io::Error::other)?;
+        parts.push(libc::iovec { iov_base: ptr::without_provenance_mut(base), iov_len: in_page });
+        left -= in_page;
+        at = at.wrapping_add(in_page as u64);
+    }
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    // SAFETY: the kernel writes at most the length of `into`, which is borrowed mutably, and checks the
+    // addresses in the other process. Both lists outlive the call.
+    let read = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            thread,
+            &raw const local,
+            1_usize,
+            parts.as_ptr(),
+            parts.len(),
+            0_usize,
+        )
+    };
+    check(read)?;
+    usize::try_from(read).map_err(io::Error::other)
+}
+
 /// Sends the response to a notification.
 pub fn answer(questions: BorrowedFd<'_>, question: &Question, answer: Answer) -> io::Result<()> {
     /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`, with the type of the structure's field.

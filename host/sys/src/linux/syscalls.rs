@@ -94,6 +94,10 @@ const FILES: &[c_long] = &[
     libc::SYS_flistxattr,
 ];
 
+/// Calls with which a supervisor inspects the command's calls. It shares the filter with the command, for
+/// which a filter of its own denies them.
+pub const OF_SUPERVISOR: &[&[c_long]] = &[&[libc::SYS_openat2, libc::SYS_process_vm_readv]];
+
 /// Changes to the mode, times, or owner of a file. Landlock does not restrict these. In tiers that rely on
 /// Landlock alone, the supervisor performs each of them on the caller's behalf, or they are refused.
 pub const ATTRIBUTES: &[&[c_long]] = &[
