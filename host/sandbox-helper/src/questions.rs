@@ -58,7 +58,7 @@ const SET_DUMPABLE: u32 = libc::PR_SET_DUMPABLE.unsigned_abs();
 /// Returns the calls that seccomp has to forward.
 pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
     let mut asks = bound::asks(bounds);
-    asks.extend(reserved::ASKS);
+    asks.push(reserved::ASK);
     asks.push(STAY_READABLE);
     match guard {
         Some(guard) => asks.extend(guard.asks()),

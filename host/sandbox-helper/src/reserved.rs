@@ -15,12 +15,8 @@ const LENGTH: u32 = 1;
 /// Flag `MAP_NORESERVE`.
 const RESERVED: u64 = libc::MAP_NORESERVE.unsigned_abs() as u64;
 
-/// Bits of a length, of which one is set in each length from 512 MiB to 4 GiB.
-const LARGE: u32 = 0xe000_0000;
-
-/// Lengths of 512 MiB and more. Smaller reservations, such as those for the stacks of threads, fit into most limits.
-pub(super) const ASKS: [Ask; 2] =
-    [Ask::IfLarge { call: MAP, argument: LENGTH }, Ask::IfBits { call: MAP, argument: LENGTH, bits: LARGE }];
+/// Lengths of 4 GiB and more: smaller ones fit into most limits.
+pub(super) const ASK: Ask = Ask::IfLarge { call: MAP, argument: LENGTH };
 
 /// Lifts the data limit of a process that reserves memory. The kernel then performs the call, which may still
 /// fail.

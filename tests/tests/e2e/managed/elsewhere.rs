@@ -47,7 +47,7 @@ fn a_folder_that_cannot_be_a_workspace_is_denied_however_it_is_written() {
     }
     // The folder that a server works on instead is judged, too.
     let allowed = |folder: &str| {
-        let text = format!("version = 1\n[workspaces]\nallow = [\"@workspace\", {folder:?}]\n");
+        let text = format!("version = 1\n[workspaces]\nallow = [{folder:?}]\n");
         program.put("home/.scorpiox/policy.toml", text);
         program
             .run(&["policy", "why", "workspace", "~"])
