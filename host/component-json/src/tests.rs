@@ -412,7 +412,7 @@ fn a_text_of_an_object_or_array_is_that_value_at_each_depth() {
         let wrong = json!({"filter": text, "choice": "all", "bytes": "", "text": ""});
         let told = read(&outer, &wrong);
         assert!(
-            told.starts_with("x.filter: expected null or an object with the members tags, note, found"),
+            told.starts_with("x.filter: expected an object with the members tags, note, found"),
             "{told}"
         );
     }
