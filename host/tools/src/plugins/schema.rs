@@ -323,7 +323,7 @@ mod tests {
             last.starts_with("Some clients also refuse 8 more places of its schemas: /properties/a "),
             "{last}"
         );
-        assert_eq!(last.matches("(the input_schema of t)").count(), 8, "{last}");
+        assert_eq!(last.matches("(the input_schema of a)").count(), 8, "{last}");
         let names: Map<String, Value> = (0..90).map(|n| (format!("a {n}"), json!({}))).collect();
         let found = faults(&json!({"type": "object", "properties": names}));
         let last = &found[MAX_FAULTS];
