@@ -44,6 +44,7 @@ struct Inner {
     /// CPU time of the commands, in microseconds.
     processor: AtomicU64,
     stored: AtomicU64,
+    failed: Mutex<Option<String>>,
     client: OnceLock<Arc<ClientName>>,
     trace: OnceLock<Trace>,
     policy: OnceLock<Arc<dyn UnderPolicy>>,
@@ -244,6 +245,18 @@ impl Uses {
     /// Returns the number of bytes written to the store.
     pub fn stored_bytes(&self) -> u64 {
         self.0.stored.load(Ordering::Relaxed)
+    }
+
+    /// Records an error that a host function returned to the guest. It may contain argument values, and is for the
+    /// caller alone.
+    pub fn failed(&self, function: impl Display, error: impl Display) {
+        let failed = format!("{}, from {}", shown(&error), shown(&function));
+        *self.0.failed.lock() = Some(failed);
+    }
+
+    /// Returns the last error that a host function returned to the guest, and the function.
+    pub fn last_failure(&self) -> Option<String> {
+        self.0.failed.lock().clone()
     }
 
     /// Passes each retained use to `tell`: capability, object, rule, the reason of a denial or the way of

@@ -46,18 +46,26 @@ impl Provided for AttachmentsCtx {
 
 impl Host for View<'_, AttachmentsCtx> {
     fn attach(&mut self, content: RichContent) -> wasmtime::Result<Result<(), String>> {
+        self.call.function = "attach";
         if let Err(why) = contents::check(&content) {
-            return Ok(Err(why));
+            return Ok(self.refused(why));
         }
         let bytes = self.ctx.bytes.saturating_add(contents::bytes(&content));
         if bytes > self.ctx.most {
             let most = self.ctx.most;
-            return Ok(Err(format!(
+            return Ok(self.refused(format!(
                 "what is attached would have {bytes} bytes; {most} are the most of a call (limits.output_kib)"
             )));
         }
         self.ctx.bytes = bytes;
         self.ctx.attached.push(content);
         Ok(Ok(()))
+    }
+}
+
+impl View<'_, AttachmentsCtx> {
+    fn refused(&self, why: String) -> Result<(), String> {
+        self.call.failed("contents", &why);
+        Err(why)
     }
 }

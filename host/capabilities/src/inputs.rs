@@ -94,6 +94,7 @@ impl Host for View<'_, InputsCtx> {
     }
 
     fn ask(&mut self, requests: Vec<(String, InputRequest)>) -> Result<Vec<InputAnswer>, InputFailure> {
+        self.call.function = "ask";
         let requests =
             requests.into_iter().map(|(key, request)| Ok((self.key(key)?, self.request(request)?)));
         let requests = requests.collect::<Result<Vec<_>, Error>>().map_err(InputFailure::Guest)?;
@@ -113,7 +114,10 @@ impl Host for View<'_, InputsCtx> {
 
     fn convert_error(&mut self, failure: InputFailure) -> wasmtime::Result<Error> {
         match failure {
-            InputFailure::Guest(error) => Ok(error),
+            InputFailure::Guest(error) => {
+                self.call.failed(InputsCtx::NAME, &error);
+                Ok(error)
+            }
             InputFailure::Later => Err(Later.into()),
         }
     }

@@ -55,6 +55,7 @@ impl Provided for SamplingCtx {
 
 impl Host for View<'_, SamplingCtx> {
     fn ask_model(&mut self, request: Request) -> Result<String, SamplingFailure> {
+        self.call.function = "ask-model";
         let fail = |error| Err(SamplingFailure(error));
         let budget = self.call.approved.as_ref().and_then(|approved| approved.sampling);
         let (Some(budget), Some(counterpart)) = (budget, self.ctx.counterpart.clone()) else {
@@ -94,6 +95,7 @@ impl Host for View<'_, SamplingCtx> {
     }
 
     fn convert_error(&mut self, failure: SamplingFailure) -> wasmtime::Result<Error> {
+        self.call.failed(SamplingCtx::NAME, &failure.0);
         Ok(failure.0)
     }
 }

@@ -84,6 +84,7 @@ impl View<'_, ShellCtx> {
 
 impl Host for View<'_, ShellCtx> {
     fn run(&mut self, command: String, timeout_ms: Option<u32>) -> Result<Completed, ShellFailure> {
+        self.call.function = "run";
         let (default, most) = self.ctx.shell.timeouts()?;
         let timeout = timeout_ms.map_or(default, |ms| Duration::from_millis(ms.into()));
         if timeout.is_zero() || timeout > most {
@@ -113,6 +114,7 @@ impl Host for View<'_, ShellCtx> {
     }
 
     fn start(&mut self, command: String) -> Result<Task, ShellFailure> {
+        self.call.function = "start";
         if self.call.approved.is_some() {
             // A background task would survive the end of the approval or the start of a plan.
             let why = "plugins run commands to their end; use run".to_owned();
@@ -123,6 +125,7 @@ impl Host for View<'_, ShellCtx> {
     }
 
     fn read(&mut self, id: u32) -> Result<Piece, ShellFailure> {
+        self.call.function = "read";
         let read = self.ctx.shell.read_task(self.owner(), id, SHOWN_BYTES)?;
         Ok(Piece {
             output: read.piece.text,
@@ -133,11 +136,13 @@ impl Host for View<'_, ShellCtx> {
     }
 
     fn kill(&mut self, id: u32) -> Result<Task, ShellFailure> {
+        self.call.function = "kill";
         let (killed, _) = self.ctx.shell.kill_task(self.owner(), id, &self.ctx.cancel)?;
         Ok(task(&killed))
     }
 
     fn convert_error(&mut self, failure: ShellFailure) -> wasmtime::Result<Error> {
+        self.call.failed(ShellCtx::NAME, &failure.0);
         Ok(failure.0)
     }
 }

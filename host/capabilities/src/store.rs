@@ -68,11 +68,13 @@ impl From<StoreError> for StoreFailure {
 
 impl Host for View<'_, StoreCtx> {
     fn get(&mut self, key: String) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.call.function = "get";
         self.call.use_of("store");
         Ok(self.call.transaction.get()?.get(&self.call.name, &key)?)
     }
 
     fn set(&mut self, key: String, value: Vec<u8>) -> Result<(), StoreFailure> {
+        self.call.function = "set";
         self.call.use_of("store");
         self.call.transaction.get()?.set(&self.call.name, &key, &value, self.ctx.quota)?;
         self.call.uses.stored(key.len() + value.len());
@@ -80,6 +82,7 @@ impl Host for View<'_, StoreCtx> {
     }
 
     fn delete(&mut self, key: String) -> Result<(), StoreFailure> {
+        self.call.function = "delete";
         self.call.use_of("store");
         Ok(self.call.transaction.get()?.delete(&self.call.name, &key)?)
     }
@@ -95,6 +98,7 @@ impl Host for View<'_, StoreCtx> {
             Order::Ascending => store::Order::Ascending,
             Order::Descending => store::Order::Descending,
         };
+        self.call.function = "scan";
         self.call.use_of("store");
         let found =
             self.call.transaction.get()?.scan(&self.call.name, &prefix, after.as_deref(), limit, order)?;
@@ -102,17 +106,22 @@ impl Host for View<'_, StoreCtx> {
     }
 
     fn increment(&mut self, key: String, delta: i64) -> Result<i64, StoreFailure> {
+        self.call.function = "increment";
         self.call.use_of("store");
         Ok(self.call.transaction.get()?.increment(&self.call.name, &key, delta, self.ctx.quota)?)
     }
 
     fn commit(&mut self) -> Result<(), StoreFailure> {
+        self.call.function = "commit";
         Ok(self.call.transaction.commit_now()?)
     }
 
     fn convert_error(&mut self, failure: StoreFailure) -> wasmtime::Result<Error> {
         match failure {
-            StoreFailure::Guest(error) => Ok(error),
+            StoreFailure::Guest(error) => {
+                self.call.failed(StoreCtx::NAME, &error);
+                Ok(error)
+            }
             StoreFailure::Trap(error) => Err(wasmtime::Error::from(error)),
         }
     }

@@ -65,6 +65,7 @@ impl Provided for TimerCtx {
 
 impl Host for View<'_, TimerCtx> {
     fn arm(&mut self, id: u32, due: u64) -> Result<(), TimerFailure> {
+        self.call.function = "arm";
         if id >= MAX_TIMERS {
             let why = format!("a timer's id must be below {MAX_TIMERS}, but was {id}");
             return Err(TimerFailure::Guest(Error::Unavailable(why)));
@@ -76,6 +77,7 @@ impl Host for View<'_, TimerCtx> {
     }
 
     fn disarm(&mut self, id: u32) -> Result<(), TimerFailure> {
+        self.call.function = "disarm";
         self.call.use_of("timer");
         self.call.transaction.get()?.disarm(&self.call.name, id)?;
         self.ctx.changed = true;
@@ -83,6 +85,7 @@ impl Host for View<'_, TimerCtx> {
     }
 
     fn undelivered(&mut self, limit: u32) -> Result<Vec<Message>, TimerFailure> {
+        self.call.function = "undelivered";
         let messages = self.call.transaction.get()?.messages(&self.call.name, limit.min(MAX_MESSAGES))?;
         Ok(messages
             .into_iter()
@@ -92,7 +95,10 @@ impl Host for View<'_, TimerCtx> {
 
     fn convert_error(&mut self, failure: TimerFailure) -> wasmtime::Result<Error> {
         match failure {
-            TimerFailure::Guest(error) => Ok(error),
+            TimerFailure::Guest(error) => {
+                self.call.failed(TimerCtx::NAME, &error);
+                Ok(error)
+            }
             TimerFailure::Trap(error) => Err(wasmtime::Error::from(error)),
         }
     }

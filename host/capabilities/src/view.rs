@@ -6,6 +6,7 @@
 //! interface for the [`View`] of that type. It does not know other capabilities, nor the code that assembles
 //! them.
 
+use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ pub struct CallCtx {
     pub approved: Option<Arc<Approved>>,
     /// Record of the capabilities' decisions.
     pub uses: Uses,
+    /// Name of the host function that the guest called last, in its interface.
+    pub(super) function: &'static str,
     /// Time that the user and the model took for answers.
     pub asked_for: Duration,
     /// Deadline until which a plugin component may wait for commands, excluding [`Self::asked_for`].
@@ -41,6 +44,7 @@ impl CallCtx {
             name: grantee.name.clone(),
             approved: grantee.approved.cloned(),
             uses: setup.uses.clone(),
+            function: "",
             asked_for: Duration::ZERO,
             deadline: grantee.waiting.map(|time| Instant::now() + time),
             transaction,
@@ -52,6 +56,27 @@ impl CallCtx {
     pub fn use_of(&self, capability: &'static str) {
         self.uses.once(capability, if self.approved.is_some() { APPROVAL } else { BUILT_IN });
     }
+
+    /// Records the error that the function of an interface returns to the guest. Languages with exceptions often report
+    /// an error that nobody catches without its content.
+    pub(super) fn failed(&self, interface: &'static str, error: &impl Debug) {
+        self.uses.failed(format_args!("scorpiox:tool/{interface}.{}", self.function), spelled(error));
+    }
+}
+
+/// Spells a case of a WIT variant as its interface does: `quota-exceeded(65536)`.
+fn spelled(error: &impl Debug) -> String {
+    let text = format!("{error:?}");
+    let text = text.strip_prefix("Error::").unwrap_or(&text);
+    let end = text.find('(').unwrap_or(text.len());
+    let mut name = String::new();
+    for c in text[..end].chars() {
+        if c.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name + &text[end..]
 }
 
 /// A capability's context and the call, borrowed while the guest calls the host.
@@ -87,4 +112,23 @@ pub trait Provided: Sized + 'static {
 
     /// Adds the interface to a linker. A component that is not linked with the interface cannot use it.
     fn add_to_linker<T: HasCtx<Self>>(linker: &mut Linker<T>) -> wasmtime::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_spelled_as_in_wit() {
+        #[derive(Debug)]
+        #[allow(dead_code, reason = "the fields are shown")]
+        enum Error {
+            Denied(&'static str),
+            QuotaExceeded(u64),
+            NoBrowser,
+        }
+        assert_eq!(spelled(&Error::Denied("a(B)")), r#"denied("a(B)")"#);
+        assert_eq!(spelled(&Error::QuotaExceeded(65536)), "quota-exceeded(65536)");
+        assert_eq!(spelled(&Error::NoBrowser), "no-browser");
+    }
 }

@@ -9,15 +9,21 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 /// Messages of programs that cannot resolve a name or reach an address: the C library and programs that pass
 /// on its messages, curl, wget, Node, Go, Rust, Java, and .NET; also package managers that hide the cause
-/// (pip, yarn, Bun).
-const OFFLINE: [&[u8]; 22] = [
-    b"ould not resolve",
-    b"unable to resolve",
-    b"ailed to resolve",
+/// (pip, yarn, Bun). The first [`SENTENCES`] of them are rare in files that commands print for another reason.
+const OFFLINE: [&[u8]; 26] = [
+    b"ould not resolve host",
     b"emporary failure in name resolution",
     b"emporary failure resolving",
     b"ame or service not known",
     b"o address associated with hostname",
+    b"ailed to lookup address information",
+    b"etwork is unreachable",
+    b"getaddrinfo EAI_AGAIN",
+    b"getaddrinfo ENOTFOUND",
+    b"trouble with your network",
+    b"ould not resolve",
+    b"unable to resolve",
+    b"ailed to resolve",
     b"ailed to lookup address",
     b"NameResolutionError",
     b"UnknownHostException",
@@ -25,15 +31,15 @@ const OFFLINE: [&[u8]; 22] = [
     b"EAI_AGAIN",
     b"ENOTFOUND",
     b"no such host",
-    b"etwork is unreachable",
     b"ENETUNREACH",
     b"dial tcp: lookup",
     b"dns error",
     b"from versions: none",
     b"No matching distribution found",
-    b"trouble with your network",
     b"FailedToOpenSocket",
 ];
+/// Number of messages that are sentences, and no names that source code contains.
+const SENTENCES: usize = 10;
 /// Messages of Git, and of programs that use its library.
 const NO_REPOSITORY: [&[u8]; 4] = [
     b"ot a git repository",
@@ -56,13 +62,14 @@ pub struct Complaints {
     /// Tail of the inspected output.
     before: Vec<u8>,
     is_offline: bool,
+    says_offline: bool,
     lacks_repository: bool,
 }
 
 impl Complaints {
     /// Inspects the next chunk of output.
     pub fn look(&mut self, bytes: &[u8]) {
-        if self.is_offline && self.lacks_repository {
+        if self.says_offline && self.lacks_repository {
             return;
         }
         let mut joined = std::mem::take(&mut self.before);
@@ -75,10 +82,12 @@ impl Complaints {
 
     fn find(&mut self, text: &[u8]) {
         for found in WORDS.iter().flat_map(|words| words.find_iter(text)) {
-            let is_of_network = found.pattern().as_usize() < OFFLINE.len();
+            let number = found.pattern().as_usize();
+            let is_of_network = number < OFFLINE.len();
             self.is_offline |= is_of_network;
+            self.says_offline |= number < SENTENCES;
             self.lacks_repository |= !is_of_network;
-            if self.is_offline && self.lacks_repository {
+            if self.says_offline && self.lacks_repository {
                 return;
             }
         }
@@ -87,6 +96,12 @@ impl Complaints {
     /// Returns `true` if a program reported that it could not reach the network.
     pub fn is_offline(&self) -> bool {
         self.is_offline
+    }
+
+    /// Returns `true` if a program reported this in a sentence, which files with source code rarely contain. That counts
+    /// for a command that succeeded, too: it may have caught the error.
+    pub fn says_offline(&self) -> bool {
+        self.says_offline
     }
 
     /// Returns `true` if a program reported a missing or incomplete repository.
@@ -118,6 +133,19 @@ mod tests {
         let complaints = of(&["Could not resolve host: example.com\n", "fatal: not a git repository\n"]);
         assert!(complaints.lacks_repository() && complaints.is_offline());
         assert!(!of(&["a git repository"]).lacks_repository());
+    }
+
+    #[test]
+    fn names_in_source_code_are_no_sentences() {
+        for code in
+            ["int getaddrinfo(const char *node);", "catch (UnknownHostException e)", "case ENETUNREACH:"]
+        {
+            assert!(of(&[code]).is_offline() && !of(&[code]).says_offline(), "{code}");
+        }
+        let caught = "<urlopen error [Errno -3] Temporary failure in name resolution>";
+        for said in [caught, "getaddrinfo EAI_AGAIN example.com", "[Errno 101] Network is unreachable"] {
+            assert!(of(&[said]).is_offline() && of(&["getaddrinfo ", said]).says_offline(), "{said}");
+        }
     }
 
     #[test]

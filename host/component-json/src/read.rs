@@ -72,8 +72,31 @@ fn names(names: &[String]) -> String {
 }
 
 impl Shape {
-    /// Converts JSON to a value of this shape.
+    /// Converts JSON to a value of this shape. A string with the JSON text of an object or array counts as that
+    /// object or array where nothing else fits, because models often send nested values that way.
     pub fn read(&self, value: &Value, at: Path<'_>) -> Result<Val, Mismatch> {
+        match self.in_text(value) {
+            Some(inner) => self.read_as_it_is(&inner, at),
+            None => self.read_as_it_is(value, at),
+        }
+    }
+
+    /// Returns the object or array whose JSON text is in a string, unless a string is a value of this shape.
+    fn in_text(&self, value: &Value) -> Option<Value> {
+        let text = value.as_str()?;
+        let begins = |opening: char| text.trim_start().starts_with(opening);
+        let is_meant = match self {
+            Self::Record(_) | Self::Result(..) => begins('{'),
+            Self::Variant(cases) => begins('{') && cases.iter().all(|(name, _)| name != text),
+            Self::List(..) | Self::Tuple(_) | Self::Map(..) | Self::Flags(_) | Self::Bytes(_) => begins('['),
+            // The value of an option has a shape of its own.
+            Self::Option(some) => some.has_null() && begins('{'),
+            _ => false,
+        };
+        if is_meant { serde_json::from_str(text).ok() } else { None }
+    }
+
+    fn read_as_it_is(&self, value: &Value, at: Path<'_>) -> Result<Val, Mismatch> {
         let wrong = || self.mismatch(value, at);
         Ok(match self {
             Self::Bool => Val::Bool(value.as_bool().ok_or_else(wrong)?),

@@ -380,6 +380,44 @@ fn bytes_are_base64_with_padding_or_without() {
     );
 }
 
+#[test]
+fn a_text_of_an_object_or_array_is_that_value_at_each_depth() {
+    let tags = Shape::List(Box::new(Shape::String), None);
+    let inner =
+        Shape::Record(vec![field("tags", tags), field("note", Shape::Option(Box::new(Shape::String)))]);
+    let cases = vec![("all".to_owned(), None), ("some".to_owned(), Some(inner.clone()))];
+    let outer = Shape::Record(vec![
+        field("filter", Shape::Option(Box::new(inner))),
+        field("choice", Shape::Variant(cases)),
+        field("bytes", Shape::Bytes(None)),
+        field("text", Shape::String),
+    ]);
+    let plain = json!({
+        "filter": {"tags": ["a", "{"], "note": "[1]"},
+        "choice": {"some": {"tags": []}},
+        "bytes": [104, 105],
+        "text": "{}",
+    });
+    let as_texts = json!({
+        "filter": json!({"tags": json!(["a", "{"]).to_string(), "note": "[1]"}).to_string(),
+        "choice": format!("\n {}", json!({"some": json!({"tags": "[]"}).to_string()})),
+        "bytes": "[104, 105]",
+        "text": "{}",
+    });
+    assert_eq!(read(&outer, &as_texts), read(&outer, &plain));
+    assert_eq!(read(&outer, &json!(as_texts.to_string())), read(&outer, &plain));
+    let wrong = json!({"filter": "{\"tags\": [7]}", "choice": "all", "bytes": "", "text": ""});
+    assert_eq!(read(&outer, &wrong), "x.filter.tags[0]: expected a text, found 7");
+    for text in ["{", "{} x", "[]", "7", "null", "\"{}\""] {
+        let wrong = json!({"filter": text, "choice": "all", "bytes": "", "text": ""});
+        let told = read(&outer, &wrong);
+        assert!(
+            told.starts_with("x.filter: expected an object with the members tags, note, found"),
+            "{told}"
+        );
+    }
+}
+
 fn field(name: &str, shape: Shape) -> Field {
     Field { name: name.to_owned(), shape }
 }

@@ -4,11 +4,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::{ComponentItem, Type};
 use wasmtime::component::{Component, ComponentExportIndex, Linker, Val};
-use wasmtime::{Engine, Store, StoreLimitsBuilder};
+use wasmtime::{Engine, Store, StoreLimitsBuilder, Trap};
 
 /// Interface that a component exports to provide tools of this project's own kind.
 pub const TOOL_INTERFACE: &str = "scorpiox:tool/tool@0.1.0";
@@ -47,10 +47,10 @@ pub fn read_lists(engine: &Engine, component: &Component) -> Result<Map<String, 
     let _watch = Watch::start(engine);
     let instance = linker.instantiate(&mut store, component)?;
     let mut read = Map::new();
-    for (name, index) in lists {
+    for (name, list, index) in lists {
         let function = instance.get_func(&mut store, index).context("a list is missing")?;
         let mut results = [Val::Bool(false)];
-        function.call(&mut store, &[], &mut results)?;
+        function.call(&mut store, &[], &mut results).map_err(|error| unlisted(list, &error))?;
         let [list] = results;
         read.insert(name.to_owned(), plain(list)?);
     }
@@ -68,18 +68,34 @@ pub async fn read_lists_waiting<T: Send + 'static>(
     store.set_hostcall_fuel(SAID_BYTES);
     let instance = linker.instantiate_async(&mut store, component).await?;
     let mut read = Map::new();
-    for (name, index) in lists {
+    for (name, list, index) in lists {
         let function = instance.get_func(&mut store, index).context("a list is missing")?;
         let mut results = [Val::Bool(false)];
-        function.call_async(&mut store, &[], &mut results).await?;
+        let called = function.call_async(&mut store, &[], &mut results).await;
+        called.map_err(|error| unlisted(list, &error))?;
         let [list] = results;
         read.insert(name.to_owned(), plain(list)?);
     }
     Ok(read)
 }
 
-/// Returns the lists that a component exports.
-fn lists(component: &Component) -> Result<Vec<(&'static str, ComponentExportIndex)>> {
+/// Describes the failure of a function that lists, without the addresses of its code.
+fn unlisted(list: &str, error: &wasmtime::Error) -> anyhow::Error {
+    let cause = match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) => format!("it ran for more than {} s", PATIENCE.as_secs()),
+        Some(trap) => trap.to_string(),
+        None => error.root_cause().to_string(),
+    };
+    anyhow!(
+        "its {list} failed ({cause}); while it lists, it has no capabilities, {} s and {} MiB of memory, so that it has to \
+         return a list that it knows",
+        PATIENCE.as_secs(),
+        MEMORY_BYTES / (1024 * 1024)
+    )
+}
+
+/// Returns the lists that a component exports: the name, the function and its index.
+fn lists(component: &Component) -> Result<Vec<(&'static str, &'static str, ComponentExportIndex)>> {
     let mut found = Vec::new();
     for (name, interface, function) in LISTS {
         let Some((_, interface)) = component.get_export(None, interface) else { continue };
@@ -88,7 +104,7 @@ fn lists(component: &Component) -> Result<Vec<(&'static str, ComponentExportInde
         if !matches!(item, ComponentItem::ComponentFunc(_)) {
             bail!("{function} is not a function");
         }
-        found.push((name, index));
+        found.push((name, function, index));
     }
     Ok(found)
 }

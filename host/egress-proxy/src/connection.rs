@@ -206,7 +206,13 @@ fn connect(host: &str, port: u16, connection: &Connection) -> Result<Arc<TcpStre
             Err(error) => last = error.to_string(),
         }
     }
-    Err(NoWay::Unreachable(format!("{host}:{port} cannot be reached: {last}")))
+    Err(unreachable(connection, format!("{host}:{port} cannot be reached: {last}")))
+}
+
+/// Records that an allowed host cannot be reached: programs often hide the proxy's answer.
+fn unreachable(connection: &Connection, why: String) -> NoWay {
+    connection.could_not_reach(&why);
+    NoWay::Unreachable(why)
 }
 
 /// Creates a stream that is not connected yet.
@@ -223,7 +229,7 @@ fn look_up(host: &str, port: u16, rule: &str, connection: &Connection) -> Result
         Err(error) => {
             // The lookup itself reached a name server, so the host counts as reached.
             connection.let_through(host, port, rule)?;
-            Err(NoWay::Unreachable(format!("{host} cannot be looked up: {error}")))
+            Err(unreachable(connection, format!("{host} cannot be looked up: {error}")))
         }
     }
 }

@@ -98,6 +98,11 @@ impl Session {
         self.shared.of(self.id, |requests| requests.unreachable.clone())
     }
 
+    /// Returns the allowed hosts that could not be reached, each with the reason.
+    pub fn unreached(&self) -> Vec<String> {
+        self.shared.of(self.id, |requests| requests.unreached.clone())
+    }
+
     /// Returns the numbers of requests that are not retained.
     pub fn lost(&self) -> Lost {
         self.shared.of(self.id, |requests| Lost {

@@ -48,6 +48,8 @@ pub(crate) struct Requests {
     pub crowded: usize,
     /// Services of the machine that did not answer, each with the reason.
     pub unreachable: Vec<String>,
+    /// Allowed hosts that could not be reached, each with the reason.
+    pub unreached: Vec<String>,
     /// `true` if the command may have connections no more.
     has_ended: bool,
 }
@@ -259,6 +261,19 @@ impl Connection {
     pub(crate) fn follow(&self, server: Arc<dyn Stream>) -> Result<(), Closed> {
         self.shared.lock().open(self.id)?.server = Some(server);
         Ok(())
+    }
+
+    /// Records an allowed host that could not be reached.
+    pub(crate) fn could_not_reach(&self, why: &str) {
+        let mut state = self.shared.lock();
+        let Ok(open) = state.open(self.id) else { return };
+        let session = open.session;
+        for requests in state.requests_of(session) {
+            let is_new = !requests.unreached.iter().any(|known| known == why);
+            if is_new && requests.unreached.len() < MAX_UNREACHABLE {
+                requests.unreached.push(why.to_owned());
+            }
+        }
     }
 
     /// Records a service of the machine that did not answer.

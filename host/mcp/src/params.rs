@@ -135,11 +135,16 @@ impl<'a> RequestMeta<'a> {
         {
             return Err(RpcError::invalid_params("progressToken must be a string or an integer"));
         }
+        let protocol_version = meta.optional::<Text<'a>>(PROTOCOL_VERSION, "a string")?.map(|text| text.0);
+        // Some clients of these revisions write `null` for no capabilities.
+        let declares_none = protocol_version.is_some() && meta.raw(CLIENT_CAPABILITIES).is_some();
         Ok(Self {
             progress_token,
-            protocol_version: meta.optional::<Text<'a>>(PROTOCOL_VERSION, "a string")?.map(|text| text.0),
+            protocol_version,
             client_info: meta.raw(CLIENT_INFO),
-            client_capabilities: meta.object(CLIENT_CAPABILITIES)?,
+            client_capabilities: meta
+                .object(CLIENT_CAPABILITIES)?
+                .or_else(|| declares_none.then(Params::default)),
             trace_parent: meta.raw(TRACE_PARENT),
             log_level: meta.optional(LOG_LEVEL, "a log level such as \"info\"")?,
         })
@@ -211,6 +216,16 @@ mod tests {
         assert!(params.object("capabilities").is_ok_and(|object| object.is_none()));
         let missing = params.required::<Text<'_>>("name", "a string").expect_err("missing");
         assert!(missing.message().contains("name is missing; it must be a string"), "{missing:?}");
+        let meta = |members: &str| {
+            let json =
+                format!("{{\"_meta\":{{{members}\"io.modelcontextprotocol/clientCapabilities\":null}}}}");
+            RequestMeta::parse(&super::tests::params(&json).expect("params"))
+                .expect("meta")
+                .client_capabilities
+                .is_some()
+        };
+        assert!(meta(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#), "it declares none");
+        assert!(!meta(""), "nothing says that it is of such a revision");
         let token = super::tests::params(r#"{"_meta":{"progressToken":null}}"#).expect("params");
         assert!(RequestMeta::parse(&token).is_ok_and(|meta| meta.progress_token.is_none()));
     }

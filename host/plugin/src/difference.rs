@@ -86,6 +86,16 @@ impl Difference {
         self.lines.extend(known);
     }
 
+    /// Compares whether the names of a plugin are known without its own.
+    pub fn plain_names(&mut self, old: bool, new: bool) {
+        let said = "its tools, prompts and addresses are known without its own name (--plain-names)";
+        match (old, new) {
+            (false, true) => self.push(Kind::More, said),
+            (true, false) => self.push(Kind::Less, said),
+            _ => {}
+        }
+    }
+
     fn push(&mut self, kind: Kind, text: impl Into<String>) {
         self.lines.push(Line { kind, text: text.into() });
     }

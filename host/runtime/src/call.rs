@@ -308,7 +308,8 @@ fn run<T>(
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
             let fault = Fault::from_run(&error, &component.limits, state.meter.memory_refused);
-            Err(fault.after(state.wasi.map(|wasi| wasi.said()).unwrap_or_default()))
+            let said = state.wasi.map(|wasi| wasi.said()).unwrap_or_default();
+            Err(fault.after(said, setup.uses.last_failure()))
         }
     }
 }
@@ -468,8 +469,8 @@ pub(super) fn waiting<T>(
 }
 
 /// Maximum bytes that a plugin component can transfer to the host at the same time. On the host, an item of a
-/// list takes about 40 bytes, regardless of its type.
-const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
+/// list takes as much as a [`Val`](wasmtime::component::Val), regardless of its type.
+pub(super) const SHIPPED_TRANSFER_BYTES: usize = 48 * 1024 * 1024;
 
 /// Maximum entries in a call's table of tasks, streams and futures. A stream takes four.
 const MAX_TASK_PARTS: usize = 4096;

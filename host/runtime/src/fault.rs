@@ -7,11 +7,16 @@ use scorpiox_store::StoreError;
 use scorpiox_web::WebError;
 use scorpiox_workspace_config::SkillsUnread;
 use wasmtime::Trap;
+use wasmtime::component::Val;
 
+use super::call::SHIPPED_TRANSFER_BYTES;
 use super::limits::Limits;
 use scorpiox_capabilities::ask::Later;
 use scorpiox_capabilities::requests::{Abilities, Lacks};
 use scorpiox_wasi::Exit;
+
+/// Beginning of wasmtime's error for a guest that passes more than the limit.
+const TOO_MUCH: &str = "too much data is being copied between the host and the guest";
 
 /// Reason why a call has neither a result nor an error of the tool. The call's writes are rolled back.
 #[derive(Debug, thiserror::Error)]
@@ -53,19 +58,30 @@ pub enum Fault {
         /// Setting that determines the limit, if it is configurable.
         set_by: Option<&'static str>,
     },
+    /// The guest passed more to the host than it may at once.
+    #[error(
+        "the tool passed more than {} MiB to the host at once, as its result or to an imported function; an item of a \
+         list takes {} bytes there, so that a `list<u8>` in a result has at most {} bytes",
+        SHIPPED_TRANSFER_BYTES / (1024 * 1024),
+        size_of::<Val>(),
+        SHIPPED_TRANSFER_BYTES / size_of::<Val>()
+    )]
+    Transfer,
     /// The guest recursed too deeply.
     #[error("the tool recursed too deeply and was stopped")]
     Stack,
     /// The guest trapped: an internal error of the tool.
     #[error("the tool failed internally ({0})")]
     Trap(String),
-    /// The guest was stopped or trapped, and printed output before that.
+    /// The guest was stopped or trapped, and printed output or got an error before that.
     #[error("{fault}")]
     Printed {
         /// Fault that ended the call.
         fault: Box<Fault>,
-        /// Last part of the guest's output.
+        /// Last part of the guest's output; empty if there is none.
         said: String,
+        /// Last error of an imported function, and the function.
+        failed: Option<String>,
     },
     /// The fault also ended the instance that retained resources for later calls.
     #[error("{fault}; the instance that kept its resources ended with it, and {}", gone(*.handles))]
@@ -140,6 +156,7 @@ impl Fault {
             Self::Exited(_) => "exited",
             Self::Memory(_) => "memory",
             Self::Output { .. } => "output",
+            Self::Transfer => "output",
             Self::Stack => "stack",
             Self::Trap(_) => "trap",
             Self::Printed { fault, .. } | Self::Lost { fault, .. } => fault.kind(),
@@ -153,8 +170,18 @@ impl Fault {
     /// Returns the guest's output before the fault, if the guest caused the fault.
     pub fn said(&self) -> Option<&str> {
         match self {
-            Self::Printed { said, .. } => Some(said),
+            Self::Printed { said, .. } => Some(said.as_str()).filter(|said| !said.is_empty()),
             Self::Lost { fault, .. } => fault.said(),
+            _ => None,
+        }
+    }
+
+    /// Returns the last error of an imported function before the fault, and the function, if the guest ended
+    /// itself. It may contain argument values.
+    pub fn failed(&self) -> Option<&str> {
+        match self {
+            Self::Printed { failed, .. } => failed.as_deref(),
+            Self::Lost { fault, .. } => fault.failed(),
             _ => None,
         }
     }
@@ -169,8 +196,8 @@ impl Fault {
         matches!(self, Self::Lost { .. })
     }
 
-    /// Adds the guest's output, if the guest caused the fault.
-    pub(super) fn after(self, said: String) -> Self {
+    /// Adds the guest's output and the last error that it got, if the guest caused the fault.
+    pub(super) fn after(self, said: String, failed: Option<String>) -> Self {
         let is_guests = matches!(
             self,
             Self::Deadline(_)
@@ -180,7 +207,9 @@ impl Fault {
                 | Self::Stack
                 | Self::Trap(_)
         );
-        if is_guests && !said.is_empty() { Self::Printed { fault: Box::new(self), said } } else { self }
+        let failed = failed.filter(|_| matches!(self, Self::Exited(_) | Self::Trap(_)));
+        let tells = !said.is_empty() || failed.is_some();
+        if is_guests && tells { Self::Printed { fault: Box::new(self), said, failed } } else { self }
     }
 
     /// Converts the error of a failed run.
@@ -217,7 +246,11 @@ impl Fault {
                 "{trap}: versions of wit-bindgen from before WASI 0.3.0 do that; build it with a newer one"
             )),
             Some(trap) => Self::Trap(trap.to_string()),
-            None => Self::Trap(error.root_cause().to_string()),
+            None => match error.root_cause().to_string() {
+                // wasmtime has no public type for this error.
+                cause if cause.starts_with(TOO_MUCH) => Self::Transfer,
+                cause => Self::Trap(cause),
+            },
         }
     }
 }

@@ -116,7 +116,8 @@ fn run(
         }
         Err(error) => {
             tracing::debug!(component = &*component.name, "call failed: {error:?}");
-            Err(Fault::from_run(&error, &component.limits, meter.memory_refused).after(said))
+            let fault = Fault::from_run(&error, &component.limits, meter.memory_refused);
+            Err(fault.after(said, setup.uses.last_failure()))
         }
     };
     match finished {

@@ -17,6 +17,12 @@ use crate::met::Met;
 const SHARED: &str = ", since workspaces of a policy with several get none by themselves";
 
 impl Started {
+    /// Returns advice for the user if the output of a command that succeeded complains that no host can be reached.
+    pub(super) fn advice_after_success(&self, complaints: &Complaints, has_refusals: bool) -> Vec<String> {
+        let offline = complaints.says_offline().then(|| self.why_offline(has_refusals));
+        offline.flatten().into_iter().collect()
+    }
+
     /// Returns advice for the user if the output complains about something that the command cannot see.
     /// `has_refusals` is `true` if the proxy refused a host.
     pub(super) fn advice(&self, complaints: &Complaints, has_refusals: bool) -> Vec<String> {
@@ -25,11 +31,12 @@ impl Started {
         offline.flatten().into_iter().chain(git.flatten()).collect()
     }
 
-    /// Explains why a command reaches no host, unless a refusal of the proxy does.
+    /// Explains why a command reaches no host, unless the proxy does.
     fn why_offline(&self, has_refusals: bool) -> Option<String> {
         let Self { profile, network_rule, tier, .. } = self;
         let network = self.cell.plan.spec.network;
-        if *tier == Tier::None || network == Network::Host || has_refusals {
+        let is_told = has_refusals || !self.unreached().is_empty();
+        if *tier == Tier::None || network == Network::Host || is_told {
             return None;
         }
         let under = self.under();
@@ -157,7 +164,14 @@ impl Started {
                  open, and fewer while others have many"
             )
         });
-        crowded.into_iter().chain(unreachable.into_iter().map(|why| format!("local: {why}"))).collect()
+        let local = unreachable.into_iter().map(|why| format!("local: {why}"));
+        let hosts = self.unreached().into_iter().map(|why| format!("network: {why}"));
+        crowded.into_iter().chain(local).chain(hosts).collect()
+    }
+
+    /// Returns the allowed hosts that the proxy could not reach, each with the reason.
+    fn unreached(&self) -> Vec<String> {
+        self.session.as_ref().map(Session::unreached).unwrap_or_default()
     }
 }
 

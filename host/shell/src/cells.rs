@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use scorpiox_egress_proxy::Proxy;
 use scorpiox_fs::Writable;
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
-use scorpiox_sandbox::{Cell, CellError, Cover, Granted, Network, Tier};
+use scorpiox_sandbox::{Cell, CellError, Cover, Granted, HomeFile, Network, Tier};
 use scorpiox_workspace_config::Site;
 
 use super::environment;
@@ -38,6 +38,8 @@ pub(crate) struct Ready {
     survey: Survey,
     /// Exposed folders with their identity at build time.
     shown: Vec<(PathBuf, Option<Identity>)>,
+    /// Files with the user's identity at build time.
+    identity: Vec<HomeFile>,
     /// Skill folders at build time.
     skills: Vec<PathBuf>,
     /// Git directory of the workspace, if it lies outside.
@@ -77,9 +79,12 @@ impl Cells {
     ) -> Result<Arc<Ready>, ShellError> {
         // The lock is held during a build, so that concurrent first commands share one cell.
         let mut cells = self.lock();
-        // A cell that exposes a replaced folder is stale for new commands. Commands that run in it keep it
-        // until they end.
-        if let Some(ready) = cells.get(&profile.name).filter(|ready| ready.is_current(places)) {
+        // A cell that exposes a replaced folder, or another identity, is stale for new commands. Commands that run in
+        // it keep it until they end.
+        let is_current = |ready: &&Arc<Ready>| {
+            ready.is_current(places) && ready.identity == plan::identity_files(site, profile, places)
+        };
+        if let Some(ready) = cells.get(&profile.name).filter(is_current) {
             return Ok(Arc::clone(ready));
         }
         let ready = Arc::new(build_best(site, policy, profile, places)?);
@@ -253,6 +258,7 @@ fn build(
     writable: &Writable,
     tier: Tier,
 ) -> Result<Ready, ShellError> {
+    let identity_files = plan::identity_files(site, profile, places);
     let plan = Plan::new(site, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
@@ -269,6 +275,7 @@ fn build(
         environment,
         survey,
         shown,
+        identity: identity_files,
         skills,
         lent,
         repository,

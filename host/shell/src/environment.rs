@@ -19,7 +19,7 @@ const SYSTEM_PATH: [&str; 6] =
 const MACOS_PATH: [&str; 2] = ["/opt/homebrew/bin", "/opt/local/bin"];
 
 /// Settings that suppress prompts, terminal output effects, and actions that commands may not perform.
-const FIXED: [(&str, &str); 17] = [
+const FIXED: [(&str, &str); 18] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("PAGER", "cat"),
@@ -37,9 +37,25 @@ const FIXED: [(&str, &str); 17] = [
     ("npm_config_yes", "true"),
     ("npm_config_update_notifier", "false"),
     // LeakSanitizer traces its own process, which the sandbox forbids, and would make every program fail at
-    // exit.
-    ("LSAN_OPTIONS", "detect_leaks=0"),
+    // exit. AddressSanitizer also reads its own options, for commands that set those of LeakSanitizer themselves.
+    ("LSAN_OPTIONS", NO_LEAKS),
+    ("ASAN_OPTIONS", NO_LEAKS),
 ];
+
+/// Option of sanitizers that turns LeakSanitizer off, and its name.
+const NO_LEAKS: &str = "detect_leaks=0";
+const LEAKS: &str = "detect_leaks";
+
+/// Returns the value that a policy gives a variable, for commands. Options of sanitizers are kept, and LeakSanitizer
+/// stays off unless they mention it.
+fn given(name: &str, value: String) -> String {
+    let is_of_sanitizers = ["LSAN_OPTIONS", "ASAN_OPTIONS"].contains(&name);
+    match &*value {
+        "" if is_of_sanitizers => NO_LEAKS.to_owned(),
+        given if is_of_sanitizers && !given.contains(LEAKS) => format!("{given}:{NO_LEAKS}"),
+        _ => value,
+    }
+}
 
 /// Settings that make package managers fail at once, not after minutes of retries, if no host is allowed.
 const WITHOUT_HOSTS: [(&str, &str); 5] = [
@@ -114,11 +130,11 @@ pub(super) fn build(
     }
     for name in &profile.env.pass {
         if let Ok(value) = env::var(&name.value) {
-            set(&name.value, value);
+            set(&name.value, given(&name.value, value));
         }
     }
     for (name, value) in &profile.env.set {
-        set(name, value.value.clone());
+        set(name, given(name, value.value.clone()));
     }
     variables.into_iter().filter(|(_, value)| !value.contains('\0')).collect()
 }
@@ -225,4 +241,24 @@ pub(super) fn direct_names(network: &NetworkRule) -> Vec<&'static str> {
         })
     };
     OWN_NAMES.into_iter().filter(|name| !is_listed(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_sanitizers_are_kept_and_leaks_are_not_looked_for() {
+        for name in ["LSAN_OPTIONS", "ASAN_OPTIONS"] {
+            let given = |value: &str| given(name, value.to_owned());
+            assert_eq!(
+                given("suppressions=a.txt:verbosity=1"),
+                "suppressions=a.txt:verbosity=1:detect_leaks=0"
+            );
+            assert_eq!(given(""), "detect_leaks=0");
+            assert_eq!(given("detect_leaks=1"), "detect_leaks=1");
+        }
+        assert_eq!(given("TSAN_OPTIONS", "a=b".to_owned()), "a=b");
+        assert_eq!(given("PAGER", String::new()), "");
+    }
 }

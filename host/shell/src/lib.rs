@@ -16,6 +16,7 @@ mod background;
 mod cells;
 mod environment;
 mod error;
+mod etc;
 mod gone;
 mod helper;
 mod local;
@@ -428,6 +429,11 @@ impl Shell {
         let programs = plan::programs_inside(self.site(), &areas);
         let special = View::new(self.site(), &areas, &programs).special(&survey)?;
         Ok(special.closes(path, write).map(|why| why.to_string()))
+    }
+
+    /// Returns why commands under `profile` can read a path below `/etc` that its lists of places do not open.
+    pub fn sees_in_etc(&self, profile: &Profile, path: &Path) -> Result<Option<String>, ShellError> {
+        Ok(etc::sees(profile, path, &self.operator.places()?))
     }
 
     /// Registers a callback for tasks that end. It runs on the thread of the task.

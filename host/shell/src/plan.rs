@@ -166,6 +166,11 @@ fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
     named.collect()
 }
 
+/// Returns the files with the user's identity for the home folder of commands.
+pub(super) fn identity_files(site: &Site, profile: &Profile, places: &Places) -> Vec<HomeFile> {
+    home_files(site, &profile.denied(places), &home_links(profile, places))
+}
+
 /// Returns generated Git configuration files with the user's identity, unless `deny` hides the files that
 /// define it. Returns nothing if a rule exposes the user's own configuration.
 fn home_files(site: &Site, denied: &DenySet, links: &[HomeLink]) -> Vec<HomeFile> {

@@ -213,7 +213,11 @@ impl Waited {
         request.uses.took_processor(Duration::from_micros(outcome.processor_us));
         let failed = outcome.ended.is_some() || outcome.status != Status::Code(0);
         let has_refusals = !refusals.is_empty();
-        let advice = if failed { self.started.advice(&self.complaints, has_refusals) } else { Vec::new() };
+        let advice = if failed {
+            self.started.advice(&self.complaints, has_refusals)
+        } else {
+            self.started.advice_after_success(&self.complaints, has_refusals)
+        };
         let about_files = self.started.about_files(&self.met);
         let crowded = self.started.crowded();
         let Started { tier, profile, mut notes, .. } = self.started;

@@ -60,6 +60,12 @@ struct Schema {
     others: Option<Box<RawValue>>,
 }
 
+/// Reports whether an error speaks of an argument, and not only of another whose name contains its name.
+fn names(text: &str, argument: &str) -> bool {
+    let quoted = |quote: char| text.contains(&format!("{quote}{argument}{quote}"));
+    ['`', '"', '\''].into_iter().any(quoted) || text.contains(&format!("{argument} is not known"))
+}
+
 /// Names the unknown arguments, except those that the tool's own error `text` mentions.
 #[allow(clippy::zero_sized_map_values, reason = "an object is read as a map")]
 fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
@@ -72,7 +78,7 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
     let given: BTreeMap<String, IgnoredAny> = serde_json::from_str(arguments).ok()?;
     let is_for_people = |name: &str| OF_COMMANDS.contains(&&*tool.name) && FOR_PEOPLE.contains(&name);
     let is_news = |name: &&String| {
-        let is_told = text.is_some_and(|text| text.contains(name.as_str()));
+        let is_told = text.is_some_and(|text| names(text, name));
         !schema.properties.contains_key(*name) && !is_for_people(name) && !is_told
     };
     let unknown: Vec<_> = given.keys().filter(is_news).collect();
@@ -96,7 +102,16 @@ fn note(tool: &Tool, arguments: &str, text: Option<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::as_sentence;
+    use super::{as_sentence, names};
+
+    #[test]
+    fn an_error_about_another_argument_is_none_about_this() {
+        assert!(!names("skill_name is missing. Installed: a.", "skill"));
+        assert!(!names("file_path is missing; give the path of an image file.", "path"));
+        for text in ["no argument `skill`", "skill is not known; expected a", "unknown field \"skill\""] {
+            assert!(names(text, "skill"), "{text}");
+        }
+    }
 
     #[test]
     fn a_message_ends_before_the_note_begins() {

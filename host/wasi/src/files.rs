@@ -26,7 +26,7 @@ const MAX_LISTINGS: u32 = 16;
 
 impl Host for Guarded<'_> {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
-        self.view.convert_error_code(error)
+        self.view.convert_error_code(error).inspect(|code| self.guard.failed(code.name()))
     }
 
     fn filesystem_error_code(

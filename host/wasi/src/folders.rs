@@ -294,6 +294,11 @@ impl Guard {
         tracing::debug!(plugin = self.plugin, "refused: a change below {}: {why}", folder.display());
     }
 
+    /// Records an error of a function, for a guest that does not catch it.
+    pub(super) fn failed(&self, error: impl std::fmt::Display) {
+        self.uses.failed("wasi:filesystem", error);
+    }
+
     /// Records a path that leads out of the folders.
     pub(super) fn leads_out(&self, asked: &Path, write: bool) {
         let what = if write { "write" } else { "read" };

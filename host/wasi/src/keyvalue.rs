@@ -197,6 +197,9 @@ fn with<T: HasWasi, V>(
     match act(&mut view, &prefix) {
         Ok(value) => Ok((Ok(value),)),
         Err(error @ (StoreError::Conflict | StoreError::Cancelled)) => Err(error.into()),
-        Err(error) => Ok((Err(Error::Other(error.to_string())),)),
+        Err(error) => {
+            view.call.uses.failed("wasi:keyvalue", &error);
+            Ok((Err(Error::Other(error.to_string())),))
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use http::header::{HeaderMap, HeaderName};
 use http_body_util::{BodyExt as _, Limited};
 use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
 use scorpiox_policy::HostRule;
@@ -143,6 +144,12 @@ impl WasiHttpHooks for Requests {
             let body = Limited::new(body, MAX_BODY_BYTES).collect().await;
             let body = body.map_err(|_| Error::HttpRequestBodySize(Some(MAX_BODY_BYTES as u64)))?;
             let trailers = body.trailers().cloned().unwrap_or_default();
+            if let Some(field) = header_among(&trailers) {
+                let why = format!(
+                    "HTTP allows the field {field} only in headers, and the plugin sent it as a trailer"
+                );
+                return Err(denied(&plugin, &uses, &parts.uri, &why, BUILT_IN));
+            }
             let exchange = Exchange {
                 method: parts.method,
                 url: parts.uri.to_string(),
@@ -151,11 +158,12 @@ impl WasiHttpHooks for Requests {
                 trailers,
                 first_byte: options.and_then(|options| options.first_byte_timeout),
             };
-            let fetcher = web.fetcher().map_err(|error| refused(&plugin, &error))?;
+            let failed = uses.clone();
+            let refused = |error: WebError| refused(&plugin, &failed, &error);
+            let fetcher = web.fetcher().map_err(refused)?;
             // Calls run on the thread pool of the fetcher, to which its connections also belong.
             let watch = Arc::clone(&web).watch(Some(Arc::clone(&hosts)), uses);
-            let answer =
-                fetcher.exchange(exchange, hosts, &watch).await.map_err(|error| refused(&plugin, &error))?;
+            let answer = fetcher.exchange(exchange, hosts, &watch).await.map_err(refused)?;
             let answer = answer.map(|body| {
                 Limited::new(body, MAX_ANSWER_BYTES).map_err(|error| broken(&*error)).boxed_unsync()
             });
@@ -171,6 +179,33 @@ impl WasiHttpHooks for Requests {
     }
 }
 
+/// Fields for framing, routing, authentication and content (RFC 9110, 6.5.1), which a recipient of trailers ignores or
+/// misunderstands. They would otherwise be left out without a word.
+const ONLY_IN_HEADERS: [&str; 17] = [
+    "authorization",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "max-forwards",
+    "proxy-authorization",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Returns a field among the trailers that may only be a header.
+fn header_among(trailers: &HeaderMap) -> Option<&HeaderName> {
+    trailers.keys().find(|name| ONLY_IN_HEADERS.contains(&name.as_str()))
+}
+
 fn denied(plugin: &str, uses: &Uses, uri: &http::Uri, why: &str, rule: &str) -> Error {
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
     uses.denied("web", format_args!("{}:{port}", uri.host().unwrap_or_default()), why, rule);
@@ -178,7 +213,8 @@ fn denied(plugin: &str, uses: &Uses, uri: &http::Uri, why: &str, rule: &str) -> 
     Error::HttpRequestDenied
 }
 
-fn refused(plugin: &str, error: &WebError) -> Error {
+fn refused(plugin: &str, uses: &Uses, error: &WebError) -> Error {
+    uses.failed("wasi:http", error);
     tracing::warn!(plugin, "a request was refused or failed: {error}");
     match error {
         WebError::Denied(_) | WebError::Moved(_) | WebError::NoBrowser(_) => Error::HttpRequestDenied,
@@ -192,4 +228,26 @@ fn refused(plugin: &str, error: &WebError) -> Error {
 fn broken(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Error {
     tracing::debug!("an answer broke off: {error}");
     Error::HttpResponseIncomplete
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn trailers_are_fields_that_may_follow_a_body() {
+        let of = |name: &'static str| {
+            HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static("1"))])
+        };
+        for allowed in ["x-sum", "etag", "digest", "server-timing"] {
+            assert_eq!(header_among(&of(allowed)), None, "{allowed}");
+        }
+        for header in
+            ["authorization", "content-length", "transfer-encoding", "host", "trailer", "set-cookie"]
+        {
+            assert_eq!(header_among(&of(header)).map(HeaderName::as_str), Some(header));
+        }
+    }
 }

@@ -119,8 +119,8 @@ fn exit(
     Ok(output(text, &state))
 }
 
-/// Checks that the plan file exists, so that the plan does not end without one. Returns a note if the policy
-/// denies the check.
+/// Checks that the plan file exists, so that the plan does not end without one. Returns a note if the file cannot be
+/// read.
 fn check(files: &mut impl Files, plan_file: &str) -> Result<Option<String>, Failure> {
     // The content is not needed. With a limit of 0, every non-empty file is "too large".
     match files.read(plan_file, 0) {
@@ -132,9 +132,11 @@ fn check(files: &mut impl Files, plan_file: &str) -> Result<Option<String>, Fail
         Err(FilesError::Invalid(why)) => {
             Err(Failure::InvalidInput(format!("plan_file: {why} Plan mode stays active.")))
         }
-        Err(FilesError::Denied(why) | FilesError::Failed(why)) => {
-            Ok(Some(format!("Could not check that the plan file exists: {why}")))
-        }
+        Err(FilesError::Denied(why)) => Err(Failure::Denied(format!(
+            "plan_file: {}. Plan mode stays active: save the plan in a file of the workspace, or leave plan_file out.",
+            why.trim_end_matches('.')
+        ))),
+        Err(FilesError::Failed(why)) => Ok(Some(format!("Could not check that the plan file exists: {why}"))),
     }
 }
 

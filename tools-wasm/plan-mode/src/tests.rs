@@ -9,6 +9,7 @@ impl Files for Workspace {
         match path {
             "docs/plan.md" if limit == 0 => Err(FilesError::TooLarge(4)),
             "docs" => Err(FilesError::Invalid("docs is a folder.".to_owned())),
+            "broken.md" => Err(FilesError::Failed("The disk failed.".to_owned())),
             "/elsewhere/plan.md" => Err(FilesError::Denied("It is outside.".to_owned())),
             _ => Err(FilesError::NotFound(format!("{path} does not exist."))),
         }
@@ -60,9 +61,12 @@ fn a_plan_file_that_is_not_there_is_refused_and_the_plan_goes_on() {
     let text = "plan_file: docs is a folder. Plan mode stays active.";
     assert_eq!((folder.expect_err("refused"), still), (Failure::InvalidInput(text.to_owned()), true));
     let (outside, still) = exit("/elsewhere/plan.md");
-    let text = outside.expect("left").text;
+    let text = "plan_file: It is outside. Plan mode stays active: save the plan in a file of the workspace, or leave plan_file out.";
+    assert_eq!((outside.expect_err("refused"), still), (Failure::Denied(text.to_owned()), true));
+    let (unread, still) = exit("broken.md");
+    let text = unread.expect("left").text;
     assert!(
-        text.ends_with("\nCould not check that the plan file exists: It is outside.") && !still,
+        text.ends_with("\nCould not check that the plan file exists: The disk failed.") && !still,
         "{text}"
     );
 }

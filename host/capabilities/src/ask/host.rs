@@ -57,6 +57,7 @@ impl Provided for AskCtx {
 
 impl Host for View<'_, AskCtx> {
     fn ask(&mut self, questions: Vec<Question>) -> Result<Option<Vec<Vec<String>>>, AskFailure> {
+        self.call.function = "ask";
         let invalid = |why: String| AskFailure::Guest(Error::Invalid(why));
         self.ctx.times += 1;
         if self.ctx.times > MAX_TIMES {
@@ -90,7 +91,10 @@ impl Host for View<'_, AskCtx> {
 
     fn convert_error(&mut self, failure: AskFailure) -> wasmtime::Result<Error> {
         match failure {
-            AskFailure::Guest(error) => Ok(error),
+            AskFailure::Guest(error) => {
+                self.call.failed(AskCtx::NAME, &error);
+                Ok(error)
+            }
             AskFailure::Later => Err(Later.into()),
         }
     }

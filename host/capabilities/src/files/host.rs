@@ -56,10 +56,12 @@ impl Provided for FilesCtx {
 
 impl Host for View<'_, FilesCtx> {
     fn read(&mut self, path: String, limit: u64) -> Result<Vec<u8>, FilesFailure> {
+        self.call.function = "read";
         Ok(self.ctx.files.read(&path, limit, self.call.approved.as_deref(), &self.call.uses)?)
     }
 
     fn convert_error(&mut self, failure: FilesFailure) -> wasmtime::Result<Error> {
+        self.call.failed(FilesCtx::NAME, &failure.0);
         Ok(failure.0)
     }
 }

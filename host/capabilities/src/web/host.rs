@@ -100,6 +100,7 @@ fn failure(error: WebError) -> Error {
 
 impl Host for View<'_, WebCtx> {
     fn fetch(&mut self, asked: Request) -> Result<Response, WebFailure> {
+        self.call.function = "fetch";
         let mut own = self.ctx.place()?;
         own.begin(request(asked));
         match own.next(MAX_WAIT + Duration::from_secs(1), Some(&self.ctx.cancel)) {
@@ -110,6 +111,7 @@ impl Host for View<'_, WebCtx> {
     }
 
     fn begin(&mut self, asked: Request) -> Result<u32, WebFailure> {
+        self.call.function = "begin";
         let pending = self.ctx.pending()?;
         if pending.running() >= MAX_PENDING {
             return Err(WebFailure(Error::Invalid(format!("{MAX_PENDING} requests are waited for already"))));
@@ -118,11 +120,14 @@ impl Host for View<'_, WebCtx> {
     }
 
     fn next(&mut self, timeout_ms: u32) -> wasmtime::Result<Option<Finished>> {
+        self.call.function = "next";
         let time = Duration::from_millis(timeout_ms.into()).min(MAX_WAIT);
         let WebCtx { pending: Some(pending), cancel, .. } = &mut *self.ctx else { return Ok(None) };
         Ok(match pending.next(time, Some(cancel)) {
             Waited::Finished(id, outcome) => {
-                Some(Finished { id, outcome: (*outcome).map(response).map_err(failure) })
+                let outcome = (*outcome).map(response).map_err(failure);
+                let outcome = outcome.inspect_err(|error| self.call.failed(WebCtx::NAME, error));
+                Some(Finished { id, outcome })
             }
             // A cancelled call stops at its next step.
             Waited::Nothing | Waited::Stopped => None,
@@ -130,6 +135,7 @@ impl Host for View<'_, WebCtx> {
     }
 
     fn render(&mut self, url: String, wait_ms: u32) -> Result<Rendered, WebFailure> {
+        self.call.function = "render";
         let wait = Duration::from_millis(wait_ms.into()).min(MAX_WAIT);
         if self.ctx.only.is_some() {
             // A page in a browser loads resources from other hosts.
@@ -147,6 +153,7 @@ impl Host for View<'_, WebCtx> {
     }
 
     fn convert_error(&mut self, failure: WebFailure) -> wasmtime::Result<Error> {
+        self.call.failed(WebCtx::NAME, &failure.0);
         Ok(failure.0)
     }
 }

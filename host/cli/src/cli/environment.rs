@@ -123,6 +123,12 @@ impl Environment {
         found.why_not(folder, &self.own_home, self.is_home_named)
     }
 
+    /// Returns the folder that servers work on instead of `folder`, if that cannot be a workspace.
+    pub(super) fn workspace_instead_of(&self, folder: &Path) -> Option<PathBuf> {
+        let found = WorkspaceFolder::at(folder.to_owned(), self.home.as_deref(), &self.own_home);
+        Some(found.path).filter(|path| path != folder)
+    }
+
     /// Opens the workspace.
     pub(super) fn open(&self) -> Arc<Workspace> {
         self.open_in(&App::new(Arc::clone(&self.registry)))

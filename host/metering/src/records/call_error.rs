@@ -19,8 +19,12 @@ pub enum CallError {
     Tool(Failure),
     /// The component of the tool trapped or was stopped.
     #[error(
-        "{tool} has no result: {fault}. {}{}",
+        "{tool} has no result: {fault}. {}{}{}",
         if *.has_effects || .fault.loses_resources() { "What it stored was not kept." } else { "Nothing was changed." },
+        fault.failed().map_or_else(String::new, |failed| format!(
+            "\nThe last error that it got from an imported function: {failed}. A component ends like this if nothing \
+             in it catches such an error."
+        )),
         fault.said().map_or_else(String::new, |said| format!("\nBefore that it printed:\n{said}"))
     )]
     Fault {

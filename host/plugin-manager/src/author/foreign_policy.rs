@@ -33,6 +33,12 @@ pub(super) struct Translated {
 /// Reads and translates a policy file.
 pub(super) fn read(path: &Path) -> Result<Translated> {
     let said = || path.display().to_string();
+    if !path.exists() {
+        bail!(
+            "--policy {} does not exist; name the policy.yaml of the component, or leave --policy out",
+            said()
+        );
+    }
     let text = String::from_utf8(bounded(path, MAX_BYTES)?).with_context(said)?;
     translate(&text).with_context(said)
 }

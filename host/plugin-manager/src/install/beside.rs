@@ -52,7 +52,9 @@ impl Beside {
         let name = &look.installed.name;
         let Some(record) = decisions.get(name) else { return Ok(None) };
         let Record { decided_at, decision: Decision::Approved(approval) } = record else { return Ok(None) };
-        if approval.component == look.component && approval.manifest == look.installed.manifest_fingerprint {
+        let is_same_plugin =
+            approval.component == look.component && approval.manifest == look.installed.manifest_fingerprint;
+        if is_same_plugin && approval.plain_names == look.plain_names {
             return Ok(None);
         }
         let installed = PluginFolder::new(&site.own_home).find(name).ok();
@@ -65,6 +67,7 @@ impl Beside {
         let offers = approval.offers.as_ref().map(|offers| serde_json::from_str::<Offers>(offers.get()));
         let offers = offers.transpose()?.unwrap_or_default();
         difference.add_offers(&offers.by_name(), &look.described.offers.by_name());
+        difference.plain_names(approval.plain_names, look.plain_names);
         let is_whole = installed.is_some();
         let version = approval.origin.as_ref().map(|origin| origin.version.clone());
         let version = version.or_else(|| installed.map(|installed| installed.manifest.version));

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 
 /// Maximum number of reported faults of a plugin.
 const MAX_FAULTS: usize = 12;
+/// Maximum number of further faults whose places are listed.
+const MAX_PLACES: usize = 40;
 /// Maximum length of a member's name in a fault, and of a parameter's name in general.
 const MAX_NAME: usize = 64;
 
@@ -34,6 +36,7 @@ const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitio
 /// Returns the faults of all tools' schemas, each with its place as a JSON Pointer.
 pub fn schema_faults(tools: &[Value]) -> Vec<String> {
     let mut faults = Vec::new();
+    let mut places = Vec::new();
     for tool in tools {
         let name = tool["name"].as_str().unwrap_or_default();
         for member in ["input_schema", "output_schema"] {
@@ -43,18 +46,33 @@ pub fn schema_faults(tools: &[Value]) -> Vec<String> {
                 walk.top(schema);
             }
             walk.schema(schema, "");
-            let found = walk.found.into_iter();
-            faults.extend(found.map(|(place, fault)| {
-                format!("Some clients refuse the {member} of {name}, and all tools with it: {place} {fault}")
-            }));
+            for (place, fault) in walk.found {
+                if faults.len() < MAX_FAULTS {
+                    faults.push(format!(
+                        "Some clients refuse the {member} of {name}, and all tools with it: {place} {fault}"
+                    ));
+                } else {
+                    places.push(format!("{place} (the {member} of {name})"));
+                }
+            }
         }
     }
-    if faults.len() > MAX_FAULTS {
-        let more = faults.len() - MAX_FAULTS;
-        faults.truncate(MAX_FAULTS);
-        faults.push(format!("{more} more places of its schemas are refused by some clients."));
-    }
+    faults.extend(further(&places));
     faults
+}
+
+/// Lists the places of faults that are not described.
+fn further(places: &[String]) -> Option<String> {
+    let listed = places.iter().take(MAX_PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = places.len().saturating_sub(MAX_PLACES);
+    match (places.len(), more) {
+        (0, _) => None,
+        (count, 0) => Some(format!("Some clients also refuse {count} more places of its schemas: {listed}.")),
+        (count, more) => Some(format!(
+            "Some clients also refuse {count} more places of its schemas: {listed}, and {more} more; correct these \
+             first, and `scorpiox-code plugin test` lists the rest."
+        )),
+    }
 }
 
 struct Walk<'a> {
@@ -300,7 +318,19 @@ mod tests {
         let names: Map<String, Value> = (0..20).map(|n| (format!("a {n}"), json!({}))).collect();
         let found = faults(&json!({"type": "object", "properties": names}));
         assert_eq!(found.len(), MAX_FAULTS + 1);
-        assert_eq!(found[MAX_FAULTS], "8 more places of its schemas are refused by some clients.");
+        let last = &found[MAX_FAULTS];
+        assert!(
+            last.starts_with("Some clients also refuse 8 more places of its schemas: /properties/a "),
+            "{last}"
+        );
+        assert_eq!(last.matches("(the input_schema of a)").count(), 8, "{last}");
+        let names: Map<String, Value> = (0..90).map(|n| (format!("a {n}"), json!({}))).collect();
+        let found = faults(&json!({"type": "object", "properties": names}));
+        let last = &found[MAX_FAULTS];
+        assert!(
+            last.contains("78 more places") && last.contains(", and 38 more; correct these first"),
+            "{last}"
+        );
         let output = json!({"type": "object", "oneOf": [], "required": null});
         let found = schema_faults(&[json!({"name": "a", "output_schema": output})]);
         assert_eq!(found.len(), 1, "{found:?}");

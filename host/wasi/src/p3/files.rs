@@ -25,7 +25,7 @@ type Ended = FutureReader<Result<(), ErrorCode>>;
 
 impl Host for Guarded<'_> {
     fn convert_error_code(&mut self, error: FilesystemError) -> wasmtime::Result<ErrorCode> {
-        error.downcast()
+        error.downcast().inspect(|code: &ErrorCode| self.guard.failed(format_args!("{code:?}")))
     }
 }
 

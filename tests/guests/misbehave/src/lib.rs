@@ -66,6 +66,10 @@ impl Guest for Misbehave {
                 set("key", &arguments);
                 text("stored".to_owned())
             }
+            "uncaught" => {
+                store::set(&arguments, &[]).expect("it is stored");
+                text("stored".to_owned())
+            }
             "increment" => {
                 let sum = store::increment("counter", 1).map_err(|e| ToolError::Failed(format!("{e:?}")))?;
                 text(sum.to_string())

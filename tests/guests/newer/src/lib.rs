@@ -143,6 +143,10 @@ impl Guest for Newer {
         resolve_addresses(name).await.map(drop).map_err(|error| format!("{error:?}"))
     }
 
+    async fn request_with_trailer(authority: String, name: String) -> Result<u16, String> {
+        requests::send_with_trailer(&authority, &name).await
+    }
+
     async fn request(
         method: String,
         authority: String,

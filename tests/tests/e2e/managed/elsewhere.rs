@@ -1,5 +1,7 @@
 //! Tests that every operation is denied in a directory that the policy excludes.
 
+use std::fs;
+
 use scorpiox_tests::Program;
 
 #[test]
@@ -43,6 +45,18 @@ fn a_folder_that_cannot_be_a_workspace_is_denied_however_it_is_written() {
         let (judged, out, err) = program.run(&["policy", "why", "workspace", asked]);
         assert!(judged.success() && out.contains("[workspaces] has no `allow`"), "{asked}: {out}{err}");
     }
+    // The folder that a server works on instead is judged, too.
+    let allowed = |folder: &str| {
+        let text = format!("version = 1\n[workspaces]\nallow = [{folder:?}]\n");
+        program.put("home/.scorpiox/policy.toml", text);
+        program
+            .run(&["policy", "why", "workspace", "~"])
+            .1
+            .contains("and refuses every tool there: the workspace")
+    };
+    assert!(allowed("/srv/allowed") && !allowed("~/.scorpiox/workspace"));
+    fs::remove_file(program.home().join(".scorpiox/policy.toml")).expect("it is there");
+    program.run(&["policy", "forget"]);
     let (judged, out, _) = program.run(&["--workspace", &home, "policy", "why", "workspace", "."]);
     assert!(!judged.success() && out.contains("cannot be a workspace"), "{out}");
 }

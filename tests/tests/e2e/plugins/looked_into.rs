@@ -361,6 +361,11 @@ fn a_draft_requests_what_a_policy_of_wassette_allows_and_names_the_rest() {
     );
     let words =
         ["plugin", "init", "outsider.wasm", "--out", "made", "--policy", "policy.yaml", "--name", "weather"];
+    let (made, _, err) =
+        program.run(&["plugin", "init", "outsider.wasm", "--out", "none", "--policy", "nope.yaml"]);
+    let expected =
+        "--policy nope.yaml does not exist; name the policy.yaml of the component, or leave --policy out";
+    assert!(!made.success() && err.contains(expected) && !program.workspace().join("none").exists(), "{err}");
     let (drafted, out, err) = program.run(&words);
     assert!(drafted.success(), "{out}{err}");
     let said = one_line(&out);

@@ -236,3 +236,41 @@ fn a_result_that_was_given_stays_when_cleaning_up_fails() {
         assert!(said.contains("give gave its result, and failed when it cleaned up"), "{said}");
     }
 }
+
+#[test]
+fn more_bytes_than_a_result_may_have_are_refused_with_the_bound() {
+    let text = "(component
+        (core module $code
+            (memory (export \"memory\") 64)
+            (data (i32.const 0) \"\\08\\00\\00\\00\\80\\84\\1e\\00\")
+            (func (export \"give\") (result i32) i32.const 0))
+        (core instance $code (instantiate $code))
+        (func (export \"give\") (result (list u8))
+            (canon lift (core func $code \"give\") (memory (core memory $code \"memory\")))))";
+    let (_program, mut server) = serving(&wat::parse_str(text).expect("a component"));
+    let answer = server.call("raw.give", json!({}));
+    let told = refused(&answer);
+    assert!(told.contains("passed more than 48 MiB to the host at once, as its result"), "{told}");
+    assert!(told.contains("a `list<u8>` in a result has at most 1"), "{told}");
+}
+
+#[test]
+fn a_trap_while_it_lists_its_tools_names_the_function_and_what_it_may() {
+    let text = "(component
+        (core module $code
+            (memory (export \"memory\") 1)
+            (func (export \"list\") (result i32) unreachable))
+        (core instance $code (instantiate $code))
+        (func $list (result (list string))
+            (canon lift (core func $code \"list\") (memory (core memory $code \"memory\"))))
+        (instance $tool (export \"list-tools\" (func $list)))
+        (export \"scorpiox:tool/tool@0.1.0\" (instance $tool)))";
+    let program = Program::new();
+    let folder = source(&program, "raw", "", &wat::parse_str(text).expect("a component"));
+    let (added, _, err) = program.run(&["plugin", "add", &folder]);
+    let said = err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!added.success() && said.contains("raw"), "{err}");
+    let expected = "its list-tools failed (wasm trap: wasm `unreachable` instruction executed); while it lists, it has \
+                    no capabilities, 5 s and 64 MiB of memory, so that it has to return a list that it knows";
+    assert!(said.contains(expected) && !said.contains("wasm backtrace"), "{err}");
+}

@@ -79,6 +79,13 @@ fn what_is_added_shows_the_one_hash_that_yes_takes_and_its_update_says_that_it_i
     let (updated, out, err) = program.run(&["plugin", "update", "kinds"]);
     let expected = "kinds 1.0.0 is current: exactly this is installed and approved.\n";
     assert!(updated.success() && out == expected, "{out}{err}");
+    for also in [&["plugin", "add", &folder][..], &["plugin", "add", &folder, "--yes", &hash]] {
+        let (again, out, err) = program.run(also);
+        assert!(again.success() && out == expected, "{out}{err}");
+    }
+    let (plain, out, _) = program.run(&["plugin", "add", &folder, "--plain-names"]);
+    let said = "+ its tools, prompts and addresses are known without its own name (--plain-names)";
+    assert!(!plain.success() && out.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{out}");
     let (updated, _, err) = program.run(&["plugin", "update", "kinds", "--yes", &"0".repeat(64)]);
     assert!(!updated.success() && err.contains("is not the hash of this plugin"), "{err}");
 }

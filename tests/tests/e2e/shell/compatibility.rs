@@ -278,6 +278,38 @@ fn an_identity_is_written_over_no_file_of_the_persons() {
 }
 
 #[test]
+fn an_identity_that_changes_reaches_the_next_command() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let mut name = || bash(&mut server, "git config user.name || echo nobody").output().to_owned();
+        assert_eq!(name(), "nobody\n", "{tier}");
+        for who in ["Ann", "Ann Other"] {
+            program.put("home/.gitconfig", format!("[user]\n\tname = {who}\n"));
+            assert_eq!(name(), format!("{who}\n"), "{tier}");
+        }
+        fs::remove_file(program.home().join(".gitconfig")).expect("it is there");
+        assert_eq!(name(), "nobody\n", "{tier}");
+    }
+}
+
+#[test]
+fn the_policy_answers_for_files_of_etc_as_commands_see_them() {
+    let program = in_tier("T1");
+    let mut server = start(&program);
+    for name in
+        ["passwd", "group", "hosts", "nsswitch.conf", "os-release", "shadow", "resolv.conf", "ssl/certs"]
+    {
+        let path = format!("/etc/{name}");
+        let seen = bash(&mut server, &format!("test -r {path} && echo yes || echo no")).output() == "yes\n";
+        let (allowed, why, err) = program.run(&["policy", "why", "read", &path]);
+        assert_eq!(allowed.success(), seen, "{why}{err}");
+    }
+    let (allowed, ..) = program.run(&["policy", "why", "write", "/etc/hosts"]);
+    assert!(!allowed.success());
+}
+
+#[test]
 fn an_identity_that_is_denied_is_not_given() {
     for tier in TIERS {
         let policy = "[shell.profile.workspace]\nread = [\"@system\"]\ndeny = [\"~/acme\"]\n";
@@ -305,5 +337,8 @@ fn memory_that_is_only_reserved_does_not_count() {
             );
             assert_eq!(works(&mut server, &build), "ran\n", "{tier} {sanitizer}");
         }
+        let own = "echo 'leak:nothing' > none.txt && gcc -fsanitize=address a.c -o a && \
+                   LSAN_OPTIONS=suppressions=none.txt ./a 2>&1";
+        assert_eq!(works(&mut server, own), "ran\n", "{tier}: own options");
     }
 }

@@ -315,8 +315,11 @@ fn a_command_that_reaches_no_host_is_told_why() {
         assert!(ran.text.contains(why), "{}", ran.text);
         let names_the_command = ran.text.contains("`scorpiox-code policy allow host NAME`");
         assert_eq!(names_the_command, ran.data["tier"] != "T2", "{}", ran.text);
-        let ran = bash(server, &format!("{REACH}; true"));
-        assert!(!ran.text.contains("[network:"), "one that succeeded: {}", ran.text);
+        // A command that succeeds may have caught the error. Source code that it prints is no error.
+        let ran = bash(server, &format!("{REACH} || true"));
+        assert!(ran.text.contains(why), "one that succeeded: {}", ran.text);
+        let ran = bash(server, "echo 'getaddrinfo(node, NULL); case ENETUNREACH: UnknownHostException'");
+        assert!(!ran.text.contains("[network:"), "{}", ran.text);
         let task = background(server, REACH);
         let read = read_to_end(server, task);
         assert!(read.contains(why), "{read}");
@@ -336,6 +339,24 @@ fn a_network_that_is_off_is_named_and_package_managers_do_not_retry() {
             ran.text
         );
         assert_eq!(bash(&mut server, "echo $PIP_RETRIES $npm_config_fetch_retries").succeeded(), "0 0\n");
+    }
+}
+
+#[test]
+fn an_allowed_host_that_cannot_be_reached_is_named_with_the_reason() {
+    for tier in ["T1", "T1b"] {
+        let list =
+            "[shell.profile.workspace]\nnetwork = { mode = \"allowlist\", hosts = [\"nothing.invalid\"] }\n";
+        let program = with_policy(in_tier(tier), list);
+        let mut server = start(&program);
+        for command in
+            ["curl -sS https://nothing.invalid/", "curl -sS http://nothing.invalid/ -o /dev/null || true"]
+        {
+            let ran = bash(&mut server, command);
+            let told = ran.text.matches("[network: nothing.invalid cannot be looked up: ").count();
+            assert_eq!(told, 1, "{tier}: {}", ran.text);
+            assert!(!ran.text.contains("[network: profile"), "{tier}: {}", ran.text);
+        }
     }
 }
 

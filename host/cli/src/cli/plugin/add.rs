@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use scorpiox_plugin::{ApprovalHash, Decisions, PluginFolder, PluginName, Record, Status};
 use scorpiox_plugin_manager::install::{Keys, Look, Overrides, Source, is_still, replace};
+use scorpiox_policy::Approve;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
@@ -41,7 +42,9 @@ pub(super) fn install(
     let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     look.plain_names = said.plain_names || what != ADD && had_plain_names(environment, source.name())?;
     let is_meant = said.yes.is_none_or(|given| given == look.hashes().approval.as_str());
-    if what != ADD && is_meant && is_current(environment, &plugin_folder, &look)? {
+    // What the policy says about a plugin that is added is shown, also if the plugin was approved before.
+    let is_left = what != ADD || is_open_to_people(environment, &look);
+    if is_meant && is_left && is_current(environment, &plugin_folder, &look)? {
         let version = format!("{} {}", source.name(), look.installed.manifest.version);
         let said = format!("{} is current: exactly this is installed and approved.", version.trim_end());
         terminal::print(&Shown::line(&said));
@@ -110,6 +113,16 @@ fn is_current(environment: &Environment, plugin_folder: &PluginFolder, look: &Lo
     Ok(match Status::of(&installed, decisions.get(name)) {
         Status::Approved(approval) => look.is_as_approved(approval),
         _ => false,
+    })
+}
+
+/// Returns `true` if the policy leaves a plugin to the user's approval.
+fn is_open_to_people(environment: &Environment, look: &Look) -> bool {
+    let operator = Operator::new(environment.site());
+    operator.policy().is_ok_and(|policy| {
+        let hashes = look.hashes();
+        let is_denied = policy.plugins.check(&look.candidate(&hashes)).is_err();
+        !is_denied && policy.plugins.approve.value == Approve::Person
     })
 }
 

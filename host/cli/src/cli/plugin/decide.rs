@@ -364,9 +364,10 @@ pub(super) fn approved(
 pub(super) fn not_approved(look: &Look, judged: Judged) -> ExitCode {
     let name = &look.installed.name;
     let said = if judged == Judged::NotAsked {
+        let option = if look.plain_names { " --plain-names" } else { "" };
         format!(
-            "Not approved: there is no terminal to ask at. Run `scorpiox-code plugin approve {name}` at one, or give \
-             --yes the hash that its reviewer gave you."
+            "Not approved: there is no terminal to ask at. Run `scorpiox-code plugin approve {name}{option}` at one, or \
+             give --yes the hash that its reviewer gave you."
         )
     } else {
         format!("{name} does not run. `scorpiox-code plugin remove {name}` deletes it.")

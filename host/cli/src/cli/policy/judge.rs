@@ -205,7 +205,9 @@ impl<'a> Judge<'a> {
             profile.why_path(&resolved, access, &places)
         };
         if !verdict.allowed {
-            return Ok(verdict);
+            let seen =
+                if access == Access::Read { self.shell.sees_in_etc(profile, &resolved)? } else { None };
+            return Ok(seen.map_or(verdict, Verdict::allowed));
         }
         // These built-in rules depend on the content of the directories, so no policy line contains them.
         Ok(match self.shell.closes(profile, &resolved, access == Access::Write)? {
@@ -344,10 +346,17 @@ impl<'a> Judge<'a> {
         ))
     }
 
+    /// Returns the rule that also closes the folder on which a server works instead of `path`.
+    fn instead_of(&self, path: &Path) -> Result<String> {
+        let Some(instead) = self.environment.workspace_instead_of(path) else { return Ok(String::new()) };
+        let checked = self.policy.workspaces.check(&instead, &self.shell.operator().places()?);
+        Ok(checked.err().map_or_else(String::new, |why| format!(", and refuses every tool there: {why}")))
+    }
+
     fn workspace(&self, subject: &str) -> Result<Verdict> {
         let (workspaces, path) = (&self.policy.workspaces, self.folder(subject));
         if let Some(why) = self.environment.why_not_workspace(&path) {
-            return Ok(Verdict::denied(why));
+            return Ok(Verdict::denied(why + &self.instead_of(&path)?));
         }
         // A served workspace without a path is the server's own workspace.
         let own = &self.shell.operator().site().workspace;

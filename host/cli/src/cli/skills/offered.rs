@@ -71,11 +71,11 @@ fn in_folder(workspace: &Workspace, source: &Path, wanted: &[String]) -> Result<
         }
     }
     let skills = &library.catalogue.skills;
-    ensure!(
-        !skills.is_empty(),
-        "{} has no skill that can be used; `scorpiox-code skills check` says why",
-        source.display()
-    );
+    if skills.is_empty() {
+        let folder = source.display();
+        let check = scorpiox_text::argument(&folder.to_string()).unwrap_or_else(|| "FOLDER".to_owned());
+        bail!("{folder} has no skill that can be used; `scorpiox-code skills check {check}` says why");
+    }
     let known: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
     if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("{} has no skill {name:?}; it has: {}", source.display(), known.join(", "));

@@ -45,6 +45,26 @@ fn a_refusal_reaches_the_model_with_the_line_that_decides() {
 }
 
 #[test]
+fn a_field_that_may_only_be_a_header_is_refused_as_a_trailer() {
+    let (site, authority) = site();
+    let (_program, mut server) = newer(program(""), &manifest(&authority));
+    let mut go = |name| {
+        let asked = json!({"authority": authority, "name": name});
+        server.call("newer.request-with-trailer", asked)
+    };
+    assert_eq!(go("x-sum")["isError"], false);
+    let asked = site.asked().len();
+    for name in ["authorization", "content-length", "set-cookie"] {
+        let answer = go(name);
+        let told = refused(&answer);
+        let why =
+            format!("HTTP allows the field {name} only in headers, and the plugin sent it as a trailer");
+        assert!(told.contains(&format!("This server refused web {authority}: {why}")), "{told}");
+    }
+    assert_eq!(site.asked().len(), asked);
+}
+
+#[test]
 fn a_component_that_serves_http_answers_requests() {
     let limits = "[limits]\nwait_seconds = 2\noutput_kib = 64\n";
     let (_program, mut server) = with(Program::new(), "newer-service", limits);
