@@ -93,15 +93,20 @@ impl FilesPolicy {
 
     /// Checks a path against `deny`. `granted` lists folders that were opened in addition to those of `read`.
     pub fn check_denied(&self, path: &Path, granted: &[PathBuf], places: &Places) -> Result<(), FileDenial> {
-        let seen = self.seen.iter().flat_map(|rule| places.folders(&rule.place));
-        let own = self.folders(places).chain([places.workspace.clone()]).chain(seen);
-        let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();
+        let folders = self.folders_with(granted, places);
         let set = DenySet::new(&self.deny, &folders, places);
         let Some(rule) = set.matches(path) else {
             return Ok(());
         };
         let rule = format!("denied by \"{}\" in `deny` ({})", rule.glob(), rule.source);
         Err(FileDenial::new(path, rule))
+    }
+
+    /// Returns the folders in which relative globs apply.
+    pub(crate) fn folders_with(&self, granted: &[PathBuf], places: &Places) -> Vec<PathBuf> {
+        let seen = self.seen.iter().flat_map(|rule| places.folders(&rule.place));
+        let own = self.folders(places).chain([places.workspace.clone()]).chain(seen);
+        own.chain(granted.iter().cloned()).collect()
     }
 
     fn folders(&self, places: &Places) -> impl Iterator<Item = PathBuf> {

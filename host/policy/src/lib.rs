@@ -73,7 +73,10 @@ pub use call_rules::{
     Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,
     Unknown, exact_arguments,
 };
-pub use circumstances::{Account, Circumstances, Conditions, RemotePattern, Remotes, TextPattern};
+pub use circumstances::{
+    Account, Circumstances, Conditions, FirstRead, ReadBefore, RemotePattern, Remotes, TextPattern,
+    Unobserved,
+};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};

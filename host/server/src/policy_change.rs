@@ -36,7 +36,7 @@ pub(crate) struct PolicyChange {
     on_refusing_all: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     /// Policy before the first change. Sections that are read at the start are still as in this one.
     first: Arc<OnceLock<Policy>>,
-    running: Mutex<BTreeMap<u64, Cancel>>,
+    running: Mutex<BTreeMap<u64, (Cancel, Option<Arc<str>>)>>,
     next: AtomicU64,
     /// Same workspace under restrictions of the policy, by their numbers.
     restricted: Mutex<BTreeMap<Vec<usize>, Arc<Workspace>>>,
@@ -78,8 +78,14 @@ impl PolicyChange {
     }
 
     fn cancel_all(&self) {
+        self.cancel(|_, _| true);
+    }
+
+    /// Cancels the running requests that `selects` returns `true` for.
+    fn cancel(&self, selects: impl Fn(&Cancel, Option<&str>) -> bool) {
         let running: Vec<_> = self.running.lock().values().cloned().collect();
-        for cancel in running {
+        for (cancel, _) in running.iter().filter(|(cancel, principal)| selects(cancel, principal.as_deref()))
+        {
             cancel.set(Reason::PolicyChanged);
         }
     }
@@ -105,13 +111,14 @@ impl Workspace {
     pub(crate) fn begin_request(
         self: &Arc<Self>,
         cancel: &Cancel,
+        principal: Option<&str>,
         circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
     ) -> Running {
         loop {
             let unrestricted = self.in_force();
             let change = &unrestricted.policy_change;
             let number = change.next.fetch_add(1, Ordering::Relaxed);
-            change.running.lock().insert(number, cancel.clone());
+            change.running.lock().insert(number, (cancel.clone(), principal.map(Arc::from)));
             let is_overtaken = change.newer().is_some();
             let workspace = unrestricted.restricted_for(&circumstances);
             let running = Running { workspace, unrestricted, number };
@@ -312,6 +319,20 @@ impl Workspace {
         self.policy_change.cancel_all();
         self.web().shut_down();
         self.policy_change.restricted().iter().for_each(|workspace| workspace.web().shut_down());
+    }
+
+    /// Ends the running requests of a principal but this one, and its background commands: it read files on which the
+    /// policy has conditions, so that other restrictions and rules hold for it.
+    pub(crate) fn end_others(self: &Arc<Self>, own: &Cancel, principal: Option<&str>) {
+        let unrestricted = self.policy_change.unrestricted.upgrade();
+        let workspace = unrestricted.as_ref().unwrap_or(self);
+        workspace.policy_change.cancel(|cancel, of| of == principal && !cancel.is(own));
+        self.shell().stop_tasks_of(principal, Reason::PolicyChanged);
+        for session in workspace.sessions() {
+            for list in [List::Tools, List::Prompts, List::Resources] {
+                session.tell_list_changed(list);
+            }
+        }
     }
 
     /// Ends the background commands.

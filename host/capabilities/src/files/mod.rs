@@ -82,6 +82,11 @@ impl Files {
         let (resolved, _) = checked.map_err(|denial| {
             FileError::Denied(format!("{} does not exist, or is {}", shown(asked), denial.rule))
         })?;
+        let names = || {
+            let trail = Trail::follow(asked).map(|trail| trail.forms).unwrap_or_default();
+            trail.into_iter().chain([resolved.clone()]).collect()
+        };
+        uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         let limit = limit.min(MAX_BYTES);
         let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
         let about = file.metadata().map_err(|error| said(asked, &error))?;

@@ -9,6 +9,7 @@ use scorpiox_metering::records::CallError;
 use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel, Covering};
 use scorpiox_tools::Tool;
 
+use crate::read_before;
 use crate::scope::Scope;
 
 pub(super) use waiting::obtain;
@@ -43,7 +44,9 @@ pub(crate) fn required<'a>(
         CallDecision::Ask(rules) => rules,
         CallDecision::Deny(rule) => {
             let doubt = rule.doubt(arguments);
-            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}")));
+            let after =
+                read_before::because(&rule.conditions, &circumstances.read_before).unwrap_or_default();
+            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}{after}")));
         }
     };
     let caller = scope.session.principal.as_ref().map(|principal| principal.name.as_str());

@@ -10,6 +10,7 @@ mod connections;
 mod elsewhere;
 mod last_good;
 mod narrowed;
+mod read_before;
 mod repository;
 mod restrictions;
 mod rule_conditions;

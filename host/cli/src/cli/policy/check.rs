@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_policy::{
-    CallRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
+    CallRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, Unobserved,
+    kept_from_others,
 };
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -163,6 +164,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes.extend(odd_arguments(environment, policy));
     notes.extend(unknown_approvers(policy));
     notes.extend(odd_conditions(policy));
+    notes.extend(read_by_commands(policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
     let of_access =
@@ -176,6 +178,27 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
         other => Note { before: other.to_string(), rule: None, after: String::new() },
     }));
     notes
+}
+
+/// Returns a note for each condition on files that commands count as reading, so that it always holds for them.
+fn read_by_commands(policy: &Policy) -> Vec<Note> {
+    let read = policy.reads_unobserved(Unobserved::Command);
+    let rules = policy.calls.0.iter().map(|rule| (&rule.conditions, rule.source));
+    let restrictions =
+        policy.restrictions.iter().map(|restriction| (&restriction.conditions, restriction.source));
+    let all = rules.chain(restrictions).flat_map(|(conditions, source)| {
+        let globs = conditions.read_before.iter().map(|rule| rule.glob());
+        globs.filter(|glob| read.contains(glob)).map(move |glob| (glob, source))
+    });
+    let note = |(glob, source): (&str, Source)| {
+        let after = if policy.shell.allow_unsandboxed.value {
+            ", and every command counts as reading them, because commands may run without a sandbox"
+        } else {
+            ", and every command counts as reading them, because `deny` of the profile `workspace` does not have this glob"
+        };
+        Note::at(format!("`after` names files of \"{glob}\""), source, after.to_owned())
+    };
+    all.map(note).collect()
 }
 
 /// Returns the names of the tools of each approved plugin, by the plugin's name.

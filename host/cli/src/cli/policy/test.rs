@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum as _;
-use scorpiox_policy::{Loaded, Policy};
+use scorpiox_policy::{Loaded, Policy, ReadBefore};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::calls::{CallVerdict, Given, Outcome, parse_case};
 use super::judge::{Judge, Names};
-use super::{Caller, What, restricted_in, shell, shell_under};
+use super::{Caller, What, reads, restricted_in, shell, shell_under};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -71,7 +71,9 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
         let caller = case.caller.as_ref().unwrap_or(&nobody);
-        let restricted = restricted_in(&shell, caller)?;
+        let client = case.call.as_ref().and_then(|(_, _, given)| given.client.as_deref());
+        let restricted =
+            restricted_in(&shell, caller, client, |policy, known| case.reads(environment, policy, known))?;
         let mut judge = Judge::new(environment, restricted.as_ref().unwrap_or(&shell), Names::AsWritten)?;
         judge.principal = caller.principal(judge.http());
         let verdict = case.judged(&judge).with_context(at)?;
@@ -95,6 +97,17 @@ fn told(number: usize, line: &str, verdict: &CallVerdict) -> String {
 }
 
 impl<'a> Case<'a> {
+    /// Adds the files that count as read in the case.
+    fn reads(&self, environment: &Environment, policy: &Policy, known: &mut ReadBefore) {
+        match &self.call {
+            Some((tool, _, given)) => {
+                reads::add_given(&given.after, known);
+                reads::add_of(environment, policy, self.what, tool, known);
+            }
+            None => reads::add_of(environment, policy, self.what, self.subject, known),
+        }
+    }
+
     fn judged(&self, judge: &Judge<'_>) -> Result<CallVerdict> {
         if let Some((tool, arguments, given)) = &self.call {
             return judge.call(tool, arguments, given);
