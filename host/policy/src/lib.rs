@@ -192,6 +192,16 @@ impl Policy {
         parse::policy(text, path, Layer::Own, Self::builtin())
     }
 
+    /// Parses the text of a file as the managed file, which may have other keys than a user's.
+    pub fn parse_managed(text: &str, path: &Path) -> Result<Self, Problem> {
+        parse::policy(text, path, Layer::Managed, Self::builtin())
+    }
+
+    /// Returns all mistakes in a text as the managed file. Empty if the text is valid.
+    pub fn managed_mistakes(text: &str, path: &Path) -> Vec<Problem> {
+        parse::mistakes(text, path, Layer::Managed, &Self::builtin())
+    }
+
     /// Returns all mistakes in a text, so that the user can fix them together. Empty if the text is valid.
     pub fn mistakes(text: &str, path: &Path) -> Vec<Problem> {
         parse::mistakes(text, path, Layer::Own, &Self::builtin())

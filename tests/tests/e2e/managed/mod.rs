@@ -1,6 +1,7 @@
 //! Tests of a policy for all users of the machine.
 
 mod allowed;
+mod allowed_outside;
 mod approvals;
 mod asked;
 mod broken;
@@ -11,6 +12,7 @@ mod elsewhere;
 mod last_good;
 mod narrowed;
 mod read_before;
+mod replayed;
 mod repository;
 mod restrictions;
 mod rule_conditions;

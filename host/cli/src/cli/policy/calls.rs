@@ -54,6 +54,15 @@ impl Outcome {
             _ => None,
         }
     }
+
+    /// Returns the word of a case.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -120,6 +129,27 @@ impl Judge<'_> {
         let covering = policy.calls.covering(&call, &operator.places()?);
         let answering = Answering { approvers: &policy.approvers, principal: self.principal.as_ref() };
         Ok(ruled(&covering, &because, answering, &circumstances.read_before))
+    }
+}
+
+impl Judge<'_> {
+    /// Returns the verdict about a call whose arguments are unknown; `None` if they decide.
+    pub(super) fn call_without_arguments(&self, tool: &str, given: &Given) -> Result<Option<CallVerdict>> {
+        let call = self.call(tool, &serde_json::json!({}), given)?;
+        let circumstances = given.applied(self.circumstances(tool, given.client.as_deref())?);
+        let (operator, original) = (self.operator(), self.authors_name(tool));
+        let places = operator.places()?;
+        let calls = &operator.loaded()?.policy.calls;
+        let about: Vec<_> = calls
+            .about(tool, original.as_deref(), &circumstances, &places)
+            .filter(|rule| !rule.reports)
+            .map(|rule| (rule, rule.covers_every_call()))
+            .collect();
+        // A rule for every call may deny it, whatever its arguments.
+        let is_denied = about.iter().any(|(rule, is_every)| *is_every && rule.then == Then::Deny);
+        let is_told = is_denied || about.iter().all(|(_, is_every)| *is_every);
+        let is_closed = self.closed(What::Tool).is_some() || self.open_tool(tool)?.is_err();
+        Ok(Some(call).filter(|_| is_closed || is_told))
     }
 }
 

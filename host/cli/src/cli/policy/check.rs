@@ -21,10 +21,15 @@ use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
 use scorpiox_tools::{Kind, Tool};
 
 /// Checks the files in use, or another file.
-pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) -> Result<ExitCode> {
-    let notes = match file {
+pub(super) fn run(
+    environment: &Environment,
+    checked: Option<(&Path, bool)>,
+    strict: bool,
+) -> Result<ExitCode> {
+    let file = checked.map(|(file, _)| file);
+    let notes = match checked {
         None => in_use(environment)?,
-        Some(file) => one(environment, file)?,
+        Some((file, is_managed)) => one(environment, file, is_managed)?,
     };
     let Some((policy, mut notes)) = notes else { return Ok(ExitCode::from(NO_DECISION)) };
     if strict {
@@ -98,15 +103,17 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
     Ok(Some((loaded.policy.clone(), notes)))
 }
 
-fn one(environment: &Environment, file: &Path) -> Result<Option<(Policy, Vec<Note>)>> {
+fn one(environment: &Environment, file: &Path, is_managed: bool) -> Result<Option<(Policy, Vec<Note>)>> {
     ensure!(file.exists(), "{} does not exist", file.display());
     let text = Policy::text(file)?.unwrap_or_default();
-    let mistakes = Policy::mistakes(&text, file);
+    let find = if is_managed { Policy::managed_mistakes } else { Policy::mistakes };
+    let mistakes = find(&text, file);
     if !mistakes.is_empty() {
         tell(&mistakes, Some(file));
         return Ok(None);
     }
-    let policy = Policy::parse(&text, file)?;
+    let parse = if is_managed { Policy::parse_managed } else { Policy::parse };
+    let policy = parse(&text, file)?;
     terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     let shell = shell_under(environment, Loaded::of(policy.clone()));
     let mut notes = notes(environment, &shell, &policy);
@@ -145,7 +152,9 @@ impl Note {
     fn shown(&self, file: Option<&Path>) -> String {
         let Self { before, rule, after } = self;
         let rule = rule.map_or_else(String::new, |rule| match (rule, file) {
-            (Source::Line(line), Some(file)) => format!(" ({} line {line})", file.display()),
+            (Source::Line(line) | Source::Managed(line), Some(file)) => {
+                format!(" ({} line {line})", file.display())
+            }
             (rule, _) => format!(" ({rule})"),
         });
         format!("{before}{rule}{after}")

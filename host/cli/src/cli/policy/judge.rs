@@ -97,6 +97,11 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Returns the policy.
+    pub(super) fn policy(&self) -> &Policy {
+        self.policy
+    }
+
     /// Returns the policy with the workspace that it is applied to.
     pub(super) fn operator(&self) -> &Operator {
         self.shell.operator()
@@ -229,7 +234,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the path in question: in the home directory, in the workspace, or absolute.
-    fn asked(&self, subject: &str) -> PathBuf {
+    pub(super) fn asked(&self, subject: &str) -> PathBuf {
         self.asked_from(&self.shell.operator().site().workspace, subject)
     }
 

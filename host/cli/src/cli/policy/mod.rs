@@ -7,8 +7,10 @@ mod diff;
 mod edit;
 mod init;
 mod judge;
+mod outside;
 mod plugins;
 mod reads;
+mod replay;
 mod suggest;
 mod test;
 
@@ -46,6 +48,9 @@ pub(super) enum PolicyCommand {
     Check {
         /// Check this file instead of those in use
         file: Option<PathBuf>,
+        /// Check the file as the administrator's, for all users of a machine
+        #[arg(long, requires = "file")]
+        managed: bool,
         /// Exit with code 1 if there are notes
         #[arg(long)]
         strict: bool,
@@ -88,6 +93,9 @@ pub(super) enum PolicyCommand {
     /// Suggest the smallest changes that would have allowed what the audit has as refused
     #[command(after_help = suggest::HELP)]
     Suggest(suggest::Chosen),
+    /// Judge the calls that the audit has under the policy as it is now, or another file, and show what would change
+    #[command(after_help = replay::HELP)]
+    Replay(replay::Chosen),
     /// Show how the policy in use differs from the built-in one, or from another file
     Diff {
         /// The file to compare with the policy in use
@@ -177,7 +185,9 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode
 fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
         PolicyCommand::Show { caller } => show(environment, &caller),
-        PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
+        PolicyCommand::Check { file, managed, strict } => {
+            check::run(environment, file.as_deref().map(|file| (file, managed)), strict)
+        }
         PolicyCommand::Why { what, subject, arguments, client, profile, caller } => {
             ensure!(
                 what == What::Call || arguments.is_empty() && client.is_none(),
@@ -203,6 +213,7 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
             Ok(print(&verdict, &judge.shown(what, &subject), shell.operator()))
         }
         PolicyCommand::Test { cases, policy } => test::run(environment, &cases, policy.as_deref()),
+        PolicyCommand::Replay(chosen) => replay::run(environment, &chosen),
         PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
         PolicyCommand::Allow(wish) => edit::run(environment, &wish, true),
         PolicyCommand::Deny(wish) => edit::run(environment, &wish, false),

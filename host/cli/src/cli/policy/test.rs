@@ -10,11 +10,11 @@ use scorpiox_policy::{Loaded, Policy, ReadBefore};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::calls::{CallVerdict, Given, Outcome, parse_case};
 use super::judge::{Judge, Names};
-use super::{Caller, What, reads, restricted_in, shell, shell_under};
+use super::{BASH, Caller, What, reads, restricted_in, shell, shell_under};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -28,10 +28,12 @@ Each line of the file is a case; `#` begins a comment:
   deny tool Bash as ci
   allow workspace /srv/web as ann group web scope run
   ask call Bash command='git push'
+  ask command git push
   deny call Bash command='git push' as ann remote github.com/acme/tools client cursor
 `as PROFILE` is for read, write and host; `as PRINCIPAL`, with further groups and scopes, is for tool
 and workspace. A call is also asked about (`ask`), and may be followed by circumstances: `as`, `group`,
-`scope`, `client`, `remote`, `unix_user` and `unix_group`, each with a value. Host names are not looked up.";
+`scope`, `client`, `remote`, `unix_user`, `unix_group` and `after`, each with a value. `command` is a call of
+Bash with the rest of the line. Host names are not looked up.";
 
 /// A line of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -127,10 +129,19 @@ impl<'a> Case<'a> {
         let outcome = Outcome::parse(decision)
             .ok_or_else(|| format!("{decision:?} is not `allow` or `deny`, or `ask` for a call"))?;
         let (kind, rest) = word_of(rest);
-        let what =
-            What::from_str(kind, false).ok().filter(|what| *what != What::Command).ok_or_else(|| {
-                format!("{kind:?} is none of read, write, host, url, file, tool, call, plugin, workspace")
-            })?;
+        let what = What::from_str(kind, false).map_err(|_| {
+            format!(
+                "{kind:?} is none of read, write, host, command, url, file, tool, call, plugin, workspace"
+            )
+        })?;
+        if what == What::Command {
+            if rest.is_empty() {
+                return Err("names no command".to_owned());
+            }
+            let call = Some((BASH.to_owned(), json!({ "command": rest }), Given::default()));
+            let (subject, profile) = (rest, DEFAULT_PROFILE);
+            return Ok(Some(Self { outcome, what, subject, profile, caller: None, call }));
+        }
         if what == What::Call {
             let (tool, arguments, caller, given) = parse_case(rest)?;
             let call = Some((tool, arguments, given));
@@ -226,11 +237,14 @@ mod tests {
                 call: None
             }))
         );
+        let (tool, arguments, _) = Case::parse("ask command git push 'a b'").unwrap().unwrap().call.unwrap();
+        assert_eq!((tool.as_str(), arguments), ("Bash", json!({"command": "git push 'a b'"})));
         for (line, says) in [
             ("permit read x", "\"permit\""),
             ("ask read x", "only a call"),
             ("ask call", "names no tool"),
-            ("allow command x", "\"command\""),
+            ("allow command", "names no command"),
+            ("allow commands x", "\"commands\""),
             ("allow read", "nothing to read"),
             ("deny tool Bash as ann role x", "\"role\""),
             ("deny tool Bash as ann group", "no group"),
