@@ -141,7 +141,7 @@ pub(crate) fn notes(scope: &Scope<'_>) -> Vec<String> {
     let held = numbers.iter().filter_map(|&number| policy.restrictions.get(number));
     held.filter_map(|restriction| {
         let why = because(&restriction.conditions, &circumstances.read_before)?;
-        Some(format!("{restriction} restricts it{why}."))
+        Some(format!("{restriction} holds{why}."))
     })
     .collect()
 }

@@ -33,7 +33,9 @@ fn a_refused_file_is_read_after_the_command() {
     let outside = program.put("outside/notes.md", "what it says");
     program.put("workspace/secret/a.md", "told in secret");
     let mut server = started(&program);
-    for (path, text) in [(outside.to_str().expect("a path"), "what it says"), ("secret/a.md", "told in secret")] {
+    for (path, text) in
+        [(outside.to_str().expect("a path"), "what it says"), ("secret/a.md", "told in secret")]
+    {
         let refused = told(&mut server, "ReadDocs", json!({ "url": path }));
         assert!(refused.contains("the person can allow it: `scorpiox-code policy allow file "), "{refused}");
         obey(&program, &refused);
@@ -50,7 +52,8 @@ fn a_refused_file_is_read_after_the_command() {
 
 #[test]
 fn a_refused_page_names_the_command_for_its_host() {
-    let program = program("[web]\nallow = [\"docs.example.com\", \"bad.example.com\"]\ndeny = [\"bad.example.com\"]\n");
+    let program =
+        program("[web]\nallow = [\"docs.example.com\", \"bad.example.com\"]\ndeny = [\"bad.example.com\"]\n");
     let mut server = started(&program);
     for host in ["other.example.com", "docs.example.com:8443", "bad.example.com"] {
         let refused = told(&mut server, "ReadDocs", json!({ "url": format!("https://{host}/") }));

@@ -89,10 +89,13 @@ fn a_command_counts_as_reading_all_that_its_profile_opens() {
     assert!(!shown.contains("the-parcel") && shown.contains("done"), "{shown}");
     let refused = tasks(&mut server);
     assert!(refused.contains("`deny` of [tools] (policy.toml line 6)"), "{refused}");
+    let note = "[[narrow]] \"after finance\" (policy.toml line 2) holds, because Bash read files of \"finance/\" at 20";
+    assert!(refused.contains(note), "{refused}");
     let listed = server.ask("tools/list", json!({})).to_string();
     assert!(!listed.contains("\"TaskManager\""), "{listed}");
     let (_, out, _) = program.run(&["policy", "show"]);
-    let said = "# restricted by [[narrow]] \"after finance\" (policy.toml line 2), because Bash read files of";
+    let said =
+        "# restricted by [[narrow]] \"after finance\" (policy.toml line 2), because Bash read files of";
     assert!(out.contains(said), "{out}");
     let (status, out, _) = program.run(&["policy", "check", "--strict"]);
     let note = "every command counts as reading them, because `deny` of the profile `workspace` does not have this glob";

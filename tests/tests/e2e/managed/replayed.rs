@@ -31,7 +31,10 @@ fn recorded_calls_are_judged_under_another_file_and_become_cases() {
     let program = recorded("[audit]\narguments = true\n");
     let before = std::fs::read(program.home().join(".scorpiox/policy.toml")).expect("a policy");
     let (status, out, err) = program.run(&["policy", "replay"]);
-    assert!(status.success() && out.starts_with("4 calls since ") && out.contains(": 4 as recorded, 0 would"), "{out}{err}");
+    assert!(
+        status.success() && out.starts_with("4 calls since ") && out.contains(": 4 as recorded, 0 would"),
+        "{out}{err}"
+    );
     let (_, out, _) = program.run(&["policy", "replay", "new.toml"]);
     for piece in [
         "1 as recorded, 3 would change, 0 cannot be told.",
@@ -43,7 +46,8 @@ fn recorded_calls_are_judged_under_another_file_and_become_cases() {
     let (_, out, _) = program.run(&["policy", "replay", "new.toml", "--json"]);
     let told: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((&told["calls"], &told["same"], &told["untold"]), (&json!(4), &json!(1), &json!([])));
-    let pushed = |change: &&Value| change["tool"] == "Bash" && change["was"] == "allow" && change["now"] == "ask";
+    let pushed =
+        |change: &&Value| change["tool"] == "Bash" && change["was"] == "allow" && change["now"] == "ask";
     assert_eq!(told["changes"].as_array().expect("changes").iter().filter(pushed).count(), 1, "{told}");
     let (_, cases, _) = program.run(&["policy", "replay", "new.toml", "--cases"]);
     assert!(cases.contains("# recorded as allowed\nask call Bash "), "{cases}");
