@@ -5,6 +5,7 @@
 //! reason. Nothing is changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -187,14 +188,10 @@ impl Replay<'_> {
     fn judge(&self, call: &Call) -> Told {
         let failed = |error: anyhow::Error| clean(&format!("{error:#}"), MAX_REASON_BYTES);
         let policy = &self.shell.operator().loaded().map_err(|error| error.to_string())?.policy;
-        if call.has_issuer
-            && policy
-                .conditions()
-                .any(|conditions| !conditions.callers.groups.as_deref().unwrap_or_default().is_empty())
-        {
-            return Err(
-                "the groups of its caller, which an identity provider names, are not recorded".to_owned()
-            );
+        let is_about_callers = !policy.access.is_empty()
+            || policy.conditions().any(|conditions| !conditions.callers.is_everybody());
+        if call.has_issuer && is_about_callers {
+            return Err("its caller decides, whose groups and scopes are not recorded".to_owned());
         }
         let globs: Vec<_> = policy.globs_read_before().into_keys().map(str::to_owned).collect();
         let first = self.under(call, Vec::new()).map_err(failed)??;
@@ -286,7 +283,8 @@ impl Call {
             if value.contains(['\'', '\n']) || value.chars().any(scorpiox_text::is_deceptive) {
                 return None;
             }
-            case.push_str(&format!(" {key} '{value}'"));
+            // Writing to a `String` cannot fail.
+            _ = write!(case, " {key} '{value}'");
         }
         Some(case)
     }

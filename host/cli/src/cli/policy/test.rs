@@ -237,7 +237,10 @@ mod tests {
                 call: None
             }))
         );
-        let (tool, arguments, _) = Case::parse("ask command git push 'a b'").unwrap().unwrap().call.unwrap();
+        let (tool, arguments, _) = Case::parse("ask command git push 'a b'")
+            .expect("valid")
+            .and_then(|case| case.call)
+            .expect("a call");
         assert_eq!((tool.as_str(), arguments), ("Bash", json!({"command": "git push 'a b'"})));
         for (line, says) in [
             ("permit read x", "\"permit\""),
