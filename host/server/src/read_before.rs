@@ -208,7 +208,7 @@ impl Watch {
             uses.allowed(CAPABILITY, glob, source(policy, glob));
         }
         if !new.is_empty() {
-            workspace.end_others(&self.cancel, self.reader.principal.as_deref());
+            workspace.end_others(&self.cancel, self.reader.principal.as_deref(), &new);
         }
         Ok(new)
     }

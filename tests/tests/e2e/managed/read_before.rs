@@ -103,6 +103,21 @@ fn a_command_counts_as_reading_all_that_its_profile_opens() {
 }
 
 #[test]
+fn commands_that_begin_together_do_not_end_each_other() {
+    let program = program(&format!("version = 1\n{NARROW}"));
+    let mut server = started(&program);
+    let call = json!({ "name": "Bash", "arguments": { "command": "sleep 1; echo done" } });
+    let calls: Vec<_> = (0..3).map(|_| server.request("tools/call", call.clone())).collect();
+    for id in calls {
+        let answer = server.answer(id);
+        assert!(
+            answer["result"]["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("done")),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
 fn commands_that_run_are_ended_by_the_first_read() {
     let program = program(&format!("{CLOSED}{NARROW}"));
     let mut server = started(&program);
