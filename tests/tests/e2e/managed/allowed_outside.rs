@@ -82,6 +82,7 @@ fn a_refused_workspace_is_opened_by_the_command() {
     let refused = told(&mut server, "TaskManager", json!({ "action": "list" }));
     assert!(refused.contains("or run `scorpiox-code policy allow workspace "), "{refused}");
     obey(&program, &refused);
+    let mut server = started(&program);
     let listed = told(&mut server, "TaskManager", json!({ "action": "list" }));
     assert!(listed.contains("There are no tasks"), "{listed}");
 }

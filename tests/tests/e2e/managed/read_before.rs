@@ -148,4 +148,9 @@ fn cases_and_checks_know_what_was_read() {
     program.put("home/.scorpiox/policy.toml", format!("{CLOSED}{}", RULE.replace("read =", "reads =")));
     let (status, _, err) = program.run(&["policy", "check"]);
     assert!(status.code() == Some(2) && err.contains("unknown key `reads` in `after`"), "{err}");
+    program.put("workspace/all.toml", "version = 1\nlast_good = true\n");
+    let (status, _, err) = program.run(&["policy", "check", "all.toml"]);
+    assert!(status.code() == Some(2) && err.contains("last_good"), "{err}");
+    let (status, out, err) = program.run(&["policy", "check", "all.toml", "--for-all-users"]);
+    assert!(status.success() && out.contains("all.toml is valid"), "{out}{err}");
 }

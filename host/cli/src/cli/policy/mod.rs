@@ -50,7 +50,7 @@ pub(super) enum PolicyCommand {
         file: Option<PathBuf>,
         /// Check the file as the administrator's, for all users of a machine
         #[arg(long, requires = "file")]
-        managed: bool,
+        for_all_users: bool,
         /// Exit with code 1 if there are notes
         #[arg(long)]
         strict: bool,
@@ -185,8 +185,8 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode
 fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
         PolicyCommand::Show { caller } => show(environment, &caller),
-        PolicyCommand::Check { file, managed, strict } => {
-            check::run(environment, file.as_deref().map(|file| (file, managed)), strict)
+        PolicyCommand::Check { file, for_all_users, strict } => {
+            check::run(environment, file.as_deref().map(|file| (file, for_all_users)), strict)
         }
         PolicyCommand::Why { what, subject, arguments, client, profile, caller } => {
             ensure!(
