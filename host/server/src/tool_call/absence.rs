@@ -100,8 +100,9 @@ pub(super) fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> R
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(match absence {
         Absence::Closed(refusal, _) => {
-            let notes: String = read_before::notes(scope).iter().map(|note| format!(". {note}")).collect();
-            format!("{refusal}; nobody can call it{}{notes}", remedy(scope, name, &refusal))
+            let notes = read_before::notes(scope).join(" ");
+            let between = if notes.is_empty() { "" } else { ". " };
+            format!("{refusal}; nobody can call it{}{between}{notes}", remedy(scope, name, &refusal))
         }
         Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
         Absence::Unknown if on.is_empty() => {

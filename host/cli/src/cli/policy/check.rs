@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_policy::{
-    CallRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, Unobserved,
+    CallRule, DenyRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, Unobserved,
     kept_from_others,
 };
 use scorpiox_terminal as terminal;
@@ -196,7 +196,7 @@ fn read_by_commands(policy: &Policy) -> Vec<Note> {
     let restrictions =
         policy.restrictions.iter().map(|restriction| (&restriction.conditions, restriction.source));
     let all = rules.chain(restrictions).flat_map(|(conditions, source)| {
-        let globs = conditions.read_before.iter().map(|rule| rule.glob());
+        let globs = conditions.read_before.iter().map(DenyRule::glob);
         globs.filter(|glob| read.contains(glob)).map(move |glob| (glob, source))
     });
     let note = |(glob, source): (&str, Source)| {

@@ -320,10 +320,10 @@ fn as_json(counted: &Counted, since: u64) -> String {
 }
 
 fn as_text(counted: &Counted, since: u64) -> Shown {
-    let changed: u64 = counted.changes.values().sum();
+    let differing: u64 = counted.changes.values().sum();
     let untold: u64 = counted.untold.values().sum();
     let head = format!(
-        "{} calls since {}: {} as recorded, {changed} would change, {untold} cannot be told.",
+        "{} calls since {}: {} as recorded, {differing} would change, {untold} cannot be told.",
         counted.calls,
         time::rfc3339(since),
         counted.same
