@@ -14,12 +14,14 @@
 //!   the store does not suffice to approve.
 
 mod proof;
+mod read_before;
 mod request;
 mod requests;
 mod shown;
 mod wanted;
 
 pub use proof::{Unproven, proven};
+pub use read_before::Reader;
 pub use request::{Answer, Decision, Extent, Request, Seat, State, Way};
 pub use requests::{Answered, Joined, Listed, MAX_OPEN, Requests, Trouble, Why};
 pub use shown::{MAX_SHOWN_CHARS, shown};

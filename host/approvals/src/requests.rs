@@ -106,6 +106,10 @@ impl Requests {
         Self(store)
     }
 
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.0
+    }
+
     /// Returns the time on the clock of the store, in milliseconds since 1970.
     pub fn now(&self) -> u64 {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Resources accessed by a call, as reported by the capabilities.
 
 use std::fmt::{self, Display, Write as _};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -37,6 +38,16 @@ pub trait UnderPolicy: std::fmt::Debug + Send + Sync {
     fn origin(&self) -> &Origin;
 }
 
+/// Observer of the files that a call reads.
+pub trait FileWatch: std::fmt::Debug + Send + Sync {
+    /// Notes that a file with these names is about to be read. Relative globs apply in the `granted` folders, too.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a reason if the file must not be read.
+    fn reads(&self, names: &[PathBuf], granted: &[PathBuf], uses: &Uses) -> Result<(), String>;
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     noted: Mutex<Noted>,
@@ -48,6 +59,7 @@ struct Inner {
     client: OnceLock<Arc<ClientName>>,
     trace: OnceLock<Trace>,
     policy: OnceLock<Arc<dyn UnderPolicy>>,
+    watch: OnceLock<Arc<dyn FileWatch>>,
 }
 
 #[derive(Debug, Default)]
@@ -224,6 +236,20 @@ impl Uses {
     /// Returns the origin of lines under the policy of the call, if it is known.
     pub fn origin(&self) -> Option<&Origin> {
         self.0.policy.get().map(|policy| policy.origin())
+    }
+
+    /// Sets the observer of the files that the call reads.
+    pub fn watched_by(&self, watch: Arc<dyn FileWatch>) {
+        _ = self.0.watch.set(watch);
+    }
+
+    /// Tells the observer, if there is one, that a file is about to be read. `names` returns all its names.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a reason if the file must not be read.
+    pub fn reads(&self, granted: &[PathBuf], names: impl FnOnce() -> Vec<PathBuf>) -> Result<(), String> {
+        self.0.watch.get().map_or(Ok(()), |watch| watch.reads(&names(), granted, self))
     }
 
     /// Adds CPU time of a command.

@@ -55,6 +55,11 @@ pub struct Watch<'a> {
 }
 
 impl Cancel {
+    /// Returns `true` if both are the same flag.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Cancels the call. The first reason is retained.
     pub fn set(&self, reason: Reason) {
         let reason = reason as u8 + 1;

@@ -11,11 +11,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Principal, Who};
-use crate::rule::{Place, Places};
+use crate::rule::{DenyRule, Place, Places};
 
+pub use self::after::{FirstRead, ReadBefore, Unobserved};
 pub use self::glob::TextPattern;
 pub use self::remote::RemotePattern;
 
+mod after;
 mod glob;
 mod parse;
 mod remote;
@@ -40,6 +42,8 @@ pub struct Circumstances {
     pub client: Option<Arc<str>>,
     /// Caller over HTTP.
     pub principal: Option<Arc<Principal>>,
+    /// Files that were read before.
+    pub read_before: ReadBefore,
 }
 
 #[cfg(test)]
@@ -52,6 +56,7 @@ impl Circumstances {
             account: Arc::default(),
             client: None,
             principal: None,
+            read_before: ReadBefore::default(),
         }
     }
 }
@@ -97,6 +102,8 @@ pub struct Conditions {
     pub clients: Vec<TextPattern>,
     /// Callers over HTTP. Without HTTP, there are none.
     pub callers: Who,
+    /// Globs for files, one of which was read before.
+    pub read_before: Vec<DenyRule>,
 }
 
 impl Conditions {
@@ -111,6 +118,13 @@ impl Conditions {
             && self.hold_for_account(&circumstances.account)
             && self.hold_for_client(circumstances.client.as_deref())
             && self.hold_for_caller(circumstances.principal.as_deref())
+            && (self.read_before.is_empty() || self.first_read(&circumstances.read_before).is_some())
+    }
+
+    /// Returns the first glob of the condition on files whose files were read before, with the call that did.
+    pub fn first_read<'a>(&self, known: &'a ReadBefore) -> Option<(&'a str, &'a FirstRead)> {
+        let read = |rule: &DenyRule| known.0.get_key_value(rule.glob());
+        self.read_before.iter().find_map(read).map(|(glob, first)| (glob.as_str(), first))
     }
 
     fn hold_in(&self, circumstances: &Circumstances, places: &Places) -> bool {

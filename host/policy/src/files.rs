@@ -31,12 +31,14 @@ pub struct FileDenial {
     path: PathBuf,
     /// Deciding rule, without the path.
     pub rule: String,
+    /// `true` if a change of the user's own file allows it.
+    pub is_own: bool,
 }
 
 impl FileDenial {
     /// Creates a denial. `rule` has the form "denied by …" and does not contain the path.
     pub fn new(path: &Path, rule: String) -> Self {
-        Self { path: path.to_owned(), rule }
+        Self { path: path.to_owned(), rule, is_own: false }
     }
 }
 
@@ -81,27 +83,50 @@ impl FilesPolicy {
         let around = self.folders(places).filter(|folder| path.starts_with(folder));
         let folder = around.max_by_key(|folder| folder.as_os_str().len());
         folder.ok_or_else(|| {
+            let is_own = self.file == File::Own;
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
-            refused(format!(
+            let rule = format!(
                 "outside what may be read: `read` of [files] ({}) {}; to allow it, add its folder in {}",
                 self.read_origin,
                 if read.is_empty() { "is empty".to_owned() } else { format!("has {}", read.join(", ")) },
                 self.file
-            ))
+            );
+            FileDenial { is_own, ..refused(rule) }
         })
+    }
+
+    /// Returns the globs of `deny` that do not match a path, which has these names.
+    pub fn deny_without<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p PathBuf>,
+        places: &Places,
+    ) -> Vec<String> {
+        let folders = self.folders_with(&[], places);
+        let paths: Vec<_> = paths.into_iter().collect();
+        let matches = |rule: &DenyRule| {
+            let set = DenySet::new(std::slice::from_ref(rule), &folders, places);
+            paths.iter().any(|path| set.matches(path).is_some())
+        };
+        self.deny.iter().filter(|rule| !matches(rule)).map(|rule| rule.glob().to_owned()).collect()
     }
 
     /// Checks a path against `deny`. `granted` lists folders that were opened in addition to those of `read`.
     pub fn check_denied(&self, path: &Path, granted: &[PathBuf], places: &Places) -> Result<(), FileDenial> {
-        let seen = self.seen.iter().flat_map(|rule| places.folders(&rule.place));
-        let own = self.folders(places).chain([places.workspace.clone()]).chain(seen);
-        let folders: Vec<_> = own.chain(granted.iter().cloned()).collect();
+        let folders = self.folders_with(granted, places);
         let set = DenySet::new(&self.deny, &folders, places);
         let Some(rule) = set.matches(path) else {
             return Ok(());
         };
+        let is_own = self.file == File::Own && matches!(rule.source, Source::Line(_));
         let rule = format!("denied by \"{}\" in `deny` ({})", rule.glob(), rule.source);
-        Err(FileDenial::new(path, rule))
+        Err(FileDenial { is_own, ..FileDenial::new(path, rule) })
+    }
+
+    /// Returns the folders in which relative globs apply.
+    pub(crate) fn folders_with(&self, granted: &[PathBuf], places: &Places) -> Vec<PathBuf> {
+        let seen = self.seen.iter().flat_map(|rule| places.folders(&rule.place));
+        let own = self.folders(places).chain([places.workspace.clone()]).chain(seen);
+        own.chain(granted.iter().cloned()).collect()
     }
 
     fn folders(&self, places: &Places) -> impl Iterator<Item = PathBuf> {

@@ -73,7 +73,10 @@ pub use call_rules::{
     Argument, CallDecision, CallFacts, CallRule, CallRules, Channel, Covering, Programs, Remember, Then,
     Unknown, exact_arguments,
 };
-pub use circumstances::{Account, Circumstances, Conditions, RemotePattern, Remotes, TextPattern};
+pub use circumstances::{
+    Account, Circumstances, Conditions, FirstRead, ReadBefore, RemotePattern, Remotes, TextPattern,
+    Unobserved,
+};
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};
@@ -187,6 +190,16 @@ impl Policy {
     /// Parses the text of a policy file; `path` appears only in messages.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
         parse::policy(text, path, Layer::Own, Self::builtin())
+    }
+
+    /// Parses the text of a file as the managed file, which may have other keys than a user's.
+    pub fn parse_managed(text: &str, path: &Path) -> Result<Self, Problem> {
+        parse::policy(text, path, Layer::Managed, Self::builtin())
+    }
+
+    /// Returns all mistakes in a text as the managed file. Empty if the text is valid.
+    pub fn managed_mistakes(text: &str, path: &Path) -> Vec<Problem> {
+        parse::mistakes(text, path, Layer::Managed, &Self::builtin())
     }
 
     /// Returns all mistakes in a text, so that the user can fix them together. Empty if the text is valid.

@@ -203,7 +203,7 @@ impl WebPolicy {
             Odd::Address(None) => WebDenial(format!("\"{}\" is not a plain address", shorten(host))),
         })?;
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers(&parsed) && rule.denies_port(port)) {
-            return Err(denied_by(host, rule));
+            return Err(self.denied_by(host, rule));
         }
         let mut about = self.allow.iter().filter(|rule| rule.covers(&parsed)).peekable();
         let on_other_ports = about.peek().copied();
@@ -232,7 +232,7 @@ impl WebPolicy {
         }
         let denies = |rule: &&WebRule| rule.covers(&Host::Address(address)) && rule.denies_port(port);
         if let Some(rule) = self.deny.iter().find(denies) {
-            return Err(denied_by(&format!("{host} ({address})"), rule));
+            return Err(self.denied_by(&format!("{host} ({address})"), rule));
         }
         let is_network = |rule: &WebRule| matches!(&rule.pattern, WebPattern::Network(network) if network.contains(address));
         match verdict {
@@ -249,22 +249,42 @@ impl WebPolicy {
 
     fn not_listed(&self, host: &str) -> WebDenial {
         WebDenial(format!(
-            "{host} is not in `allow` of [web] ({}); to allow it, add \"{host}\" to it in {}",
-            self.allow_origin, self.file
+            "{host} is not in `allow` of [web] ({}); to allow it, {}",
+            self.allow_origin,
+            allowing(host, self.file)
         ))
+    }
+
+    fn denied_by(&self, host: &str, rule: &WebRule) -> WebDenial {
+        let denied = format!("{host} is denied by \"{rule}\" in `deny` of [web] ({})", rule.source);
+        // A wider entry is a decision about more than this host.
+        let entry = Some(rule.to_string());
+        let entry =
+            entry.filter(|entry| matches!(rule.pattern, WebPattern::Host(_)) && !entry.starts_with('*'));
+        let entry = entry.filter(|_| self.file == File::Own && matches!(rule.source, Source::Line(_)));
+        WebDenial(match entry.and_then(|entry| scorpiox_text::argument(&entry)) {
+            Some(entry) => {
+                format!("{denied}; the person can allow it: `scorpiox-code policy allow page {entry}`")
+            }
+            None => denied,
+        })
+    }
+}
+
+/// Describes how a person adds a host to `allow`, as the end of a sentence.
+fn allowing(entry: &str, file: File) -> String {
+    match scorpiox_text::argument(entry).filter(|_| file == File::Own) {
+        Some(host) => format!("the person can run `scorpiox-code policy allow page {host}`"),
+        None => format!("add {entry:?} to it in {file}"),
     }
 }
 
 fn other_port(host: &str, port: u16, rule: &WebRule, file: File) -> WebDenial {
     WebDenial(format!(
-        "port {port} of {host} is not allowed by \"{rule}\" in `allow` of [web] ({}); to allow it, add \"{host}:{port}\" to \
-         it in {file}",
-        rule.source
+        "port {port} of {host} is not allowed by \"{rule}\" in `allow` of [web] ({}); to allow it, {}",
+        rule.source,
+        allowing(&format!("{host}:{port}"), file)
     ))
-}
-
-fn denied_by(host: &str, rule: &WebRule) -> WebDenial {
-    WebDenial(format!("{host} is denied by \"{rule}\" in `deny` of [web] ({})", rule.source))
 }
 
 #[cfg(test)]

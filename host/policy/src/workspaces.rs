@@ -34,9 +34,15 @@ impl WorkspacesPolicy {
             return Ok(());
         }
         let listed: Vec<_> = allow.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
+        let remedy = match scorpiox_text::argument(&folder.to_string_lossy()) {
+            Some(folder) if matches!(self.origin, Source::Line(_)) => {
+                format!(", or run `scorpiox-code policy allow workspace {folder}`")
+            }
+            _ => String::new(),
+        };
         let why = format!(
             "the workspace {} is in none of the folders that `allow` of [workspaces] ({}) has: {}; open a folder \
-             in one of them",
+             in one of them{remedy}",
             folder.display(),
             self.origin,
             if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }

@@ -10,6 +10,7 @@ use scorpiox_mcp::jsonrpc::{Id, Members, Message};
 use super::dispatch::{self, Route};
 use super::inflight::Ticket;
 use super::progress::Progress;
+use super::read_before;
 use super::reply::Reply;
 use super::request::Request;
 use super::scope::{Answer, Scope};
@@ -136,8 +137,9 @@ impl Session {
     pub fn perform(&self, work: &Work<'_>, ticket: &Ticket, reply: &Reply) -> Option<Vec<u8>> {
         let Work { request, handler } = work;
         let progress = Progress::new(reply, request.revision, request.meta.progress_token);
-        let running =
-            self.workspace.begin_request(&ticket.cancel, |operator| self.circumstances(request, operator));
+        let running = self.workspace.begin_request(&ticket.cancel, self.principal_key(), |operator| {
+            self.circumstances(request, operator)
+        });
         let workspace = &running.workspace;
         let uses = self.uses_of(request, reply);
         uses.under(Arc::clone(&workspace.in_force) as _);
@@ -150,6 +152,9 @@ impl Session {
             progress: &progress,
             uses,
         };
+        if let Some(method) = request.recorded_as {
+            read_before::watch(&scope, method);
+        }
         // A request that was stopped while queued does nothing.
         let answer = match ticket.cancel.reason() {
             Some(Reason::Client | Reason::Shutdown) => {

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use scorpiox_capabilities::notices::List;
 use scorpiox_executor::{Cancel, Reason};
 use scorpiox_metering::records::policy_in_use;
-use scorpiox_policy::{Circumstances, Loaded, Places, Policy, changed_sections};
+use scorpiox_policy::{Circumstances, Loaded, Places, Policy, ReadBefore, Unobserved, changed_sections};
 use scorpiox_workspace_config::{Operator, OperatorError, Outdated};
 
 use crate::Workspace;
@@ -36,7 +36,7 @@ pub(crate) struct PolicyChange {
     on_refusing_all: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     /// Policy before the first change. Sections that are read at the start are still as in this one.
     first: Arc<OnceLock<Policy>>,
-    running: Mutex<BTreeMap<u64, Cancel>>,
+    running: Mutex<BTreeMap<u64, Judged>>,
     next: AtomicU64,
     /// Same workspace under restrictions of the policy, by their numbers.
     restricted: Mutex<BTreeMap<Vec<usize>, Arc<Workspace>>>,
@@ -78,11 +78,27 @@ impl PolicyChange {
     }
 
     fn cancel_all(&self) {
-        let running: Vec<_> = self.running.lock().values().cloned().collect();
-        for cancel in running {
+        self.cancel(|_| true);
+    }
+
+    /// Cancels the running requests that `selects` returns `true` for.
+    fn cancel(&self, selects: impl Fn(&Judged) -> bool) {
+        let running = self.running.lock();
+        let selected: Vec<_> =
+            running.values().filter(|one| selects(one)).map(|one| one.cancel.clone()).collect();
+        drop(running);
+        for cancel in selected {
             cancel.set(Reason::PolicyChanged);
         }
     }
+}
+
+/// A running request, as it was judged.
+struct Judged {
+    cancel: Cancel,
+    principal: Option<Arc<str>>,
+    /// Files that counted as read.
+    read_before: ReadBefore,
 }
 
 /// A request that runs under the policy that was in force when it began.
@@ -105,15 +121,24 @@ impl Workspace {
     pub(crate) fn begin_request(
         self: &Arc<Self>,
         cancel: &Cancel,
+        principal: Option<&str>,
         circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
     ) -> Running {
         loop {
             let unrestricted = self.in_force();
             let change = &unrestricted.policy_change;
             let number = change.next.fetch_add(1, Ordering::Relaxed);
-            change.running.lock().insert(number, cancel.clone());
+            let judged = Judged {
+                cancel: cancel.clone(),
+                principal: principal.map(Arc::from),
+                read_before: ReadBefore::default(),
+            };
+            change.running.lock().insert(number, judged);
             let is_overtaken = change.newer().is_some();
-            let workspace = unrestricted.restricted_for(&circumstances);
+            let (workspace, read_before) = unrestricted.restricted_for(&circumstances);
+            if let Some(judged) = change.running.lock().get_mut(&number) {
+                judged.read_before = read_before;
+            }
             let running = Running { workspace, unrestricted, number };
             if !is_overtaken {
                 return running;
@@ -121,36 +146,40 @@ impl Workspace {
         }
     }
 
-    /// Returns the workspace under the restrictions of the policy that hold; this one if there are none.
+    /// Returns the workspace under the restrictions of the policy that hold, which is this one if there are none, and the
+    /// files that count as read.
     fn restricted_for(
         self: &Arc<Self>,
         circumstances: impl Fn(&Operator) -> Result<Circumstances, Arc<OperatorError>>,
-    ) -> Arc<Self> {
+    ) -> (Arc<Self>, ReadBefore) {
         let operator = self.operator();
         // A policy that cannot be used refuses each call by itself.
         let policy = operator.has_policy_file().then(|| operator.policy().ok()).flatten();
         let all = policy.map_or(0, |policy| policy.restrictions.len());
-        if all == 0 {
-            return Arc::clone(self);
+        let is_about_reads = policy.is_some_and(|policy| !policy.globs_read_before().is_empty());
+        if all == 0 && !is_about_reads {
+            return (Arc::clone(self), ReadBefore::default());
         }
         // If nothing is known of the circumstances, everything holds.
-        let numbers = circumstances(operator)
-            .map_or_else(|_| (0..all).collect(), |circumstances| operator.restrictions_for(&circumstances));
+        let (numbers, read_before) = match circumstances(operator) {
+            Err(_) => ((0..all).collect(), ReadBefore::default()),
+            Ok(circumstances) => (operator.restrictions_for(&circumstances), circumstances.read_before),
+        };
         if numbers.is_empty() {
-            return Arc::clone(self);
+            return (Arc::clone(self), read_before);
         }
         let mut known = self.policy_change.restricted.lock();
         if let Some(workspace) = known.get(&numbers) {
-            return Arc::clone(workspace);
+            return (Arc::clone(workspace), read_before);
         }
         if known.len() >= MAX_RESTRICTED {
             known.clear();
         }
         // Fails only for a policy that cannot be used.
-        let Ok(operator) = operator.restricted(&numbers) else { return Arc::clone(self) };
+        let Ok(operator) = operator.restricted(&numbers) else { return (Arc::clone(self), read_before) };
         let workspace = Arc::new(self.restricted_to(Arc::new(operator)));
         known.insert(numbers, Arc::clone(&workspace));
-        workspace
+        (workspace, read_before)
     }
 
     /// Returns `true` if the policy of this workspace is still the one in force.
@@ -312,6 +341,27 @@ impl Workspace {
         self.policy_change.cancel_all();
         self.web().shut_down();
         self.policy_change.restricted().iter().for_each(|workspace| workspace.web().shut_down());
+    }
+
+    /// Ends what runs for a principal as if files of these globs had not been read, except for its `own` request. Commands
+    /// count as reading the globs that are open to them.
+    pub(crate) fn end_others(self: &Arc<Self>, own: &Cancel, principal: Option<&str>, read: &[String]) {
+        let unrestricted = self.policy_change.unrestricted.upgrade();
+        let workspace = unrestricted.as_ref().unwrap_or(self);
+        workspace.policy_change.cancel(|judged| {
+            let is_judged_so = read.iter().all(|glob| judged.read_before.0.contains_key(glob));
+            judged.principal.as_deref() == principal && !judged.cancel.is(own) && !is_judged_so
+        });
+        let of_commands = self.operator().policy().map(|policy| policy.reads_unobserved(Unobserved::Command));
+        let of_commands = of_commands.unwrap_or_default();
+        if !read.iter().all(|glob| of_commands.contains(&glob.as_str())) {
+            self.shell().stop_tasks_of(principal, Reason::PolicyChanged);
+        }
+        for session in workspace.sessions() {
+            for list in [List::Tools, List::Prompts, List::Resources] {
+                session.tell_list_changed(list);
+            }
+        }
     }
 
     /// Ends the background commands.

@@ -440,6 +440,13 @@ impl Tasks {
         }
     }
 
+    /// Signals the tasks of a principal to stop, without waiting.
+    pub(super) fn stop_of(&self, principal: Option<&str>, why: Reason) {
+        for task in self.lock().tasks.values().filter(|task| task.owner().principal == principal) {
+            task.stop.set(why);
+        }
+    }
+
     /// Waits until all tasks have ended, at most for this `time`.
     pub(super) fn wait_for_ends(&self, time: Duration) {
         let until = Instant::now() + time;

@@ -453,6 +453,11 @@ impl Shell {
         self.tasks.stop_all(why);
     }
 
+    /// Signals the background tasks of a principal to stop; without one, those of the person at this machine.
+    pub fn stop_tasks_of(&self, principal: Option<&str>, why: Reason) {
+        self.tasks.stop_of(principal, why);
+    }
+
     /// Forgets the cells, because no command will start in them. Running commands go on.
     pub fn forget_cells(&self) {
         self.cells.forget_all();

@@ -9,8 +9,9 @@ const MAX_BYTES: usize = 200;
 const LINE: &str = " line ";
 /// Keys with values that may be cited. All others may be secrets: keys of search engines, environment variables, names
 /// that the user chose.
-const CITED_KEYS: [&str; 62] = [
+const CITED_KEYS: [&str; 72] = [
     "access",
+    "after",
     "algorithms",
     "allow",
     "allow_private",
@@ -22,6 +23,7 @@ const CITED_KEYS: [&str; 62] = [
     "calls_per_day",
     "calls_per_minute",
     "channel",
+    "clients",
     "command",
     "default_timeout_ms",
     "deny",
@@ -54,10 +56,13 @@ const CITED_KEYS: [&str; 62] = [
     "processes",
     "processor_seconds_per_day",
     "profile",
+    "programs",
     "publish",
     "read",
     "reason",
     "redirects",
+    "remember",
+    "remotes",
     "require_signature",
     "required",
     "scopes",
@@ -67,9 +72,14 @@ const CITED_KEYS: [&str; 62] = [
     "then",
     "tmp",
     "tools",
+    "unix_groups",
+    "unix_users",
+    "unknown",
     "unknown_hosts",
     "version",
     "web",
+    "who",
+    "within",
     "workspaces",
     "write",
 ];
@@ -96,6 +106,9 @@ impl RuleTexts {
         let number: usize = number.parse().ok()?;
         let (_, text) = self.0.iter().find(|(name, _)| name == file)?;
         let line = text.lines().nth(number.checked_sub(1)?)?;
+        if line.trim_start().starts_with("[[") {
+            return Some(clean(&table(line, text.lines().skip(number)), MAX_BYTES));
+        }
         let before = || text.lines().take(number - 1).collect::<Vec<_>>();
         let shown = without_secrets(line.trim(), || heading(&before()).unwrap_or_default().to_owned());
         Some(clean(&shown, MAX_BYTES)).filter(|text| !text.is_empty())
@@ -120,6 +133,24 @@ impl RuleTexts {
         }
         found
     }
+}
+
+/// Returns the header of a table that is an entry of a list, with its keys on the same line. Omits those with a value
+/// that is secret or has several lines.
+fn table<'a>(header: &str, below: impl Iterator<Item = &'a str>) -> String {
+    let mut shown = header.trim().to_owned();
+    for line in below.map(str::trim).take_while(|line| !line.starts_with('[')) {
+        let is_whole = line.split_once('=').is_some_and(|(key, value)| {
+            !key.contains(['#', '"', '['])
+                && !value.trim().is_empty()
+                && !value.trim_end().ends_with(['[', '{', ','])
+        });
+        if is_whole && without_secrets(line, String::new) == line {
+            shown.push_str(if shown.ends_with("]]") { " " } else { "; " });
+            shown.push_str(line);
+        }
+    }
+    shown
 }
 
 /// Returns the heading of the table that contains the line after `before`.
@@ -181,6 +212,15 @@ mod tests {
         ] {
             assert_eq!(texts.of(rule).as_deref(), words, "{rule}");
         }
+    }
+
+    #[test]
+    fn a_rule_with_a_table_of_its_own_has_the_words_of_its_keys() {
+        let text = "[[rules]]\nname = \"push\"\nprograms = [\n  \"git push *\",\n]\n# key = 1\nthen = \"ask\"\n\
+                    token = \"s3cret\"\nread = { key = \"s3cret\" }\n[[rules]]\nname = \"other\"\n";
+        let texts = RuleTexts::new([("p".to_owned(), text.to_owned())]);
+        assert_eq!(texts.of("p line 1").as_deref(), Some("[[rules]] name = \"push\"; then = \"ask\""));
+        assert_eq!(texts.of("p line 10").as_deref(), Some("[[rules]] name = \"other\""));
     }
 
     #[test]

@@ -31,6 +31,10 @@ impl NativeTool for AskUserQuestion {
         "show a form in the client, or open a terminal or dialog of its own"
     }
 
+    fn reads_files(&self) -> bool {
+        false
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let json = args.string("questions_json")?.ok_or_else(|| {

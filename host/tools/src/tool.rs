@@ -89,6 +89,10 @@ pub trait NativeTool: Send + Sync {
     fn lets_go(&self) -> bool {
         false
     }
+    /// Returns `false` if the tool cannot return the content of files.
+    fn reads_files(&self) -> bool {
+        true
+    }
     /// Runs a call. Must return soon after `call.cancel` is set.
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
 }

@@ -46,7 +46,8 @@ fn may_revoke(error: &OperatorError, workspace: &str) -> bool {
         OperatorError::NotAWorkspace(_)
         | OperatorError::Repository(_)
         | OperatorError::NoProfile { .. }
-        | OperatorError::Skills(_) => false,
+        | OperatorError::Skills(_)
+        | OperatorError::ReadsUnknown(_) => false,
     }
 }
 

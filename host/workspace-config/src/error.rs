@@ -36,6 +36,9 @@ pub enum OperatorError {
     /// The skill folders, which commands may read, cannot be found at the moment.
     #[error("{0}; repeat the call")]
     Skills(SkillsUnread),
+    /// The store does not tell which files were read before, and the policy has conditions on them.
+    #[error("the policy has `after`, and nobody can tell which files were read before: {0}; repeat the call")]
+    ReadsUnknown(String),
     /// The user's policy file is in a location that commands can write.
     #[error("{0}")]
     Misplaced(String),
@@ -73,9 +76,11 @@ impl OperatorError {
             Self::Policy(problem) | Self::Repository(problem) => problem.to_string(),
             Self::NotAWorkspace(refusal) => refusal.to_string(),
             Self::Outdated(outdated) => outdated.to_string(),
-            Self::NoProfile { .. } | Self::Misplaced(_) | Self::Lost { .. } | Self::Skills(_) => {
-                self.to_string()
-            }
+            Self::NoProfile { .. }
+            | Self::Misplaced(_)
+            | Self::Lost { .. }
+            | Self::Skills(_)
+            | Self::ReadsUnknown(_) => self.to_string(),
         }
     }
 
@@ -84,7 +89,7 @@ impl OperatorError {
         match self {
             Self::Policy(problem) | Self::Repository(problem) => problem.may_pass,
             Self::Lost { error, .. } => scorpiox_fs::shortage(error).is_some(),
-            Self::Skills(_) => true,
+            Self::Skills(_) | Self::ReadsUnknown(_) => true,
             Self::NotAWorkspace(_) | Self::Outdated(_) | Self::NoProfile { .. } | Self::Misplaced(_) => false,
         }
     }

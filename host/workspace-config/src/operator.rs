@@ -11,7 +11,7 @@ use scorpiox_fs::Writable;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
     Circumstances, DEFAULT_PROFILE, Files, Idle, Loaded, MANAGED_FILE, Places, Policy, Problem, Profile,
-    READONLY, REPOSITORY_FILE, Stamps,
+    READONLY, REPOSITORY_FILE, ReadBefore, Stamps,
 };
 
 use crate::error::Outdated;
@@ -243,7 +243,9 @@ impl Operator {
             self.surroundings.unread()
         };
         let workspace = self.surroundings.workspace(&self.site);
-        Ok(Circumstances { workspace, remotes, account: account(), client, principal })
+        // The caller adds what was read before.
+        let read_before = ReadBefore::default();
+        Ok(Circumstances { workspace, remotes, account: account(), client, principal, read_before })
     }
 
     /// Returns the numbers of the restrictions of the policy that hold in these circumstances.

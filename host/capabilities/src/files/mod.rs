@@ -81,8 +81,14 @@ impl Files {
             }
         }
         let (resolved, _) = checked.map_err(|denial| {
-            FileError::Denied(format!("{} does not exist, or is {}", shown(asked), denial.rule))
+            let remedy = remedy(&denial, asked, approved.is_some(), uses);
+            FileError::Denied(format!("{} does not exist, or is {}{remedy}", shown(asked), denial.rule))
         })?;
+        let names = || {
+            let trail = Trail::follow(asked).map(|trail| trail.forms).unwrap_or_default();
+            trail.into_iter().chain([resolved.clone()]).collect()
+        };
+        uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         let limit = limit.min(MAX_BYTES);
         let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
         let about = file.metadata().map_err(|error| said(asked, &error))?;
@@ -183,6 +189,19 @@ impl Files {
         };
         let roots = approved.present(&setup.workspace);
         decide(&self.operator, &places, &roots, path, false)
+    }
+}
+
+/// Returns the command by which the person at the machine opens a file for tools, as the end of a sentence. Folders of a
+/// plugin are approved, and the caller over HTTP is another person.
+fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) -> String {
+    let is_over_http = uses.client().is_some_and(|client| client.principal.is_some());
+    let path = normalized(asked);
+    match path.to_str().and_then(scorpiox_text::argument) {
+        Some(path) if denial.is_own && !is_of_plugin && !is_over_http => {
+            format!("; the person can allow it: `scorpiox-code policy allow file {path}`")
+        }
+        _ => String::new(),
     }
 }
 

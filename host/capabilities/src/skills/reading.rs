@@ -179,11 +179,19 @@ impl Reading {
                 self.denied(&skill.place, why, &skill.place.join(inside));
             }
         })?;
+        let read = |path: PathBuf| {
+            let read =
+                self.uses.reads(std::slice::from_ref(&skill.place), || vec![skill.place.join(inside), path]);
+            read.map_err(SkillReadError::Denied)
+        };
+        read(skill.place.join(inside))?;
         skill.folder.file(inside).or_else(|_| {
             if !leads_on(&skill.place, inside) {
                 return Err(SkillReadError::NotFound);
             }
-            open_file(&self.linked(skill, inside)?).map_err(|_| SkillReadError::NotFound)
+            let end = self.linked(skill, inside)?;
+            read(end.clone())?;
+            open_file(&end).map_err(|_| SkillReadError::NotFound)
         })
     }
 

@@ -1,13 +1,13 @@
 //! Parses conditions.
 
-use super::{Conditions, MAX_PATTERNS, RemotePattern, TextPattern};
+use super::{Conditions, MAX_PATTERNS, RemotePattern, TextPattern, after};
 use crate::access::{Who, read_group};
 use crate::document::{Entry, Problem, Section, list};
 use crate::rule::{Invalid, NamePattern, Place};
 
 /// Keys of conditions, in each table that has them.
-pub(crate) const KEYS: [&str; 7] =
-    ["workspaces", "remotes", "unix_users", "unix_groups", "clients", "principals", "groups"];
+pub(crate) const KEYS: [&str; 8] =
+    ["workspaces", "remotes", "unix_users", "unix_groups", "clients", "principals", "groups", "after"];
 /// Keys about the account, which has other names on Windows.
 const UNIX: [&str; 2] = ["unix_users", "unix_groups"];
 
@@ -41,6 +41,7 @@ pub(crate) fn read(section: &Section<'_>) -> Result<Conditions, Problem> {
         unix_groups: names(section, "unix_groups", "write a list of groups, such as [\"contractors\"]")?,
         clients: names(section, "clients", "write a list of clients, such as [\"claude-code\"]")?,
         callers,
+        read_before: after::read(section)?,
     })
 }
 

@@ -21,6 +21,7 @@ fn circumstances() -> Circumstances {
         }),
         client: Some("claude-code".into()),
         principal: None,
+        read_before: ReadBefore::default(),
     }
 }
 

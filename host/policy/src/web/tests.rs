@@ -34,13 +34,14 @@ fn deny_wins_over_allow_and_wildcards_match_below() {
     assert_eq!(
         policy.check_host("example.com", 8443).unwrap_err().to_string(),
         "port 8443 of example.com is not allowed by \"example.com\" in `allow` of [web] (policy.toml line 3); to \
-         allow it, add \"example.com:8443\" to it in the user's own policy.toml"
+         allow it, the person can run `scorpiox-code policy allow page example.com:8443`"
     );
     // A deny rule without a port applies to every port.
     assert!(policy.check_host("secret.example.com", 8443).unwrap_err().to_string().contains("is denied by"));
     assert_eq!(
         refused(&policy, "secret.example.com"),
-        "secret.example.com is denied by \"secret.example.com\" in `deny` of [web] (policy.toml line 4)"
+        "secret.example.com is denied by \"secret.example.com\" in `deny` of [web] (policy.toml line 4); the person can \
+         allow it: `scorpiox-code policy allow page secret.example.com`"
     );
     for host in ["notexample.com", "example.com.evil.org", "example.org"] {
         assert!(refused(&policy, host).contains("is not in `allow` of [web] (policy.toml line 3)"), "{host}");

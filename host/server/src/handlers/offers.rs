@@ -23,6 +23,7 @@ use serde_json::json;
 use super::prompts;
 use crate::client::{Client, Unmarked};
 use crate::component_call;
+use crate::read_before;
 use crate::scope::{Answer, Scope};
 
 /// Time to live of a resource's contents in a client.
@@ -37,11 +38,12 @@ const MAX_VALUE_CHARS: usize = 1000;
 const MAX_MESSAGES: usize = 100;
 
 /// Records the plugin that a request reaches, with the rule by which it runs.
-fn note(scope: &Scope<'_>, offering: &Offering) {
+fn note(scope: &Scope<'_>, offering: &Offering) -> Result<(), RpcError> {
     let plugin = offering.served.plugin();
     if let Some(rule) = scope.workspace().plugins.rule_of(plugin) {
         scope.uses.allowed("plugins", plugin, rule);
     }
+    read_before::keep_for(scope, &offering.component, plugin.as_str()).map_err(RpcError::internal)
 }
 
 /// Converts a call error to a protocol error, because these methods have no error results.
@@ -66,7 +68,7 @@ pub(super) fn get_prompt(
         role: &'static str,
         content: Content<'a>,
     }
-    note(scope, offering);
+    note(scope, offering)?;
     let raw = scope.request.params.raw("arguments").map_or("{}", |raw| raw.get());
     let name = format!("prompts/get:{}.{own}", offering.served.plugin());
     let client = Client::of(scope, &name, raw, Unmarked::Taken)?;
@@ -123,7 +125,7 @@ pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
     let Some(offering) = scope.access().offering_at(uri, Some(&scope.uses)) else {
         return Err(no_resource(scope, uri));
     };
-    note(scope, &offering);
+    note(scope, &offering)?;
     let client = Client::of(scope, "resources/read", uri, Unmarked::Taken)?;
     let component = &offering.component;
     let fail = |error: &CallError| rpc_error(scope, error);
@@ -230,7 +232,7 @@ fn completions(
     offering: &Offering,
     request: &CompletionRequest,
 ) -> Result<Completions, RpcError> {
-    note(scope, offering);
+    note(scope, offering)?;
     let component = &offering.component;
     let setup = scope.setup();
     let completed = scope.workspace().runtime().complete(component, &setup, request);

@@ -23,6 +23,7 @@ use super::dispatch::recorded;
 use super::inflight::InFlight;
 use super::list_changed::KnownLists;
 use super::outgoing::Outgoing;
+use super::read_before;
 use super::reply::Reply;
 use super::request::{CALL, Request};
 use super::subscriptions::Subscriptions;
@@ -170,7 +171,8 @@ impl Session {
         operator: &Operator,
     ) -> Result<Circumstances, Arc<OperatorError>> {
         let client = self.client_name(request).and_then(|name| name.name.clone());
-        operator.circumstances(client, self.principal.clone())
+        let circumstances = operator.circumstances(client, self.principal.clone())?;
+        Ok(Circumstances { read_before: read_before::known(self, request, operator)?, ..circumstances })
     }
 
     /// Starts recording a tool call.

@@ -10,6 +10,7 @@ use scorpiox_text::{argument, nearest};
 use scorpiox_tools::Tool;
 use scorpiox_tools::plugins::NotThere;
 
+use crate::read_before;
 use crate::reply::Reply;
 use crate::request::Request;
 use crate::scope::{self, Scope};
@@ -99,7 +100,9 @@ pub(super) fn unknown_tool(scope: &Scope<'_>, name: &str, absence: Absence) -> R
     let shown: String = name.chars().take(100).collect();
     RpcError::invalid_params(match absence {
         Absence::Closed(refusal, _) => {
-            format!("{refusal}; nobody can call it{}", remedy(scope, name, &refusal))
+            let notes = read_before::notes(scope).join(" ");
+            let between = if notes.is_empty() { "" } else { ". " };
+            format!("{refusal}; nobody can call it{}{between}{notes}", remedy(scope, name, &refusal))
         }
         Absence::NotThere(NotThere { why, .. }) => format!("tool {shown:?} is not available: {why}"),
         Absence::Unknown if on.is_empty() => {

@@ -6,9 +6,10 @@ mod question;
 mod waiting;
 
 use scorpiox_metering::records::CallError;
-use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel, Covering};
+use scorpiox_policy::{CallDecision, CallFacts, CallRule, Channel, Covering, Source};
 use scorpiox_tools::Tool;
 
+use crate::read_before;
 use crate::scope::Scope;
 
 pub(super) use waiting::obtain;
@@ -43,7 +44,9 @@ pub(crate) fn required<'a>(
         CallDecision::Ask(rules) => rules,
         CallDecision::Deny(rule) => {
             let doubt = rule.doubt(arguments);
-            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}")));
+            let after = read_before::because(&rule.conditions, &circumstances.read_before);
+            let after = after.unwrap_or_else(|| way_out(scope, rule).to_owned());
+            return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}{after}")));
         }
     };
     let caller = scope.session.principal.as_ref().map(|principal| principal.name.as_str());
@@ -66,6 +69,16 @@ pub(crate) fn required<'a>(
             );
             Err(refused(scope, tool, rule, "nobody can be asked", &why))
         }
+    }
+}
+
+/// Returns how a rule that no approval overrules is changed, as the end of a sentence.
+fn way_out(scope: &Scope<'_>, rule: &CallRule) -> &'static str {
+    match rule.source {
+        Source::Line(_) if scope.session.principal.is_none() => {
+            ", and no approval allows it; the person can change that line"
+        }
+        _ => ", and no approval allows it",
     }
 }
 

@@ -19,6 +19,7 @@ use super::refusal::Refusal;
 use super::run::{self, Ran};
 use crate::client::{APPROVAL_TIME, Client};
 use crate::component_call::Invocation;
+use crate::read_before;
 use crate::rendering::Manner;
 use crate::scope::Scope;
 
@@ -88,6 +89,10 @@ impl<'a> Permit<'a> {
         if !asking.is_empty()
             && let Err(why) = approve(scope, client, tool, arguments, asking)
         {
+            return why.into();
+        }
+        read_before::watch(scope, &tool.name);
+        if let Err(why) = read_before::keep(scope, tool) {
             return why.into();
         }
         let room = Manner::room(scope, tool);

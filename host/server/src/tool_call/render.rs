@@ -4,9 +4,10 @@ use scorpiox_executor::Reason;
 use scorpiox_mcp::jsonrpc::reply;
 use scorpiox_mcp::result::{Account, Enveloped};
 use scorpiox_metering::records::CallError;
-use scorpiox_tools::{Kind, Output, Tool, unknown_arguments};
+use scorpiox_tools::{Kind, Output, OutputContent, Tool, unknown_arguments};
 
 use super::record::{Ended, Recorded};
+use crate::read_before;
 use crate::rendering::{Body, Manner};
 use crate::scope::{Answer, Scope};
 use crate::session::Audience;
@@ -26,6 +27,7 @@ impl Ended<'_> {
         let Self { scope, tool, arguments, outcome, messages_waiting } = self;
         let account = (scope.session.audience == Audience::Person).then(|| account(scope, &outcome));
         let outcome = outcome.map_err(|error| sentence(scope, tool, &error));
+        let outcome = after_reads(scope, outcome);
         let outcome = unknown_arguments::told(tool, arguments, outcome);
         let body = Body::of(&outcome, Manner::of(scope, tool), || scope.workspace().shell().place_for_text());
         let mut messages = Vec::new();
@@ -54,6 +56,21 @@ fn sentence(scope: &Scope<'_>, tool: &Tool, error: &CallError) -> String {
         sentence.extend(scope.uses.refusals().iter().flat_map(|refusal| ["\n", refusal]));
     }
     sentence
+}
+
+/// Adds a note on each restriction that holds because of files that were read before, if something was refused.
+fn after_reads(scope: &Scope<'_>, outcome: Result<Output, String>) -> Result<Output, String> {
+    let notes = if scope.uses.was_denied() { read_before::notes(scope).join("\n") } else { String::new() };
+    if notes.is_empty() {
+        return outcome;
+    }
+    match outcome {
+        Ok(mut output) => {
+            output.content.push(OutputContent::Text(notes));
+            Ok(output)
+        }
+        Err(sentence) => Err(format!("{sentence}\n{notes}")),
+    }
 }
 
 fn without_refusals(scope: &Scope<'_>, tool: &Tool, error: &CallError) -> String {

@@ -78,3 +78,26 @@ fn a_repository_that_is_broken_closes_only_its_workspace() {
     assert_eq!(listed.status, 200, "{listed:?}");
     server.end();
 }
+
+#[test]
+fn what_a_principal_read_restricts_its_own_calls_alone() {
+    let program = program(
+        "[shell.profile.workspace]\ndeny = [\"finance/\"]\n[files]\ndeny = []\n\
+         [[narrow]]\nname = \"after finance\"\nafter = { read = [\"finance/\"] }\n[narrow.tools]\ndeny = [\"TaskManager\"]\n",
+    );
+    program.put("workspace/finance/a.md", "the-figures");
+    let mut server = program.serve_http(0);
+    let read = text(&call(&server, BOB, "ReadDocs", json!({ "url": "finance/a.md" })));
+    assert!(read.contains("the-figures"), "{read}");
+    for (token, is_restricted) in [(ANN, false), (BOB, true)] {
+        let tasks = text(&call(&server, token, "TaskManager", json!({ "action": "list" })));
+        assert_eq!(tasks.contains("There are no tasks"), !is_restricted, "{tasks}");
+    }
+    server.end();
+    let (_, out, _) = program.run(&["policy", "clear", "--as", "bob"]);
+    assert!(out.contains("count as read since ReadDocs"), "{out}");
+    let mut server = program.serve_http(0);
+    let tasks = text(&call(&server, BOB, "TaskManager", json!({ "action": "list" })));
+    assert!(tasks.contains("There are no tasks"), "{tasks}");
+    server.end();
+}

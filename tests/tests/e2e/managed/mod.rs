@@ -1,6 +1,7 @@
 //! Tests of a policy for all users of the machine.
 
 mod allowed;
+mod allowed_outside;
 mod approvals;
 mod asked;
 mod broken;
@@ -10,6 +11,8 @@ mod connections;
 mod elsewhere;
 mod last_good;
 mod narrowed;
+mod read_before;
+mod replayed;
 mod repository;
 mod restrictions;
 mod rule_conditions;

@@ -9,8 +9,10 @@ use anyhow::{Result, ensure};
 use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::Principal;
 use scorpiox_policy::{
-    Approvers, CallFacts, CallRule, Channel, Circumstances, Covering, Policy, Remotes, Then, Verdict,
+    Approvers, CallFacts, CallRule, Channel, Circumstances, Covering, Policy, ReadBefore, Remotes, Then,
+    Verdict,
 };
+use scorpiox_server::because_read;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_tools::plugins::Plugins;
@@ -18,7 +20,7 @@ use scorpiox_workspace_config::Operator;
 use serde_json::Value;
 
 use super::judge::{Judge, NO_APPROVER};
-use super::{Caller, What};
+use super::{Caller, What, reads};
 
 /// Circumstances of a call that differ from those of this process.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,10 +32,12 @@ pub(super) struct Given {
     /// Users and groups, instead of those of the account.
     pub users: BTreeSet<String>,
     pub groups: BTreeSet<String>,
+    /// Globs whose files were read before, in addition to those that were in fact.
+    pub after: Vec<String>,
 }
 
 /// Outcome of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     Allow,
     Ask,
@@ -48,6 +52,15 @@ impl Outcome {
             "ask" => Some(Self::Ask),
             "deny" => Some(Self::Deny),
             _ => None,
+        }
+    }
+
+    /// Returns the word of a case.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
         }
     }
 }
@@ -88,6 +101,7 @@ impl Given {
             account.groups = Some(self.groups.clone());
         }
         circumstances.account = Arc::new(account);
+        reads::add_given(&self.after, &mut circumstances.read_before);
         circumstances
     }
 }
@@ -103,19 +117,39 @@ impl Judge<'_> {
             Err(denied) => return Ok(CallVerdict::denied(denied.because)),
         };
         let operator = self.operator();
-        let client = given.client.as_deref().map(Arc::from);
-        let circumstances = operator.circumstances(client, self.principal.clone().map(Arc::new))?;
+        let circumstances = given.applied(self.circumstances(tool, given.client.as_deref())?);
         let (original, arguments) = (self.authors_name(tool), arguments.to_string());
         let call = CallFacts {
             tool,
             original: original.as_deref(),
             arguments: &arguments,
-            circumstances: &given.applied(circumstances),
+            circumstances: &circumstances,
         };
         let policy = &operator.loaded()?.policy;
         let covering = policy.calls.covering(&call, &operator.places()?);
         let answering = Answering { approvers: &policy.approvers, principal: self.principal.as_ref() };
-        Ok(ruled(&covering, &because, answering))
+        Ok(ruled(&covering, &because, answering, &circumstances.read_before))
+    }
+}
+
+impl Judge<'_> {
+    /// Returns the verdict about a call whose arguments are unknown; `None` if they decide.
+    pub(super) fn call_without_arguments(&self, tool: &str, given: &Given) -> Result<Option<CallVerdict>> {
+        let call = self.call(tool, &serde_json::json!({}), given)?;
+        let circumstances = given.applied(self.circumstances(tool, given.client.as_deref())?);
+        let (operator, original) = (self.operator(), self.authors_name(tool));
+        let places = operator.places()?;
+        let calls = &operator.loaded()?.policy.calls;
+        let about: Vec<_> = calls
+            .about(tool, original.as_deref(), &circumstances, &places)
+            .filter(|rule| !rule.reports)
+            .map(|rule| (rule, rule.covers_every_call()))
+            .collect();
+        // A rule for every call may deny it, whatever its arguments.
+        let is_denied = about.iter().any(|(rule, is_every)| *is_every && rule.then == Then::Deny);
+        let is_told = is_denied || about.iter().all(|(_, is_every)| *is_every);
+        let is_closed = self.closed(What::Tool).is_some() || self.open_tool(tool)?.is_err();
+        Ok(Some(call).filter(|_| is_closed || is_told))
     }
 }
 
@@ -142,7 +176,12 @@ impl Answering<'_> {
 }
 
 /// Returns the verdict of the rules that cover a call; without any, the tool is open for the reason `because`.
-fn ruled(covering: &[Covering<'_>], because: &str, answering: Answering<'_>) -> CallVerdict {
+fn ruled(
+    covering: &[Covering<'_>],
+    because: &str,
+    answering: Answering<'_>,
+    known: &ReadBefore,
+) -> CallVerdict {
     let (reporting, deciding): (Vec<_>, Vec<_>) = covering.iter().partition(|covering| covering.rule.reports);
     let outcome = |covering: &Covering<'_>| match covering.then {
         Then::Ask if answering.is_answered(covering.rule) => Outcome::Ask,
@@ -171,7 +210,8 @@ fn ruled(covering: &[Covering<'_>], because: &str, answering: Answering<'_>) -> 
             let doubt = unknown.as_ref().map_or_else(String::new, |why| {
                 format!(", because the command may start any program: it has {why}")
             });
-            format!("{rule} {does}{doubt}")
+            let after = because_read(&rule.conditions, known).unwrap_or_default();
+            format!("{rule} {does}{doubt}{after}")
         })
         .collect();
     if said.is_empty() {
@@ -256,9 +296,11 @@ pub(super) fn parse_case(text: &str) -> Result<(String, Value, Option<Caller>, G
             "remote" => given.remotes.push(word),
             "unix_user" => _ = given.users.insert(word),
             "unix_group" => _ = given.groups.insert(word),
+            "after" => given.after.push(word),
             other => {
                 return Err(format!(
-                    "{other:?} is neither NAME=TEXT nor one of as, group, scope, client, remote, unix_user, unix_group"
+                    "{other:?} is neither NAME=TEXT nor one of as, group, scope, client, remote, unix_user, unix_group, \
+                     after"
                 ));
             }
         }
@@ -301,7 +343,7 @@ mod tests {
     fn a_case_has_a_tool_its_arguments_and_circumstances() {
         let (tool, arguments, caller, given) = parse_case(
             "Bash command='git push origin \"x\"' timeout:=5 as ann group ops client cursor remote github.com/acme/x \
-             unix_user ann unix_group contractors",
+             unix_user ann unix_group contractors after finance/",
         )
         .expect("a case");
         assert_eq!(
@@ -316,6 +358,7 @@ mod tests {
             remotes: vec!["github.com/acme/x".to_owned()],
             users: set("ann"),
             groups: set("contractors"),
+            after: vec!["finance/".to_owned()],
         };
         assert_eq!(given, expected);
         let (_, arguments, ..) = parse_case("Bash '{\"command\": \"a b\"}'").expect("a case");

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use scorpiox_plugin::{ComponentName, Decisions, PluginFolder, PluginName, Status};
 use scorpiox_policy::{
-    CallRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, kept_from_others,
+    CallRule, DenyRule, Loaded, MANAGED_FILE, NamePattern, Policy, Problem, Source, Sourced, Unobserved,
+    kept_from_others,
 };
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -20,10 +21,15 @@ use scorpiox_shell::{DEFAULT_PROFILE, Shell, ShellError};
 use scorpiox_tools::{Kind, Tool};
 
 /// Checks the files in use, or another file.
-pub(super) fn run(environment: &Environment, file: Option<&Path>, strict: bool) -> Result<ExitCode> {
-    let notes = match file {
+pub(super) fn run(
+    environment: &Environment,
+    checked: Option<(&Path, bool)>,
+    strict: bool,
+) -> Result<ExitCode> {
+    let file = checked.map(|(file, _)| file);
+    let notes = match checked {
         None => in_use(environment)?,
-        Some(file) => one(environment, file)?,
+        Some((file, is_managed)) => one(environment, file, is_managed)?,
     };
     let Some((policy, mut notes)) = notes else { return Ok(ExitCode::from(NO_DECISION)) };
     if strict {
@@ -97,15 +103,17 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
     Ok(Some((loaded.policy.clone(), notes)))
 }
 
-fn one(environment: &Environment, file: &Path) -> Result<Option<(Policy, Vec<Note>)>> {
+fn one(environment: &Environment, file: &Path, is_managed: bool) -> Result<Option<(Policy, Vec<Note>)>> {
     ensure!(file.exists(), "{} does not exist", file.display());
     let text = Policy::text(file)?.unwrap_or_default();
-    let mistakes = Policy::mistakes(&text, file);
+    let find = if is_managed { Policy::managed_mistakes } else { Policy::mistakes };
+    let mistakes = find(&text, file);
     if !mistakes.is_empty() {
         tell(&mistakes, Some(file));
         return Ok(None);
     }
-    let policy = Policy::parse(&text, file)?;
+    let parse = if is_managed { Policy::parse_managed } else { Policy::parse };
+    let policy = parse(&text, file)?;
     terminal::print(&Shown::line(&format!("{} is valid.", file.display())));
     let shell = shell_under(environment, Loaded::of(policy.clone()));
     let mut notes = notes(environment, &shell, &policy);
@@ -144,7 +152,9 @@ impl Note {
     fn shown(&self, file: Option<&Path>) -> String {
         let Self { before, rule, after } = self;
         let rule = rule.map_or_else(String::new, |rule| match (rule, file) {
-            (Source::Line(line), Some(file)) => format!(" ({} line {line})", file.display()),
+            (Source::Line(line) | Source::Managed(line), Some(file)) => {
+                format!(" ({} line {line})", file.display())
+            }
             (rule, _) => format!(" ({rule})"),
         });
         format!("{before}{rule}{after}")
@@ -163,6 +173,7 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     notes.extend(odd_arguments(environment, policy));
     notes.extend(unknown_approvers(policy));
     notes.extend(odd_conditions(policy));
+    notes.extend(read_by_commands(policy));
     notes.extend(unused_profiles(environment, policy));
     notes.extend(unknown_components(environment, policy));
     let of_access =
@@ -176,6 +187,27 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
         other => Note { before: other.to_string(), rule: None, after: String::new() },
     }));
     notes
+}
+
+/// Returns a note for each condition on files that commands count as reading, so that it always holds for them.
+fn read_by_commands(policy: &Policy) -> Vec<Note> {
+    let read = policy.reads_unobserved(Unobserved::Command);
+    let rules = policy.calls.0.iter().map(|rule| (&rule.conditions, rule.source));
+    let restrictions =
+        policy.restrictions.iter().map(|restriction| (&restriction.conditions, restriction.source));
+    let all = rules.chain(restrictions).flat_map(|(conditions, source)| {
+        let globs = conditions.read_before.iter().map(DenyRule::glob);
+        globs.filter(|glob| read.contains(glob)).map(move |glob| (glob, source))
+    });
+    let note = |(glob, source): (&str, Source)| {
+        let after = if policy.shell.allow_unsandboxed.value {
+            ", and every command counts as reading them, because commands may run without a sandbox"
+        } else {
+            ", and every command counts as reading them, because `deny` of the profile `workspace` does not have this glob"
+        };
+        Note::at(format!("`after` names files of \"{glob}\""), source, after.to_owned())
+    };
+    all.map(note).collect()
 }
 
 /// Returns the names of the tools of each approved plugin, by the plugin's name.

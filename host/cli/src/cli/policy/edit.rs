@@ -21,13 +21,14 @@ use scorpiox_workspace_config::Operator;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::judge::{Judge, Names};
-use super::{What, restricted};
+use super::{What, outside, restricted};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
 Examples:
   scorpiox-code policy allow host registry.example.com
   scorpiox-code policy allow write ~/builds
+  scorpiox-code policy allow page docs.example.com
   scorpiox-code policy deny tool WebSearch";
 
 /// Text of a policy that changes nothing.
@@ -46,6 +47,12 @@ pub(in crate::cli) enum Editable {
     Write,
     /// Calling a tool
     Tool,
+    /// Fetching pages of a host
+    Page,
+    /// Reading a file or folder with a tool such as `ReadImage`
+    File,
+    /// Working in a folder
+    Workspace,
 }
 
 /// Change that the user wants.
@@ -76,6 +83,17 @@ impl Wish {
             Editable::Read => What::Read,
             Editable::Write => What::Write,
             Editable::Tool => What::Tool,
+            Editable::Page => What::Url,
+            Editable::File => What::File,
+            Editable::Workspace => What::Workspace,
+        }
+    }
+
+    /// Returns the subject as the question about it has it.
+    fn subject(&self, subject: &str) -> String {
+        match self.what {
+            Editable::Page => format!("https://{subject}/"),
+            _ => subject.to_owned(),
         }
     }
 }
@@ -83,11 +101,18 @@ impl Wish {
 pub(super) fn run(environment: &Environment, wish: &Wish, allows: bool) -> Result<ExitCode> {
     let before = Operator::new(environment.site());
     let own = before.own_text()?;
-    if wish.what == Editable::Host
+    if matches!(wish.what, Editable::Host | Editable::Page)
         && let Some(url) = wish.subjects.iter().find(|subject| subject.contains("://"))
     {
         let host = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
         bail!("{url} is a URL; write its host: {}", host.unwrap_or_default());
+    }
+    if wish.what == Editable::Page
+        && let Some(pattern) = wish.subjects.iter().find(|subject| subject.starts_with('*'))
+    {
+        bail!(
+            "{pattern} stands for several hosts; write it into `allow` or `deny` of [web] yourself, or name a host"
+        );
     }
     let mut text = own.clone().unwrap_or_else(|| EMPTY.to_owned());
     let mut reasons = Vec::new();
@@ -179,7 +204,7 @@ pub(super) fn changed(
     for _ in 0..=MAX_CHANGES {
         let shell = Shell::new(Arc::new(restricted(operator.with_own(text.clone())?, None)?));
         let judge = Judge::new(environment, &shell, Names::AsWritten)?;
-        let verdict = judge.verdict(wish.question(), subject, &wish.profile)?;
+        let verdict = judge.verdict(wish.question(), &wish.subject(subject), &wish.profile)?;
         if verdict.allowed == allows {
             return Ok((text, Some(verdict.because)));
         }
@@ -187,6 +212,8 @@ pub(super) fn changed(
         let mut document: DocumentMut = text.parse().context("policy.toml cannot be read")?;
         let is_changed = if wish.what == Editable::Tool {
             change_tool(&mut document, subject, allows)
+        } else if let Some(changed) = outside::change(&mut document, &judge, (wish.what, allows), subject)? {
+            changed
         } else if allows && wish.what == Editable::Host && verdict.would_allow.is_none() {
             list_host(&mut document, &wish.profile, subject)?
         } else if allows {
@@ -374,7 +401,7 @@ fn plain(item: &Item) -> Item {
 }
 
 /// Adds an entry to a list. Returns `false` if it is there.
-fn push(table: &mut dyn TableLike, key: &str, entry: &str) -> bool {
+pub(super) fn push(table: &mut dyn TableLike, key: &str, entry: &str) -> bool {
     if !table.contains_key(key) {
         table.insert(key, Item::Value(Value::Array(Array::new())));
     }
@@ -402,7 +429,7 @@ fn push_entry(list: &mut Array, entry: &str) {
 }
 
 /// Removes an entry from a list. Returns `false` if it is not there.
-fn remove(list: &mut Array, entry: &str) -> bool {
+pub(super) fn remove(list: &mut Array, entry: &str) -> bool {
     let before = list.len();
     list.retain(|known| known.as_str() != Some(entry));
     list.len() < before

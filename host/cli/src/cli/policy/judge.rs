@@ -7,14 +7,15 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use scorpiox_policy::access::{HttpPolicy, Principal};
 use scorpiox_policy::{
-    Access, Denial, HostDecision, HostRules, LocalRule, Network, Policy, Profile, Then, UnknownHosts,
-    Verdict, WebVerdict,
+    Access, Circumstances, Denial, HostDecision, HostRules, LocalRule, Network, Policy, Profile, Then,
+    UnknownHosts, Verdict, WebVerdict,
 };
+use scorpiox_server::because_read;
 use scorpiox_text::nearest;
 use scorpiox_web::Router;
 
 use super::calls::{Answering, effect};
-use super::{What, plugins};
+use super::{What, plugins, reads};
 use crate::cli::environment::Environment;
 use scorpiox_fs::{Trail, without_links};
 use scorpiox_shell::{Shell, reach};
@@ -96,9 +97,27 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Returns the policy.
+    pub(super) fn policy(&self) -> &Policy {
+        self.policy
+    }
+
     /// Returns the policy with the workspace that it is applied to.
     pub(super) fn operator(&self) -> &Operator {
         self.shell.operator()
+    }
+
+    /// Returns the circumstances of a call of a tool by a client.
+    pub(super) fn circumstances(&self, tool: &str, client: Option<&str>) -> Result<Circumstances> {
+        let operator = self.operator();
+        let mut circumstances = match self.names {
+            Names::LookedUp => reads::circumstances(self.environment, operator, self.principal.as_ref())?,
+            // Cases name what was read.
+            Names::AsWritten => operator.circumstances(None, self.principal.clone().map(Arc::new))?,
+        };
+        circumstances.client = client.map(Arc::from);
+        reads::add_own(self.environment, self.policy, tool, &mut circumstances.read_before);
+        Ok(circumstances)
     }
 
     /// Returns the name that its author gave a tool of a plugin, if it was renamed.
@@ -171,12 +190,12 @@ impl<'a> Judge<'a> {
         mut because: String,
     ) -> Result<std::result::Result<String, Verdict>> {
         let operator = self.shell.operator();
-        let principal = self.principal.clone().map(Arc::new);
-        let (places, circumstances) = (operator.places()?, operator.circumstances(None, principal)?);
+        let (places, circumstances) = (operator.places()?, self.circumstances(tool, None)?);
         let answering = Answering { approvers: &self.policy.approvers, principal: self.principal.as_ref() };
         for rule in self.policy.calls.about(tool, original, &circumstances, &places) {
             let denies = rule.then == Then::Deny || !answering.is_answered(rule);
-            let effect = format!("{rule} {}", effect(rule, answering));
+            let after = because_read(&rule.conditions, &circumstances.read_before).unwrap_or_default();
+            let effect = format!("{rule} {}{after}", effect(rule, answering));
             if denies && rule.covers_every_call() && !rule.reports {
                 return Ok(Err(Verdict::denied(effect)));
             }
@@ -217,7 +236,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the path in question: in the home directory, in the workspace, or absolute.
-    fn asked(&self, subject: &str) -> PathBuf {
+    pub(super) fn asked(&self, subject: &str) -> PathBuf {
         self.asked_from(&self.shell.operator().site().workspace, subject)
     }
 

@@ -7,7 +7,10 @@ mod diff;
 mod edit;
 mod init;
 mod judge;
+mod outside;
 mod plugins;
+mod reads;
+mod replay;
 mod suggest;
 mod test;
 
@@ -20,7 +23,8 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use scorpiox_metering::records::rule_texts;
 use scorpiox_policy::access::{HttpPolicy, Principal};
-use scorpiox_policy::{Loaded, Profile, Verdict, render, seen_note};
+use scorpiox_policy::{Circumstances, Loaded, Policy, Profile, ReadBefore, Verdict, render, seen_note};
+use scorpiox_server::because_read;
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
@@ -44,6 +48,9 @@ pub(super) enum PolicyCommand {
     Check {
         /// Check this file instead of those in use
         file: Option<PathBuf>,
+        /// Check the file as the administrator's, for all users of a machine
+        #[arg(long, requires = "file")]
+        for_all_users: bool,
         /// Exit with code 1 if there are notes
         #[arg(long)]
         strict: bool,
@@ -86,6 +93,9 @@ pub(super) enum PolicyCommand {
     /// Suggest the smallest changes that would have allowed what the audit has as refused
     #[command(after_help = suggest::HELP)]
     Suggest(suggest::Chosen),
+    /// Judge the calls that the audit has under the policy as it is now, or another file, and show what would change
+    #[command(after_help = replay::HELP)]
+    Replay(replay::Chosen),
     /// Show how the policy in use differs from the built-in one, or from another file
     Diff {
         /// The file to compare with the policy in use
@@ -102,6 +112,14 @@ pub(super) enum PolicyCommand {
     },
     /// Accept that a policy.toml that was in use here no longer exists
     Forget,
+    /// Forget which files were read in this workspace, for rules and restrictions with `after`
+    Clear {
+        /// Forget it for all callers over HTTP, and for the clients of this machine
+        #[arg(long, conflicts_with = "name")]
+        everyone: bool,
+        #[command(flatten)]
+        caller: Caller,
+    },
 }
 
 /// The caller of a tool over HTTP.
@@ -167,13 +185,17 @@ pub(super) fn run(environment: &Environment, command: PolicyCommand) -> ExitCode
 fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCode> {
     match command {
         PolicyCommand::Show { caller } => show(environment, &caller),
-        PolicyCommand::Check { file, strict } => check::run(environment, file.as_deref(), strict),
+        PolicyCommand::Check { file, for_all_users, strict } => {
+            check::run(environment, file.as_deref().map(|file| (file, for_all_users)), strict)
+        }
         PolicyCommand::Why { what, subject, arguments, client, profile, caller } => {
             ensure!(
                 what == What::Call || arguments.is_empty() && client.is_none(),
                 "arguments and --client belong to `policy why call`"
             );
-            let (shell, principal) = shell_for(environment, &caller)?;
+            let (shell, principal) = shell_for(environment, &caller, |policy, known| {
+                reads::add_of(environment, policy, what, &subject, known);
+            })?;
             let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
             judge.principal = principal;
             if what == What::Call {
@@ -191,6 +213,7 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
             Ok(print(&verdict, &judge.shown(what, &subject), shell.operator()))
         }
         PolicyCommand::Test { cases, policy } => test::run(environment, &cases, policy.as_deref()),
+        PolicyCommand::Replay(chosen) => replay::run(environment, &chosen),
         PolicyCommand::Diff { file } => diff::run(environment, file.as_deref()),
         PolicyCommand::Allow(wish) => edit::run(environment, &wish, true),
         PolicyCommand::Deny(wish) => edit::run(environment, &wish, false),
@@ -198,11 +221,12 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
         PolicyCommand::Suggest(chosen) => suggest::run(environment, &chosen),
         PolicyCommand::Init { example, print } => init::run(environment, example, print),
         PolicyCommand::Forget => forget(environment),
+        PolicyCommand::Clear { everyone, caller } => reads::clear(environment, &caller, everyone),
     }
 }
 
 fn show(environment: &Environment, caller: &Caller) -> Result<ExitCode> {
-    let (shell, principal) = shell_for(environment, caller)?;
+    let (shell, principal) = shell_for(environment, caller, |_, _| ())?;
     let Loaded { policy, files, hash, .. } = shell.operator().loaded()?;
     let page = match files.as_slice() {
         [] => Shown::line("# built-in defaults"),
@@ -211,9 +235,13 @@ fn show(environment: &Environment, caller: &Caller) -> Result<ExitCode> {
             .fold(Shown::text(""), |page, file| page.and(&Shown::line(&format!("# {}", file.display())))),
     };
     let page = if files.is_empty() { page } else { page.and(&Shown::line(&format!("# sha256:{hash}"))) };
-    let held = held(&shell, principal)?;
+    let circumstances = reads::circumstances(environment, shell.operator(), principal.as_ref())?;
+    let held = held(&shell, &circumstances)?;
     let page =
         held.iter().fold(page, |page, held| page.and(&Shown::line(&format!("# restricted by {held}"))));
+    let page = circumstances.read_before.0.iter().fold(page, |page, (glob, first)| {
+        page.and(&Shown::line(&format!("# {}", reads::shown(glob, first))))
+    });
     // The profile that commands get: it shows at most what the default profile shows.
     let mut shown = policy.clone();
     shown
@@ -300,37 +328,51 @@ fn shell(environment: &Environment) -> Shell {
     Shell::new(Arc::new(Operator::new(environment.site())))
 }
 
-/// Returns a shell under the restrictions of the policy that hold for a caller, and the caller over HTTP.
-fn shell_for(environment: &Environment, caller: &Caller) -> Result<(Shell, Option<Principal>)> {
+/// Returns a shell under the restrictions of the policy that hold for a caller, and the caller over HTTP. `reads` adds
+/// the files that count as read now.
+fn shell_for(
+    environment: &Environment,
+    caller: &Caller,
+    reads: impl FnOnce(&Policy, &mut ReadBefore),
+) -> Result<(Shell, Option<Principal>)> {
     let operator = Operator::new(environment.site());
-    let principal = caller.principal(&operator.loaded()?.policy.http);
-    let operator = restricted(operator, principal.clone())?;
+    let policy = &operator.loaded()?.policy;
+    let principal = caller.principal(&policy.http);
+    let mut circumstances = reads::circumstances(environment, &operator, principal.as_ref())?;
+    reads(policy, &mut circumstances.read_before);
+    let numbers = operator.restrictions_for(&circumstances);
+    let operator = if numbers.is_empty() { operator } else { operator.restricted(&numbers)? };
     Ok((Shell::new(Arc::new(operator)), principal))
 }
 
-/// Returns the restrictions that hold for this account, or for a caller over HTTP.
-fn held(shell: &Shell, principal: Option<Principal>) -> Result<Vec<String>> {
+/// Returns the restrictions that hold in these circumstances.
+fn held(shell: &Shell, circumstances: &Circumstances) -> Result<Vec<String>> {
     let operator = shell.operator();
-    let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
-    let (numbers, policy) = (operator.restrictions_for(&circumstances), &operator.loaded()?.policy);
-    Ok(numbers
-        .iter()
-        .filter_map(|&number| policy.restrictions.get(number))
-        .map(ToString::to_string)
-        .collect())
+    let (numbers, policy) = (operator.restrictions_for(circumstances), &operator.loaded()?.policy);
+    let held = numbers.iter().filter_map(|&number| policy.restrictions.get(number));
+    let because = |conditions| because_read(conditions, &circumstances.read_before).unwrap_or_default();
+    Ok(held.map(|restriction| format!("{restriction}{}", because(&restriction.conditions))).collect())
 }
 
-/// Returns the shell under the restrictions that hold for a caller, if there are any.
-fn restricted_in(shell: &Shell, caller: &Caller) -> Result<Option<Shell>> {
+/// Returns the shell under the restrictions that hold for a caller, by a client, if there are any. `reads` adds the files that count
+/// as read.
+fn restricted_in(
+    shell: &Shell,
+    caller: &Caller,
+    client: Option<&str>,
+    reads: impl FnOnce(&Policy, &mut ReadBefore),
+) -> Result<Option<Shell>> {
     let operator = shell.operator();
-    let principal = caller.principal(&operator.loaded()?.policy.http);
-    let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
+    let policy = &operator.loaded()?.policy;
+    let principal = caller.principal(&policy.http);
+    let mut circumstances = operator.circumstances(client.map(Arc::from), principal.map(Arc::new))?;
+    reads(policy, &mut circumstances.read_before);
     let numbers = operator.restrictions_for(&circumstances);
     let restricted = || Ok(Shell::new(Arc::new(operator.restricted(&numbers)?)));
     (!numbers.is_empty()).then(restricted).transpose()
 }
 
-/// Returns an operator under the restrictions that hold for this account, or for a caller over HTTP.
+/// Returns an operator under the restrictions that hold for this account before it reads files, or for a caller over HTTP.
 pub(super) fn restricted(operator: Operator, principal: Option<Principal>) -> Result<Operator> {
     let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
     let numbers = operator.restrictions_for(&circumstances);

@@ -22,7 +22,7 @@ use super::edit::{self, EMPTY, Editable, Wish};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
-The suggestions concern hosts that commands could not reach, and tools that [tools] closes. Each one allows
+The suggestions concern hosts that commands, ReadDocs and WebSearch could not reach, and tools that [tools] closes. Each one allows
 only what was refused, and nothing is changed. Other refusals are counted: `scorpiox-code audit --denied`
 lists them.";
 
@@ -48,6 +48,8 @@ pub(in crate::cli) struct Chosen {
 enum Refused {
     /// A host and a port, to a command.
     Host(String, u16),
+    /// A host and a port, to ReadDocs or WebSearch.
+    Page(String, u16),
     /// A tool, to everybody.
     Tool(String),
 }
@@ -60,6 +62,11 @@ impl Refused {
                 let (host, port) = denied.what.rsplit_once(':')?;
                 Some(Self::Host(host.to_owned(), port.parse().ok()?))
             }
+            // The hosts of a plugin are approved, too.
+            "web" if !record.tool.contains('.') => {
+                let (host, port) = denied.what.rsplit_once(':')?;
+                Some(Self::Page(host.to_owned(), port.parse().ok()?))
+            }
             "tools" => Some(Self::Tool(denied.what.clone())),
             _ => None,
         }
@@ -68,7 +75,7 @@ impl Refused {
     /// Returns the kind and the subject of the change that allows it, or the reason why none is suggested.
     fn change(&self) -> Result<(Editable, String), &'static str> {
         let text = match self {
-            Self::Host(host, _) => host,
+            Self::Host(host, _) | Self::Page(host, _) => host,
             Self::Tool(name) => name,
         };
         if !is_plain(text) {
@@ -80,11 +87,14 @@ impl Refused {
             host == "localhost" || [".localhost", ".internal", ".local"].iter().any(|end| host.ends_with(end))
         };
         match self {
-            Self::Host(host, _) if is_near(host) => {
+            Self::Host(host, _) | Self::Page(host, _) if is_near(host) => {
                 Err("its addresses are those of this machine or its network; see `local` and `allow_private`")
             }
             Self::Host(host, port) => HostRules::entry(host, *port)
                 .map(|entry| (Editable::Host, entry))
+                .ok_or("no line of the policy allows it"),
+            Self::Page(host, port) => HostRules::entry(host, *port)
+                .map(|entry| (Editable::Page, entry))
                 .ok_or("no line of the policy allows it"),
             Self::Tool(name) => Ok((Editable::Tool, name.clone())),
         }
@@ -95,6 +105,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Host(host, port) => write!(f, "{}:{port}, for commands", shown(host)),
+            Self::Page(host, port) => write!(f, "{}:{port}, for pages", shown(host)),
             Self::Tool(name) => write!(f, "tool {}", shown(name)),
         }
     }
@@ -215,7 +226,11 @@ fn advice(environment: &Environment, operator: &Operator, text: &str, refused: &
     match edit::changed(environment, operator, text.to_owned(), (&wish, true), &subject) {
         Ok((after, _)) if after == text => None,
         Ok(_) => {
-            let kind = if what == Editable::Host { "host" } else { "tool" };
+            let kind = match what {
+                Editable::Host => "host",
+                Editable::Page => "page",
+                _ => "tool",
+            };
             let quote = if subject.contains(['[', ']']) { "'" } else { "" };
             Some(format!("scorpiox-code policy allow {kind} {quote}{subject}{quote}"))
         }
@@ -289,6 +304,15 @@ mod tests {
         counted.add(&record("Bash", vec![denied("network", "nonsense")]));
         let count = &counted.each[&Refused::Host("a.example.com".to_owned(), 443)];
         assert_eq!((count.calls, counted.each.len(), counted.others), (5, 2, 3));
+        let mut pages = Counted::default();
+        pages.add(&record("ReadDocs", vec![denied("web", "a.example.com:443")]));
+        pages.add(&record("weather.now", vec![denied("web", "a.example.com:443")]));
+        assert_eq!((pages.each.len(), pages.others), (1, 1));
+        let page = Refused::Page("a.example.com".to_owned(), 443);
+        assert_eq!(
+            (pages.each[&page].calls, page.change()),
+            (1, Ok((Editable::Page, "a.example.com".to_owned())))
+        );
         for number in 0..3000 {
             counted.add(&record("Bash", vec![denied("network", &format!("h{number}.example.com:443"))]));
         }

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum as _;
-use scorpiox_policy::{Loaded, Policy};
+use scorpiox_policy::{Loaded, Policy, ReadBefore};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::calls::{CallVerdict, Given, Outcome, parse_case};
 use super::judge::{Judge, Names};
-use super::{Caller, What, restricted_in, shell, shell_under};
+use super::{BASH, Caller, What, reads, restricted_in, shell, shell_under};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -28,10 +28,12 @@ Each line of the file is a case; `#` begins a comment:
   deny tool Bash as ci
   allow workspace /srv/web as ann group web scope run
   ask call Bash command='git push'
+  ask command git push
   deny call Bash command='git push' as ann remote github.com/acme/tools client cursor
 `as PROFILE` is for read, write and host; `as PRINCIPAL`, with further groups and scopes, is for tool
 and workspace. A call is also asked about (`ask`), and may be followed by circumstances: `as`, `group`,
-`scope`, `client`, `remote`, `unix_user` and `unix_group`, each with a value. Host names are not looked up.";
+`scope`, `client`, `remote`, `unix_user`, `unix_group` and `after`, each with a value. `command` is a call of
+Bash with the rest of the line. Host names are not looked up.";
 
 /// A line of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +73,9 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
         let caller = case.caller.as_ref().unwrap_or(&nobody);
-        let restricted = restricted_in(&shell, caller)?;
+        let client = case.call.as_ref().and_then(|(_, _, given)| given.client.as_deref());
+        let restricted =
+            restricted_in(&shell, caller, client, |policy, known| case.reads(environment, policy, known))?;
         let mut judge = Judge::new(environment, restricted.as_ref().unwrap_or(&shell), Names::AsWritten)?;
         judge.principal = caller.principal(judge.http());
         let verdict = case.judged(&judge).with_context(at)?;
@@ -95,6 +99,17 @@ fn told(number: usize, line: &str, verdict: &CallVerdict) -> String {
 }
 
 impl<'a> Case<'a> {
+    /// Adds the files that count as read in the case.
+    fn reads(&self, environment: &Environment, policy: &Policy, known: &mut ReadBefore) {
+        match &self.call {
+            Some((tool, _, given)) => {
+                reads::add_given(&given.after, known);
+                reads::add_of(environment, policy, self.what, tool, known);
+            }
+            None => reads::add_of(environment, policy, self.what, self.subject, known),
+        }
+    }
+
     fn judged(&self, judge: &Judge<'_>) -> Result<CallVerdict> {
         if let Some((tool, arguments, given)) = &self.call {
             return judge.call(tool, arguments, given);
@@ -114,10 +129,19 @@ impl<'a> Case<'a> {
         let outcome = Outcome::parse(decision)
             .ok_or_else(|| format!("{decision:?} is not `allow` or `deny`, or `ask` for a call"))?;
         let (kind, rest) = word_of(rest);
-        let what =
-            What::from_str(kind, false).ok().filter(|what| *what != What::Command).ok_or_else(|| {
-                format!("{kind:?} is none of read, write, host, url, file, tool, call, plugin, workspace")
-            })?;
+        let what = What::from_str(kind, false).map_err(|_| {
+            format!(
+                "{kind:?} is none of read, write, host, command, url, file, tool, call, plugin, workspace"
+            )
+        })?;
+        if what == What::Command {
+            if rest.is_empty() {
+                return Err("names no command".to_owned());
+            }
+            let call = Some((BASH.to_owned(), json!({ "command": rest }), Given::default()));
+            let (subject, profile) = (rest, DEFAULT_PROFILE);
+            return Ok(Some(Self { outcome, what, subject, profile, caller: None, call }));
+        }
         if what == What::Call {
             let (tool, arguments, caller, given) = parse_case(rest)?;
             let call = Some((tool, arguments, given));
@@ -213,11 +237,17 @@ mod tests {
                 call: None
             }))
         );
+        let (tool, arguments, _) = Case::parse("ask command git push 'a b'")
+            .expect("valid")
+            .and_then(|case| case.call)
+            .expect("a call");
+        assert_eq!((tool.as_str(), arguments), ("Bash", json!({"command": "git push 'a b'"})));
         for (line, says) in [
             ("permit read x", "\"permit\""),
             ("ask read x", "only a call"),
             ("ask call", "names no tool"),
-            ("allow command x", "\"command\""),
+            ("allow command", "names no command"),
+            ("allow commands x", "\"commands\""),
             ("allow read", "nothing to read"),
             ("deny tool Bash as ann role x", "\"role\""),
             ("deny tool Bash as ann group", "no group"),

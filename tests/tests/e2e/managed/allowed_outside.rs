@@ -1,0 +1,88 @@
+//! Tests of refusals of pages, files and workspaces, which end with the command that allows the access.
+
+use scorpiox_tests::{Program, Started};
+use serde_json::json;
+
+use super::told;
+
+fn started(program: &Program) -> Started {
+    let mut server = program.start();
+    server.introduce("client", "2025-11-25", json!({}));
+    server.notify("notifications/initialized", json!({}));
+    server
+}
+
+fn program(policy: &str) -> Program {
+    let program = Program::new();
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n{policy}"));
+    program
+}
+
+/// Runs the command that a refusal names.
+fn obey(program: &Program, refusal: &str) -> String {
+    let (_, rest) = refusal.split_once("`scorpiox-code ").expect("a command");
+    let command = rest.split_once('`').expect("an end").0;
+    let (status, out, err) = program.run(&command.split(' ').collect::<Vec<_>>());
+    assert!(status.success(), "{command}: {out}{err}");
+    out
+}
+
+#[test]
+fn a_refused_file_is_read_after_the_command() {
+    let program = program("# a comment\n[files]\ndeny = [\"secret\", \"private\"] # kept\n");
+    let outside = program.put("outside/notes.md", "what it says");
+    program.put("workspace/secret/a.md", "told in secret");
+    let mut server = started(&program);
+    for (path, text) in
+        [(outside.to_str().expect("a path"), "what it says"), ("secret/a.md", "told in secret")]
+    {
+        let refused = told(&mut server, "ReadDocs", json!({ "url": path }));
+        assert!(refused.contains("the person can allow it: `scorpiox-code policy allow file "), "{refused}");
+        obey(&program, &refused);
+        let read = told(&mut server, "ReadDocs", json!({ "url": path }));
+        assert!(read.contains(text), "{read}");
+    }
+    let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    assert!(policy.contains("# a comment") && policy.contains("\"private\""), "{policy}");
+    let (_, out, _) = program.run(&["policy", "deny", "file", "secret"]);
+    assert!(out.contains("secret"), "{out}");
+    let refused = told(&mut server, "ReadDocs", json!({ "url": "secret/a.md" }));
+    assert!(refused.contains("denied by \"secret\""), "{refused}");
+}
+
+#[test]
+fn a_refused_page_names_the_command_for_its_host() {
+    let program =
+        program("[web]\nallow = [\"docs.example.com\", \"bad.example.com\"]\ndeny = [\"bad.example.com\"]\n");
+    let mut server = started(&program);
+    for host in ["other.example.com", "docs.example.com:8443", "bad.example.com"] {
+        let refused = told(&mut server, "ReadDocs", json!({ "url": format!("https://{host}/") }));
+        assert!(refused.contains(&format!("`scorpiox-code policy allow page {host}`")), "{refused}");
+        obey(&program, &refused);
+    }
+    program.put(
+        "workspace/cases",
+        "allow url https://other.example.com/\nallow url https://docs.example.com:8443/\n\
+         allow url https://bad.example.com/\ndeny url https://third.example.com/\n",
+    );
+    let (status, out, err) = program.run(&["policy", "test", "cases"]);
+    assert!(status.success(), "{out}{err}");
+    let (status, _, err) = program.run(&["policy", "allow", "page", "*.example.com"]);
+    assert!(status.code() == Some(2) && err.contains("stands for several hosts"), "{err}");
+    let (status, _, _) = program.run(&["policy", "deny", "page", "docs.example.com"]);
+    assert!(status.success());
+    let refused = told(&mut server, "ReadDocs", json!({ "url": "https://docs.example.com/" }));
+    assert!(refused.contains("is denied by \"docs.example.com\" in `deny` of [web]"), "{refused}");
+}
+
+#[test]
+fn a_refused_workspace_is_opened_by_the_command() {
+    let program = program("[workspaces]\nallow = [\"/srv\"]\n");
+    let mut server = started(&program);
+    let refused = told(&mut server, "TaskManager", json!({ "action": "list" }));
+    assert!(refused.contains("or run `scorpiox-code policy allow workspace "), "{refused}");
+    obey(&program, &refused);
+    let mut server = started(&program);
+    let listed = told(&mut server, "TaskManager", json!({ "action": "list" }));
+    assert!(listed.contains("There are no tasks"), "{listed}");
+}
