@@ -10,6 +10,7 @@ mod judge;
 mod plugins;
 mod suggest;
 mod test;
+mod unused;
 
 use std::fs;
 use std::path::PathBuf;
