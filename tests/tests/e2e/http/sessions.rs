@@ -161,7 +161,7 @@ fn a_stream_that_cannot_be_resumed_says_why() {
 fn a_session_ends_later_if_its_store_is_away() {
     let mut database = scorpiox_test_support::postgres::Postgres::start();
     let program = Program::new();
-    let policy = format!("version = 1\n{}", super::database::store(&database.database()));
+    let policy = format!("version = 1\n[http.auth]\nkind = \"none\"\n{}", super::database::store(&database.database()));
     program.put("home/.scorpiox/policy.toml", policy);
     let server = super::database::serve(&program);
     let session = server.session("2025-11-25", json!({}));

@@ -95,12 +95,13 @@ fn a_conflict_of_two_files_names_both_of_them() {
              /etc/scorpiox/policy.toml line 3)",
         ),
     ] {
-        let program = managed(Program::new(), &format!("version = 1\n{for_all}"), "");
+        let program = program();
         program.put("home/.scorpiox/policy.toml", format!("version = 1\n{own}"));
+        let program = managed(program, &format!("version = 1\n{for_all}"), "");
         let (status, out, err) = program.run(&["policy", "check"]);
         let said = format!("{out}{err}");
         assert!(status.code() == Some(2) && said.contains(told), "{told}: {said}");
-        assert!(said.contains(".scorpiox/policy.toml line 3: "), "the person's file has the mistake: {said}");
+        assert!(said.contains(": policy.toml line 3: "), "the person's file has the mistake: {said}");
     }
 }
 
