@@ -47,25 +47,25 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
         let source = Source { number: client.of_notices, answers: None };
         (Arc::clone(&client.notices), source, client.notices.first_unread())
     };
-    let mut lost = None;
+    let mut missing = None;
     let (stream, source, next) = match last {
         None => unasked(),
         Some((source, next)) => match (client.stream(source.number), source.answers.clone()) {
             (Some(stream), _) => {
-                lost = stream.lost(next);
+                missing = stream.lost(next);
                 (stream, source, next)
             }
             (None, Some(answers)) => return gone(endpoint, source.number, answers),
             // The messages of another server, or from before a restart, are lost.
             (None, None) => {
-                lost = Some(why_gone(source.number).to_owned());
+                missing = Some(why_gone(source.number).to_owned());
                 unasked()
             }
         },
     };
     let Some(open) = endpoint.streams.open(&client.principal) else { return too_many_streams(endpoint) };
     let events = Events::of(stream, next).resumable(&source, false).while_good(&caller.good);
-    let events = match lost {
+    let events = match missing {
         Some(why) => events.remarked(&format!("events before this may be missing: {why}")),
         None => events,
     };

@@ -110,8 +110,8 @@ pub fn verified(
         return Err(JwtError::UnknownKey);
     }
     let signature = decoded(signature)?;
-    let signer = meant.iter().take(MAX_TRIED).find(|key| key.signed(signed.as_bytes(), &signature));
-    let key = signer.ok_or(JwtError::Signature)?.of_token(header.text("kid"));
+    let found = meant.iter().take(MAX_TRIED).find(|key| key.signed(signed.as_bytes(), &signature));
+    let key = found.ok_or(JwtError::Signature)?.of_token(header.text("kid"));
     let payload = Object::parse(&decoded(payload)?).ok_or(JwtError::NoJwt)?;
     Ok((Claims::read(&payload, expected)?, key))
 }
