@@ -352,7 +352,7 @@ impl Records {
 impl Records {
     /// Tests whether a decision of the user can be recorded, if the policy requires it.
     pub fn check_decision(&self) -> Result<(), CallError> {
-        self.audit_admission().map_err(|unserved| refusal("was not run", &unserved))
+        self.audit_admission().map_err(|unserved| refusal("was not carried out", &unserved))
     }
 
     /// Records a decision made on the command line before it takes effect, or the refusal of one. Fails if

@@ -437,9 +437,9 @@ pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) 
     let is_there = plugin_folder.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok());
     let has_decision = || Ok::<_, anyhow::Error>(Decisions::read(&environment.own_home)?.get(name).is_some());
     // Unreadable secrets are there, too.
-    let has_secrets =
+    let keeps_secrets =
         || Secrets::read(&environment.own_home, name).map_or(true, |kept| kept.names().next().is_some());
-    if is_there || purge || has_decision()? || has_secrets() {
+    if is_there || purge || has_decision()? || keeps_secrets() {
         recorded(environment, "plugin remove", name, None)?;
     }
     let mut decided = false;
