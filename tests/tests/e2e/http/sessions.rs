@@ -130,7 +130,10 @@ fn a_batch_of_responses_that_nobody_asked_for_is_refused() {
     // A server of the newest revision sends no requests.
     let response = server.post(&stray).with("MCP-Protocol-Version", NEWEST);
     let refused = server.ask(&response);
-    assert!(refused.status == 400 && refused.body.contains("this revision has no requests of the server"), "{refused:?}");
+    assert!(
+        refused.status == 400 && refused.body.contains("this revision has no requests of the server"),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -161,7 +164,10 @@ fn a_stream_that_cannot_be_resumed_says_why() {
 fn a_session_ends_later_if_its_store_is_away() {
     let mut database = scorpiox_test_support::postgres::Postgres::start();
     let program = Program::new();
-    let policy = format!("version = 1\n[http.auth]\nkind = \"none\"\n{}", super::database::store(&database.database()));
+    let policy = format!(
+        "version = 1\n[http.auth]\nkind = \"none\"\n{}",
+        super::database::store(&database.database())
+    );
     program.put("home/.scorpiox/policy.toml", policy);
     let server = super::database::serve(&program);
     let session = server.session("2025-11-25", json!({}));
