@@ -67,11 +67,11 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools-wasm/web-search/src/engines");
         let entries = fs::read_dir(folder).expect("the engines").flatten();
         let texts = entries.map(|entry| fs::read_to_string(entry.path()).expect("a file"));
-        let named = |text: String| {
+        let name_in = |text: String| {
             let line = text.lines().find_map(|line| line.trim().strip_prefix("name: \""))?;
             Some(line.trim_end_matches("\",").to_owned())
         };
-        let mut names: Vec<_> = texts.filter_map(named).collect();
+        let mut names: Vec<_> = texts.filter_map(name_in).collect();
         names.sort();
         assert_eq!(names, ENGINES);
     }
