@@ -255,7 +255,7 @@ mod tests {
         // A client that sends on, until its end.
         let (mut client, stream) = tokio::io::duplex(1024);
         let sending = tokio::spawn(async move {
-            let sent = client.write_all(&[0; 256 * 1024]).await;
+            let sent = client.write_all(&vec![0; 256 * 1024]).await;
             drop(client);
             sent
         });
@@ -266,7 +266,7 @@ mod tests {
         for talks in [false, true] {
             let (mut client, stream) = tokio::io::duplex(64 * 1024);
             let sending = tokio::spawn(async move {
-                while talks && client.write_all(&[0; 64 * 1024]).await.is_ok() {}
+                while talks && client.write_all(&vec![0; 64 * 1024]).await.is_ok() {}
                 std::future::pending::<()>().await;
             });
             let shut = tokio::time::timeout(LINGER_TIME * 5, async {
