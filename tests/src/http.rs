@@ -16,7 +16,7 @@ use crate::program::ends_within;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum time that a stream may carry nothing but keep-alive comments.
 const ONLY_COMMENTS: Duration = Duration::from_secs(90);
-const NEWEST: &str = "2026-07-28";
+pub const NEWEST: &str = "2026-07-28";
 
 /// HTTP server process. Killed when dropped.
 pub struct HttpServer {
@@ -245,6 +245,11 @@ impl Connection {
             piece.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().to_owned()))
         };
         Some(field("data:").map(|data| (field("id:"), data)))
+    }
+
+    /// Reads the next chunk of a body, as text.
+    pub fn text(&mut self) -> String {
+        String::from_utf8(self.chunk().unwrap_or_default()).expect("UTF-8")
     }
 
     fn chunk(&mut self) -> Option<Vec<u8>> {

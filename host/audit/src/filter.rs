@@ -13,6 +13,14 @@ impl Glob {
         Self(text.to_lowercase().chars().collect())
     }
 
+    /// Returns `true` if the text matches, or contains a pattern that has no `*` and no `?`.
+    pub fn is_in(&self, text: &str) -> bool {
+        if self.0.iter().any(|c| matches!(c, '*' | '?')) {
+            return self.fits(text);
+        }
+        text.to_lowercase().contains(&self.0.iter().collect::<String>())
+    }
+
     /// Returns `true` if the name matches.
     pub fn fits(&self, name: &str) -> bool {
         let name: Vec<char> = name.to_lowercase().chars().collect();
@@ -118,7 +126,7 @@ impl Filter {
             && self
                 .rule_text
                 .as_ref()
-                .is_none_or(|words| record.uses.iter().any(|used| words.fits(&used.rule_text)))
+                .is_none_or(|words| record.uses.iter().any(|used| words.is_in(&used.rule_text)))
             && self.component.as_ref().is_none_or(|component| component.is_of(record))
             && self.since.is_none_or(|since| crate::time::parse(&record.time).is_some_and(|at| at >= since))
             && self.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
@@ -149,6 +157,22 @@ mod tests {
             ("", "", true),
         ] {
             assert_eq!(Glob::new(glob).fits(name), fits, "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn a_plain_text_is_found_within_a_rule() {
+        for (words, is_in) in [
+            ("WebSearch", true),
+            ("websearch", true),
+            ("deny = [\"WebSearch\"]", true),
+            ("*WebSearch*", true),
+            ("deny*", true),
+            ("WebSearch*", false),
+            ("Web?earch", false),
+            ("ReadDocs", false),
+        ] {
+            assert_eq!(Glob::new(words).is_in("deny = [\"WebSearch\"]"), is_in, "{words}");
         }
     }
 

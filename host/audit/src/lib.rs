@@ -27,6 +27,7 @@ mod filter;
 mod head;
 mod histogram;
 mod holder;
+mod left;
 mod log;
 pub mod read;
 mod spool;

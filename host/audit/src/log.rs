@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::chain::{self, Hash, Link, Tip};
 use crate::files::{self, CURRENT};
 use crate::head::{Head, HeadFile, Held};
+use crate::left::Left;
 use crate::read::MAX_LINE_BYTES;
 use crate::system::{Identity, identity, identity_at, read_exact_at};
 
@@ -87,8 +88,27 @@ impl Log {
 
     fn write(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
         let lock = self.head.lock()?;
-        let About { mut head, mut is_torn } = self.about(&lock)?;
-        if self.rotate(&mut head, &lock)? {
+        if let Some(mut left) = Left::read(&self.folder, self.open.is_none())? {
+            let bytes = left.lines.len();
+            let written = self.write_under(&lock, &mut left.lines);
+            if left.lines.len() < bytes || bytes == 0 {
+                // After a crash at this point these lines are there twice, and none is lost.
+                left.remove()?;
+                // The disk is full: the rest waits here.
+                lines.splice(..0, left.lines);
+            }
+            written?;
+        }
+        self.write_under(&lock, lines)
+    }
+
+    /// Links lines and appends them, under the lock.
+    fn write_under(&mut self, lock: &Held, lines: &mut Vec<u8>) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let About { mut head, mut is_torn } = self.about(lock)?;
+        if self.rotate(&mut head, lock)? {
             is_torn = false;
         }
         #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::{Log, LogError, Origin};
+use crate::{Log, LogError, Origin, left};
 
 /// Buffer size at which a call has to write the lines itself.
 const FULL_BYTES: usize = 256 * 1024;
@@ -79,6 +79,23 @@ impl Spool {
     pub fn check(&self) -> Result<(), Arc<LogError>> {
         self.drain_now()?;
         lock(&self.writer).log.check().map_err(Arc::new)
+    }
+
+    /// Leaves the lines that could not be written for the next process that writes, because this one ends. Returns
+    /// the number of lines that were left, or the error and the number of lines that are lost.
+    pub fn leave(&self) -> Result<usize, (usize, std::io::Error)> {
+        let mut writer = lock(&self.writer);
+        writer.take(&self.lines, &self.is_filled);
+        if writer.lost > 0 {
+            let lost = std::mem::take(&mut writer.lost);
+            self.origin.push_lost(&mut writer.taken, lost);
+        }
+        let lines = std::mem::take(&mut writer.taken);
+        let count = lines.split(|byte| *byte == b'\n').count() - 1;
+        match count {
+            0 => Ok(0),
+            _ => left::leave(writer.log.folder(), &lines).map(|()| count).map_err(|error| (count, error)),
+        }
     }
 
     fn write(&self, at_once: bool) -> Result<(), Arc<LogError>> {
@@ -165,6 +182,22 @@ mod tests {
         spool.drain().unwrap();
         assert_eq!(tools(root.path()), ["one", "two", "three"]);
         assert!(line(&spool, &"x".repeat(FULL_BYTES)), "so much that the caller writes");
+    }
+
+    #[test]
+    fn lines_of_a_process_that_ends_are_written_by_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        let (one, other) = (spool(root.path()), spool(root.path()));
+        line(&one, "before");
+        one.drain().unwrap();
+        line(&one, "held up");
+        assert_eq!(one.leave().unwrap(), 1);
+        drop(one);
+        line(&other, "after");
+        other.drain().unwrap();
+        assert_eq!(other.leave().unwrap(), 0);
+        assert_eq!(tools(root.path()), ["before", "held up", "after"]);
+        assert!(crate::verify(root.path()).unwrap().is_whole());
     }
 
     #[test]

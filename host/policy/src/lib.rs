@@ -93,7 +93,7 @@ pub use profile::{
 pub use render::render;
 pub use restrictions::{Restriction, Written};
 pub use rules::{Refusal, Rules};
-pub use search::{EnginePolicy, SearchPolicy};
+pub use search::{ENGINES, EnginePolicy, SearchPolicy};
 pub use seen::note as seen_note;
 pub use shell::{Grant, ShellGrant, ShellPolicy};
 pub use store::{DatabasePolicy, StorePolicy};

@@ -22,6 +22,12 @@ impl WorkspacesPolicy {
         Self { allow: None, origin: Source::Builtin, outer: None }
     }
 
+    /// Returns the entries of `allow`, with those of the policy that this one narrows.
+    pub fn rules(&self) -> impl Iterator<Item = &PathRule> {
+        let all = std::iter::successors(Some(self), |policy| policy.outer.as_deref());
+        all.flat_map(|policy| policy.allow.iter().flatten())
+    }
+
     /// Checks if a folder may be opened as the workspace. The path has to be absolute and resolved. A refusal
     /// names the deciding rule.
     pub fn check(&self, folder: &Path, places: &Places) -> Result<(), Refusal> {

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use super::messages::Step;
 use super::reply::Reply;
 use super::session::Session;
-use scorpiox_mcp::RpcError;
+use scorpiox_mcp::params::Text;
+use scorpiox_mcp::{Params, RpcError};
 
 /// Limit of a batch's answers in bytes, beyond which its remaining requests are refused as busy.
 const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
@@ -37,6 +38,16 @@ impl Session {
         };
         let answers: Vec<_> = steps.into_iter().filter_map(answer).collect();
         (!answers.is_empty()).then(|| reply::batch(&answers))
+    }
+
+    /// Records the requests of a batch that is refused as a whole, because the session's revision has none.
+    pub fn refuse_batch(&self, members: &[&RawValue]) {
+        for member in members {
+            let Ok(Message::Request { method, params, .. }) = Message::parse(member.get()) else { continue };
+            let name = Params::new(params).ok();
+            let name = name.and_then(|params| params.optional::<Text<'_>>("name", "a string").ok().flatten());
+            self.refuse_unread(&method, name.as_ref().map(|name| &*name.0));
+        }
     }
 
     /// Returns the answers to a batch that is refused because the server is at capacity.

@@ -6,8 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::good::Good;
 use crate::issuer::Issuer;
-use crate::jwt::{Claims, Expected, JwtError, Keys, named_issuer, verify};
+use crate::jwt::{Claims, Expected, JwtError, Keys, SigningKey, named_issuer, verified};
 use hyper::HeaderMap;
 use hyper::header;
 use parking_lot::Mutex;
@@ -74,13 +75,12 @@ struct Trusted {
 #[derive(Clone)]
 pub(crate) struct Known {
     pub(crate) principal: Arc<Principal>,
-    /// Expiry of the token, in seconds since 1970; `None` if it does not expire.
-    pub(crate) until: Option<u64>,
+    pub(crate) good: Good,
 }
 
 impl Known {
     fn always(principal: &Arc<Principal>) -> Self {
-        Self { principal: Arc::clone(principal), until: None }
+        Self { principal: Arc::clone(principal), good: Good::default() }
     }
 }
 
@@ -169,7 +169,8 @@ impl Issued {
     fn known(&self, digest: &Digest256) -> Option<Known> {
         let (number, known) = self.remembered(digest)?;
         // The keys of the issuer may have changed.
-        let is_good = known.until.is_none_or(|until| now() < until) && self.issuers[number].keys.is_current();
+        let is_good =
+            known.good.until.is_none_or(|until| now() < until) && self.issuers[number].keys.is_current();
         is_good.then_some(known)
     }
 
@@ -193,16 +194,17 @@ impl Issued {
         let issuer = &self.issuers[number];
         let mut keys = issuer.keys().await?;
         let mut claims = issuer.verified(token, &keys);
-        if claims == Err(JwtError::UnknownKey) && issuer.keys.look_again().await {
+        if matches!(claims, Err(JwtError::UnknownKey)) && issuer.keys.look_again().await {
             keys = issuer.keys().await?;
             claims = issuer.verified(token, &keys);
         }
-        let claims = claims.map_err(not_good)?;
+        let (claims, key) = claims.map_err(not_good)?;
         if !issuer.jwt.scopes.is_subset(&claims.scopes) {
             return Err(Unknown::Insufficient(issuer.jwt.scopes.clone()));
         }
         let until = claims.expires.saturating_add(issuer.jwt.clock_skew);
-        let caller = Known { principal: Arc::new(issuer.principal(claims)), until: Some(until) };
+        let good = Good::of(until, &issuer.keys, key);
+        let caller = Known { principal: Arc::new(issuer.principal(claims)), good };
         self.remember(digest(token), number, &keys, &caller);
         Ok(caller)
     }
@@ -217,7 +219,7 @@ impl Issued {
         }
         if known.len() >= MAX_KNOWN {
             let now = now();
-            known.retain(|_, (_, known)| known.until.is_none_or(|until| now < until));
+            known.retain(|_, (_, known)| known.good.until.is_none_or(|until| now < until));
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
@@ -243,7 +245,7 @@ impl Trusted {
         }
     }
 
-    fn verified(&self, token: &str, keys: &Keys) -> Result<Claims, JwtError> {
+    fn verified(&self, token: &str, keys: &Keys) -> Result<(Claims, SigningKey), JwtError> {
         let expected = Expected {
             issuer: &self.jwt.issuer,
             audiences: &self.jwt.audiences,
@@ -252,7 +254,7 @@ impl Trusted {
             groups_claim: self.jwt.groups_claim.as_deref(),
             name_claim: self.jwt.name_claim.as_deref(),
         };
-        verify(token, keys, &self.jwt.algorithms, &expected)
+        verified(token, keys, &self.jwt.algorithms, &expected)
     }
 }
 

@@ -31,8 +31,9 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
                 answer::refused(StatusCode::NOT_FOUND, "this session has ended, or was never here")
             }
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                let refused = answer::refused(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
-                answer::later(refused, RETRY_AFTER)
+                tracing::warn!("the end of a session cannot be kept at the moment: {error}");
+                let why = "the end of the session cannot be written down at the moment; repeat it later";
+                answer::later(answer::refused(StatusCode::SERVICE_UNAVAILABLE, why), RETRY_AFTER)
             }
             Err(error) => {
                 tracing::error!("the end of a session cannot be kept: {error}");

@@ -5,7 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -27,6 +26,7 @@ use crate::request::admission::{self, Doors, Pages};
 use crate::served::{AllServed, Caller, NoWorkspace, name_in};
 use crate::sessions::{Client, Sessions};
 use crate::stream::Stream;
+use crate::unread::RequestBody;
 use crate::visits::{self, Seen};
 use crate::{end, get, post, revoked};
 use scorpiox_metering::records::{Act, Refused};
@@ -119,7 +119,7 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// Checks a request of a peer and returns its answer.
-    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Answer {
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<RequestBody>, peer: IpAddr) -> Answer {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path();
         let is_endpoint = name_in(path).is_some();
@@ -163,9 +163,9 @@ impl Endpoint {
         answer
     }
 
-    async fn admitted(self: &Arc<Self>, parts: &Parts, body: Incoming, peer: IpAddr) -> Answer {
+    async fn admitted(self: &Arc<Self>, parts: &Parts, body: RequestBody, peer: IpAddr) -> Answer {
         let (path, headers) = (parts.uri.path(), &parts.headers);
-        let Known { principal, until } = match self.known(headers, path, peer).await {
+        let Known { principal, good } = match self.known(headers, path, peer).await {
             Ok(known) => known,
             Err(refused) => return refused,
         };
@@ -180,7 +180,7 @@ impl Endpoint {
                 return not_here();
             }
         };
-        let caller = Caller { principal, until, served };
+        let caller = Caller { principal, good, served };
         // A body can arrive long after its head.
         let body = match parts.method {
             Method::POST => match post::body(self, &caller, headers, body).await {

@@ -12,7 +12,7 @@ use crate::request::event_id::Source;
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::ended::now;
+use crate::good::{Good, Over};
 use crate::stream::{Awaited, Next, Stream};
 
 /// Interval between keep-alive comments, because proxies and clients treat longer silence as a dead
@@ -37,8 +37,8 @@ pub(crate) struct Events {
     /// Prefix of event IDs; `None` if the client cannot resume the stream.
     ids: Option<String>,
     silence: Pin<Box<Sleep>>,
-    /// Time at which the reader must authenticate again.
-    until: Option<Pin<Box<Sleep>>>,
+    /// Completes when the reader must authenticate again.
+    over: Option<Over>,
     /// Values dropped when the reader ends.
     #[allow(dead_code, reason = "it is there to be dropped")]
     held: Vec<Box<dyn Any + Send + Sync>>,
@@ -65,7 +65,7 @@ impl Events {
             pieces: VecDeque::new(),
             ids: None,
             silence: Box::pin(sleep(KEEP_ALIVE)),
-            until: None,
+            over: None,
             held: Vec::new(),
         }
     }
@@ -82,9 +82,15 @@ impl Events {
         self
     }
 
-    /// Ends the reader at a time in seconds since 1970, if any, because its credentials expire.
-    pub(crate) fn until(mut self, until: Option<u64>) -> Self {
-        self.until = until.map(|until| Box::pin(sleep(Duration::from_secs(until.saturating_sub(now())))));
+    /// Ends the reader when its authentication is not good any more.
+    pub(crate) fn while_good(mut self, good: &Good) -> Self {
+        self.over = good.over();
+        self
+    }
+
+    /// Says something before the first event, in a comment, which clients skip and people read.
+    pub(crate) fn remarked(mut self, text: &str) -> Self {
+        self.pieces.push_front(format!(": {text}\n\n").into());
         self
     }
 
@@ -102,7 +108,7 @@ impl Events {
         if let Some(piece) = self.pieces.pop_front() {
             return Poll::Ready(Some(piece));
         }
-        if self.until.as_mut().is_some_and(|until| until.as_mut().poll(context).is_ready()) {
+        if self.over.as_mut().is_some_and(|over| over.as_mut().poll(context).is_ready()) {
             return Poll::Ready(None);
         }
         match self.stream.poll_next(self.reading, self.next, context) {

@@ -34,36 +34,56 @@ pub(crate) async fn answer(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &
         Ok(client) => client,
         Err((status, error)) => return unfound(status, None, &error),
     };
-    let last = match headers.get(LAST_EVENT) {
-        None => None,
-        Some(id) => match id.to_str().ok().and_then(Source::parse) {
-            Some(last) => Some(last),
-            None => {
-                return answer::refused(StatusCode::BAD_REQUEST, "Last-Event-ID is none of this server's");
-            }
-        },
+    let last = if headers.contains_key(LAST_EVENT) {
+        let Some(last) = admission::only(headers, &LAST_EVENT).and_then(Source::parse) else {
+            let why = "Last-Event-ID is none of this server's: send it once, as the last event had it, or not at all";
+            return answer::refused(StatusCode::BAD_REQUEST, why);
+        };
+        Some(last)
+    } else {
+        None
     };
     let unasked = || {
         let source = Source { number: client.of_notices, answers: None };
         (Arc::clone(&client.notices), source, client.notices.first_unread())
     };
+    let mut missing = None;
     let (stream, source, next) = match last {
         None => unasked(),
         Some((source, next)) => match (client.stream(source.number), source.answers.clone()) {
-            (Some(stream), _) => (stream, source, next),
+            (Some(stream), _) => {
+                missing = stream.lost(next);
+                (stream, source, next)
+            }
             (None, Some(answers)) => return gone(endpoint, source.number, answers),
             // The messages of another server, or from before a restart, are lost.
-            (None, None) => unasked(),
+            (None, None) => {
+                missing = Some(why_gone(source.number).to_owned());
+                unasked()
+            }
         },
     };
     let Some(open) = endpoint.streams.open(&client.principal) else { return too_many_streams(endpoint) };
-    let events = Events::of(stream, next).resumable(&source, false).until(caller.until);
+    let events = Events::of(stream, next).resumable(&source, false).while_good(&caller.good);
+    let events = match missing {
+        Some(why) => events.remarked(&format!("events before this may be missing: {why}")),
+        None => events,
+    };
     answer::events(events.holding((client, open)))
 }
 
 /// Refuses a stream. The client can make requests without it.
 fn too_many_streams(endpoint: &Endpoint) -> Answer {
     answer::later(answer::refused(StatusCode::SERVICE_UNAVAILABLE, &endpoint.streams.why_full()), FULL_RETRY)
+}
+
+/// Returns the reason why a stream is not available here.
+fn why_gone(number: StreamNumber) -> &'static str {
+    if number.was_given_here() {
+        "later answers took its place, or it is another session's"
+    } else {
+        "the server was started again, or another server has it"
+    }
 }
 
 /// Returns the answer for a stream that is not available here. Never 404, which makes clients give up their
@@ -77,13 +97,12 @@ fn gone(endpoint: &Endpoint, number: StreamNumber, answers: Answers) -> Answer {
         );
         return answer::later(refused, RETRY_AFTER);
     }
+    let why = why_gone(number);
     let Answers::Request(id) = answers else {
-        return answer::refused(StatusCode::BAD_REQUEST, "that stream is no longer there");
-    };
-    let why = if was_here {
-        "later answers took its place"
-    } else {
-        "the server was started again, or another server has it"
+        let why = format!(
+            "the answers of the batch are no longer here: {why}; see what its requests did before you repeat it"
+        );
+        return answer::refused(StatusCode::BAD_REQUEST, &why);
     };
     let error = RpcError::internal(format!(
         "the answer is no longer here: {why}; see what the request did before you repeat it"

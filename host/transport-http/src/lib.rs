@@ -5,7 +5,8 @@
 //! - [`listen`] accepts connections, `tls` encrypts them, and `descriptors` determines their maximum number.
 //! - [`endpoint`] holds the shared state and passes a request through its checks. The module
 //!   `request` implements the checks of the headers and the body.
-//! - `callers` authenticates a request by a static token or a JWT of an `issuer`. `challenge` tells other
+//! - `unread` closes connections on which the rest of a body may follow.
+//! - `callers` authenticates a request by a static token or a JWT of an `issuer`. `good` ends their streams in time. `challenge` tells other
 //!   clients how to authenticate, and `cors` lets pages in a browser call.
 //! - `served` holds the workspaces. `lookups` asks the database whether a session has ended.
 //! - `post`, `get` and `end` handle the methods. `running` runs a message once a slot is free. `stream` holds
@@ -39,6 +40,7 @@ mod events;
 pub mod files;
 mod fresh;
 mod get;
+mod good;
 pub mod issuer;
 pub mod jwt;
 mod kept;
@@ -57,6 +59,7 @@ mod sessions;
 mod shared;
 mod stream;
 mod tls;
+mod unread;
 mod visits;
 
 pub use callers::sha256;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::issuer::Issuer;
 use crate::request::admission::Doors;
-use hyper::header::{HeaderValue, STRICT_TRANSPORT_SECURITY};
+use hyper::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -43,6 +43,7 @@ use crate::served::AllServed;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
 use crate::tls::Certificate;
+use crate::unread::watched;
 
 /// Host names of this machine.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -71,6 +72,8 @@ const ARRIVED_TIME: Duration = Duration::from_millis(100);
 const MAX_OF_PEER: usize = 512;
 /// HSTS header: browsers use only encrypted connections to the host for a year.
 const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=31536000");
+/// Value of `Connection` for an answer that comes before the end of its request.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 /// Timeout of the TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
@@ -492,8 +495,14 @@ impl Connection {
         let service = service_fn(move |request| {
             let (endpoint, serving, security) = (Arc::clone(&endpoint), &is_serving, security.clone());
             let served = serving.begin();
+            let (request, reading) = watched(request);
+            let is_serving = is_serving.clone();
             async move {
                 let mut answer = Arc::clone(&endpoint).answer(request, peer).await;
+                if reading.is_unfinished() {
+                    answer.headers_mut().insert(CONNECTION, CLOSE);
+                    is_serving.closes_unread();
+                }
                 *endpoint.answered.lock().entry(answer.status().as_u16()).or_default() += 1;
                 answer.body_mut().hold(served);
                 if let Some(security) = security {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
@@ -29,6 +28,7 @@ use crate::listen::Load;
 use crate::paper::{PLAIN, dressed, forgetting, html, left_unrecorded, moved, unknown, unrecorded};
 use crate::request::admission::only;
 use crate::request::session_id::Number;
+use crate::unread::RequestBody;
 use crate::visits::{self, Seen};
 use scorpiox_metering::records::{Act, Refused};
 
@@ -72,6 +72,8 @@ pub trait Pages: Send + Sync {
     fn login(&self, why: Option<&str>) -> String;
     /// Returns the style sheet of all pages.
     fn style(&self) -> &'static str;
+    /// Returns `true` if there is a page at a path.
+    fn has(&self, path: &str) -> bool;
     /// Returns a page, if it exists. May block.
     fn page(&self, asked: &Asked<'_>) -> Option<Page>;
 }
@@ -114,8 +116,12 @@ struct Admitted {
     until: u64,
 }
 
+fn no_page() -> Answer {
+    dressed(answer::text(StatusCode::NOT_FOUND, PLAIN, "there is no such page\n"))
+}
+
 /// Returns the token of a form, or an empty string if it has none.
-async fn token_of(body: Incoming) -> Result<String, Rejected> {
+async fn token_of(body: RequestBody) -> Result<String, Rejected> {
     let read = timeout(FORM_TIME, Limited::new(body, MAX_FORM_BYTES).collect()).await;
     let Ok(Ok(form)) = read.map(|read| read.map(http_body_util::Collected::to_bytes)) else {
         let why = format!(
@@ -155,7 +161,7 @@ impl Desk {
         self: &Arc<Self>,
         endpoint: &Arc<Endpoint>,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         peer: IpAddr,
     ) -> Answer {
         let path = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
@@ -210,20 +216,26 @@ impl Desk {
             Ok(None) => return moved(LOGIN, None),
             Err(error) => return unknown(&error),
         };
+        let path = path.trim_end_matches('/');
+        if !self.pages.has(path) {
+            let (seen, why) =
+                (Seen { act: Act::Page, from: peer, path: parts.uri.path() }, "there is no such page");
+            endpoint.refused(seen, Some(&reader), Refused { kind: visits::NO_PAGE, why }, None);
+            return no_page();
+        }
         let read = (Act::Page, peer, parts.uri.path().to_owned());
         if let Err(error) = endpoint.did(read, Some(Arc::clone(&reader)), Some(self.rule())).await {
             return unrecorded(&error);
         }
         let (desk, load) = (Arc::clone(self), endpoint.load());
-        let (path, query) =
-            (path.trim_end_matches('/').to_owned(), parts.uri.query().unwrap_or_default().to_owned());
+        let (path, query) = (path.to_owned(), parts.uri.query().unwrap_or_default().to_owned());
         let who = reader.key();
         let make = move |_: &_| {
             desk.pages.page(&Asked { path: &path, query: &query, reader: &reader.name, load: &load })
         };
         match endpoint.blocking.run(WaitsFor::Database, &who, make).await {
             Ok(Some(page)) => html(page),
-            Ok(None) => dressed(answer::text(StatusCode::NOT_FOUND, PLAIN, "there is no such page\n")),
+            Ok(None) => no_page(),
             Err(error) => {
                 tracing::error!("a page cannot be made: {error}");
                 let status = answer::status_of(&error);
@@ -260,7 +272,8 @@ impl Desk {
                     Err(_) => continue,
                 },
             };
-            if known.until.is_some_and(|until| until <= now()) || !self.policy.value.admits(&known.principal)
+            if known.good.until.is_some_and(|until| until <= now())
+                || !self.policy.value.admits(&known.principal)
             {
                 continue;
             }
@@ -274,7 +287,7 @@ impl Desk {
     }
 
     /// Handles a log-in form and sets a cookie for a permitted reader. Each refused form gets an audit line.
-    async fn login(&self, endpoint: &Endpoint, body: Incoming, peer: IpAddr) -> Answer {
+    async fn login(&self, endpoint: &Endpoint, body: RequestBody, peer: IpAddr) -> Answer {
         let admitted = match self.admitted(endpoint, body, peer).await {
             Ok(admitted) => admitted,
             Err(Rejected { status, kind, why, who }) => {
@@ -297,11 +310,11 @@ impl Desk {
     async fn admitted(
         &self,
         endpoint: &Endpoint,
-        body: Incoming,
+        body: RequestBody,
         peer: IpAddr,
     ) -> Result<Admitted, Rejected> {
         let token = token_of(body).await?;
-        let Known { principal, until } = self.identified(endpoint, &token, peer).await?;
+        let Known { principal, good } = self.identified(endpoint, &token, peer).await?;
         let reject =
             |status, kind, why: String| Rejected { status, kind, why, who: Some(Arc::clone(&principal)) };
         if !self.policy.value.admits(&principal) {
@@ -311,7 +324,7 @@ impl Desk {
             );
             return Err(reject(StatusCode::FORBIDDEN, visits::POLICY, why));
         }
-        let until = until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
+        let until = good.until.unwrap_or(u64::MAX).min(now() + COOKIE_SECONDS);
         // Log-ins are counted separately, so ended sessions do not prevent logging out.
         let number = endpoint.sessions.numbers().give(Account::Pages, &principal.key());
         let visit = number.and_then(|number| serde_json::to_vec(&Visit { token, until, number }).ok());

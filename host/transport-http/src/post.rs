@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, StatusCode};
 use scorpiox_mcp::error::BUSY;
@@ -34,12 +34,18 @@ use crate::running::{self, Body, Matter};
 use crate::served::Caller;
 use crate::sessions::Client;
 use crate::stream::{Beginning, Refusal, Stream};
+use crate::unread::RequestBody;
 use scorpiox_audit::Trace;
 
 /// Timeout for receiving a body.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// Time after which an answer begins as a stream, because some clients give up on a silent connection.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Reason for refusing a response to a request that no server can have sent.
+const STRAY: &str = "a response answers a request of this server, and has its id";
+/// Reason for refusing a batch.
+const ONE_AT_A_TIME: &str = "batches are part of 2025-03-26 alone; send one message at a time";
 
 pub(crate) const CALL: &str = "tools/call";
 pub(crate) const LISTEN: &str = "subscriptions/listen";
@@ -52,7 +58,7 @@ pub(crate) async fn body(
     endpoint: &Arc<Endpoint>,
     caller: &Caller,
     headers: &HeaderMap,
-    body: Incoming,
+    body: RequestBody,
 ) -> Result<Body, Answer> {
     if let Err(refusal) = admission::check_types(headers) {
         return Err(answer::refusal(&refusal));
@@ -89,7 +95,7 @@ fn trace(headers: &HeaderMap) -> Option<Trace> {
     Trace::parse(admission::only(headers, &TRACE_PARENT)?)
 }
 
-async fn read(endpoint: &Endpoint, caller: &Caller, body: Incoming) -> Result<Body, Answer> {
+async fn read(endpoint: &Endpoint, caller: &Caller, body: RequestBody) -> Result<Body, Answer> {
     let too_long = || {
         let why = format!("a message may have at most {MAX_LINE_BYTES} bytes");
         answer::refused(StatusCode::PAYLOAD_TOO_LARGE, &why)
@@ -166,8 +172,8 @@ async fn modern_answer(
         Beginning::Nothing => answer::empty(StatusCode::ACCEPTED),
         Beginning::Events => {
             // A call that began in time may finish.
-            let until = caller.until.filter(|_| claims.method == LISTEN);
-            answer::events(Events::of(stream, 0).until(until).holding((once, open)))
+            let events = Events::of(stream, 0).holding((once, open));
+            answer::events(if claims.method == LISTEN { events.while_good(&caller.good) } else { events })
         }
     }
 }
@@ -293,8 +299,7 @@ async fn legacy_answer(
         }
     };
     if claims.kind == claims::Kind::Stray {
-        let why = "a response answers a request of this server, and has its id";
-        return answer::refused(StatusCode::BAD_REQUEST, why);
+        return answer::refused(StatusCode::BAD_REQUEST, STRAY);
     }
     if claims.kind == claims::Kind::Response || claims.kind == claims::Kind::Notification {
         if let Err((status, error)) = passed::pass_on(endpoint, caller, headers, &body.bytes).await {
@@ -387,18 +392,30 @@ fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: 
 
 /// Answers a batch of messages, which only one protocol revision has.
 async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
+    let members = members(&body.bytes);
     let refused = match client_of(endpoint, caller, headers).await {
+        _ if modern::names_modern(headers) => answer::refused(StatusCode::BAD_REQUEST, ONE_AT_A_TIME),
         Ok(client) if client.session.takes_batches() => {
+            if is_stray(&members) {
+                return answer::refused(StatusCode::BAD_REQUEST, STRAY);
+            }
             match passed::pass_on(endpoint, caller, headers, &body.bytes).await {
                 Ok(()) => return spoken(endpoint, client, None, body).await,
                 Err((status, error)) => unfound(status, None, &error),
             }
         }
-        Ok(_) => answer::refused(StatusCode::BAD_REQUEST, "batches are part of 2025-03-26 alone"),
+        Ok(_) => answer::refused(StatusCode::BAD_REQUEST, ONE_AT_A_TIME),
         Err((status, error)) => unfound(status, None, &error),
     };
-    record_refused(endpoint, caller, &members(&body.bytes)).await;
+    record_refused(endpoint, caller, &members).await;
     refused
+}
+
+/// Returns `true` if a batch gets no answer and has a response that nobody asked for: 202 would say that the server took
+/// it.
+fn is_stray(members: &[Claims]) -> bool {
+    members.iter().all(|claims| claims.id().is_none())
+        && members.iter().any(|claims| claims.kind == claims::Kind::Stray)
 }
 
 /// Returns the claims of the members of a batch, as far as they can be parsed.

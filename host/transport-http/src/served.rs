@@ -10,6 +10,7 @@ use scorpiox_server::Workspace;
 use serde_json::json;
 
 use crate::endpoint::PATH;
+use crate::good::Good;
 
 /// A served workspace.
 pub(crate) struct Served {
@@ -23,8 +24,8 @@ pub(crate) struct Served {
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) principal: Arc<Principal>,
-    /// Expiry of the authentication, in seconds since 1970; `None` if it does not expire.
-    pub(crate) until: Option<u64>,
+    /// Time for which the authentication is good.
+    pub(crate) good: Good,
     pub(crate) served: Arc<Served>,
 }
 

@@ -134,7 +134,13 @@ fn group_of(number: &Number) -> [u8; 8] {
 /// Converts an error of the database. An error of kind `ResourceBusy` tells the client to retry.
 fn unkept(error: StoreError) -> io::Error {
     match error {
-        StoreError::Busy(_) | StoreError::Conflict => io::Error::new(io::ErrorKind::ResourceBusy, error),
+        // It is the operator's to mend, and this may take a moment; the session is not gone.
+        StoreError::Busy(_)
+        | StoreError::Conflict
+        | StoreError::Unreachable(_)
+        | StoreError::Denied(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Full(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
         error => io::Error::other(error),
     }
 }

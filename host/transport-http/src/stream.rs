@@ -181,6 +181,20 @@ impl Stream {
         self.state.lock().unread
     }
 
+    /// Returns the reason why a reader that continues with an event does not get all events from there on, or begins
+    /// elsewhere.
+    pub(crate) fn lost(&self, next: u64) -> Option<String> {
+        let state = self.state.lock();
+        let end = state.first + state.events.len() as u64;
+        if next < state.first {
+            Some(format!("{} of them are no longer here, since more came than are kept", state.first - next))
+        } else if next > end {
+            Some(format!("the stream has {end} events, and no event {next}"))
+        } else {
+            None
+        }
+    }
+
     /// Returns `true` if the stream has a reader.
     pub(crate) fn has_reader(&self) -> bool {
         self.state.lock().is_read

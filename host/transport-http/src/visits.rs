@@ -17,6 +17,8 @@ pub(crate) const FORBIDDEN: &str = "forbidden";
 pub(crate) const POLICY: &str = "policy";
 /// The workspace does not exist, or not for this principal.
 pub(crate) const NO_WORKSPACE: &str = "no-workspace";
+/// The page does not exist.
+pub(crate) const NO_PAGE: &str = "no-page";
 /// The peer sent too many invalid tokens.
 pub(crate) const TOO_MANY: &str = "too-many-tries";
 /// The log-in form is too long, or did not arrive in time.

@@ -14,6 +14,7 @@ impl Server {
         let Self { session, output, .. } = self;
         if !session.takes_batches() {
             let message = "batches are not part of this revision; send one message a line";
+            session.refuse_batch(members);
             output.send_later(&reply::error(None, code::INVALID_REQUEST, message, None::<&()>));
             return Some(input);
         }

@@ -25,7 +25,7 @@ pub mod worked_on;
 pub use error::{OperatorError, Outdated, START_AGAIN};
 pub use folder::{NoFolder, NotApart, Sources, WorkspaceFolder, is_own};
 pub use operator::Operator;
-pub use places::existing;
+pub use places::{LinkedWorkspace, existing};
 pub use secret::{MAX_PASSWORD_BYTES, one_password, read_secret, written_path};
 pub use site::{Apart, Site};
 pub use skills::{LeftOut, Required, SKILL_FILE, Scope, SkillFolders, SkillsUnread, Source, linked};

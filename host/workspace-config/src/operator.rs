@@ -81,8 +81,9 @@ impl Operator {
     /// Checks that the policy allows this workspace. The result is cached.
     fn check_workspace(&self) -> Result<(), Arc<OperatorError>> {
         let check = || {
-            let places = self.site.usual_places();
-            let checked = self.loaded()?.policy.workspaces.check(&self.site.workspace, &places);
+            let policy = &self.loaded()?.policy;
+            let places = places::workspace_places(&self.site, policy);
+            let checked = policy.workspaces.check(&self.site.workspace, &places);
             checked.map_err(|refusal| Arc::new(OperatorError::NotAWorkspace(refusal)))
         };
         self.workspace.get_or_init(check).clone()
@@ -227,6 +228,11 @@ impl Operator {
     pub fn places_with(&self, granted: &[PathBuf]) -> Result<Places, Arc<OperatorError>> {
         places::places(&self.site, &self.loaded()?.policy, granted)
             .map_err(|unread| Arc::new(OperatorError::Skills(unread)))
+    }
+
+    /// Returns the folders of `[workspaces]` that are reached by links.
+    pub fn linked_workspaces(&self) -> Result<Vec<places::LinkedWorkspace>, Arc<OperatorError>> {
+        Ok(places::linked_workspaces(&self.site, &self.loaded()?.policy))
     }
 
     /// Returns the circumstances of calls by a client, which may have named itself, for a caller over HTTP, if there

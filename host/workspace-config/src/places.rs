@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use scorpiox_fs::{Resolver, Trail, Writable, resolve};
-use scorpiox_policy::{DenyRule, DenySet, Places, Policy};
+use scorpiox_policy::{DenyRule, DenySet, PathRule, Places, Policy};
 
 use crate::{OperatorError, Site, SkillsUnread};
 
@@ -13,7 +13,7 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Resul
     let (places, writable) = (site.places(policy), site.writable(policy));
     let profiles = policy.shell.profiles.values();
     let shell = profiles.flat_map(|profile| profile.read.iter().chain(&profile.write));
-    let shell = shell.chain(&policy.files.read).chain(policy.workspaces.allow.iter().flatten());
+    let shell = shell.chain(&policy.files.read).chain(policy.workspaces.rules());
     let calls = policy.conditions().flat_map(|conditions| &conditions.workspaces);
     let named = shell.map(|rule| &rule.place).chain(calls).flat_map(|place| places.folders(place));
     // Profiles share many places, so each is resolved once.
@@ -25,6 +25,43 @@ pub(crate) fn places(site: &Site, policy: &Policy, granted: &[PathBuf]) -> Resul
     let mut places = Places { real, skills: skills(site, &writable)?, ..places };
     places.leads = leads(policy, &places, granted);
     Ok(places)
+}
+
+/// Returns the places for the check of the workspace itself: links in folders of `[workspaces]` are resolved, except
+/// where a command could have redirected them.
+pub(crate) fn workspace_places(site: &Site, policy: &Policy) -> Places {
+    let places = site.usual_places();
+    let named: BTreeSet<_> = policy.workspaces.rules().flat_map(|rule| places.folders(&rule.place)).collect();
+    if named.is_empty() {
+        return places;
+    }
+    let writable = site.writable(policy);
+    let mut resolver = Resolver::new(&writable);
+    let real = named.into_iter().filter_map(|path| resolver.resolve(&path).ok().map(|real| (path, real)));
+    let real = real.filter(|(path, real)| path != real).collect();
+    Places { real, ..places }
+}
+
+/// Returns the folders of `[workspaces]` that are reached by links: the rule, its path, and the folder that counts,
+/// or `None` if commands can change where it leads.
+pub(crate) fn linked_workspaces(site: &Site, policy: &Policy) -> Vec<LinkedWorkspace> {
+    let (usual, places) = (site.usual_places(), workspace_places(site, policy));
+    let linked = |rule: &PathRule| {
+        let (path, counts) = (usual.folders(&rule.place).pop()?, places.folders(&rule.place).pop()?);
+        let real = dunce::canonicalize(&path).ok()?;
+        (real != path)
+            .then(|| LinkedWorkspace { rule: rule.clone(), leads_to: (counts == real).then(|| real.clone()) })
+    };
+    policy.workspaces.rules().filter_map(linked).collect()
+}
+
+/// A folder of `[workspaces]` that is reached by a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkedWorkspace {
+    /// The entry of `allow`.
+    pub rule: PathRule,
+    /// Folder that counts; `None` if commands can change the link, so that it is not followed.
+    pub leads_to: Option<PathBuf>,
 }
 
 /// Returns all globs of `deny`, from the profiles and from `[files]`.

@@ -93,3 +93,21 @@ fn a_cancelled_member_is_left_out_and_a_batch_of_such_is_not_answered() {
     let list = server.text("TaskManager", json!({ "action": "list", "query": "" }));
     assert!(list.starts_with("1 task,"), "{list}");
 }
+
+/// Requests that were not run are in the audit, as they are over HTTP.
+#[test]
+fn the_calls_of_a_refused_batch_have_lines() {
+    let program = Program::new();
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    server.send(&json!([create(100), call(101, "NoSuchTool", json!({})), { "jsonrpc": "2.0", "id": 102, "method": "ping" }]));
+    let refused = server.next().expect("an answer");
+    assert!(
+        refused["error"]["message"].as_str().expect("a text").contains("batches are not part"),
+        "{refused}"
+    );
+    let lines = super::audit::lines(&program, 2);
+    let told: Vec<_> = lines.iter().map(|line| (&line["tool"], &line["outcome"])).collect();
+    let refused = json!("refused");
+    assert_eq!(told, [(&json!("TaskManager"), &refused), (&json!("NoSuchTool"), &refused)], "{lines:?}");
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use scorpiox_audit::{
-    BUILT_IN, Called, ClientName, Component, Cost, Entry, NOT_RECORDED, Outcome, PluginLabel,
+    BUILT_IN, Called, ClientName, Component, Cost, Entry, LogError, NOT_RECORDED, Outcome, PluginLabel,
     UnderPolicy as _, Uses, time,
 };
 use scorpiox_exchange::{Admission, Reply};
@@ -261,7 +261,7 @@ impl<'a> Recording<'a> {
             });
         }
         if is_full {
-            audit.drain();
+            _ = audit.drain();
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ impl Records {
             arguments: None,
         };
         audit.spool.push(|out| entry.push(out));
-        audit.drain();
+        _ = audit.drain();
     }
 
     /// Records that a changed policy took effect. `before` names the policy until then, and `lost` are the headers of the
@@ -345,14 +345,14 @@ impl Records {
             arguments: None,
         };
         audit.spool.push(|out| entry.push(out));
-        audit.drain();
+        _ = audit.drain();
     }
 }
 
 impl Records {
     /// Tests whether a decision of the user can be recorded, if the policy requires it.
     pub fn check_decision(&self) -> Result<(), CallError> {
-        self.audit_admission().map_err(|unserved| refusal("was not run", &unserved))
+        self.audit_admission().map_err(|unserved| refusal("was not carried out", &unserved))
     }
 
     /// Records a decision made on the command line before it takes effect, or the refusal of one. Fails if
@@ -380,9 +380,13 @@ impl Records {
         };
         audit.spool.push(|out| entry.push(out));
         let written = audit.wrote(audit.spool.drain_now());
-        written.or_else(
-            |error| if audit.required { Err(refusal("was not carried out", &error)) } else { Ok(()) },
-        )
+        written.or_else(|error| {
+            // What is not carried out must not be recorded as done.
+            if !audit.required || outcome != Outcome::Ok {
+                audit.leave();
+            }
+            if audit.required { Err(refusal("was not carried out", &error)) } else { Ok(()) }
+        })
     }
 }
 
@@ -397,9 +401,20 @@ impl Drop for Recording<'_> {
 
 impl Audit {
     /// Writes pending lines. Warns the operator once if that fails.
-    pub(super) fn drain(&self) {
-        if self.wrote(self.spool.drain()).is_ok() {
-            self.wake_exports();
+    pub(super) fn drain(&self) -> Result<(), Arc<LogError>> {
+        self.wrote(self.spool.drain()).inspect(|()| self.wake_exports())
+    }
+
+    /// Leaves the lines that could not be written for the next process.
+    pub(super) fn leave(&self) {
+        match self.spool.leave() {
+            Ok(0) => {}
+            Ok(count) => {
+                tracing::warn!(
+                    "lines of the audit that wait for the next process that writes to it: {count}"
+                );
+            }
+            Err((count, error)) => tracing::error!("lines of the audit that are lost: {count} ({error})"),
         }
     }
 

@@ -56,7 +56,8 @@ impl Records {
         let mut waits = false;
         if let Some(Some(audit)) = self.audit.get() {
             waits = audit.tell_of_refusals(false);
-            audit.drain();
+            // The lines wait for the next attempt.
+            _ = audit.drain();
         }
         if self.unposted.is_due.swap(false, Ordering::AcqRel) {
             let mut status_file = self.status_file.lock();
@@ -88,7 +89,9 @@ impl Records {
     pub fn shut_down(&self) {
         if let Some(Some(audit)) = self.audit.get() {
             audit.tell_of_refusals(true);
-            audit.drain();
+            if audit.drain().is_err() {
+                audit.leave();
+            }
             audit.end_exports();
         }
         let status_file = self.status_file.lock().take();

@@ -38,7 +38,8 @@ pub(super) fn read(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(),
         && audit.required.value
         && !audit.enabled.value
     {
-        let what = "`required` in [audit] is true, but `enabled` is false";
+        let by = audit.enabled.source.beside(entry.source());
+        let what = format!("`required` in [audit] is true, but `enabled` is false{by}");
         return Err(entry.problem(what, "write `enabled = true`, or remove `required`"));
     }
     if let Some(entry) = section.get("max_file_size") {
@@ -60,7 +61,8 @@ fn exports(section: &Section<'_>, audit: &mut AuditPolicy) -> Result<(), Problem
             return Err(entry.problem(what, format!("write at most {MOST_EXPORTS}")));
         }
         if !audit.export.is_empty() && !audit.enabled.value {
-            let what = format!("{} has places, but `enabled` is false", entry.label());
+            let by = audit.enabled.source.beside(entry.source());
+            let what = format!("{} has places, but `enabled` is false{by}", entry.label());
             return Err(entry.problem(what, "write `enabled = true`, or remove `export`"));
         }
     }

@@ -78,7 +78,7 @@ fn read(section: &Section<'_>, profile: &mut Profile) -> Result<(), Problem> {
         profile.network = network(&entry, &table, &profile.name)?;
     }
     if let Some(entry) = section.get("unknown_hosts") {
-        profile.unknown_hosts = unknown_hosts(&entry, &profile.network.value)?;
+        profile.unknown_hosts = unknown_hosts(&entry, &profile.network)?;
     }
     if let Some(entry) = section.get("local") {
         profile.origins.local = entry.source();
@@ -152,7 +152,7 @@ fn network(entry: &Entry<'_>, table: &Section<'_>, profile: &str) -> Result<Sour
     Ok(Sourced::new(network, mode.source()))
 }
 
-fn unknown_hosts(entry: &Entry<'_>, network: &Network) -> Result<Sourced<UnknownHosts>, Problem> {
+fn unknown_hosts(entry: &Entry<'_>, network: &Sourced<Network>) -> Result<Sourced<UnknownHosts>, Problem> {
     const FIX: &str = "write \"deny\" or \"ask\"";
     let unknown = match entry.text(FIX)? {
         "deny" => UnknownHosts::Deny,
@@ -166,9 +166,14 @@ fn unknown_hosts(entry: &Entry<'_>, network: &Network) -> Result<Sourced<Unknown
         "ask" | "ask-weak" => UnknownHosts::Ask,
         other => return Err(entry.problem(format!("{} is \"{}\"", entry.label(), shorten(other)), FIX)),
     };
-    if unknown == UnknownHosts::Ask && !matches!(network, Network::Allowlist { .. }) {
-        let what = format!("{} has no effect under the network mode \"{network}\"", entry.label());
-        return Err(entry.problem(what, "remove it, or write `mode = \"allowlist\"`"));
+    if unknown == UnknownHosts::Ask && !matches!(network.value, Network::Allowlist { .. }) {
+        let (mode, by) = (&network.value, network.source.beside(entry.source()));
+        let what = format!("{} has no effect under the network mode \"{mode}\"{by}", entry.label());
+        let fix = match network.source {
+            Source::Managed(_) => "remove it: only the administrator can change that",
+            _ => "remove it, or write `mode = \"allowlist\"`",
+        };
+        return Err(entry.problem(what, fix));
     }
     Ok(Sourced::new(unknown, entry.source()))
 }

@@ -73,6 +73,11 @@ impl PluginPattern {
         Ok(pattern)
     }
 
+    /// Returns the name of the signer that the pattern demands, if any.
+    pub fn signer(&self) -> Option<&str> {
+        self.signer.as_deref().map(|signer| signer.name.as_str())
+    }
+
     /// Returns `true` if the pattern matches a plugin.
     pub(super) fn covers(&self, plugin: &Vouched<'_>) -> bool {
         self.name.covers(plugin.name)

@@ -41,6 +41,15 @@ impl fmt::Display for Source {
     }
 }
 
+impl Source {
+    /// Returns where a value comes from, in brackets, for a message about the line `here`. Empty for a value of the same
+    /// file.
+    pub(crate) fn beside(self, here: Self) -> String {
+        let is_same_file = std::mem::discriminant(&self) == std::mem::discriminant(&here);
+        if is_same_file { String::new() } else { format!(" ({self})") }
+    }
+}
+
 /// Policy file to edit to allow more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum File {

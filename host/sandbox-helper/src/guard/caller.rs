@@ -306,12 +306,8 @@ impl<'a> Caller<'a> {
         match begin {
             _ if path.first() == Some(&b'/') => root(),
             Base::Folder(folder) => folder.try_clone(),
-            Base::Caller(libc::AT_FDCWD) => {
-                open_folder(CWD, format!("/proc/{}/cwd", self.thread).as_bytes())
-            }
-            Base::Caller(number) => {
-                open_folder(CWD, format!("/proc/{}/fd/{number}", self.thread).as_bytes())
-            }
+            Base::Caller(libc::AT_FDCWD) => open_folder(CWD, format!("/proc/{}/cwd", self.thread).as_bytes()),
+            Base::Caller(number) => open_folder(CWD, format!("/proc/{}/fd/{number}", self.thread).as_bytes()),
         }
     }
 
@@ -414,7 +410,8 @@ fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
 
 /// Returns the umask of a thread.
 pub(super) fn umask_of(thread: u32) -> io::Result<u32> {
-    let file = openat(CWD, format!("/proc/{thread}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let file =
+        openat(CWD, format!("/proc/{thread}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     // The line is the second one.
     let mut status = [0; 128];
     let length = rustix::io::read(&file, &mut status)?;

@@ -55,8 +55,8 @@ pub use self::changed::change_mode;
 use self::made::Link;
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
-use self::umask::Umasks;
 pub use self::places::{guarded_roots, writable_roots};
+use self::umask::Umasks;
 
 /// Maximum number of reported paths of a kind, and their total size in bytes.
 const MAX_TOLD: usize = 8;

@@ -32,6 +32,9 @@ pub struct Admin {
     pub ledger: Option<Arc<dyn Store>>,
 }
 
+/// Paths of the pages.
+const PATHS: [&str; 5] = ["", "/audit", "/plugins", "/policy", "/usage"];
+
 const STYLE: &str = include_str!("../../templates/style.css");
 
 /// Frame around each page.
@@ -68,6 +71,10 @@ impl Pages for Admin {
 
     fn style(&self) -> &'static str {
         STYLE
+    }
+
+    fn has(&self, path: &str) -> bool {
+        PATHS.contains(&path)
     }
 
     fn page(&self, asked: &Asked<'_>) -> Option<Page> {

@@ -21,29 +21,51 @@ const MIN_RATE: u32 = 16 * 1024;
 /// Maximum time for receiving the request headers, from their first byte.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 
-/// `true` while a request is being served. Incoming data is its body then; otherwise it is the next request's
-/// headers.
+/// Time after the last answer for which the rest of an unread body is thrown away, and its maximum size. Without it,
+/// closing the connection would reset it, and the client might lose the answer.
+const LINGER_TIME: Duration = Duration::from_secs(2);
+const MAX_LINGER_BYTES: usize = 4 * 1024 * 1024;
+
+/// State of a connection's requests.
 #[derive(Default, Clone)]
-pub struct Serving(Arc<AtomicBool>);
+pub struct Serving(Arc<Requests>);
+
+#[derive(Default)]
+struct Requests {
+    /// `true` while a request is being served. Incoming data is its body then; otherwise it is the next request's
+    /// headers.
+    is_serving: AtomicBool,
+    /// `true` if the last answer came before the end of its request.
+    is_unread: AtomicBool,
+}
 
 /// Marks a request as being served until dropped.
 pub struct Served(Serving);
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Release);
+        self.0.0.is_serving.store(false, Ordering::Release);
     }
 }
 
 impl Serving {
     /// Marks the start of a request.
     pub fn begin(&self) -> Served {
-        self.0.store(true, Ordering::Release);
+        self.0.is_serving.store(true, Ordering::Release);
         Served(self.clone())
     }
 
     fn is_serving(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.is_serving.load(Ordering::Acquire)
+    }
+
+    /// Marks the connection as one that closes although a body was not read to its end.
+    pub fn closes_unread(&self) {
+        self.0.is_unread.store(true, Ordering::Release);
+    }
+
+    fn is_unread(&self) -> bool {
+        self.0.is_unread.load(Ordering::Acquire)
     }
 }
 
@@ -58,12 +80,14 @@ pub struct Patient<S> {
     head: Option<Pin<Box<Sleep>>>,
     /// Timer that runs while data waits to be accepted, and its start.
     until: Option<(Instant, Pin<Box<Sleep>>)>,
+    /// Timer that runs while the rest of a body is thrown away, and the bytes that were.
+    lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<S> Patient<S> {
     /// Wraps a stream. `serving` says whether a request is being served.
     pub fn new(stream: S, serving: Serving) -> Self {
-        Self { stream, patience: PATIENCE, left: PATIENCE, serving, head: None, until: None }
+        Self { stream, patience: PATIENCE, left: PATIENCE, serving, head: None, until: None, lingering: None }
     }
 
     /// Returns the number of written bytes, or an error if writing has been pending for too long.
@@ -132,7 +156,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -161,8 +185,30 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.bounded(shut, context)
+        if self.lingering.is_none() {
+            let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+            ready!(self.bounded(shut, context))?;
+            if !self.serving.is_unread() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        self.linger(context).map(Ok)
+    }
+}
+
+impl<S: AsyncRead + Unpin> Patient<S> {
+    /// Throws away the rest of a body, within limits.
+    fn linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let (until, bytes) = self.lingering.get_or_insert_with(|| (Box::pin(sleep(LINGER_TIME)), 0));
+        let mut space = [0; 8 * 1024];
+        while *bytes < MAX_LINGER_BYTES && until.as_mut().poll(context).is_pending() {
+            let mut buffer = ReadBuf::new(&mut space);
+            match ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => *bytes += buffer.filled().len(),
+                Ok(()) | Err(_) => break,
+            }
+        }
+        Poll::Ready(())
     }
 }
 
@@ -200,6 +246,35 @@ mod tests {
         });
         client.join().expect("it ends");
         outcome
+    }
+
+    #[tokio::test]
+    async fn the_rest_of_an_unread_body_is_thrown_away_within_limits() {
+        let serving = Serving::default();
+        serving.closes_unread();
+        // A client that sends on, until its end.
+        let (mut client, stream) = tokio::io::duplex(1024);
+        let sending = tokio::spawn(async move {
+            let sent = client.write_all(&vec![0; 256 * 1024]).await;
+            drop(client);
+            sent
+        });
+        let begun = Instant::now();
+        Patient::new(stream, serving.clone()).shutdown().await.expect("closed");
+        assert!(sending.await.expect("it ran").is_ok() && begun.elapsed() < LINGER_TIME);
+        // A client that says nothing, and one that never stops.
+        for talks in [false, true] {
+            let (mut client, stream) = tokio::io::duplex(64 * 1024);
+            let sending = tokio::spawn(async move {
+                while talks && client.write_all(&vec![0; 64 * 1024]).await.is_ok() {}
+                std::future::pending::<()>().await;
+            });
+            let shut = tokio::time::timeout(LINGER_TIME * 5, async {
+                Patient::new(stream, serving.clone()).shutdown().await
+            });
+            assert!(shut.await.is_ok_and(|shut| shut.is_ok()), "{talks}");
+            sending.abort();
+        }
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::jwt::claims::MAX_SHOWN_CHARS;
 use crate::jwt::object::Object;
+use crate::jwt::token::MAX_TRIED;
 
 /// Maximum number of keys in a set. Issuers have a few.
 const MAX_KEYS: usize = 100;
@@ -27,6 +28,14 @@ pub enum KeysError {
     /// Two keys have the same `kid`.
     #[error("two of its keys have the `kid` {0:?}")]
     Twice(String),
+}
+
+/// The key that signed a token, as the token names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningKey {
+    /// `kid` of the token, if it has one.
+    id: Option<String>,
+    material: Material,
 }
 
 /// A key set.
@@ -67,6 +76,12 @@ impl Keys {
     /// Returns `true` if the set has no signing key. An issuer revokes all keys that way.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns `true` if a token that this key signed is still accepted by its signature.
+    pub fn accept(&self, key: &SigningKey) -> bool {
+        let meant = self.meant(key.id.as_deref(), key.material.algorithm());
+        meant.iter().take(MAX_TRIED).any(|found| *found.0 == key.material)
     }
 
     /// Returns the keys of an algorithm that a token may be signed with: those with its `kid`, or all if it
@@ -126,6 +141,11 @@ impl Material {
 pub(crate) struct PublicKey<'a>(&'a Material);
 
 impl PublicKey<'_> {
+    /// Returns the key as the key of a token with this `kid`.
+    pub(crate) fn of_token(&self, id: Option<&str>) -> SigningKey {
+        SigningKey { id: id.map(str::to_owned), material: self.0.clone() }
+    }
+
     pub(crate) fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
         match self.0 {
             Material::Rsa { modulus: n, exponent: e } => RsaPublicKeyComponents { n, e }

@@ -16,5 +16,5 @@ mod object;
 mod token;
 
 pub use claims::{Claims, Expected};
-pub use keys::{Keys, KeysError};
-pub use token::{JwtError, named_issuer, verify};
+pub use keys::{Keys, KeysError, SigningKey};
+pub use token::{JwtError, named_issuer, verified, verify};

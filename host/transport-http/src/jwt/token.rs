@@ -5,13 +5,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use scorpiox_policy::access::Algorithm;
 
 use crate::jwt::claims::{Claims, Expected, MAX_SHOWN_CHARS};
-use crate::jwt::keys::Keys;
+use crate::jwt::keys::{Keys, SigningKey};
 use crate::jwt::object::Object;
 
 /// Maximum length of a token in bytes.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 /// Maximum number of keys tried for a token without a `kid`.
-const MAX_TRIED: usize = 4;
+pub(crate) const MAX_TRIED: usize = 4;
 
 /// Reason why a token is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +88,16 @@ pub fn verify(
     algorithms: &[Algorithm],
     expected: &Expected<'_>,
 ) -> Result<Claims, JwtError> {
+    verified(token, keys, algorithms, expected).map(|(claims, _)| claims)
+}
+
+/// Verifies a token and returns its claims, with the key that signed it.
+pub fn verified(
+    token: &str,
+    keys: &Keys,
+    algorithms: &[Algorithm],
+    expected: &Expected<'_>,
+) -> Result<(Claims, SigningKey), JwtError> {
     let [header, payload, signature] = parts(token)?;
     let signed = &token[..header.len() + 1 + payload.len()];
     let header = Object::parse(&decoded(header)?).ok_or(JwtError::NoJwt)?;
@@ -100,11 +110,10 @@ pub fn verify(
         return Err(JwtError::UnknownKey);
     }
     let signature = decoded(signature)?;
-    if !meant.iter().take(MAX_TRIED).any(|key| key.signed(signed.as_bytes(), &signature)) {
-        return Err(JwtError::Signature);
-    }
+    let found = meant.iter().take(MAX_TRIED).find(|key| key.signed(signed.as_bytes(), &signature));
+    let key = found.ok_or(JwtError::Signature)?.of_token(header.text("kid"));
     let payload = Object::parse(&decoded(payload)?).ok_or(JwtError::NoJwt)?;
-    Claims::read(&payload, expected)
+    Ok((Claims::read(&payload, expected)?, key))
 }
 
 /// Rejects tokens for other purposes and all critical headers (RFC 7515, section 4.1.11).

@@ -228,7 +228,9 @@ fn without_a_place_for_lines_calls_work_and_the_operator_is_told() {
     );
     let (status, _, err) = program.run(&["call", "ListBgTasks"]);
     assert!(status.success() && err.contains("calls are not recorded"), "{err}");
-    assert_eq!(err.lines().count(), 1, "{err}");
+    // It ends, and its line cannot wait beside the log either.
+    assert!(err.contains("lines of the audit that are lost: 1"), "{err}");
+    assert_eq!(err.lines().count(), 2, "{err}");
 }
 
 #[test]
@@ -259,4 +261,37 @@ fn links_are_not_followed() {
     server.close_input();
     assert!(server.wait().0.success());
     assert_eq!(fs::read_to_string(&target).expect("a file"), "mine\n");
+}
+
+/// A process that ends while another one holds the lock leaves its lines to the next one that writes.
+#[test]
+fn lines_of_short_processes_are_kept_while_another_one_holds_the_lock() {
+    let program = Program::new();
+    let create = |name: &str| {
+        let arguments = format!("{{\"action\": \"create\", \"text\": \"{name}\"}}");
+        let (status, out, err) = program.run(&["call", "TaskManager", &arguments]);
+        assert!(status.success(), "{out}{err}");
+        err
+    };
+    create("first");
+    let head =
+        fs::File::options().read(true).write(true).open(folder(&program).join("audit.head")).expect("a head");
+    rustix::fs::flock(&head, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
+    for name in ["second", "third"] {
+        let said = create(name);
+        assert!(
+            said.contains("lines of the audit that wait for the next process that writes to it: 1"),
+            "{said}"
+        );
+    }
+    assert_eq!(lines(&program, 1).len(), 1);
+    rustix::fs::flock(&head, rustix::fs::FlockOperation::Unlock).expect("unlocked");
+    create("fourth");
+    let lines = lines(&program, 4);
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines.iter().all(|line| line["tool"] == "TaskManager" && line["outcome"] == "ok"), "{lines:?}");
+    let (status, out, err) = program.run(&["audit", "verify"]);
+    assert!(status.success() && out.contains("4 lines"), "{out}{err}");
+    let left = fs::read_dir(folder(&program)).expect("a folder").flatten();
+    assert!(!left.into_iter().any(|entry| entry.file_name().to_string_lossy().contains("left")));
 }

@@ -84,6 +84,11 @@ fn calls_that_a_line_of_the_policy_decided_are_found_by_it() {
     ] {
         assert_eq!(tools(&program, &["--line", line]).len(), count, "{line}");
     }
+    // A plain text is found within the words of a rule.
+    for (words, count) in [("example.com", 2), ("BAD.example", 1), ("*bad*", 1), ("bad*", 0), ("nothing", 0)]
+    {
+        assert_eq!(tools(&program, &["--rule", words]).len(), count, "{words}");
+    }
     let (status, out, _) = program.run(&["audit", "report", "--since", "7d"]);
     assert!(status.success(), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");

@@ -280,6 +280,20 @@ fn who_comes_and_who_is_not_let_in_has_a_line_in_the_audit() {
 }
 
 #[test]
+fn a_page_that_is_not_there_is_recorded_as_refused() {
+    let (program, mut server) = served("");
+    let ann = cookie(&server, ANN);
+    for (path, status) in [("/admin/none", 404), ("/admin/audit/x", 404), ("/admin/", 200)] {
+        assert_eq!(get(&server, path, Some(&ann)).status, status, "{path}");
+    }
+    server.end();
+    let line = |outcome: &str, fault: &str, rule: &str| ["ann", outcome, fault, rule].map(str::to_owned);
+    let refused = line("refused", "no-page", "built-in");
+    let expected = [refused.clone(), refused, line("ok", "", "policy.toml line 2")];
+    assert_eq!(told(&program, "admin page"), expected);
+}
+
+#[test]
 fn many_refusals_and_many_pages_share_lines() {
     let (program, mut server) = served("");
     let nobody = server.modern("server/discover", json!({})).without("Authorization");

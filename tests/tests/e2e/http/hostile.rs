@@ -191,3 +191,45 @@ fn requests_that_arrive_with_the_signal_to_end_are_answered() {
         assert!(server.child.wait().expect("an end").success());
     }
 }
+
+/// The rest of a body is not read as the next request: the connection closes, and the answer says so, also to a client
+/// that sends all of its body first.
+#[test]
+fn an_answer_before_the_end_of_a_body_closes_the_connection() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let good = server.modern("server/discover", json!({}));
+    let hidden = good.clone().bytes();
+    for (what, request, status) in [
+        ("no token", good.clone().without("Authorization"), 401),
+        ("a wrong token", good.clone().with("Authorization", "Bearer x"), 401),
+        ("another host", good.clone().with("Host", "evil.example.com"), 403),
+        ("another origin", good.clone().with("Origin", "https://evil.example.com"), 403),
+        ("another type", good.clone().with("Content-Type", "text/plain"), 415),
+        ("another method", good.clone().method("PUT"), 405),
+        ("another path", good.clone().path("/none"), 404),
+        ("too long", good.clone().with("Content-Length", "999999999999"), 413),
+        ("a body where none belongs", good.clone().method("DELETE"), 405),
+    ] {
+        let has_length = what == "too long";
+        let request = if has_length { request } else { request.with("Content-Length", "100000") };
+        let mut connection = server.connect();
+        connection.send(&request.body(hidden.clone()).bytes());
+        let answered = connection.response();
+        assert_eq!((answered.status, answered.header("connection")), (status, Some("close")), "{what}");
+        assert_eq!(connection.rest(), "", "{what}: nothing else is answered");
+    }
+    // The whole body is sent before the answer is read.
+    let large = good.clone().with("Host", "evil.example.com").body(vec![b'x'; 1024 * 1024]);
+    let mut connection = server.connect();
+    connection.send(&large.bytes());
+    assert_eq!(connection.response().status, 403, "the answer is not lost");
+    // A body that was read leaves the connection open.
+    let mut connection = server.connect();
+    for _ in 0..2 {
+        connection.send(&good.bytes());
+        let answered = connection.response();
+        assert_eq!((answered.status, answered.header("connection")), (200, None));
+    }
+    is_well(&server);
+}

@@ -291,6 +291,39 @@ fn what_is_listened_to_ends_with_the_token() {
     assert_eq!(server.shown(&token).modern("server/discover", json!({})).status, 401);
 }
 
+#[test]
+fn what_is_listened_to_ends_when_the_key_of_its_token_is_withdrawn() {
+    let (old, new) = (Key::new("old"), Key::new("new"));
+    let program = in_file(program, &old);
+    let policy = std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy");
+    let line = policy.lines().find_map(|line| line.strip_prefix("jwks_file = ")).expect("a line");
+    let path: String = serde_json::from_str(line).expect("a path");
+    let server = program.serve_http(0);
+    let put = |keys: &[&Key]| {
+        std::fs::write(format!("{path}.new"), Key::set(keys)).expect("written");
+        std::fs::rename(format!("{path}.new"), &path).expect("replaced");
+    };
+    let listen = |key: &Key| {
+        let token = key.token(|_| ());
+        let params = json!({ "notifications": { "toolsListChanged": true } });
+        let request =
+            server.modern("subscriptions/listen", params).with("Authorization", &format!("Bearer {token}"));
+        let mut listening = server.connect();
+        listening.send(&request.bytes());
+        assert_eq!(listening.head().status, 200);
+        listening
+    };
+    let withdrawn = listen(&old);
+    put(&[&old, &new]);
+    let mut stays = listen(&new);
+    put(&[&new]);
+    let begun = Instant::now();
+    let mut withdrawn = withdrawn;
+    while withdrawn.event().is_some() {}
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(!stays.is_closed_within(Duration::from_secs(1)), "its key is there");
+}
+
 /// Creates a policy with two named issuers, each with its own key, and a static token.
 fn of_two(team: &Key, partner: &Key) -> Program {
     let folder = tempfile::tempdir().expect("a folder").keep();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use scorpiox_tests::Program;
 #[cfg(unix)]
 use scorpiox_tests::http::{Connection, HttpServer};
+use scorpiox_tests::http::{NEWEST, Request};
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")] // requires memory figures
@@ -97,6 +98,93 @@ fn batches_are_part_of_one_revision() {
             assert_eq!(answered.status, 400, "{revision}");
         }
     }
+}
+
+/// 202 says that a message was taken.
+#[test]
+fn a_batch_of_responses_that_nobody_asked_for_is_refused() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let stray = json!({ "jsonrpc": "2.0", "id": 7, "result": {} });
+    let cancels =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let session = server.session("2025-03-26", json!({}));
+    for (batch, status) in [
+        (json!([stray]), 400),
+        (json!([cancels, stray]), 400),
+        (json!([cancels]), 202),
+        (json!([stray, ping]), 200),
+        (json!([]), 400),
+    ] {
+        let answered = server.ask(&server.post(&batch).with("Mcp-Session-Id", &session));
+        assert_eq!(answered.status, status, "{batch}: {answered:?}");
+    }
+    // Without a session it says what is wrong, and not that a session is missing.
+    let batch = server.post(&json!([ping])).with("MCP-Protocol-Version", NEWEST);
+    let refused = server.ask(&batch);
+    assert!(
+        refused.status == 400 && refused.body.contains("batches are part of 2025-03-26 alone"),
+        "{refused:?}"
+    );
+    // A server of the newest revision sends no requests.
+    let response = server.post(&stray).with("MCP-Protocol-Version", NEWEST);
+    let refused = server.ask(&response);
+    assert!(
+        refused.status == 400 && refused.body.contains("this revision has no requests of the server"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_stream_that_cannot_be_resumed_says_why() {
+    let program = Program::new();
+    let server = program.serve_http(0);
+    let session = server.session("2025-11-25", json!({}));
+    let begins = |request: &Request| {
+        let mut connection = server.connect();
+        connection.send(&request.bytes());
+        assert_eq!(connection.head().status, 200);
+        connection.text()
+    };
+    // The unsolicited messages of another server, or from before a restart.
+    let said = begins(&server.listen(&session).with("Last-Event-ID", "abc.4"));
+    assert!(said.contains(": events before this may be missing: the server was started again"), "{said}");
+    let refused = server.ask(&server.listen(&session).with("Last-Event-ID", "abc..4"));
+    let why =
+        "the answers of the batch are no longer here: the server was started again, or another server has it";
+    assert!(refused.status == 400 && refused.body.contains(why), "{refused:?}");
+    let twice = server.listen(&session).and("Last-Event-ID", "abc.4").and("Last-Event-ID", "abc.5");
+    let refused = server.ask(&twice);
+    assert!(refused.status == 400 && refused.body.contains("send it once"), "{refused:?}");
+}
+
+#[cfg(unix)] // a database
+#[test]
+fn a_session_ends_later_if_its_store_is_away() {
+    let mut database = scorpiox_test_support::postgres::Postgres::start();
+    let program = Program::new();
+    let policy = format!(
+        "version = 1\n[http.auth]\nkind = \"none\"\n{}",
+        super::database::store(&database.database())
+    );
+    program.put("home/.scorpiox/policy.toml", policy);
+    let server = super::database::serve(&program);
+    let session = server.session("2025-11-25", json!({}));
+    let end = server.post(&json!({})).method("DELETE").body("").with("Mcp-Session-Id", &session);
+    database.kill();
+    let begun = Instant::now();
+    let refused = server.ask(&end);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("2")), "{refused:?}");
+    assert!(!refused.body.contains("postgres"), "{refused:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    database.begin();
+    let begun = Instant::now();
+    while server.ask(&end).status != 204 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it never ends");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(server.ask(&server.in_session(&session, 1, "ping", &json!({}))).status, 404);
 }
 
 #[cfg(unix)] // commands

@@ -32,6 +32,80 @@ fn names_that_nothing_uses_are_noted_and_strict_fails_with_them() {
 }
 
 #[test]
+fn tables_that_nothing_refers_to_are_noted_with_their_line() {
+    let program = Program::new();
+    let key = |letter: &str| format!("RWTCF1j5TF+pmO92a9YVjktSWzXPfzT3ugK0UQkS8m9fBeN0IdALk{letter}ev");
+    let policy = format!(
+        "version = 1\n[search.engine.yahooo]\nenabled = false\n[search.engine.bing]\nenabled = false\n\
+         [approvers.ann]\nkey = \"{}\"\n[approvers.bob]\nkey = \"{}\"\n\
+         [[rules]]\nname = \"push\"\ntools = [\"Bash\"]\nthen = \"ask\"\nwho = [\"ann\"]\n\
+         [plugins.signers.acme]\nkey = \"{}\"\n[plugins.signers.used]\nkey = \"{}\"\n\
+         [plugins]\nallow = [\"x@signer:used\"]\n[plugins.secrets.weather]\nKEY = {{ variable = \"KEY\" }}\n",
+        key("1"),
+        key("2"),
+        key("3"),
+        key("4"),
+    );
+    program.put("home/.scorpiox/policy.toml", &policy);
+    let (status, out, err) = program.run(&["policy", "check"]);
+    assert!(status.success(), "{out}{err}");
+    for note in [
+        "note: [search.engine.yahooo] (policy.toml line 2) is for no engine of WebSearch; did you mean yahoo?",
+        "note: [approvers.bob] (policy.toml line 8) is asked by no rule",
+        "note: [plugins.signers.acme] (policy.toml line 15) decides nothing",
+        "note: [plugins.secrets.weather.KEY] (policy.toml line 22) is for a plugin that is not installed here",
+    ] {
+        assert!(out.contains(note), "{note}: {out}");
+    }
+    for used in ["search.engine.bing", "approvers.ann", "signers.used"] {
+        assert!(
+            !out.contains(&format!("[{used}]")) && !out.contains(&format!("[plugins.{used}]")),
+            "{used}: {out}"
+        );
+    }
+    assert_eq!(program.run(&["policy", "check", "--strict"]).0.code(), Some(1));
+    // A rule that names nobody asks all approvers.
+    program.put("home/.scorpiox/policy.toml", policy.replace("who = [\"ann\"]\n", ""));
+    let (_, out, _) = program.run(&["policy", "check"]);
+    assert!(!out.contains("[approvers."), "{out}");
+}
+
+#[test]
+fn a_conflict_of_two_files_names_both_of_them() {
+    for (own, for_all, told) in [
+        (
+            "[audit]\nrequired = true\n",
+            "[audit]\nenabled = false\n",
+            "policy.toml line 3: `required` in [audit] is true, but `enabled` is false (/etc/scorpiox/policy.toml line 3)",
+        ),
+        (
+            "[audit]\nexport = [\"journald\"]\n",
+            "[audit]\nenabled = false\n",
+            "has places, but `enabled` is false (/etc/scorpiox/policy.toml line 3)",
+        ),
+        (
+            "[shell.profile.workspace]\nunknown_hosts = \"ask\"\n",
+            "[shell.profile.workspace]\nnetwork = { mode = \"off\" }\n",
+            "under the network mode \"off\" (/etc/scorpiox/policy.toml line 3); remove it: only the administrator can",
+        ),
+        (
+            "[shell]\ndefault_timeout_ms = 60000\n",
+            "[shell]\nmax_timeout_ms = 40000\n",
+            "policy.toml line 3: `default_timeout_ms` (60000, line 3) is longer than `max_timeout_ms` (40000, \
+             /etc/scorpiox/policy.toml line 3)",
+        ),
+    ] {
+        let program = program();
+        program.put("home/.scorpiox/policy.toml", format!("version = 1\n{own}"));
+        let program = managed(program, &format!("version = 1\n{for_all}"), "");
+        let (status, out, err) = program.run(&["policy", "check"]);
+        let said = format!("{out}{err}");
+        assert!(status.code() == Some(2) && said.contains(told), "{told}: {said}");
+        assert!(said.contains(": policy.toml line 3: "), "the person's file has the mistake: {said}");
+    }
+}
+
+#[test]
 fn all_mistakes_are_told_at_once() {
     let program = Program::new();
     let policy = "version = 1\n[web]\nenabled = 1\nredirect = \"any\"\n[tols]\n";

@@ -60,3 +60,57 @@ fn a_folder_that_cannot_be_a_workspace_is_denied_however_it_is_written() {
     let (judged, out, _) = program.run(&["--workspace", &home, "policy", "why", "workspace", "."]);
     assert!(!judged.success() && out.contains("cannot be a workspace"), "{out}");
 }
+
+#[cfg(unix)] // links
+#[test]
+fn a_workspace_is_judged_by_the_folder_that_links_lead_to() {
+    use std::os::unix::fs::symlink;
+
+    let program = Program::new();
+    let folder = program.home().parent().expect("a folder").to_owned();
+    let real = folder.join("real");
+    std::fs::create_dir_all(real.join("inside")).expect("made");
+    std::fs::create_dir(folder.join("other")).expect("made");
+    symlink(&real, folder.join("link")).expect("a link");
+    symlink(folder.join("other"), real.join("out")).expect("a link");
+    let opens = |at: &std::path::Path| {
+        let at = at.display().to_string();
+        let (served, out, err) =
+            program.run(&["--workspace", &at, "call", "TaskManager", r#"{"action": "list"}"#]);
+        let (judged, why, _) = program.run(&["--workspace", &at, "policy", "why", "workspace", &at]);
+        assert_eq!(served.success(), judged.success(), "{at}: {out}{err}{why}");
+        served.success()
+    };
+    let allow = |at: &std::path::Path| {
+        let text = format!("version = 1\n[workspaces]\nallow = [\"{}\"]\n", at.display());
+        program.put("home/.scorpiox/policy.toml", text);
+    };
+    for allowed in [folder.join("link"), real.clone()] {
+        allow(&allowed);
+        for (at, expected) in [
+            (real.clone(), true),
+            (real.join("inside"), true),
+            (folder.join("link"), true),
+            (folder.join("link/inside"), true),
+            (real.join("out"), false),
+            (folder.join("other"), false),
+        ] {
+            assert_eq!(opens(&at), expected, "{} under {}", at.display(), allowed.display());
+        }
+    }
+    allow(&folder.join("link"));
+    let (_, out, err) = program.run(&["--workspace", &real.display().to_string(), "policy", "check"]);
+    let note = format!("(policy.toml line 3), which leads to {}: that folder counts", real.display());
+    assert!(out.contains(&note), "{out}{err}");
+    allow(&real);
+    let (_, out, _) = program.run(&["--workspace", &real.display().to_string(), "policy", "check"]);
+    assert!(!out.contains("leads to"), "{out}");
+    // Commands could let a link in a folder that they write lead anywhere.
+    symlink(folder.join("other"), program.workspace().join("mine")).expect("a link");
+    let mine = program.workspace().join("mine").display().to_string();
+    let text =
+        format!("version = 1\n[workspaces]\nallow = [\"{mine}\", \"{}\"]\n", program.workspace().display());
+    program.put("home/.scorpiox/policy.toml", text);
+    let (_, out, err) = program.run(&["policy", "check"]);
+    assert!(out.contains("reached by a link that commands can change"), "{out}{err}");
+}

@@ -101,7 +101,10 @@ fn restrictions_of_a_caller_are_explained() {
     }
     assert!(program.run(&["policy", "show", "--as", "ext-1"]).1.contains("# restricted by"));
     assert!(!program.run(&["policy", "show"]).1.contains("# restricted by"));
-    program.put("workspace/cases", "allow tool TaskManager as ann\ndeny tool TaskManager as ext-2\n");
+    let cases = "allow tool TaskManager as ann\ndeny tool TaskManager as ext-2\n\
+                 allow read finance/a principal ann\ndeny read finance/a principal ext-2\n\
+                 deny read finance/a as workspace principal ext-2 group web\nallow read finance/a\n";
+    program.put("workspace/cases", cases);
     let (status, out, err) = program.run(&["policy", "test", "cases"]);
     assert!(status.success(), "{out}{err}");
 }

@@ -247,3 +247,73 @@ fn machines_of_one_name_are_told_apart_and_filters_leave_no_decision_out() {
         }
     }
 }
+
+#[test]
+fn a_copy_under_another_name_of_a_denied_plugin_is_noted() {
+    let (program, _) = installed();
+    let component = std::fs::read(super::kinds()).expect("the component");
+    install(&program, &source(&program, "sort", "", &component));
+    with_policy(&program, "deny = [\"kinds\"]");
+    let (status, out, err) = program.run(&["policy", "check"]);
+    let note = "note: [plugins] denies kinds (policy.toml line 3), and sort, which is installed here and not denied, has \
+                the component of kinds: deny it by its hash, sha256:";
+    assert!(status.success() && out.contains(note), "{out}{err}");
+    let hash = out.split(note).nth(1).and_then(|rest| rest.get(..64)).expect("a hash");
+    with_policy(&program, &format!("deny = [\"kinds\", \"sha256:{hash}\"]"));
+    let (_, out, _) = program.run(&["policy", "check"]);
+    assert!(!out.contains("has the component of"), "{out}");
+    assert!(!program.run(&["call", "sort.divide", r#"{"a": 6, "b": 3}"#]).0.success());
+}
+
+/// Where a line is required, nothing is carried out without one.
+#[test]
+fn nothing_is_changed_that_cannot_be_recorded_and_has_to_be() {
+    let (program, hash) = installed();
+    let component = std::fs::read(super::kinds()).expect("the component");
+    let other = source(&program, "other", "", &component);
+    let other_hash = hash_of(&program, &other);
+    program.put("workspace/skill/SKILL.md", "---\nname: skill\ndescription: x\n---\ntext\n");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n[audit]\nrequired = true\n");
+    // A file takes the place of the folder.
+    let audit = program.home().join(".scorpiox/audit");
+    std::fs::remove_dir_all(&audit).expect("removed");
+    std::fs::write(&audit, "").expect("written");
+    let tree = || {
+        let (mut found, mut folders) = (Vec::new(), vec![program.home().join(".scorpiox")]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path.clone());
+                }
+                found.push((path.clone(), std::fs::read(&path).unwrap_or_default()));
+            }
+        }
+        found.retain(|(path, _)| !path.to_string_lossy().contains(".lock") && !path.ends_with("cache"));
+        found.sort();
+        found
+    };
+    let skill = program.workspace().join("skill").display().to_string();
+    let skill_hash = program.run(&["skills", "add", &skill]).1;
+    let skill_hash =
+        skill_hash.lines().find_map(|line| line.strip_prefix("hash ")).expect("a hash").to_owned();
+    let before = tree();
+    for arguments in [
+        &["plugin", "add", &other, "--yes", &other_hash][..],
+        &["plugin", "add", &other],
+        &["plugin", "approve", "kinds", "--yes", &hash],
+        &["plugin", "deny", "kinds"],
+        &["plugin", "remove", "kinds"],
+        &["plugin", "remove", "kinds", "--purge"],
+        &["skills", "add", &skill, "--yes", &skill_hash],
+    ] {
+        let (status, out, err) = program.run(arguments);
+        assert!(!status.success(), "{arguments:?}: {out}{err}");
+        let after = tree();
+        let names = |tree: &[(std::path::PathBuf, Vec<u8>)]| {
+            tree.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&before), names(&after), "{arguments:?}: {out}{err}");
+        assert!(before == after, "{arguments:?} changed a file: {out}{err}");
+    }
+}

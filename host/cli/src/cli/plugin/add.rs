@@ -12,8 +12,9 @@ use scorpiox_terminal::Shown;
 use scorpiox_workspace_config::Operator;
 
 use super::address::Addresses;
-use super::decide::{Said, approved, judge, not_approved, not_taken, recorded_unapproved, refused};
+use super::decide::{Said, judge, kept, not_approved, not_taken, recorded_judged, refused};
 use crate::cli::environment::Environment;
+use crate::cli::recorder::Recorder;
 
 /// Name of the action in the audit.
 const ADD: &str = "plugin add";
@@ -36,6 +37,8 @@ pub(super) fn install(
     source: &Source,
     said: Said<'_>,
 ) -> Result<ExitCode> {
+    // Nothing is put in place that the policy requires a line for and that cannot have one.
+    Recorder::new(environment).check()?;
     let plugin_folder = PluginFolder::new(&environment.own_home);
     // This order leaves an approved version unchanged until the new one is approved.
     let staged = source.stage(&plugin_folder)?;
@@ -60,15 +63,15 @@ pub(super) fn install(
     // The approval covers the displayed files, even if they were changed while the user was reading.
     let meanwhile = "its files were changed while it was looked at; nothing was approved";
     ensure!(is_still(&staged.plugin_folder(), &look), "{}: {meanwhile}", source.name());
+    recorded_judged(environment, what, &look, judged)?;
     replace(&staged.plugin, &folder)?;
     ensure!(is_still(&plugin_folder, &look), "{}: {meanwhile}", source.name());
     let installed =
         plugin_folder.find_settled(source.name()).map_err(|why| anyhow!("{}: {why}", folder.display()))?;
     let look = Look { stamps: installed.settled_stamps().copied(), installed, ..look };
     if judged.is_approved() {
-        return approved(environment, what, &look, judged);
+        return kept(environment, &look);
     }
-    recorded_unapproved(environment, what, &look, judged)?;
     Ok(not_approved(&look, judged))
 }
 

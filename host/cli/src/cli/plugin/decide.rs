@@ -58,7 +58,8 @@ fn decide(environment: &Environment, installed: Installed, said: Said<'_>) -> Re
                 "{} was changed or removed meanwhile; nothing was approved",
                 look.installed.name
             );
-            approved(environment, APPROVE, &look, judged)
+            recorded_judged(environment, APPROVE, &look, judged)?;
+            kept(environment, &look)
         }
         judged => {
             refused(environment, APPROVE, &look, judged);
@@ -267,13 +268,22 @@ fn recorded_as(
     recorder.record(what, Some(labelled(name, version.as_deref(), hashes.as_ref())), &uses, Outcome::Ok)
 }
 
-/// Records that a plugin was installed, but may not run.
-pub(super) fn recorded_unapproved(
+/// Records the decision about a plugin before it is installed: its approval, or that it is there and may not run.
+pub(super) fn recorded_judged(
     environment: &Environment,
     what: &str,
     look: &Look,
     judged: Judged,
 ) -> Result<()> {
+    if !judged.is_approved() {
+        return recorded_unapproved(environment, what, look, judged);
+    }
+    let by = if let Judged::BySigner(line) = judged { Some(line) } else { None };
+    recorded_as(environment, what, &look.installed.name, Some(look), by)
+}
+
+/// Records that a plugin was installed, but may not run.
+fn recorded_unapproved(environment: &Environment, what: &str, look: &Look, judged: Judged) -> Result<()> {
     let uses = Uses::default();
     if let Some((why, rule)) = judged.denial() {
         uses.denied("plugins", shown(&look.installed.name, Some(look)), why, rule);
@@ -339,15 +349,8 @@ fn record_of(
     Recorder::new(environment).record(what, Some(label), uses, outcome)
 }
 
-/// Records and stores an approval given by the action `what`.
-pub(super) fn approved(
-    environment: &Environment,
-    what: &str,
-    look: &Look,
-    judged: Judged,
-) -> Result<ExitCode> {
-    let by = if let Judged::BySigner(line) = judged { Some(line) } else { None };
-    recorded_as(environment, what, &look.installed.name, Some(look), by)?;
+/// Stores an approval that was recorded.
+pub(super) fn kept(environment: &Environment, look: &Look) -> Result<ExitCode> {
     keep(environment, look)?;
     let name = &look.installed.name;
     terminal::print(&Shown::line(&format!("{name} is approved.")));
@@ -432,7 +435,12 @@ fn set(environment: &Environment, name: &PluginName, decision: Decision) -> Resu
 pub(super) fn remove(environment: &Environment, name: &PluginName, purge: bool) -> Result<ExitCode> {
     let plugin_folder = PluginFolder::new(&environment.own_home);
     let _alone = plugin_folder.lock().context("cannot wait for other processes that change plugins")?;
-    if plugin_folder.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok()) {
+    let is_there = plugin_folder.paths_of(name).iter().any(|path| path.symlink_metadata().is_ok());
+    let has_decision = || Ok::<_, anyhow::Error>(Decisions::read(&environment.own_home)?.get(name).is_some());
+    // Unreadable secrets are there, too.
+    let keeps_secrets =
+        || Secrets::read(&environment.own_home, name).map_or(true, |kept| kept.names().next().is_some());
+    if is_there || purge || has_decision()? || keeps_secrets() {
         recorded(environment, "plugin remove", name, None)?;
     }
     let mut decided = false;

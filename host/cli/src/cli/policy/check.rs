@@ -179,6 +179,9 @@ fn notes(environment: &Environment, shell: &Shell, policy: &Policy) -> Vec<Note>
     let of_access =
         scorpiox_policy::access::notes(&policy.http, &policy.access, &policy.limits, &policy.served);
     notes.extend(of_access.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
+    let unused = super::unused::notes(environment, policy).into_iter();
+    let unused = unused.chain(super::unused::linked_workspaces(shell.operator()));
+    notes.extend(unused.map(|(before, rule, after)| Note::at(before, rule, after)));
     let opened = shell.operator().places().map(|places| policy.opened(&places)).unwrap_or_default();
     notes.extend(opened.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     let checked = shell.check_profile(DEFAULT_PROFILE);
@@ -422,7 +425,8 @@ fn unknown_components(environment: &Environment, policy: &Policy) -> Vec<Note> {
     unknown.map(note).collect()
 }
 
-fn did_you_mean(name: &str, known: &[&str]) -> String {
+/// Returns the end of a note that names what was probably meant.
+pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied());
     near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }

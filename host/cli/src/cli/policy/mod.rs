@@ -13,6 +13,7 @@ mod reads;
 mod replay;
 mod suggest;
 mod test;
+mod unused;
 
 use std::fs;
 use std::path::PathBuf;

@@ -93,7 +93,38 @@ pub(super) fn unknown_hashes(environment: &Environment, policy: &Policy) -> Vec<
         };
         Some((format!("[plugins] {what} {}", rule.value), rule.source, after))
     };
-    misspelled.into_iter().chain(listed.filter_map(note)).collect()
+    let renamed = renamed(environment, &policy.plugins);
+    misspelled.into_iter().chain(listed.filter_map(note)).chain(renamed).collect()
+}
+
+/// Finds plugins that may run although they have the component of one that is denied by its name: copies under another
+/// name.
+fn renamed(environment: &Environment, plugins: &PluginsPolicy) -> Vec<(String, Source, String)> {
+    let by_name =
+        |rule: &&Sourced<PluginPattern>| rule.value.hash().is_none() && rule.value.signer().is_none();
+    let mut rules = plugins.rules.deny.iter().filter(by_name).peekable();
+    // Plugins without an approval must be inspected, which takes time.
+    let known = if rules.peek().is_some() { known(environment) } else { Vec::new() };
+    let runs = |(name, hashes): &&(PluginName, Hashes)| {
+        let candidate = Candidate::new(name.as_str(), hashes.plugin.as_str(), Signed::Not);
+        plugins.check(&Candidate { also: hashes.others(), ..candidate }).is_ok()
+    };
+    let copies: Vec<_> = known.iter().filter(runs).collect();
+    let note = |rule: &Sourced<PluginPattern>| {
+        let denied = known.iter().filter(|(name, _)| rule.value.name().covers(name.as_str()));
+        let pairs = denied.flat_map(|(name, hashes)| copies.iter().map(move |copy| (name, hashes, copy)));
+        let same = pairs.filter(|(_, hashes, (_, copy))| hashes.component == copy.component);
+        let told = same.map(|(name, _, (copy, hashes))| {
+            let after = format!(
+                ", and {copy}, which is installed here and not denied, has the component of {name}: deny it by its hash, \
+                 sha256:{}",
+                hashes.component.as_str()
+            );
+            (format!("[plugins] denies {}", rule.value), rule.source, after)
+        });
+        told.collect::<Vec<_>>()
+    };
+    rules.flat_map(note).collect()
 }
 
 /// Finds names that are almost those of installed plugins. Others may be those of plugins elsewhere.

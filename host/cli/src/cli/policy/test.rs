@@ -30,10 +30,16 @@ Each line of the file is a case; `#` begins a comment:
   ask call Bash command='git push'
   ask command git push
   deny call Bash command='git push' as ann remote github.com/acme/tools client cursor
+  deny host git.example.com as build principal ann group web
 `as PROFILE` is for read, write and host; `as PRINCIPAL`, with further groups and scopes, is for tool
-and workspace. A call is also asked about (`ask`), and may be followed by circumstances: `as`, `group`,
-`scope`, `client`, `remote`, `unix_user`, `unix_group` and `after`, each with a value. `command` is a call of
-Bash with the rest of the line. Host names are not looked up.";
+and workspace. `principal NAME`, with further groups and scopes, is for read, write, host, url, file and
+plugin: the restrictions for that caller over HTTP hold. A call is also asked about (`ask`), and may be
+followed by circumstances: `as`, `group`, `scope`, `client`, `remote`, `unix_user`, `unix_group` and
+`after`, each with a value. `command` is a call of Bash with the rest of the line. Host names are not
+looked up.";
+
+/// Word before the principal of a case that is not about a tool, a call or a workspace.
+const PRINCIPAL: &str = " principal ";
 
 /// A line of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -151,15 +157,18 @@ impl<'a> Case<'a> {
             return Err(format!("only a call is asked about, and {kind} is not one"));
         }
         let is_of_commands = matches!(what, What::Read | What::Write | What::Host);
+        let is_of_callers = matches!(what, What::Tool | What::Workspace);
+        let (rest, named) = match rest.rsplit_once(PRINCIPAL) {
+            Some((rest, who)) if !is_of_callers => (rest.trim_end(), Some(caller(who)?)),
+            _ => (rest, None),
+        };
         let (subject, profile) = match rest.rsplit_once(" as ") {
             Some((subject, profile)) if is_of_commands => (subject.trim(), profile.trim()),
             _ => (rest, DEFAULT_PROFILE),
         };
         let (subject, caller) = match rest.rsplit_once(" as ") {
-            Some((subject, who)) if matches!(what, What::Tool | What::Workspace) => {
-                (subject.trim(), Some(caller(who)?))
-            }
-            _ => (subject, None),
+            Some((subject, who)) if is_of_callers => (subject.trim(), Some(caller(who)?)),
+            _ => (subject, named),
         };
         if is_of_commands && rest.ends_with(" as") {
             return Err("names no profile after `as`".to_owned());
@@ -174,7 +183,8 @@ impl<'a> Case<'a> {
 /// Parses a principal: its name, followed by pairs of words such as `group ops`.
 fn caller(who: &str) -> Result<Caller, String> {
     let mut words = who.split_whitespace().map(str::to_owned);
-    let mut caller = Caller { name: words.next(), ..Caller::default() };
+    let name = words.next().ok_or("names no principal")?;
+    let mut caller = Caller { name: Some(name), ..Caller::default() };
     while let Some(kind) = words.next() {
         let word = words.next().ok_or_else(|| format!("names no {kind} after `{kind}`"))?;
         match kind.as_str() {
@@ -242,7 +252,33 @@ mod tests {
             .and_then(|case| case.call)
             .expect("a call");
         assert_eq!((tool.as_str(), arguments), ("Bash", json!({"command": "git push 'a b'"})));
+        let principals = |line: &'static str| {
+            let case = Case::parse(line).expect("a case").expect("one");
+            let caller = case.caller.unwrap_or_default();
+            (case.subject, case.profile, caller.name.unwrap_or_default(), caller.group.concat())
+        };
+        for (line, subject, profile, group) in [
+            ("deny read a principal file principal ann", "a principal file", DEFAULT_PROFILE, ""),
+            (
+                "deny host x.example.com:22 as build principal ann group web",
+                "x.example.com:22",
+                "build",
+                "web",
+            ),
+            (
+                "deny url https://example.com/ principal ann group web",
+                "https://example.com/",
+                DEFAULT_PROFILE,
+                "web",
+            ),
+            ("deny file ~/a b principal ann", "~/a b", DEFAULT_PROFILE, ""),
+            ("deny plugin weather principal ann", "weather", DEFAULT_PROFILE, ""),
+        ] {
+            assert_eq!(principals(line), (subject, profile, "ann".to_owned(), group.to_owned()), "{line}");
+        }
         for (line, says) in [
+            ("deny read x principal ann role y", "\"role\""),
+            ("deny read x principal ann group", "no group"),
             ("permit read x", "\"permit\""),
             ("ask read x", "only a call"),
             ("ask call", "names no tool"),

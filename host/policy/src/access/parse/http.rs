@@ -1,7 +1,7 @@
 //! Parses `[http]`.
 
 use crate::document::{Entry, Problem, Section, list};
-use crate::rule::{Invalid, NetworkRule, Sourced, shorten};
+use crate::rule::{Invalid, NetworkRule, Source, Sourced, shorten};
 use url::Url;
 
 use super::{admin, auth, observe, words};
@@ -59,9 +59,10 @@ fn check(section: &Section<'_>, http: &HttpPolicy) -> Result<(), Problem> {
     }
     if matches!(http.auth.value, Auth::Nothing)
         && let Some(entry) = &auth_entry
-        && (http.tls.is_some() || !http.proxies.is_empty() || http.url.is_some())
+        && let Some(open) = opened_by(http)
     {
-        let what = "[http.auth] lets everybody call, and [http] has `url`, `proxies` or `tls`";
+        let by = open.beside(entry.key_source());
+        let what = format!("[http.auth] lets everybody call, and [http] has `url`, `proxies` or `tls`{by}");
         return Err(
             entry.problem(what, "write another `kind`: this one is for clients on this machine alone")
         );
@@ -69,11 +70,21 @@ fn check(section: &Section<'_>, http: &HttpPolicy) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Returns the source of a key that makes the server known to other machines.
+fn opened_by(http: &HttpPolicy) -> Option<Source> {
+    let proxies = || (!http.proxies.is_empty()).then_some(http.proxies_origin);
+    let tls = || http.tls.as_ref().map(|tls| tls.source);
+    http.url.as_ref().map(|url| url.source).or_else(proxies).or_else(tls)
+}
+
 /// Checks that clients authenticate if some of them may read the operator's pages.
 fn check_admin(section: &Section<'_>, http: &HttpPolicy) -> Result<(), Problem> {
     match section.get("admin") {
         Some(entry) if matches!(http.auth.value, Auth::Nothing) => {
-            let what = "[http.admin] says who may read the pages, and [http.auth] asks nobody who they are";
+            let by = http.auth.source.beside(entry.key_source());
+            let what = format!(
+                "[http.admin] says who may read the pages, and [http.auth] asks nobody who they are{by}"
+            );
             Err(entry.problem(what, "write another `kind` into [http.auth]"))
         }
         _ => Ok(()),

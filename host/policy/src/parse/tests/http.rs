@@ -353,3 +353,42 @@ fn who_is_let_in_is_decided_for_all_and_tools_have_to_be_open_in_both_files() {
     let folders = meet("[workspace.web]\npath = \"/srv/web\"\n", "[workspace.own]\npath = \"/home/me\"\n");
     assert_eq!(folders.served.keys().collect::<Vec<_>>(), ["web"]);
 }
+
+#[test]
+fn a_conflict_with_the_file_for_all_names_its_line() {
+    let read = |text: &str, layer, base| {
+        crate::parse::policy(&format!("version = 1\n{text}"), Path::new("own.toml"), layer, base)
+    };
+    let url = "url = \"https://a.example.com/mcp\"\n";
+    for (for_all, own, told) in [
+        (
+            format!("[http]\n{url}"),
+            "[http.auth]\nkind = \"none\"\n",
+            "`proxies` or `tls` ({FOR_ALL} line 3); write",
+        ),
+        (
+            "[http.auth]\nkind = \"none\"\n".to_owned(),
+            "[http.admin]\ngroups = [\"a\"]\n",
+            "who they are ({FOR_ALL} line 2)",
+        ),
+        (
+            "[audit]\nenabled = false\n".to_owned(),
+            "[audit]\nrequired = true\n",
+            "line 3: `required` in [audit] is true, but `enabled` is false ({FOR_ALL} line 3)",
+        ),
+        (
+            "[shell.profile.workspace]\nnetwork = { mode = \"off\" }\n".to_owned(),
+            "[shell.profile.workspace]\nunknown_hosts = \"ask\"\n",
+            "network mode \"off\" ({FOR_ALL} line 3); remove it: only the administrator",
+        ),
+    ] {
+        let told = told.replace("{FOR_ALL}", crate::MANAGED_FILE);
+        let for_all = read(&for_all, Layer::Managed, Policy::builtin()).unwrap();
+        let error = read(own, Layer::Own, for_all).unwrap_err().to_string();
+        assert!(error.starts_with("own.toml line ") && error.contains(&told), "{told}: {error}");
+    }
+    // In one file, the line of the mistake is enough.
+    let both = format!("[http]\n{url}[http.auth]\nkind = \"none\"\n");
+    let error = read(&both, Layer::Own, Policy::builtin()).unwrap_err().to_string();
+    assert!(error.contains("`proxies` or `tls`; write"), "{error}");
+}

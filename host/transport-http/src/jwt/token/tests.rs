@@ -249,3 +249,35 @@ fn the_name_that_people_know_a_subject_by_decides_nothing() {
         assert_eq!((&*known.subject, known.shown), ("ann", None), "{unreadable}");
     }
 }
+
+#[test]
+fn a_key_is_withdrawn_if_no_token_like_its_own_would_be_accepted() {
+    let issuer = Issuer::new();
+    let expected = Expected {
+        issuer: ISSUER,
+        audiences: &["api".to_owned()],
+        now: NOW,
+        clock_skew: 0,
+        groups_claim: None,
+        name_claim: None,
+    };
+    let key = |header: &Value| {
+        let payload = json!({ "iss": ISSUER, "aud": "api", "sub": "ann", "exp": NOW + 600 });
+        let token = issuer.signed(header, &payload.to_string());
+        verified(&token, &issuer.keys(), &Algorithm::ALL, &expected).unwrap().1
+    };
+    let named = key(&json!({ "alg": "EdDSA", "kid": "ed" }));
+    let unnamed = key(&json!({ "alg": "EdDSA" }));
+    let other = Issuer::new().keys();
+    for (what, keys, accepts_named, accepts_unnamed) in [
+        ("the same", issuer.keys(), true, true),
+        ("others of the same names", other, false, false),
+        ("none", Keys::parse(br#"{"keys":[]}"#).unwrap(), false, false),
+    ] {
+        assert_eq!((keys.accept(&named), keys.accept(&unnamed)), (accepts_named, accepts_unnamed), "{what}");
+    }
+    let x = URL_SAFE_NO_PAD.encode(issuer.edwards.public_key().as_ref());
+    let renamed = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "new", "x": x }] });
+    let renamed = Keys::parse(renamed.to_string().as_bytes()).unwrap();
+    assert!(!renamed.accept(&named) && renamed.accept(&unnamed), "under another name");
+}
