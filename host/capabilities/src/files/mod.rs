@@ -85,8 +85,8 @@ impl Files {
             FileError::Denied(format!("{} does not exist, or is {}{remedy}", shown(asked), denial.rule))
         })?;
         let names = || {
-            let trail = Trail::follow(asked).map(|trail| trail.forms).unwrap_or_default();
-            trail.into_iter().chain([resolved.clone()]).collect()
+            let forms = self.followed(asked, approved).map(|followed| followed.forms).unwrap_or_default();
+            forms.into_iter().chain([resolved.clone()]).collect()
         };
         uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         let limit = limit.min(MAX_BYTES);
