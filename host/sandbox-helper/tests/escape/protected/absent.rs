@@ -272,6 +272,94 @@ P
 }
 
 /// Creates a file at the target of a dangling link, in a directory without mediation.
+/// Threads share the umask of their process, other processes do not, and a program keeps that of the one before it.
+const UMASKS: &str = r"
+import os, stat, subprocess, sys, threading
+count = 0
+def made(expected, what):
+    global count
+    count += 1
+    name = 'made-%d' % count
+    os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    found = stat.S_IMODE(os.stat(name).st_mode)
+    if found != 0o666 & ~expected: print('WRONG', what, oct(found), oct(expected))
+def in_thread(act):
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join()
+made(0o022, 'the usual one')
+for mask in [0o077, 0o002, 0o022, 0o027] * 5:
+    in_thread(lambda: os.umask(mask))
+    made(mask, 'set by another thread')
+    in_thread(lambda: made(mask, 'in another thread'))
+    child = os.fork()
+    if child == 0:
+        made(mask, 'of a child')
+        os.umask(0o055)
+        made(0o055, 'set by a child')
+        os._exit(0)
+    os.waitpid(child, 0)
+    count += 2
+    made(mask, 'after a child set its own')
+    subprocess.run(['/bin/sh', '-c', 'echo > by-sh; umask 000; echo > by-sh-2'])
+    for name, expected in [('by-sh', mask), ('by-sh-2', 0)]:
+        found = stat.S_IMODE(os.stat(name).st_mode)
+        if found != 0o666 & ~expected: print('WRONG', name, oct(found))
+        os.unlink(name)
+    made(mask, 'after another program set its own')
+# More threads than the supervisor remembers, each with a file before and after.
+os.umask(0o007)
+threads = [threading.Thread(target=made, args=(0o007, 'of many')) for _ in range(100)]
+for thread in threads: thread.start(); thread.join()
+print('counted', count)
+";
+
+#[test]
+fn files_get_the_umask_of_the_process_that_makes_them() {
+    for_each_tier(|bed| {
+        with_absent_names(bed);
+        bed.put("umasks.py", UMASKS);
+        let finished = bed.run("python3 umasks.py");
+        assert!(finished.text.contains("counted") && !finished.text.contains("WRONG"), "{finished:?}");
+    });
+}
+
+/// The kernel takes an argument wherever it lies.
+const ARGUMENTS: &str = r"
+import ctypes, mmap, os
+libc = ctypes.CDLL(None, use_errno=True)
+PAGE = mmap.PAGESIZE
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+base = libc.mmap(None, 4 * PAGE, 3, 0x22, -1, 0)
+def made(at, name):
+    ctypes.memmove(at, name + bytes(1), len(name) + 1)
+    fd = libc.open(ctypes.c_void_p(at), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    return 0 if fd >= 0 and os.close(fd) is None else ctypes.get_errno()
+def check(what, good):
+    if not good: print('WRONG', what)
+check('across two pages', made(base + PAGE - 5, b'across-pages') == 0 and os.path.exists('across-pages'))
+long = b'./' * 1900 + b'long'
+check('across three pages', made(base + PAGE - 7, long) == 0 and os.path.exists('long'))
+libc.mprotect(ctypes.c_void_p(base + 3 * PAGE), PAGE, 0)
+check('up to the end', made(base + 3 * PAGE - 7, b'at-end') == 0 and os.path.exists('at-end'))
+ctypes.memmove(base + 3 * PAGE - 3, b'abc', 3)
+unreadable = libc.open(ctypes.c_void_p(base + 3 * PAGE - 3), os.O_CREAT | os.O_WRONLY, 0o644)
+check('into memory that cannot be read', unreadable < 0 and not os.path.exists('abc'))
+check('nowhere', libc.open(ctypes.c_void_p(8), os.O_CREAT | os.O_WRONLY, 0o644) < 0)
+print('finished')
+";
+
+#[test]
+fn a_path_is_read_from_wherever_it_lies() {
+    for_each_tier(|bed| {
+        with_absent_names(bed);
+        bed.put("arguments.py", ARGUMENTS);
+        let finished = bed.run("python3 arguments.py");
+        assert!(finished.text.contains("finished") && !finished.text.contains("WRONG"), "{finished:?}");
+    });
+}
+
 #[test]
 fn a_link_that_hangs_leads_to_no_absent_name() {
     for_each_tier(|bed| {
