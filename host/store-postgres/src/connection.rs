@@ -209,6 +209,11 @@ impl Connection {
         self.is_broken || self.has_begun
     }
 
+    /// Returns `true` if an answer did not come in time.
+    pub(crate) fn is_hanging(&self) -> bool {
+        self.is_hanging
+    }
+
     /// Begins a transaction that writes `tables`. Waits until the transaction is open before anything else is
     /// sent. Writes fail if the tables have a foreign trigger.
     pub(crate) fn begin(&mut self, begin: Begin, tables: Tables) -> Result<(), StoreError> {

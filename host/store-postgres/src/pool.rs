@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Formatter};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -35,6 +36,9 @@ pub(crate) struct Pool {
     /// Number of connections created so far. `making` signals each new one.
     made: Mutex<u64>,
     making: Condvar,
+    /// `true` from the time at which an answer did not come until the next one does: one user waits for long, and those
+    /// after it only briefly.
+    is_silent: AtomicBool,
     pub(crate) clock: Clock,
     pub(crate) losses: Losses,
 }
@@ -67,6 +71,7 @@ impl Pool {
             freed: Condvar::new(),
             made: Mutex::default(),
             making: Condvar::new(),
+            is_silent: AtomicBool::new(false),
             clock: Clock::default(),
             losses: Losses::default(),
         })
@@ -95,7 +100,7 @@ impl Pool {
         for looks in 0.. {
             if let Some(lease) = self.try_lease_locked(&mut state) {
                 drop(state);
-                return lease.ready(answer_time);
+                return lease.ready(self.patience(answer_time));
             }
             if cancel.is_set() {
                 return Err(StoreError::Cancelled);
@@ -117,6 +122,11 @@ impl Pool {
     pub(crate) fn try_lease(self: &Arc<Self>) -> Result<Lease, StoreError> {
         let lease = self.try_lease_locked(&mut self.state.lock());
         lease.ok_or(StoreError::Conflict)?.ready(SHORT_TIME)
+    }
+
+    /// Returns the time to wait for answers.
+    fn patience(&self, answer_time: Duration) -> Duration {
+        if self.is_silent.load(Ordering::Acquire) { answer_time.min(SHORT_TIME) } else { answer_time }
     }
 
     /// Reserves a slot for a connection. Includes the connection if one is idle.
@@ -268,6 +278,14 @@ impl DerefMut for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        // A user that waits only briefly proves little.
+        if let Some(connection) = &self.connection {
+            if !connection.is_broken() {
+                self.pool.is_silent.store(false, Ordering::Release);
+            } else if connection.is_hanging() && connection.answer_time > SHORT_TIME {
+                self.pool.is_silent.store(true, Ordering::Release);
+            }
+        }
         match self.connection.take() {
             Some(connection) if !connection.is_broken() => {
                 self.pool.state.lock().idle.push(connection);

@@ -305,6 +305,29 @@ fn a_new_password_is_read_when_the_database_refuses_the_old_one() {
 }
 
 #[test]
+fn a_database_that_hangs_is_waited_for_at_length_once() {
+    let proxy = Proxy::before(server().port());
+    let address = server().database();
+    let opened = database(&proxy.address(&address, server().port()));
+    let store = opened.workspace(&named("w"));
+    put(&store, "k", b"v").expect("kept");
+    proxy.hang();
+    let begun = Instant::now();
+    assert!(put(&store, "k", b"w").is_err());
+    let first = begun.elapsed();
+    for _ in 0..3 {
+        let begun = Instant::now();
+        assert!(put(&store, "k", b"w").is_err());
+        assert!(begun.elapsed() < first / 2, "{:?} after {first:?}", begun.elapsed());
+    }
+    proxy.recover();
+    let begun = Instant::now();
+    while put(&store, "k", b"x").is_err() {
+        assert!(begun.elapsed() < LONG, "it is there again");
+    }
+}
+
+#[test]
 fn a_database_that_hangs_is_not_waited_for_by_what_can_do_without_it() {
     let proxy = Proxy::before(server().port());
     let address = server().database();
