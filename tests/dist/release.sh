@@ -68,11 +68,12 @@ check "uv publishes the wheels" env UV_CACHE_DIR="$work/uv" PYPI_ARGUMENTS="--pu
 check "each of them" diff <(sort "$work/registry/published") <(cd "$folder" && printf '%s\n' *.whl | sort)
 
 # shellcheck disable=SC2016 # expanded by the stand-in
-stand_in gh 'printf "%s\n" "$*" >>"$CALLS"'
+stand_in gh 'printf "%s\n" "$*" >>"$CALLS"; [ "$2" != view ]'
 check "the release is made" env PATH="$work/bin:$PATH" CALLS="$work/gh" TAG="v$version" scripts/release/github.sh "$folder"
 # shellcheck disable=SC2016 # expanded by the inner shell
 check "as a draft, which is then published" bash -c '
-    grep -q "^release create v.* --verify-tag --draft .*SHA256SUMS.minisig" "$1" && [ "$(tail -n 1 "$1")" = "release edit $2 --draft=false" ]' \
+    grep -q "^release create v.* --verify-tag --draft " "$1" && grep -q "^release upload v.* --clobber .*SHA256SUMS.minisig" "$1" &&
+    [ "$(tail -n 1 "$1")" = "release edit $2 --draft=false" ]' \
     _ "$work/gh" "v$version"
 
 # shellcheck disable=SC2016 # expanded by the stand-in
