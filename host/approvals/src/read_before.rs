@@ -49,7 +49,7 @@ impl Requests {
     ///
     /// Fails if the store fails. It is unknown then what was read.
     pub fn read_before(&self, reader: &Reader) -> Result<ReadBefore, StoreError> {
-        if !self.store().exists() {
+        if self.store().is_absent()? {
             return Ok(ReadBefore::default());
         }
         let mut transaction = self.store().begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?;
@@ -100,7 +100,7 @@ impl Requests {
     }
 
     fn forget_below(&self, beginning: &str) -> Result<ReadBefore, StoreError> {
-        if !self.store().exists() {
+        if self.store().is_absent()? {
             return Ok(ReadBefore::default());
         }
         let mut transaction = self.store().begin(Mode::Write, &Cancel::default(), &mut || ())?;
@@ -189,6 +189,18 @@ mod tests {
         assert_eq!(requests.read_before(&own).expect("read"), ReadBefore::default());
         assert_eq!(requests.read_before(&ann).expect("read").0.len(), 1);
         assert_eq!(requests.reads(&own, &["finance/"], "Bash").expect("kept"), ["finance/"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_store_that_cannot_be_reached_is_no_empty_one() {
+        use scorpiox_store::{Durability, SqliteStore};
+        // Nobody can tell if there is a file.
+        let store = SqliteStore::new("/dev/null/approvals.db".into(), Durability::default());
+        let (requests, own) = (Requests::new(Arc::new(store)), reader("/w", None));
+        assert!(requests.read_before(&own).is_err() && requests.reads(&own, &["finance/"], "Bash").is_err());
+        assert!(requests.forget_reads(&own).is_err() && requests.forget_all_reads("/w").is_err());
+        assert!(requests.list().is_err() && requests.get(1).is_err() && requests.remembered().is_err());
     }
 
     #[test]

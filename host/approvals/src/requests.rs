@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use scorpiox_executor::Cancel;
 use scorpiox_store::{Changes, MAX_SCAN_ENTRIES, Mode, Order, Store, StoreError, Transaction};
 use scorpiox_text::hex;
+use serde::{Deserialize, Serialize};
 
 use crate::request::{Answer, Decision, Extent, Request, Seat, State};
 use crate::wanted::Wanted;
@@ -283,13 +284,40 @@ impl Requests {
         Ok(request)
     }
 
+    /// Counts a run of a call with an answer that its client carries until a time, of which there may be `most` at all
+    /// servers together. Returns `false` if it is one too many.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails.
+    pub fn spend(&self, call: &str, most: usize, until: u64) -> Result<bool, StoreError> {
+        let mut transaction = self.0.begin(Mode::Write, &Cancel::default(), &mut || ())?;
+        let now = self.now();
+        let known = transaction.scan(NAMESPACE, RUNS, None, MAX_SCAN_ENTRIES, Order::Ascending)?;
+        for entry in known {
+            if Runs::read(&entry.value).until < now {
+                transaction.delete(NAMESPACE, &entry.key)?;
+            }
+        }
+        let key = format!("{RUNS}{call}");
+        let mut runs = transaction.get(NAMESPACE, &key)?.map(|value| Runs::read(&value)).unwrap_or_default();
+        if runs.count >= most {
+            return Ok(false);
+        }
+        runs = Runs { count: runs.count + 1, until: runs.until.max(until) };
+        let value = serde_json::to_vec(&runs).map_err(|error| StoreError::Other(error.to_string()))?;
+        transaction.set(NAMESPACE, &key, &value, QUOTA)?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
     /// Returns the requests of the last day.
     ///
     /// # Errors
     ///
     /// Fails if the store fails.
     pub fn list(&self) -> Result<Listed, StoreError> {
-        if !self.0.exists() {
+        if self.0.is_absent()? {
             return Ok(Listed { requests: Vec::new(), now: self.now() });
         }
         let requests = all(&mut *self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?)?;
@@ -303,7 +331,7 @@ impl Requests {
     ///
     /// Fails if the store fails.
     pub fn remembered(&self) -> Result<Vec<Request>, StoreError> {
-        if !self.0.exists() {
+        if self.0.is_absent()? {
             return Ok(Vec::new());
         }
         let mut transaction = self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?;
@@ -338,7 +366,7 @@ impl Requests {
     ///
     /// Fails if the store fails.
     pub fn get(&self, number: u64) -> Result<Option<Request>, StoreError> {
-        if !self.0.exists() {
+        if self.0.is_absent()? {
             return Ok(None);
         }
         let mut transaction = self.0.begin(Mode::ReadFirst, &Cancel::default(), &mut || ())?;
@@ -346,10 +374,27 @@ impl Requests {
     }
 }
 
+/// Runs of a call with an answer that its client carries.
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
+struct Runs {
+    count: usize,
+    /// Time until which the answer is good, in milliseconds since 1970.
+    until: u64,
+}
+
+impl Runs {
+    /// Reads a value. A damaged one permits no further run.
+    fn read(value: &[u8]) -> Self {
+        serde_json::from_slice(value).unwrap_or(Self { count: usize::MAX, until: u64::MAX })
+    }
+}
+
 /// Key of the last number.
 const NUMBER: &str = "number";
 /// Beginning of the keys of requests.
 const REQUEST: &str = "request/";
+/// Beginning of the keys of runs.
+const RUNS: &str = "runs/";
 /// Beginning of the keys of remembered approvals.
 const REMEMBERED: &str = "remembered/";
 

@@ -30,19 +30,27 @@ const MAX_DEPTH: usize = 10;
 const MAX_FILES: usize = 32;
 const MAX_FILE_BYTES: usize = 64 << 10;
 
-/// Returns a configuration with only the user's identity, as names and contents of files for a home folder.
-/// Conditions for single repositories are preserved.
-///
-/// Empty if the user's configuration contains no identity, is not accepted by git, exceeds a limit, or
-/// includes a file that may not be read.
-pub fn identity(user: &User, may_read: &dyn Fn(&Path) -> bool) -> Vec<(String, Vec<u8>)> {
-    let mut reading = Reading { user, may_read, bytes_left: MAX_BYTES, files: vec![Vec::new()] };
+/// A configuration with only the user's identity.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct OwnIdentity {
+    /// Names and contents of files for a home folder. Empty if the user's configuration contains no identity, is not
+    /// accepted by git, exceeds a limit, or includes a file that may not be read.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Files that were read, or are absent.
+    pub sources: Vec<PathBuf>,
+}
+
+/// Returns a configuration with only the user's identity. Conditions for single repositories are preserved.
+pub fn identity(user: &User, may_read: &dyn Fn(&Path) -> bool) -> OwnIdentity {
+    let (files, sources) = (vec![Vec::new()], Vec::new());
+    let mut reading = Reading { user, may_read, bytes_left: MAX_BYTES, files, sources };
     let read = user.global().iter().try_for_each(|file| reading.add(file, 0, 0));
-    let is_small = reading.files.iter().all(|content| content.len() <= MAX_FILE_BYTES);
-    if read.is_err() || !is_small || reading.files[0].is_empty() {
-        return Vec::new();
+    let Reading { files, sources, .. } = reading;
+    let is_small = files.iter().all(|content| content.len() <= MAX_FILE_BYTES);
+    if read.is_err() || !is_small || files[0].is_empty() {
+        return OwnIdentity { files: Vec::new(), sources };
     }
-    (0..).map(name).zip(reading.files).collect()
+    OwnIdentity { files: (0..).map(name).zip(files).collect(), sources }
 }
 
 fn name(number: usize) -> String {
@@ -57,11 +65,13 @@ struct Reading<'a> {
     may_read: &'a dyn Fn(&Path) -> bool,
     bytes_left: u64,
     files: Vec<Vec<u8>>,
+    sources: Vec<PathBuf>,
 }
 
 impl Reading<'_> {
     /// Adds the identity of a configuration and its includes to the file with this number.
     fn add(&mut self, file: &Path, to: usize, depth: usize) -> Result<(), Unknown> {
+        self.sources.push(file.to_owned());
         let end = Trail::follow(file).map_err(|_| Unknown)?.end;
         if depth > MAX_DEPTH || !(self.may_read)(file) || !(self.may_read)(&end) {
             return Err(Unknown);
@@ -170,7 +180,7 @@ mod tests {
 
     fn of(bed: &Bed) -> Vec<(String, String)> {
         let files = identity(&User::new(Some(&bed.at("home")), |_| None), &|path| !path.ends_with("closed"));
-        files.into_iter().map(|(name, content)| (name, String::from_utf8(content).unwrap())).collect()
+        files.files.into_iter().map(|(name, content)| (name, String::from_utf8(content).unwrap())).collect()
     }
 
     #[test]

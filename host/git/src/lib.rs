@@ -43,7 +43,7 @@ mod words;
 pub use around::around;
 pub use borrowed::{knows_branches, lenders, stores_behind};
 pub use hidden::{Hidden, hidden};
-pub use identity::identity;
+pub use identity::{OwnIdentity, identity};
 pub use leads::Leads;
 pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};

@@ -59,8 +59,10 @@ struct Questions {
 /// Calls of a request.
 #[derive(Debug, Default, Clone, Copy)]
 struct Expected {
-    /// Calls that wait, or ended and are to be repeated, or used the answer.
+    /// Calls that wait, or used the answer.
     expected: u32,
+    /// Calls that ended and are to be repeated.
+    away: u32,
     /// Calls that used the answer.
     used: u32,
     /// End of the time in which the answer can be used, in milliseconds since 1970.
@@ -152,7 +154,11 @@ impl Approvals {
     pub(crate) fn expects(&self, id: &str, end: u64) -> bool {
         self.count(id, end, |runs| {
             let is_new = runs.used == 0;
-            runs.expected += u32::from(is_new);
+            if is_new {
+                // It may be the repetition of a call that ended.
+                runs.away = runs.away.saturating_sub(1);
+                runs.expected += 1;
+            }
             is_new
         })
     }
@@ -164,12 +170,20 @@ impl Approvals {
         }
     }
 
+    /// Counts a call that no longer waits, and is to be repeated.
+    pub(crate) fn goes_away(&self, id: &str) {
+        if let Some(runs) = self.expected.lock().get_mut(id) {
+            runs.expected = runs.expected.saturating_sub(1);
+            runs.away += 1;
+        }
+    }
+
     /// Counts a call that uses the answer to a request. Returns `false` if more calls do than waited here: whoever
     /// writes to the store must not have an approved call run again and again. The first may be one that waited at
     /// another server.
     pub(crate) fn uses(&self, id: &str, end: u64) -> bool {
         self.count(id, end, |runs| {
-            let is_good = runs.used < runs.expected.max(1);
+            let is_good = runs.used < (runs.expected + runs.away).max(1);
             runs.used += u32::from(is_good);
             is_good
         })
@@ -325,6 +339,15 @@ mod tests {
         assert!(expects("own") && expects("own") && expects("own"));
         approvals.gives_up("own");
         assert!(uses("own") && uses("own") && !uses("own"));
+        // A call that is repeated again and again is one call, and two that ended are two.
+        for _ in 0..5 {
+            assert!(expects("repeated"));
+            approvals.goes_away("repeated");
+        }
+        assert!(uses("repeated") && !uses("repeated"));
+        (0..2).for_each(|_| assert!(expects("two")));
+        (0..2).for_each(|_| approvals.goes_away("two"));
+        assert!(uses("two") && uses("two") && !uses("two"));
         // Somebody wrote the request back to the store as it was before the answer.
         assert!(!expects("own") && !uses("own"));
     }

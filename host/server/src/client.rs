@@ -46,7 +46,8 @@ const FORM: &str = "form";
 const APPROVAL: &str = "approval-";
 
 /// Maximum time from a question to an approval.
-pub(crate) const APPROVAL_TIME: Duration = Duration::from_mins(10);
+pub(crate) const APPROVAL_TIME: Duration = Duration::from_millis(APPROVAL_MS);
+const APPROVAL_MS: u64 = 10 * 60 * 1000;
 
 const ELICIT: &str = "elicitation/create";
 
@@ -136,6 +137,8 @@ struct Asking {
     was_asked: bool,
     /// `true` if the call cannot be repeated.
     runs_once: bool,
+    /// Time for which an approval is good after its question.
+    good_for: Duration,
 }
 
 struct Inner {
@@ -189,7 +192,7 @@ impl Client {
             principal: session.principal_key().unwrap_or_default().to_owned(),
             revision: request.revision,
             able,
-            asking: Mutex::new(Asking { way, was_asked: false, runs_once: false }),
+            asking: Mutex::new(Asking { way, was_asked: false, runs_once: false, good_for: APPROVAL_TIME }),
             log_level,
             outgoing: Arc::clone(&session.outgoing),
             reply: Arc::clone(scope.reply),
@@ -215,7 +218,12 @@ impl Client {
             principal: principal.clone(),
             revision: *revision,
             able: Abilities { forms: shows_forms, ..*able },
-            asking: Mutex::new(Asking { way: Way::Requests, was_asked: false, runs_once: true }),
+            asking: Mutex::new(Asking {
+                way: Way::Requests,
+                was_asked: false,
+                runs_once: true,
+                good_for: APPROVAL_TIME,
+            }),
             log_level: *log_level,
             outgoing: Arc::clone(outgoing),
             reply: Arc::clone(reply),
@@ -224,20 +232,21 @@ impl Client {
         }))
     }
 
-    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for the request with this `id` and
-    /// these very questions, under the policy that asked, and for [`APPROVAL_TIME`]. The question is withdrawn once the call is cancelled or
-    /// `elsewhere` returns `true`.
+    /// Asks the user for an approval, like [`Self::ask`]. The answer is good only for these very questions, under the
+    /// policy that asked, and for at most [`APPROVAL_TIME`] and `good_for`. The question is withdrawn once the call is
+    /// cancelled or `elsewhere` returns `true`.
     pub(crate) fn approve(
         &self,
-        id: &str,
         questions: &Questions,
         uses: &Uses,
         rule: &'static str,
+        good_for: Duration,
         elsewhere: impl Fn() -> bool + Send + 'static,
     ) -> Asked {
         let policy = self.0.workspace.operator().loaded().map_or("", |loaded| &loaded.hash).to_owned();
-        let hash = Sha256::digest(format!("{policy}\n{id}\n{}", questions.to_text()));
+        let hash = Sha256::digest(format!("{policy}\n{}", questions.to_text()));
         let key = format!("{APPROVAL}{}", hex(&hash));
+        self.asking().good_for = good_for.min(APPROVAL_TIME);
         let withdrawn = Cancel::default();
         let (call, flag) = (self.0.cancel.clone(), withdrawn.clone());
         let _watch = self.0.cancel.watch(move || {
@@ -279,7 +288,7 @@ impl Client {
 
     fn shows_another_form(&self, key: &str) -> bool {
         let mut asking = self.asking();
-        let Asking { way, was_asked, runs_once } = &mut *asking;
+        let Asking { way, was_asked, runs_once, .. } = &mut *asking;
         let is_possible = match way {
             Way::Requests => true,
             Way::Rounds(rounds) => !*was_asked && (!*runs_once || has_form(rounds, key)),
@@ -302,14 +311,14 @@ impl Client {
     fn show(&self, key: &str, message: String, schema: String, cancel: &Cancel) -> Result<Shown, Unanswered> {
         let form = Form::new(self.0.revision, message, schema);
         let mut asking = self.asking();
-        let Asking { way, was_asked, .. } = &mut *asking;
+        let Asking { way, was_asked, good_for, .. } = &mut *asking;
         match way {
             Way::Rounds(rounds) => {
                 // An answer without a duration was not requested here, so the form may not have been read.
                 let answered =
                     rounds.answer(key, any_object).and_then(|(answer, after)| Some((answer, after?)));
                 if let Some((answer, after)) = answered {
-                    if key == FORM || self.is_approval_good(rounds, key)? {
+                    if key == FORM || self.is_approval_good(rounds, key, *good_for)? {
                         *was_asked |= key == FORM;
                         return Ok(Shown { answer, after });
                     }
@@ -328,14 +337,20 @@ impl Client {
     }
 
     /// Checks and uses up the approval with this key, in each round of the call.
-    fn is_approval_good(&self, rounds: &Rounds, key: &str) -> Result<bool, Unanswered> {
+    fn is_approval_good(&self, rounds: &Rounds, key: &str, good_for: Duration) -> Result<bool, Unanswered> {
         let Some(asked) = rounds.asked(key) else { return Ok(false) };
-        if rounds.since_question(key).is_none_or(|since| since > APPROVAL_TIME) {
+        if rounds.since_question(key).is_none_or(|since| since > good_for) {
             return Ok(false);
         }
         let approvals = &self.0.workspace.app().approvals;
         match approvals.spend(&self.0.principal, rounds.number(), rounds.runs(), asked) {
-            Spent::Now => Ok(true),
+            // Another server, or this one before a restart, may have run the call.
+            Spent::Now => {
+                let requests = self.0.workspace.approvals();
+                let until = requests.now().saturating_add(APPROVAL_MS);
+                let spent = requests.spend(&hex(&rounds.number()), rounds.runs(), until);
+                spent.map_err(|error| Unanswered::Failed(format!("its use cannot be counted: {error}")))
+            }
             Spent::Before => Ok(false),
             Spent::TooMany => Err(Unanswered::TooMany),
         }

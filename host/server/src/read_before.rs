@@ -4,7 +4,8 @@
 //! is open to it. The files that ReadDocs, ReadImage and skills read are observed one by one.
 //!
 //! Invariant: a read is kept in the store before it happens. From then on, no request of the same caller in the
-//! workspace runs as if it had not happened: those that run already are ended.
+//! workspace begins as if it had not happened, at whichever server, and those that run already in this process are
+//! ended.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -202,7 +203,7 @@ impl Watch {
         let policy = workspace.operator().policy().map_err(|error| error.to_string())?;
         let new = workspace.approvals().reads(&self.reader, globs, &self.name);
         let new = new.map_err(|error| {
-            format!("{} was not run: the policy has `after`, and reads cannot be kept: {error}", self.name)
+            format!("the policy has `after`, and {} reads nothing, because reads cannot be kept: {error}", self.name)
         })?;
         for glob in &new {
             uses.allowed(CAPABILITY, glob, source(policy, glob));

@@ -8,10 +8,10 @@ use parking_lot::{Mutex, MutexGuard};
 use scorpiox_egress_proxy::Proxy;
 use scorpiox_fs::Writable;
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
-use scorpiox_sandbox::{Cell, CellError, Cover, Granted, HomeFile, Network, Tier};
+use scorpiox_sandbox::{Cell, CellError, Cover, Granted, Network, Tier};
 use scorpiox_workspace_config::Site;
 
-use super::environment;
+use super::{environment, own_identity};
 use super::error::{NoTier, ShellError};
 use super::plan::{self, Plan};
 use super::protect::View;
@@ -38,8 +38,8 @@ pub(crate) struct Ready {
     survey: Survey,
     /// Exposed folders with their identity at build time.
     shown: Vec<(PathBuf, Option<Identity>)>,
-    /// Files with the user's identity at build time.
-    identity: Vec<HomeFile>,
+    /// The user's identity at build time.
+    identity: own_identity::Known,
     /// Skill folders at build time.
     skills: Vec<PathBuf>,
     /// Git directory of the workspace, if it lies outside.
@@ -77,12 +77,16 @@ impl Cells {
         profile: &Profile,
         places: &Places,
     ) -> Result<Arc<Ready>, ShellError> {
+        let known = self.lock().get(&profile.name).map(Arc::clone);
+        // Looks at files of the home folder, which may be on a slow disk, without the lock.
+        let read = || plan::own_identity(site, profile, places);
+        let has_another = known.filter(|ready| !ready.identity.is_current(read));
         // The lock is held during a build, so that concurrent first commands share one cell.
         let mut cells = self.lock();
         // A cell that exposes a replaced folder, or another identity, is stale for new commands. Commands that run in
         // it keep it until they end.
         let is_current = |ready: &&Arc<Ready>| {
-            ready.is_current(places) && ready.identity == plan::identity_files(site, profile, places)
+            ready.is_current(places) && !has_another.as_ref().is_some_and(|other| Arc::ptr_eq(other, ready))
         };
         if let Some(ready) = cells.get(&profile.name).filter(is_current) {
             return Ok(Arc::clone(ready));
@@ -258,7 +262,8 @@ fn build(
     writable: &Writable,
     tier: Tier,
 ) -> Result<Ready, ShellError> {
-    let identity_files = plan::identity_files(site, profile, places);
+    // Noted before it is read for the cell, so that no change is missed.
+    let own = own_identity::Known::of(plan::own_identity(site, profile, places));
     let plan = Plan::new(site, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
@@ -275,7 +280,7 @@ fn build(
         environment,
         survey,
         shown,
-        identity: identity_files,
+        identity: own,
         skills,
         lent,
         repository,

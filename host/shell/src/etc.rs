@@ -73,7 +73,7 @@ mod tests {
         {
             assert_eq!(seen("", path), None, "{path}");
         }
-        let denied = "[shell.profile.workspace]\ndeny = [\"**/*.crt\", \"hosts\"]\n";
+        let denied = "[shell.profile.workspace]\ndeny = [\"/etc/ssl/**\"]\n";
         assert_eq!(seen(denied, "/etc/ssl/certs/ca-certificates.crt"), None);
     }
 }

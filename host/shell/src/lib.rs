@@ -21,6 +21,7 @@ mod gone;
 mod helper;
 mod local;
 mod met;
+mod own_identity;
 mod plan;
 mod probes;
 mod protect;

@@ -9,7 +9,7 @@ use scorpiox_audit::BUILT_IN;
 use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 use scorpiox_fs::home::{instance, private};
 use scorpiox_fs::{Trail, Writable, resolve};
-use scorpiox_git::{User, identity};
+use scorpiox_git::{OwnIdentity, User, identity};
 use scorpiox_policy::{
     Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
     Profile, Source, TOOLCHAINS, Tier as MinTier, UnknownHosts as Unknown,
@@ -166,21 +166,25 @@ fn home_links(profile: &Profile, places: &Places) -> Vec<HomeLink> {
     named.collect()
 }
 
-/// Returns the files with the user's identity for the home folder of commands.
-pub(super) fn identity_files(site: &Site, profile: &Profile, places: &Places) -> Vec<HomeFile> {
-    home_files(site, &profile.denied(places), &home_links(profile, places))
+/// Returns the user's identity for the home folder of commands.
+pub(super) fn own_identity(site: &Site, profile: &Profile, places: &Places) -> OwnIdentity {
+    identity_of(site, &profile.denied(places), &home_links(profile, places))
 }
 
 /// Returns generated Git configuration files with the user's identity, unless `deny` hides the files that
 /// define it. Returns nothing if a rule exposes the user's own configuration.
 fn home_files(site: &Site, denied: &DenySet, links: &[HomeLink]) -> Vec<HomeFile> {
+    let files = identity_of(site, denied, links).files.into_iter();
+    files.map(|(name, content)| HomeFile { name, content }).collect()
+}
+
+fn identity_of(site: &Site, denied: &DenySet, links: &[HomeLink]) -> OwnIdentity {
     let is_own = |link: &HomeLink| link.inside.as_path().to_string_lossy().starts_with(".gitconfig");
     if links.iter().any(is_own) {
-        return Vec::new();
+        return OwnIdentity::default();
     }
     let may_read = |path: &Path| denied.matches(path).is_none();
-    let files = identity(&User::of_process(site.home.as_deref()), &may_read).into_iter();
-    files.map(|(name, content)| HomeFile { name, content }).collect()
+    identity(&User::of_process(site.home.as_deref()), &may_read)
 }
 
 /// Checks that the system's programs are exposed completely.

@@ -31,6 +31,9 @@ pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(30);
 /// Time to wait for an answer that the caller can do without, such as messages attached to a result.
 pub(crate) const SHORT_TIME: Duration = Duration::from_secs(2);
 
+/// Interval between warnings of a connection that its notifications are not sent.
+const WARN_PAUSE: Duration = Duration::from_mins(1);
+
 /// Commits. PostgreSQL answers `COMMIT` with success even if it rolls back a transaction that failed, and the
 /// driver does not tell the two answers apart. The statement before it fails in such a transaction.
 const COMMIT: &str = "SELECT; COMMIT";
@@ -73,6 +76,8 @@ pub(crate) struct Connection {
     pub(crate) is_broken: bool,
     /// `true` after a timed-out answer: the server may still be running the statement.
     is_hanging: bool,
+    /// Time of the last warning that a notification was not sent.
+    warned: Option<Instant>,
     /// Pending `ROLLBACK` of a read-only transaction, which nobody waits for.
     left: Option<Answer>,
     /// Encryption of the connection, also used for cancel requests.
@@ -148,6 +153,7 @@ impl Connection {
             location: Arc::clone(location),
             is_broken: false,
             is_hanging: false,
+            warned: None,
             left: None,
             encryption: address.encryption.clone(),
             look_setting: "",
@@ -308,7 +314,10 @@ impl Connection {
         let rung = self.write(Begin::Write, Tables::Nothing, |connection| {
             connection.row("SELECT pg_notify($1, '')::text", &[&channel]).map(drop)
         });
-        if let Err(error) = rung {
+        if let Err(error) = rung
+            && self.warned.is_none_or(|at| at.elapsed() >= WARN_PAUSE)
+        {
+            self.warned = Some(Instant::now());
             tracing::warn!("other servers hear of news only when they look for them: {error}");
         }
     }

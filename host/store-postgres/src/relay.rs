@@ -10,7 +10,6 @@
 
 use std::time::Duration;
 
-use scorpiox_executor::Cancel;
 use scorpiox_store::StoreError;
 
 use crate::begin::{Begin, Tables};
@@ -90,7 +89,7 @@ impl Database {
             }
             written => written,
         }?;
-        if let Ok(mut lease) = self.pool.lease(&Cancel::default(), &mut || ()) {
+        if let Ok(mut lease) = self.pool.try_lease() {
             lease.ring(CHANNEL);
         }
         Ok(())

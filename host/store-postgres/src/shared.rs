@@ -131,13 +131,14 @@ impl Database {
     fn used<T>(&self, work: impl Fn(&mut Lease) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut lease = self.pool.lease(&Cancel::default(), &mut || ())?;
         self.ready(&mut lease)?;
-        match work(&mut lease) {
+        let done = match work(&mut lease) {
             Err(_) if lease.lacks_tables() && self.forget_tables() => {
                 self.ready(&mut lease)?;
                 work(&mut lease)
             }
-            done => done.inspect_err(|error| self.note_full(error)),
-        }
+            done => done,
+        };
+        done.inspect_err(|error| self.note_full(error))
     }
 }
 

@@ -277,6 +277,8 @@ impl PostgresTransaction {
             Ok(()) => {
                 lease.commits.kept = Some((doubt.mark, Instant::now()));
                 if self.has_news {
+                    // The next writer need not wait for the notification.
+                    drop(self.turn.take());
                     lease.ring(messages::CHANNEL);
                 }
                 Ok(())

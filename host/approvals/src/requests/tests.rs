@@ -287,3 +287,22 @@ fn a_flood_of_requests_that_end_leaves_a_bounded_list() {
     assert!(listed.len() <= MAX_ENDED + 1, "{}", listed.len());
     assert_eq!(listed.last().map(|request| request.number), u64::try_from(MAX_ENDED + 20).ok());
 }
+
+#[test]
+fn an_answer_that_a_client_carries_is_used_as_often_as_it_was_given_at_all_servers() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let (one, other) = (Requests::new(Arc::clone(&store)), Requests::new(Arc::clone(&store)));
+    let until = one.now() + 60_000;
+    let spend = |requests: &Requests, most| requests.spend("7f", most, until).expect("a store");
+    assert!(spend(&one, 1) && !spend(&one, 1) && !spend(&other, 1));
+    assert!(spend(&other, 2) && !spend(&one, 2));
+    assert!(one.spend("80", 1, until).expect("a store"));
+    // Those of answers that are no longer good are forgotten.
+    assert!(one.spend("old", 1, one.now() - 1).expect("a store"));
+    assert!(one.spend("81", 1, until).expect("a store"));
+    let mut transaction = store.begin(Mode::Write, &Cancel::default(), &mut || ()).expect("a store");
+    assert_eq!(transaction.get(NAMESPACE, "runs/old").expect("a store"), None);
+    transaction.set(NAMESPACE, "runs/7f", b"?", QUOTA).expect("room");
+    transaction.commit().expect("a store");
+    assert!(!spend(&one, 9), "a damaged value");
+}

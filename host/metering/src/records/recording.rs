@@ -381,7 +381,7 @@ impl Records {
         audit.spool.push(|out| entry.push(out));
         let written = audit.wrote(audit.spool.drain_now());
         written.or_else(|error| {
-            // What is not carried out must not be recorded as done.
+            // A decision that is not carried out must not be recorded as done.
             if !audit.required || outcome != Outcome::Ok {
                 audit.leave();
             }

@@ -255,7 +255,7 @@ fn the_hosts_and_the_denied_files_of_a_command_are_in_its_line() {
     for expected in [
         (&json!("allowed.invalid:80"), &json!(true), &json!("policy.toml line 3")),
         (&json!("other.invalid:80"), &json!(false), &json!("policy.toml line 3")),
-        // Whether the command read a copy is unknown.
+        // The command may have read a copy.
         (&json!(folder), &json!(null), &json!("built-in")),
     ] {
         assert!(told.contains(&expected), "{expected:?}: {told:?}");

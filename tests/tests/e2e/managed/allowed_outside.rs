@@ -29,9 +29,12 @@ fn obey(program: &Program, refusal: &str) -> String {
 
 #[test]
 fn a_refused_file_is_read_after_the_command() {
-    let program = program("# a comment\n[files]\ndeny = [\"secret\", \"private\"] # kept\n");
+    let program = Program::new();
+    let secret = program.put("workspace/secret/a.md", "told in secret");
+    let secret = secret.canonicalize().expect("a path");
+    let deny = format!("deny = [{secret:?}, \"private\"] # kept");
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n# a comment\n[files]\n{deny}\n"));
     let outside = program.put("outside/notes.md", "what it says");
-    program.put("workspace/secret/a.md", "told in secret");
     let mut server = started(&program);
     for (path, text) in
         [(outside.to_str().expect("a path"), "what it says"), ("secret/a.md", "told in secret")]
@@ -85,4 +88,19 @@ fn a_refused_workspace_is_opened_by_the_command() {
     let mut server = started(&program);
     let listed = told(&mut server, "TaskManager", json!({ "action": "list" }));
     assert!(listed.contains("There are no tasks"), "{listed}");
+}
+
+#[test]
+fn a_file_of_a_wider_entry_is_opened_by_an_edit_alone() {
+    let program = program("[files]\ndeny = [\"finance/\"]\n");
+    program.put("workspace/finance/a.md", "a figure");
+    let mut server = started(&program);
+    let refused = told(&mut server, "ReadDocs", json!({ "url": "finance/a.md" }));
+    assert!(refused.contains("denied by \"finance/\"") && !refused.contains("policy allow"), "{refused}");
+    let (status, _, err) = program.run(&["policy", "allow", "file", "finance/a.md"]);
+    let said = "\"finance/\" in `deny` (policy.toml line 3) covers more than this file; edit it";
+    assert!(!status.success() && err.contains(said), "{err}");
+    program.put("home/.scorpiox/policy.toml", "version = 1\n");
+    let (status, _, err) = program.run(&["policy", "allow", "file", ".env"]);
+    assert!(!status.success() && err.contains("(built-in) covers more than this file"), "{err}");
 }

@@ -265,7 +265,7 @@ fn a_copy_under_another_name_of_a_denied_plugin_is_noted() {
     assert!(!program.run(&["call", "sort.divide", r#"{"a": 6, "b": 3}"#]).0.success());
 }
 
-/// Where a line is required, nothing is carried out without one.
+/// If a line is required, nothing is carried out without one.
 #[test]
 fn nothing_is_changed_that_cannot_be_recorded_and_has_to_be() {
     let (program, hash) = installed();

@@ -31,8 +31,8 @@ pub(super) enum Choice {
     },
 }
 
-/// Answers a request, with a signature if its rules need one. What is shown and what is signed is this value: the
-/// store may have another request of its number by now.
+/// Answers a request, with a signature if its rules need one. This value is shown and signed: the store may have
+/// another request of its number by now.
 pub(super) fn answer(
     operator: &Operator,
     requests: &Requests,

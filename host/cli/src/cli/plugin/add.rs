@@ -45,7 +45,7 @@ pub(super) fn install(
     let mut look = Look::at(&environment.site(), staged.installed.clone(), Some(&source.anatomy))?;
     look.plain_names = said.plain_names || what != ADD && had_plain_names(environment, source.name())?;
     let is_meant = said.yes.is_none_or(|given| given == look.hashes().approval.as_str());
-    // What the policy says about a plugin that is added is shown, also if the plugin was approved before.
+    // The verdict of the policy about a plugin that is added is shown, also if the plugin was approved before.
     let is_left = what != ADD || is_open_to_people(environment, &look);
     if is_meant && is_left && is_current(environment, &plugin_folder, &look)? {
         let version = format!("{} {}", source.name(), look.installed.manifest.version);

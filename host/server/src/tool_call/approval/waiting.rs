@@ -61,6 +61,8 @@ struct Place<'a> {
     approvals: &'a Approvals,
     request: Request,
     seat: Seat,
+    /// `true` once the process counts the call.
+    is_counted: bool,
     is_over: bool,
 }
 
@@ -73,6 +75,7 @@ impl Place<'_> {
     /// Ends the wait; an equal call takes the place.
     fn away(mut self) {
         self.is_over = true;
+        self.approvals.goes_away(&self.request.id);
         if let Err(error) = self.requests.leave(&self.request, self.seat, true) {
             tracing::warn!("approval {} cannot be left: {error}", self.request.number);
         }
@@ -84,7 +87,9 @@ impl Drop for Place<'_> {
         if self.is_over {
             return;
         }
-        self.approvals.gives_up(&self.request.id);
+        if self.is_counted {
+            self.approvals.gives_up(&self.request.id);
+        }
         if let Err(error) = self.requests.leave(&self.request, self.seat, false) {
             tracing::warn!("approval {} cannot be withdrawn: {error}", self.request.number);
         }
@@ -108,8 +113,11 @@ impl Waiting<'_> {
             Joined::Answered(request) => self.decided(&request, begun),
             Joined::Waits(request, seat) => {
                 let requests = self.requests;
-                let place = Place { requests, approvals, request: request.clone(), seat, is_over: false };
-                if !approvals.expects(&request.id, self.end_of_use(&request)) {
+                let asked = request.clone();
+                let mut place =
+                    Place { requests, approvals, request: asked, seat, is_counted: false, is_over: false };
+                place.is_counted = approvals.expects(&request.id, self.end_of_use(&request));
+                if !place.is_counted {
                     return Err(self.used_up(&request));
                 }
                 self.wait(&request, place, questions, begun)
@@ -158,10 +166,10 @@ impl Waiting<'_> {
                         return Err(self.refused("too many questions", &why));
                     };
                     match self.client.approve(
-                        &request.id,
                         questions,
                         &self.scope.uses,
                         "rules",
+                        Duration::from_millis(self.wanted.within_ms.saturating_mul(2)),
                         self.elsewhere(request),
                     ) {
                         Asked::Answered(said) => self.answer(request, &said)?,
