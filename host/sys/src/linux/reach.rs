@@ -21,8 +21,7 @@ pub fn open(path: &Path) -> io::Result<OwnedFd> {
 
 /// Opens the parent folder of an absolute path, and returns it with the file name.
 ///
-/// Resolves component by component. `openat2` could do it in one call, but the filter for commands rejects
-/// it, because seccomp cannot see the mode with which a file is created.
+/// Resolves component by component, without following links, on kernels without `openat2`, too.
 pub fn parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not the absolute path of a file");
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(invalid()) };
