@@ -9,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::{Trail, normalized};
 
+/// Maximum length of a path, as in the kernel: a longer one leads to no file, and each part of it would be looked up.
+const MAX_BYTES: usize = 4096;
 /// Maximum number of links in a path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
@@ -17,15 +19,23 @@ const MAX_LINKS: usize = 40;
 pub struct Inside {
     /// End of the path. Its part inside of the folders passes through no link.
     pub end: PathBuf,
-    /// Other names of the end: the given path, and the path with each link but the last replaced by its target.
+    /// Other names of the end: the given path, that path with its first part resolved, and the path with each further
+    /// link but the last replaced by its target.
     pub forms: Vec<PathBuf>,
 }
 
 impl Inside {
-    /// Follows an absolute path; `reads` returns `true` for paths that may be read. `None` if it has too many links.
+    /// Follows an absolute path; `reads` returns `true` for paths that may be read. `None` if it is too
+    /// long, or has too many links.
     pub fn follow(asked: &Path, reads: &dyn Fn(&Path) -> bool) -> Option<Self> {
+        if asked.as_os_str().len() > MAX_BYTES {
+            return None;
+        }
         let path = entered(asked, reads);
-        let mut forms = vec![normalized(&path)];
+        let mut forms = vec![normalized(asked)];
+        if path != asked {
+            forms.push(normalized(&path));
+        }
         let mut end = root(&path);
         let mut ahead = parts(&path);
         let mut links = 0;
@@ -174,6 +184,10 @@ mod tests {
         symlink("w", bed.root.join("project")).expect("a link");
         symlink("out/../w", bed.root.join("way")).expect("a link");
         assert_eq!(bed.ends("project/docs/a"), Some("w/docs/a".into()));
+        // A rule can be written for the path by which the user reaches the folder.
+        let (asked, inside) = (bed.root.join("project/docs/a"), bed.root.join("w"));
+        let followed = Inside::follow(&asked, &|path| path.starts_with(&inside)).expect("few links");
+        assert_eq!(followed.forms, [asked, inside.join("docs/a")]);
         // Its end depends on what is outside.
         assert_eq!(bed.ends("way/docs/a"), Some("way/docs/a".into()));
         assert_eq!(bed.ends("none/docs/a"), Some("none/docs/a".into()));

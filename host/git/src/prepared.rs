@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// Sections that git reads, in lowercase, as `git help --config-sections-for-completion` lists them, with those of later
 /// versions, and those of programs that read git's configuration. A section with `git` in its name counts, too.
-const SECTIONS: [&str; 117] = [
+const SECTIONS: [&str; 120] = [
     "absorb",
     "add",
     "advice",
@@ -33,6 +33,7 @@ const SECTIONS: [&str; 117] = [
     "browser",
     "bundle",
     "checkout",
+    "clangformat",
     "clean",
     "clone",
     "cola",
@@ -103,6 +104,7 @@ const SECTIONS: [&str; 117] = [
     "revert",
     "review",
     "safe",
+    "secrets",
     "sendemail",
     "sendpack",
     "sequence",
@@ -123,6 +125,7 @@ const SECTIONS: [&str; 117] = [
     "tig",
     "trace2",
     "trailer",
+    "transcrypt",
     "transfer",
     "uploadarchive",
     "uploadpack",
@@ -152,16 +155,26 @@ pub enum Configured {
     },
 }
 
-/// Judges the configuration at a path, whose folder is no repository yet. Links are not followed: the answer would
-/// reveal the content of files elsewhere.
-pub fn configured(path: &Path) -> Configured {
-    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-        return Configured::Nothing;
+/// Judges the configurations of a folder that is no repository yet. Links are not followed: the answer would reveal the
+/// content of files elsewhere.
+///
+/// Git reads `config.worktree` once `extensions.worktreeConfig` is set, which some of its commands do by themselves. No
+/// other program has a file of this name.
+pub fn configured(folder: &Path) -> Configured {
+    match configured_by(&folder.join("config.worktree")) {
+        Configured::Starts { .. } => Configured::Starts { has_core: true },
+        Configured::Nothing | Configured::Repository => configured_by(&folder.join("config")),
     }
-    let Some(text) = read::text(path, MAX_BYTES) else { return Configured::Nothing };
-    if text.is_cut {
-        return Configured::Starts { has_core: true };
-    }
+}
+
+/// Judges a single configuration of such a folder. A file that cannot be read counts as one that starts programs: the
+/// next command can restore its permissions.
+pub(crate) fn configured_by(path: &Path) -> Configured {
+    let text = match read::text_itself(path, MAX_BYTES) {
+        Ok(None) => return Configured::Nothing,
+        Ok(Some(text)) if !text.is_cut => text,
+        Ok(Some(_)) | Err(_) => return Configured::Starts { has_core: true },
+    };
     let parsed = parse(&text.bytes);
     if parsed.is_broken {
         return Configured::Nothing;
@@ -191,7 +204,7 @@ mod tests {
     fn judged(text: &str) -> Configured {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("config"), text).unwrap();
-        configured(&folder.path().join("config"))
+        configured(folder.path())
     }
 
     #[test]
@@ -203,6 +216,8 @@ mod tests {
             "[filter \"x\"]\n\tclean = x\n",
             "[alias]\n\tst = !x\n",
             "[hook \"x\"]\ncommand = x\n",
+            "[clangFormat]\n\tbinary = x\n",
+            "[secrets]\n\tproviders = x\n",
             "[credential]\nhelper = !x\n",
             "[lfs \"customtransfer.x\"]\npath = x\n",
             "[gitflow \"path\"]\nhooks = x\n",
@@ -233,6 +248,46 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(configured(&folder.path().join("none")), Configured::Nothing);
         assert_eq!(configured(folder.path()), Configured::Nothing);
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        assert_eq!(configured(folder.path()), Configured::Nothing);
+    }
+
+    #[test]
+    fn the_configuration_of_a_work_tree_counts_beside_a_harmless_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        put("config.worktree", "[core]\n\tbare = true\n");
+        assert_eq!(configured(folder.path()), Configured::Nothing);
+        put("config.worktree", "[core]\n\tfsmonitor = x\n");
+        let starts = Configured::Starts { has_core: true };
+        assert_eq!(configured(folder.path()), starts, "somebody may set the extension later");
+        for config in
+            ["[core]\nbare = true\n[extensions]\nworktreeConfig = true\n", "[extensions]\n", "x = y\n"]
+        {
+            put("config", config);
+            assert_eq!(configured(folder.path()), starts, "{config}");
+        }
+    }
+
+    /// `chmod 0 config`, and `chmod 644 config` by a later command.
+    #[cfg(unix)]
+    #[test]
+    fn a_configuration_that_may_not_be_read_starts_programs() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["config", "config.worktree"] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+            // Root can read each file.
+            if std::fs::read(&path).is_err() {
+                assert_eq!(configured(folder.path()), Configured::Starts { has_core: true }, "{name}");
+            }
+            std::fs::remove_file(&path).unwrap();
+        }
+        // Linux opens it like any file, and fails to read from its beginning.
+        #[cfg(target_os = "linux")]
+        assert_eq!(configured_by(Path::new("/proc/self/mem")), Configured::Starts { has_core: true });
     }
 
     #[cfg(unix)]
@@ -241,10 +296,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("secret"), "[core]\nfsmonitor = x\n").unwrap();
         std::os::unix::fs::symlink("secret", folder.path().join("config")).unwrap();
-        assert_eq!(configured(&folder.path().join("config")), Configured::Nothing);
+        assert_eq!(configured(folder.path()), Configured::Nothing);
     }
 
-    /// The list has the sections of the installed git.
+    /// The list has the sections of the installed git. A later one may have more.
     #[cfg(target_os = "linux")]
     #[test]
     #[allow(clippy::disallowed_methods, reason = "nothing but git tells its sections")]
@@ -253,9 +308,13 @@ mod tests {
         let _alone = crate::STARTS.write().unwrap();
         let said =
             std::process::Command::new("git").args(["help", "--config-sections-for-completion"]).output();
-        for section in String::from_utf8(said.unwrap().stdout).unwrap().lines() {
-            let section = section.to_ascii_lowercase();
-            assert!(SECTIONS.contains(&&*section) || section.contains("git"), "{section}");
+        let Ok(said) = said else { return eprintln!("no git is installed: nothing was compared") };
+        let said = String::from_utf8(said.stdout).unwrap().to_ascii_lowercase();
+        let is_known = |section: &&str| SECTIONS.contains(section) || section.contains("git");
+        let (known, others): (Vec<_>, Vec<_>) = said.lines().partition(is_known);
+        assert!(said.is_empty() || known.contains(&"core"), "{said}");
+        if !others.is_empty() {
+            eprintln!("sections that this git has in addition: {others:?}");
         }
     }
 }

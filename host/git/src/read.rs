@@ -31,6 +31,15 @@ pub(crate) fn text(path: &Path, most: u64) -> Option<Text> {
     }
 }
 
+/// Returns `true` for the error by which [`open_itself`] refuses a link.
+fn is_of_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let is_of_link = rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
+    #[cfg(not(unix))]
+    let is_of_link = error.kind() == ErrorKind::InvalidInput;
+    is_of_link
+}
+
 /// Returns `true` if git cannot read a file either.
 fn is_closed_to_all(error: &io::Error) -> bool {
     #[cfg(unix)]
@@ -43,12 +52,23 @@ fn is_closed_to_all(error: &io::Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied
 }
 
-fn try_text(path: &Path, most: u64) -> io::Result<Option<Text>> {
-    let found = path.metadata()?;
-    if !found.is_file() {
-        return Ok(None);
+/// Returns the first bytes of a regular file; `None` if it does not exist, is not a regular file, or is a link: the
+/// content of its target would say something about a file elsewhere. Fails if it may not be read, which its owner can
+/// change.
+pub(crate) fn text_itself(path: &Path, most: u64) -> io::Result<Option<Text>> {
+    match open_itself(path) {
+        Ok(file) => first_bytes(file, most),
+        Err(error) if is_absent(&error) || is_of_link(&error) => Ok(None),
+        Err(error) => Err(error),
     }
-    let file = open(path)?;
+}
+
+fn try_text(path: &Path, most: u64) -> io::Result<Option<Text>> {
+    if path.metadata()?.is_file() { first_bytes(open(path)?, most) } else { Ok(None) }
+}
+
+/// Returns the first bytes of an open file; `None` if it is not a regular file.
+fn first_bytes(file: File, most: u64) -> io::Result<Option<Text>> {
     if !file.metadata()?.is_file() {
         return Ok(None);
     }
@@ -119,15 +139,32 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
 /// Opens a file without blocking if it is a pipe.
 #[cfg(unix)]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
+    open_with(path, rustix::fs::OFlags::NONBLOCK)
+}
+
+/// Opens a file like [`open`], but no link.
+#[cfg(unix)]
+fn open_itself(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    open_with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW)
+}
+
+#[cfg(unix)]
+fn open_with(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    File::options().read(true).custom_flags(flags).open(path)
+    File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 /// Opens a file.
 #[cfg(not(unix))]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// Opens a file like [`open`], but no link and no folder, which cannot be opened here.
+#[cfg(not(unix))]
+fn open_itself(path: &Path) -> io::Result<File> {
+    if path.symlink_metadata()?.is_file() { open(path) } else { Err(ErrorKind::InvalidInput.into()) }
 }
 
 #[cfg(test)]

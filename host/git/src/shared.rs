@@ -27,8 +27,9 @@ const MAX_CONTENT: usize = 200_000;
 /// Folders with content and its names, which start no programs no matter who writes them. Clones share them
 /// by hard links. Git also writes through symbolic links in them, wherever these lead, and creates none.
 const CONTENTS: [&str; 4] = ["objects", "refs", "logs", "lfs"];
-/// Exception: the folder that leads to further repositories, and its parent.
-const LEADS_ON: (&str, &str) = ("objects", "info");
+/// Exception: files that lead to further repositories. Clones share the others beside them, such as `packs`.
+const OBJECTS: &str = "objects";
+const LEAD_ON: [&str; 2] = ["info/alternates", "info/http-alternates"];
 /// File systems take timestamps from a clock that lags by up to one tick, so a second change within a tick
 /// leaves no trace.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
@@ -102,8 +103,8 @@ impl Marks {
                     self.add_file(&path)?;
                 } else if CONTENTS.iter().any(|contents| name.eq_ignore_ascii_case(contents)) {
                     check_content(&path, content)?;
-                    if name.eq_ignore_ascii_case(LEADS_ON.0) {
-                        open.push(path.join(LEADS_ON.1));
+                    if name.eq_ignore_ascii_case(OBJECTS) {
+                        LEAD_ON.iter().try_for_each(|name| self.add_file(&path.join(name)))?;
                     }
                 } else {
                     open.push(path);

@@ -1,6 +1,7 @@
 //! Recognizes git directories by their content.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::read;
@@ -100,10 +101,11 @@ fn signs_in(folder: &Path) -> Option<Signs> {
 /// Returns `true` if a file is the configuration of a repository: it contains the section that git writes. A link does
 /// not count: a command could make one, and the answer would tell it what a file elsewhere contains.
 fn is_of_repository(path: &Path) -> bool {
-    if read::is_link(path) {
-        return false;
+    match read::text_itself(path, MAX_BYTES) {
+        Ok(text) => text.is_some_and(|text| text.is_cut || has_core(&text.bytes)),
+        // Folders of all kinds have a configuration that only another user may read.
+        Err(error) => error.kind() != ErrorKind::PermissionDenied,
     }
-    read::text(path, MAX_BYTES).is_some_and(|text| text.is_cut || has_core(&text.bytes))
 }
 
 /// Returns `true` if a configuration contains the section that git writes, possibly after others on the same line.

@@ -9,7 +9,7 @@ use scorpiox_fs::Walks;
 use crate::leads::Leads;
 use crate::names::{WRITTEN, WRITTEN_AND_USUAL};
 use crate::obeyed::{Met, Seen, Walk, is_dot_git};
-use crate::prepared::{Configured, configured};
+use crate::prepared::{Configured, configured_by};
 use crate::read::{self, is_absent, is_read_if_there};
 use crate::shared::Marks;
 use crate::signs::{is_of_git, is_without_signs};
@@ -90,8 +90,8 @@ impl Trees<'_> {
             && self.tree.is_some_and(|tree| end == tree || self.is_module && end.starts_with(tree))
     }
 
-    /// Returns `true` if a path from a git directory leaves only folders by `..` that commands see. Whether the others
-    /// are links would decide where it ends.
+    /// Returns `true` if a path from a git directory leaves only folders by `..` that commands see. Links among the others
+    /// would decide where it ends.
     fn see(self, left: &[PathBuf]) -> bool {
         left.iter().all(|left| (self.sees)(left))
     }
@@ -109,13 +109,14 @@ fn starts(folder: &Path, met: &Met, trees: Trees<'_>, walks: &mut Walks) -> bool
     // Git reads nothing of some configurations, as those of other programs.
     let is_foreign = !is_dot_git(folder)
         && is_without_signs(folder)
-        && !matches!(configured(&folder.join("config")), Configured::Starts { .. });
-    let mut named_starts = || {
-        met.named.iter().any(|named| {
-            named.starts || named.is_cut || named.work_trees.iter().any(|path| is_elsewhere(path))
-        })
-    };
-    (!is_foreign && named_starts())
+        && !matches!(configured_by(&folder.join("config")), Configured::Starts { .. });
+    // The first is `config`.
+    let mut named_starts = met.named.iter().enumerate().map(|(number, named)| {
+        (named.starts && !(is_foreign && number == 0))
+            || named.is_cut
+            || named.work_trees.iter().any(|path| is_elsewhere(path))
+    });
+    named_starts.any(|starts| starts)
         || READ.iter().any(|name| !is_read_if_there(&folder.join(name)))
         || WRITTEN.iter().chain(&WRITTEN_AND_USUAL).any(|name| leads_away(&folder.join(name)))
         || may_hold_links(&folder.join("logs"), &mut { MAX_LOOKS })
@@ -225,6 +226,21 @@ mod tests {
         assert!(starts("b/x/.git") && starts("b/.git/modules/x"));
     }
 
+    /// Git would read nothing of the first, and all of the second once somebody makes a repository of the folder.
+    #[test]
+    fn a_configuration_beside_that_of_another_program_starts_something() {
+        let _none_starts = STARTS.read().unwrap();
+        let bed = Bed::with(&["store"]);
+        let starts = || starts_programs(&bed.at("store"), &Leads::of(&User::default()));
+        bed.put("store/config", "[core]\n    analytics = false\n[cache]\n    type = symlink\n");
+        bed.put("store/config.worktree", "[core]\n\tbare = true\n");
+        assert!(!starts());
+        bed.put("store/config.worktree", "[core]\n\tfsmonitor = x\n");
+        assert!(starts());
+        bed.put("store/config", "[core]\n\tbare = true\n[extensions]\n\tworktreeConfig = true\n");
+        assert!(starts());
+    }
+
     #[test]
     fn files_that_lead_git_are_read_to_where_git_reads_them() {
         let _none_starts = STARTS.read().unwrap();
@@ -297,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Whether the note is there would otherwise tell a command whether a harmless repository is.
+    /// The note would otherwise tell a command if a harmless repository is there.
     #[cfg(unix)]
     #[test]
     fn what_leads_out_of_sight_counts_whether_or_not_it_exists() {
@@ -369,6 +385,7 @@ mod tests {
             "hooks/pre-commit.sample",
             "info/attributes",
             "objects/info/alternates",
+            "objects/info/http-alternates",
             "modules/a/b/config",
             "worktrees/t/HEAD",
         ];
@@ -379,6 +396,9 @@ mod tests {
             bed.put("a/.git/objects/pack/a.pack", "");
             // Layout of clones.
             std::fs::hard_link(bed.at("a/.git/objects/pack/a.pack"), bed.at("a.pack")).unwrap();
+            // After `git gc`.
+            bed.put("a/.git/objects/info/packs", "P a.pack\n");
+            std::fs::hard_link(bed.at("a/.git/objects/info/packs"), bed.at("packs")).unwrap();
             bed.put(format!("a/.git/{name}"), "");
             assert!(!starts(), "{name}");
             std::fs::hard_link(bed.at(format!("a/.git/{name}")), bed.at("notes")).unwrap();

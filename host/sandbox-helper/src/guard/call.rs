@@ -113,9 +113,7 @@ pub(super) enum Call {
         which: Which,
         attributes: Attributes,
     },
-    Umask {
-        mask: u32,
-    },
+    Umask,
 }
 
 const CREATES: u32 = libc::O_CREAT.cast_unsigned();
@@ -237,7 +235,7 @@ impl Call {
             libc::SYS_unlinkat => Self::Remove { at: at(a[0], a[1]), flags: word(a[2]) },
             libc::SYS_truncate => Self::Truncate { at: here(a[0]), length: a[1] },
             libc::SYS_bind => Self::Bind { address: a[1], length: a[2] },
-            libc::SYS_umask => Self::Umask { mask: word(a[0]) & 0o777 },
+            libc::SYS_umask => Self::Umask,
             libc::SYS_fchmod => mode(Which::Open(word(a[0]).cast_signed()), a[1]),
             libc::SYS_fchmodat => mode(Which::Path(at(a[0], a[1]), 0), a[2]),
             SYS_FCHMODAT2 => mode(Which::Path(at(a[0], a[1]), word(a[3])), a[2]),

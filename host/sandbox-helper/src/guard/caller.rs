@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use libc::c_long;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstat, fstatfs, openat, openat2,
     readlinkat, stat, statat,
@@ -99,7 +100,8 @@ impl<'a> Caller<'a> {
         self.checked(self.unchecked_text(address)?)
     }
 
-    /// Like [`text`](Self::text), for a caller that may have ended. Whoever uses the text has to check that.
+    /// Like [`text`](Self::text), for a caller that may have ended. Callers of this function have to check that
+    /// before they use the text.
     fn unchecked_text(&self, address: u64) -> io::Result<Vec<u8>> {
         let mut text = vec![0; USUAL_PATH];
         let mut known = 0;
@@ -131,14 +133,14 @@ impl<'a> Caller<'a> {
         self.thread
     }
 
-    /// Returns the caller's umask.
-    pub(super) fn umask(&self) -> io::Result<u32> {
-        self.checked(umask_of(self.thread)?)
+    /// Returns the caller's state.
+    pub(super) fn status(&self) -> io::Result<Status> {
+        self.checked(Status::of(self.thread)?)
     }
 
     /// Returns a descriptor of the calling thread, which becomes readable when the thread ends. Fails before Linux 6.9.
     pub(super) fn task(&self) -> io::Result<OwnedFd> {
-        self.checked(pidfd_open(pid(self.thread)?, OF_A_THREAD)?)
+        self.checked(descriptor_of(self.thread)?)
     }
 
     /// Opens one of the caller's descriptors.
@@ -408,17 +410,53 @@ fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."))
 }
 
-/// Returns the umask of a thread.
-pub(super) fn umask_of(thread: u32) -> io::Result<u32> {
+/// Returns a descriptor of a thread.
+pub(super) fn descriptor_of(thread: u32) -> io::Result<OwnedFd> {
+    Ok(pidfd_open(pid(thread)?, OF_A_THREAD)?)
+}
+
+/// State of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Status {
+    pub umask: u32,
+    /// `true` if the ID can pass to another thread while it is in use: that of a process's first thread passes to the
+    /// one that starts a program.
+    pub may_be_replaced: bool,
+}
+
+impl Status {
+    pub(super) fn of(thread: u32) -> io::Result<Self> {
+        let text = read_of_thread::<4096>(thread, "status")?;
+        let number = |name: &str, radix| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|line| u32::from_str_radix(line.trim(), radix).ok())
+        };
+        let umask = number("Umask:", 8).ok_or(io::ErrorKind::InvalidData)?;
+        let is_another = number("Tgid:", 10).is_some_and(|process| process != thread);
+        // The text is cut before the line if the user is in hundreds of groups.
+        let is_alone = number("Threads:", 10) == Some(1);
+        Ok(Self { umask, may_be_replaced: !is_another && !is_alone })
+    }
+}
+
+/// Returns `true` if a thread may be in a system call, also before or after the kernel performs it.
+pub(super) fn may_be_in(thread: u32, call: c_long) -> bool {
+    match read_of_thread::<128>(thread, "syscall") {
+        // The kernel tells nothing of a thread that runs at the moment.
+        Ok(text) => {
+            text.split_ascii_whitespace().next().is_none_or(|now| now == "running" || now == call.to_string())
+        }
+        Err(_) => true,
+    }
+}
+
+/// Returns the first bytes of a file of a thread in `/proc`, read at once.
+fn read_of_thread<const LENGTH: usize>(thread: u32, name: &str) -> io::Result<String> {
     let file =
-        openat(CWD, format!("/proc/{thread}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    // The line is the second one.
-    let mut status = [0; 128];
-    let length = rustix::io::read(&file, &mut status)?;
-    let mut lines = status[..length].split(|byte| *byte == b'\n');
-    let text = lines.find_map(|line| line.strip_prefix(b"Umask:")).ok_or(io::ErrorKind::InvalidData)?;
-    let text = std::str::from_utf8(text).map_err(io::Error::other)?;
-    u32::from_str_radix(text.trim(), 8).map_err(io::Error::other)
+        openat(CWD, format!("/proc/{thread}/{name}"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut bytes = [0; LENGTH];
+    let length = rustix::io::read(&file, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
 }
 
 fn pid(number: u32) -> io::Result<Pid> {

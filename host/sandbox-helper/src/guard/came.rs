@@ -74,6 +74,8 @@ pub(super) struct Lost {
     pub places: Vec<PathBuf>,
     /// Number of further files.
     pub others: u32,
+    /// Number of those that may be at a path that cannot be followed, because a directory is closed.
+    pub closed: u32,
 }
 
 impl Default for Came {
@@ -136,7 +138,7 @@ impl Came {
     /// were not removed.
     pub(super) fn each(&self, mut show: impl FnMut(&OwnedFd, PathBuf)) -> Lost {
         let things = self.0.borrow();
-        let mut lost = Lost { places: things.missed.clone(), others: things.others };
+        let mut lost = Lost { places: things.missed.clone(), others: things.others, closed: 0 };
         for Held { thing, place, .. } in &things.held {
             match place_of(thing) {
                 Place::At(path) => show(thing, path),
@@ -150,7 +152,14 @@ impl Came {
                 Ok(thing) if About::folder(&thing).is_ok_and(|about| about.unique() == *key) => {
                     show(&thing, path.clone());
                 }
-                _ => lost.others = lost.others.saturating_add(1),
+                found => {
+                    let is_gone = |error: io::Error| {
+                        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+                    };
+                    lost.others = lost.others.saturating_add(1);
+                    lost.closed =
+                        lost.closed.saturating_add(u32::from(!found.map_or_else(is_gone, |_| true)));
+                }
             }
         }
         lost
@@ -286,7 +295,7 @@ mod tests {
         let (_folder, root) = bed();
         let came = Came::default();
         came.add(&Spot::of(&root.join("a")));
-        assert_eq!(found(&came), (Vec::new(), Lost { places: vec![root.join("a")], others: 0 }));
+        assert_eq!(found(&came), (Vec::new(), Lost { places: vec![root.join("a")], ..Lost::default() }));
     }
 
     /// A test suite treats its repositories like this.
@@ -324,7 +333,7 @@ mod tests {
         // Moved by another process.
         fs::rename(root.join("q"), root.join("hidden")).expect("moves");
         let (paths, lost) = found(&came);
-        assert_eq!(lost, Lost { places: Vec::new(), others: 1 });
+        assert_eq!(lost, Lost { others: 1, ..Lost::default() });
         for name in ["moved", "moved/r", "p/other", "0"] {
             assert!(paths.contains(&root.join(name)), "{name}: {paths:?}");
         }

@@ -209,7 +209,9 @@ impl Guard {
     pub(super) fn bind(&mut self, caller: &Caller<'_>, address: u64, length: u64) -> io::Result<Answer> {
         self.sockets = true;
         let length = usize::try_from(length.min(MAX_ADDRESS)).unwrap_or_default();
-        let address = caller.bytes(address, length)?;
+        // The kernel may be able to read memory that this process cannot: without access for reading, or of a program
+        // that its user may not read.
+        let Ok(address) = caller.bytes(address, length) else { return Ok(failed(Errno::FAULT)) };
         let Some((family, path)) = address.split_first_chunk() else { return Ok(Answer::Go) };
         if i32::from(u16::from_ne_bytes(*family)) != libc::AF_UNIX || matches!(path.first(), None | Some(0)) {
             return Ok(Answer::Go);

@@ -169,8 +169,8 @@ impl Guard {
             Call::Remove { at, flags } => self.remove(caller, at, flags),
             Call::Bind { address, length } => self.bind(caller, address, length),
             Call::Change { which, attributes } => Ok(self.change(caller, which, attributes)),
-            Call::Umask { mask } => {
-                self.umasks.may_differ(caller, mask);
+            Call::Umask => {
+                self.umasks.may_differ(caller);
                 Ok(Answer::Go)
             }
         };

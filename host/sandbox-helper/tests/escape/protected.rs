@@ -12,6 +12,7 @@ mod became;
 mod brought;
 mod exchanged;
 mod replaced;
+mod umasks;
 
 const SETTINGS: &str = "the host's own settings\n";
 

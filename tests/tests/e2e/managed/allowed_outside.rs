@@ -104,3 +104,61 @@ fn a_file_of_a_wider_entry_is_opened_by_an_edit_alone() {
     let (status, _, err) = program.run(&["policy", "allow", "file", ".env"]);
     assert!(!status.success() && err.contains("(built-in) covers more than this file"), "{err}");
 }
+
+fn own(program: &Program) -> String {
+    std::fs::read_to_string(program.home().join(".scorpiox/policy.toml")).expect("a policy")
+}
+
+#[test]
+fn a_denial_is_written_although_the_present_circumstances_deny_it_too() {
+    let narrow =
+        "[[narrow]]\nname = \"here\"\nworkspaces = [\"/\"]\n[narrow.tools]\ndeny = [\"WebSearch\"]\n";
+    for (policy, what, subject) in [
+        (
+            "[workspaces]\nallow = [\"/srv\"]\n[web]\nallow = [\"docs.example.com\"]\n",
+            "page",
+            "docs.example.com",
+        ),
+        ("[web]\nallow = [\"docs.example.com:8443\"]\n", "page", "docs.example.com"),
+        (narrow, "tool", "WebSearch"),
+    ] {
+        let program = program(policy);
+        let (status, out, err) = program.run(&["policy", "deny", what, subject]);
+        let text = own(&program);
+        assert!(status.success() && text.matches(subject).count() == 2, "{out}{err}: {text}");
+        let (status, out, err) = program.run(&["policy", "deny", what, subject]);
+        assert!(status.success() && out.contains("Nothing to change"), "{out}{err}");
+    }
+}
+
+#[test]
+fn a_host_that_a_restriction_after_reads_closes_is_not_written() {
+    let narrow = "[[narrow]]\nname = \"after\"\nafter = { read = [\"finance/\"] }\n\
+                  [narrow.shell.profile.workspace]\nnetwork = { mode = \"off\" }\n";
+    let program = program(narrow);
+    let before = own(&program);
+    let (status, out, _) = program.run(&["policy", "allow", "host", "b.example.com"]);
+    assert!(!status.success() && !out.contains("Wrote"), "{out}");
+    assert_eq!(own(&program), before);
+}
+
+#[test]
+fn changes_that_are_made_at_once_are_all_kept_or_refused() {
+    let program = program("");
+    let denied: Vec<_> = std::thread::scope(|scope| {
+        let begun = (0..12).map(|at| {
+            let (program, host) = (&program, format!("h{at}.example.com"));
+            scope.spawn(move || {
+                let (status, out, _) = program.run(&["policy", "deny", "page", &host]);
+                (host, status.success() && out.contains("Wrote"))
+            })
+        });
+        let begun: Vec<_> = begun.collect();
+        begun.into_iter().map(|one| one.join().expect("it ran")).collect()
+    });
+    let text = own(&program);
+    assert!(denied.iter().any(|(_, is_written)| *is_written));
+    for (host, is_written) in denied {
+        assert_eq!(text.contains(&format!("{host:?}")), is_written, "{host}: {text}");
+    }
+}

@@ -141,10 +141,15 @@ fn commands_that_run_are_ended_by_the_first_read() {
 fn cases_and_checks_know_what_was_read() {
     let program = program(&format!("{CLOSED}{RULE}"));
     let cases = "allow call TaskManager action=list\ndeny call TaskManager action=list after finance/\n\
-                 allow call TaskManager action=list after other/\n";
+                 deny call TaskManager action=list after **/Finance\n";
     program.put("workspace/cases", cases);
     let (status, out, err) = program.run(&["policy", "test", "cases"]);
     assert!(status.success(), "{out}{err}");
+    // A case about files that no condition is about would prove nothing.
+    program.put("workspace/typo", "allow call TaskManager action=list after finances/\n");
+    let (status, _, err) = program.run(&["policy", "test", "typo"]);
+    let said = "no `after` in the policy has the glob \"finances/\"; did you mean \"finance/\"?";
+    assert!(status.code() == Some(2) && err.contains(said), "{err}");
     program.put("home/.scorpiox/policy.toml", format!("{CLOSED}{}", RULE.replace("read =", "reads =")));
     let (status, _, err) = program.run(&["policy", "check"]);
     assert!(status.code() == Some(2) && err.contains("unknown key `reads` in `after`"), "{err}");

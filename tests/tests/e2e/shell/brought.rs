@@ -175,14 +175,18 @@ fn a_configuration_is_told_where_git_would_obey_it() {
 #[test]
 fn folders_named_hooks_of_packages_and_projects_are_not_told() {
     in_each_tier(|_, server| {
-        for (folder, other) in [("node_modules/x", "package.json"), ("gerrit", "README")] {
-            let ran = bash(
-                server,
-                &format!(
-                    "mkdir -p {folder}/hooks; echo x > {folder}/{other}; echo x > {folder}/hooks/commit-msg; cat {folder}/{other}"
-                ),
+        for (folder, hook, is_told) in [
+            ("node_modules/x", "commit-msg", false),
+            ("src", "use-title.ts", false),
+            ("gerrit", "commit-msg", true),
+        ] {
+            let made = format!(
+                "mkdir -p {folder}/hooks; echo x > {folder}/README; echo x > {folder}/hooks/{hook}; cat {folder}/README"
             );
-            assert!(ran.output() == "x\n" && !ran.text.contains("new: "), "{folder}: {}", ran.text);
+            let ran = bash(server, &made);
+            let note = format!("new: \"{folder}\": git starts");
+            assert_eq!(ran.text.contains(&note), is_told, "{folder}: {}", ran.text);
+            assert!(ran.text.starts_with("x\n") && (is_told || !ran.text.contains("new: ")), "{}", ran.text);
         }
         let ran = bash(server, "mkdir -p node_modules/y/hooks; echo x > node_modules/y/hooks/pre-commit; ls");
         assert!(!ran.text.contains("new: "), "{}", ran.text);

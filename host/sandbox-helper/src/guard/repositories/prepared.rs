@@ -4,7 +4,7 @@
 //! repository of it. Nobody tells the supervisor when that happens. Prepared directories are therefore reported with
 //! their current paths, and again if a later command moves them, or a directory around them.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ use super::super::caller::Spot;
 use super::super::identity_of;
 use super::super::mounts::About;
 use super::Repositories;
-use super::signs::{NAME, has_names_of_git_alone, is_prepared, is_written, signs};
+use super::signs::{NAME, is_prepared, is_written, signs};
 
 /// Maximum number of entries to search in moved directories when the command has ended: about 100 ms. A directory that is
 /// not searched completely is counted.
@@ -43,22 +43,7 @@ impl Repositories {
     fn counts_when_moved(&self, folder: &OwnedFd) -> io::Result<bool> {
         let about = About::folder(folder)?;
         let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
-        Ok(!is_old && self.is_prepared(folder)?)
-    }
-
-    fn is_prepared(&self, folder: &OwnedFd) -> io::Result<bool> {
-        is_prepared(folder, || self.may_become_one(folder))
-    }
-
-    /// Returns `true` if somebody would make a repository of a directory without a name that git asks for: it has
-    /// names of git alone, or nothing but these and entries of commands. Git clones to empty directories only. What the
-    /// command unpacked into a directory of its own is a project, or a package.
-    fn may_become_one(&self, folder: &OwnedFd) -> io::Result<bool> {
-        if has_names_of_git_alone(folder)? {
-            return Ok(true);
-        }
-        let about = About::folder(folder)?;
-        Ok(!self.owns(&about) && !self.holds_others(folder, &about)?)
+        Ok(!is_old && is_prepared(folder)?)
     }
 
     /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
@@ -69,7 +54,7 @@ impl Repositories {
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
             // A directory that cannot be inspected is always reported.
-            if is_named() || self.is_reported(thing, is_packed(&path)) {
+            if is_named() || Self::is_reported(thing, is_packed(&path)) {
                 paths.push((path, identity_of(thing).unwrap_or_default()));
             }
         });
@@ -83,10 +68,10 @@ impl Repositories {
     }
 
     /// Returns `true` if git uses a directory, or will do so as it is.
-    fn is_reported(&self, thing: &OwnedFd, is_packed: bool) -> bool {
+    fn is_reported(thing: &OwnedFd, is_packed: bool) -> bool {
         let is_used = || {
             let signs = signs(thing, None)?;
-            Ok(signs.are_used() || ((!is_packed || signs.are_begun()) && self.is_prepared(thing)?))
+            Ok(signs.are_used() || ((!is_packed || signs.are_begun()) && is_prepared(thing)?))
         };
         // An inaccessible directory counts: the next command can restore its permissions.
         is_used().unwrap_or_else(|error: io::Error| error.kind() != io::ErrorKind::NotADirectory)
@@ -95,22 +80,15 @@ impl Repositories {
     /// Adds the prepared directories in moved ones. Returns the number of moved directories that were not searched
     /// completely.
     fn search_moved(&self, is_packed: &dyn Fn(&Path) -> bool, paths: &mut Vec<(PathBuf, Identity)>) -> u32 {
-        let (mut unsearched, mut left) = (0_u32, MAX_SEARCHED);
-        let mut moved = BTreeSet::new();
+        let mut unsearched = 0_u32;
+        let mut search = Search { all: self, is_packed, left: MAX_SEARCHED, searched: HashSet::new(), paths };
         // A directory that is gone was removed, or moved by a process that is no command.
-        self.moved.each(|folder, path| {
-            // Something inside another moved directory is found there.
-            let is_inside = path.ancestors().skip(1).any(|above| moved.contains(above));
-            if is_inside || is_packed(&path) {
-                return;
-            }
-            let mut search = Search { all: self, is_packed, left: &mut left, paths };
-            if search.folder(folder, &path, MAX_DEPTH).is_err() {
+        let lost = self.moved.each(|folder, path| {
+            if !is_packed(&path) && search.folder(folder, &path, MAX_DEPTH).is_err() {
                 unsearched = unsearched.saturating_add(1);
             }
-            moved.insert(path);
         });
-        unsearched.saturating_add(self.moved.without_room())
+        unsearched.saturating_add(self.moved.without_room()).saturating_add(lost.closed)
     }
 }
 
@@ -118,7 +96,10 @@ impl Repositories {
 struct Search<'a> {
     all: &'a Repositories,
     is_packed: &'a dyn Fn(&Path) -> bool,
-    left: &'a mut usize,
+    /// Number of entries to look at.
+    left: usize,
+    /// Directories that were searched, or are: a moved directory can lie in another one.
+    searched: HashSet<Identity>,
     paths: &'a mut Vec<(PathBuf, Identity)>,
 }
 
@@ -126,6 +107,9 @@ impl Search<'_> {
     /// Searches a directory and those below it. Fails if something was not searched.
     fn folder(&mut self, folder: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
         let depth = depth.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
+        if !self.searched.insert(identity_of(folder)?) {
+            return Ok(());
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let entries = Dir::new(openat(folder, ".", flags, Mode::empty())?)?;
         let (mut below, mut has_name_of_git): (Vec<OsString>, bool) = (Vec::new(), false);
@@ -135,7 +119,7 @@ impl Search<'_> {
             if name == "." || name == ".." {
                 continue;
             }
-            *self.left = self.left.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
+            self.left = self.left.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
             let name_of_entry = folded(name);
             has_name_of_git |= is_written(&name_of_entry);
             let may_be_folder = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
@@ -209,7 +193,7 @@ mod tests {
         put(&all, &root.join("begun/HEAD"), "ref: refs/heads/main\n");
         put(&all, &root.join("begun/README"), "x");
         assert!(paths(&all).contains(&root.join("begun")));
-        // Nobody makes a repository of a project.
+        // A later command can remove the other files.
         folder(&root.join("unpacked"), Some(&all));
         put(&all, &root.join("unpacked/README"), "x");
         put(&all, &root.join("unpacked/config"), alias);
@@ -217,21 +201,81 @@ mod tests {
         std::fs::write(root.join("project/main.c"), "x").expect("a file");
         put(&all, &root.join("project/config"), alias);
         let found = paths(&all);
-        assert!(
-            !found.contains(&root.join("unpacked")) && !found.contains(&root.join("project")),
-            "{found:?}"
-        );
-        // A file that a command adds to a directory of somebody else proves nothing.
-        std::fs::create_dir(root.join("theirs")).expect("a folder");
-        std::fs::write(root.join("theirs/README"), "x").expect("a file");
-        all.made(&Spot::of(&root.join("theirs/README")), true, OLD);
-        put(&all, &root.join("theirs/config"), alias);
-        assert!(paths(&all).contains(&root.join("theirs")));
+        assert!(found.contains(&root.join("unpacked")) && found.contains(&root.join("project")), "{found:?}");
     }
 
-    /// A package, and a project that is unpacked, may have a directory of the name.
+    /// `git init` adds the names that are missing, and keeps the others.
     #[test]
-    fn a_directory_hooks_of_a_package_or_a_project_is_no_hook() {
+    fn a_name_of_git_takes_no_reason_away() {
+        use scorpiox_git::SIGNS;
+        type Put = fn(&Repositories, &Path);
+        let reasons: [(&str, Put); 6] = [
+            ("include", |all, at| put(all, &at.join("config"), "[include]\n\tpath = ../x\n")),
+            ("alias", |all, at| put(all, &at.join("config"), "[alias]\n\tst = !x\n")),
+            ("core", |all, at| put(all, &at.join("config"), "[core]\n\tfsmonitor = x\n")),
+            ("extension", |all, at| {
+                put(all, &at.join("config"), "[extensions]\n\tworktreeConfig = true\n");
+                put(all, &at.join("config.worktree"), "[core]\n\tfsmonitor = x\n");
+            }),
+            ("hook", |all, at| {
+                folder(&at.join("hooks"), Some(all));
+                std::fs::write(at.join("hooks/post-update"), "x").expect("a file");
+            }),
+            ("link", |all, at| {
+                std::os::unix::fs::symlink("../x", at.join("config")).expect("a link");
+                all.made(&Spot::of(&at.join("config")), true, NEW);
+            }),
+        ];
+        let (_folder, root, all) = bed();
+        let mut expected = Vec::new();
+        for (reason, make) in reasons {
+            for subset in 0..1_u32 << SIGNS.len() {
+                for other in ["", "README"] {
+                    let at = root.join(format!("{reason}-{subset}{other}"));
+                    folder(&at, Some(&all));
+                    make(&all, &at);
+                    if !other.is_empty() {
+                        put(&all, &at.join(other), "x");
+                    }
+                    let chosen = SIGNS.iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0);
+                    for (_, sign) in chosen.filter(|(_, sign)| !at.join(sign).exists()) {
+                        match *sign {
+                            "objects" | "refs" | "hooks" => folder(&at.join(sign), Some(&all)),
+                            "config" if at.join(sign).is_symlink() => {}
+                            file => put(&all, &at.join(file), ""),
+                        }
+                    }
+                    expected.push(at);
+                }
+            }
+        }
+        expected.sort();
+        let (found, others) = all.found(|_| false);
+        assert_eq!(others, 0);
+        let found: HashSet<_> = found.into_iter().map(|(path, _)| path).collect();
+        let missing: Vec<_> = expected.iter().filter(|path| !found.contains(*path)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    /// `chmod 0 config`: the next command can restore the permissions.
+    #[test]
+    fn a_configuration_that_cannot_be_read_counts() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, root, all) = bed();
+        let config = root.join("store/config");
+        folder(&root.join("store"), Some(&all));
+        put(&all, &config, "");
+        assert!(paths(&all).is_empty());
+        std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o000)).expect("closes");
+        // Root can read each file.
+        if std::fs::read(&config).is_err() {
+            assert_eq!(paths(&all), [root.join("store")]);
+        }
+    }
+
+    /// Later commands cannot remove the `.git` of a work tree. A package is searched when it leaves the others.
+    #[test]
+    fn a_directory_hooks_of_a_package_or_a_work_tree_is_no_hook() {
         let (_folder, root, all) = bed();
         let hook = |name: &str, other: Option<&str>| {
             let at = root.join(name);
@@ -245,10 +289,25 @@ mod tests {
         };
         hook("node_modules/x", Some("package.json"));
         hook("node_modules/y", None);
-        hook("gerrit", Some("README"));
+        for sign in ["objects", "refs"] {
+            std::fs::create_dir_all(root.join("tree/.git").join(sign)).expect("folders");
+        }
+        std::fs::write(root.join("tree/.git/HEAD"), "x").expect("a file");
+        hook("tree/x", None);
+        std::fs::rename(root.join("tree/x/hooks"), root.join("tree/hooks")).expect("moves");
+        all.moved(
+            (&root.join("tree/x/hooks"), &root.join("tree/hooks")),
+            &Spot::of(&root.join("tree/hooks")),
+            OLD,
+        );
+        std::fs::create_dir_all(root.join("app/hooks/update")).expect("folders");
+        all.made(&Spot::of(&root.join("app/hooks")), false, OLD);
         assert_eq!(paths(&all), [""; 0].map(PathBuf::from));
+        hook("gerrit", Some("README"));
         hook("store", None);
-        assert_eq!(paths(&all), [root.join("store")]);
+        assert_eq!(paths(&all), [root.join("gerrit"), root.join("store")]);
+        std::fs::remove_file(root.join("tree/.git/HEAD")).expect("removes");
+        assert_eq!(paths(&all), ["gerrit", "store", "tree"].map(|name| root.join(name)));
     }
 
     #[test]
@@ -274,6 +333,49 @@ mod tests {
         moves("node_modules/q", "q");
         assert_eq!(paths(&later), [root.join("e/store"), root.join("q")]);
         assert!(paths(&first).is_empty());
+    }
+
+    /// `mv p bare.git/x; mv bare.git y`
+    #[test]
+    fn a_prepared_directory_in_a_repository_is_told_wherever_both_are_moved_to() {
+        let (_folder, root, all) = bed();
+        for name in ["bare/objects", "bare/refs", "p/hooks"] {
+            std::fs::create_dir_all(root.join(name)).expect("folders");
+        }
+        std::fs::write(root.join("bare/HEAD"), "x").expect("a file");
+        std::fs::write(root.join("p/hooks/post-update"), "x").expect("a file");
+        let moves = |from: &str, to: &str| {
+            std::fs::rename(root.join(from), root.join(to)).expect("moves");
+            all.moved((&root.join(from), &root.join(to)), &Spot::of(&root.join(to)), OLD);
+        };
+        moves("p", "bare/x");
+        moves("bare", "y");
+        assert_eq!(paths(&all), [root.join("y/x")]);
+    }
+
+    /// More than are kept open, in a directory that is closed then.
+    #[test]
+    fn moved_directories_that_cannot_be_reached_are_counted() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_folder, root, all) = bed();
+        std::fs::create_dir(root.join("p")).expect("a folder");
+        for number in 0..70 {
+            let (from, to) = (root.join(number.to_string()), root.join(format!("p/{number}")));
+            std::fs::create_dir(&from).expect("a folder");
+            std::fs::rename(&from, &to).expect("moves");
+            all.moved((&from, &to), &Spot::of(&to), OLD);
+        }
+        std::fs::remove_dir(root.join("p/69")).expect("removes");
+        assert_eq!(all.found(|_| false), (Vec::new(), 0));
+        let close = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(root.join("p"), permissions).expect("sets the mode");
+        };
+        close(0);
+        // Root can follow each path.
+        let expected = if root.join("p/0").exists() { 0 } else { 6 };
+        assert_eq!(all.found(|_| false), (Vec::new(), expected));
+        close(0o755);
     }
 
     #[test]

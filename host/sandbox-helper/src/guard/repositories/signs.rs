@@ -102,12 +102,9 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 /// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it, or write to
 /// another file than one of that repository: it has hooks, a configuration that git obeys, or links.
 ///
-/// Directories of all kinds have a `hooks` or a `config`. Unless somebody has begun to make a git directory, they count
-/// where `may_become_one` returns `true`: in a directory in which somebody would make a repository.
-pub(super) fn is_prepared(
-    folder: &OwnedFd,
-    may_become_one: impl FnOnce() -> io::Result<bool>,
-) -> io::Result<bool> {
+/// Other files in it excuse nothing: a later command can remove them, of which nobody is told. The top of a work tree
+/// counts only if somebody has begun to make a git directory there, too: later commands cannot remove its `.git`.
+pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
     if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut { MAX_LOOKS })? {
         return Ok(true);
@@ -117,24 +114,39 @@ pub(super) fn is_prepared(
     {
         return Ok(true);
     }
-    if signs(folder, None)?.are_begun() {
-        return Ok(has_hooks(folder)? || is_of_git(folder, None)?);
+    // A name that git asks for can only add a reason.
+    let is_begun = signs(folder, None)?.are_begun();
+    if is_begun && is_of_git(folder, None)? {
+        return Ok(true);
     }
-    match configured(&Path::new(&itself(folder)).join("config")) {
+    match configured(Path::new(&itself(folder))) {
         // These are no other program's.
-        Configured::Repository | Configured::Starts { has_core: true } => Ok(true),
-        Configured::Starts { has_core: false } => may_become_one(),
-        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => may_become_one(),
-        Configured::Nothing => Ok(false),
+        Configured::Repository | Configured::Starts { has_core: true } => return Ok(true),
+        Configured::Starts { has_core: false } => {}
+        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => {}
+        Configured::Nothing => return Ok(false),
+    }
+    Ok(is_begun || !is_top_of_work_tree(folder)?)
+}
+
+/// Returns `true` if a directory has a complete repository with the name `.git`.
+fn is_top_of_work_tree(folder: &OwnedFd) -> io::Result<bool> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(folder, NAME, flags, Mode::empty()) {
+        Ok(repository) => Ok(signs(&repository, None)?.are_complete()),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// Returns `true` if a directory has a directory `hooks` with a name that git starts.
+/// Returns `true` if a directory has a directory `hooks` with a name that git starts. A directory of such a name is no
+/// program: projects have a `hooks/update`.
 fn has_hooks(folder: &OwnedFd) -> io::Result<bool> {
     // Most of the folders that a command fills have none.
     let may_be_there = !matches!(statat(folder, "hooks", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
     for hook in HOOKS.iter().filter(|_| may_be_there) {
         match statat(folder, Path::new("hooks").join(hook), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if FileType::from_raw_mode(found.st_mode).is_dir() => {}
             Ok(_) => return Ok(true),
             Err(Errno::NOENT) => {}
             // No names can be looked up in it.

@@ -13,7 +13,7 @@ use super::names;
 use crate::bed::{Bed, Finished, Shield, comes_true, finish, for_each_tier, parent_of, set_mode};
 
 /// Creates a bed with absent names, and with directories to move something from.
-fn with_absent_names(bed: &mut Bed) -> Vec<PathBuf> {
+pub(super) fn with_absent_names(bed: &mut Bed) -> Vec<PathBuf> {
     bed.put("own/file", "mine\n");
     bed.put("own/folder/file", "mine\n");
     bed.put("own/spare", "mine\n");
@@ -268,59 +268,6 @@ P
         let said = bed.run("cat late made-through; ls own");
         assert_eq!(said.outcome.as_ref().map(|outcome| outcome.status), Some(Status::Code(0)), "{said:?}");
         assert!(said.text.starts_with("latethrough"), "{said:?}");
-    });
-}
-
-/// Creates a file at the target of a dangling link, in a directory without mediation.
-/// Threads share the umask of their process, other processes do not, and a program keeps that of the one before it.
-const UMASKS: &str = r"
-import os, stat, subprocess, sys, threading
-count = 0
-def made(expected, what):
-    global count
-    count += 1
-    name = 'made-%d' % count
-    os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    found = stat.S_IMODE(os.stat(name).st_mode)
-    if found != 0o666 & ~expected: print('WRONG', what, oct(found), oct(expected))
-def in_thread(act):
-    thread = threading.Thread(target=act)
-    thread.start()
-    thread.join()
-made(0o022, 'the usual one')
-for mask in [0o077, 0o002, 0o022, 0o027] * 5:
-    in_thread(lambda: os.umask(mask))
-    made(mask, 'set by another thread')
-    in_thread(lambda: made(mask, 'in another thread'))
-    child = os.fork()
-    if child == 0:
-        made(mask, 'of a child')
-        os.umask(0o055)
-        made(0o055, 'set by a child')
-        os._exit(0)
-    os.waitpid(child, 0)
-    count += 2
-    made(mask, 'after a child set its own')
-    subprocess.run(['/bin/sh', '-c', 'echo > by-sh; umask 000; echo > by-sh-2'])
-    for name, expected in [('by-sh', mask), ('by-sh-2', 0)]:
-        found = stat.S_IMODE(os.stat(name).st_mode)
-        if found != 0o666 & ~expected: print('WRONG', name, oct(found))
-        os.unlink(name)
-    made(mask, 'after another program set its own')
-# More threads than the supervisor remembers, each with a file before and after.
-os.umask(0o007)
-threads = [threading.Thread(target=made, args=(0o007, 'of many')) for _ in range(100)]
-for thread in threads: thread.start(); thread.join()
-print('counted', count)
-";
-
-#[test]
-fn files_get_the_umask_of_the_process_that_makes_them() {
-    for_each_tier(|bed| {
-        with_absent_names(bed);
-        bed.put("umasks.py", UMASKS);
-        let finished = bed.run("python3 umasks.py");
-        assert!(finished.text.contains("counted") && !finished.text.contains("WRONG"), "{finished:?}");
     });
 }
 

@@ -79,6 +79,34 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
 }
 
 /// Rules do not make a directory a git directory, and neither do some of its signs.
+/// Somebody makes a repository of each directory later, after other commands.
+#[test]
+fn a_prepared_folder_is_told_whatever_else_is_in_it() {
+    for_each_tier(|bed| {
+        bed.put("theirs/README", "mine\n");
+        bed.shield.names = vec![".vscode"];
+        let finished = bed.attack(
+            r"
+            hook() { mkdir -p $1/hooks; echo x > $1/hooks/post-update; }
+            mkdir -p begun/objects; printf '[include]\n\tpath = ../x\n' > begun/config
+            hook readme; echo x > readme/README
+            hook theirs
+            mkdir link; echo x > link/README; ln -s ../x link/config
+            mkdir closed; printf '[alias]\n\tst = !x\n' > closed/config; chmod 0 closed/config
+            mkdir tree; printf '[extensions]\n\tworktreeConfig = true\n' > tree/config
+            printf '[core]\n\tfsmonitor = x\n' > tree/config.worktree
+            mkdir other; echo '[database]' > other/config
+            ",
+        );
+        let outcome = finished.outcome.as_ref().expect("an outcome");
+        let mut told: Vec<_> =
+            outcome.names.repositories.iter().map(|found| found.path.as_path().to_owned()).collect();
+        told.sort();
+        let expected = ["begun", "closed", "link", "readme", "theirs", "tree"].map(|name| bed.at(name));
+        assert_eq!(told, expected, "{finished:?}");
+    });
+}
+
 #[test]
 fn a_folder_with_rules_that_becomes_a_repository_is_told() {
     for_each_tier(|bed| {
@@ -125,9 +153,17 @@ fn a_socket_is_no_sign_of_a_repository() {
             cd src; mkdir refs; echo ref: refs/heads/x > HEAD
             must_fail "objects as a socket" bound objects
             must_fail "in other letters" bound Objects
+            must_fail "with an address that can only be written" python3 -c '
+import ctypes, mmap, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype, PAGE = ctypes.c_void_p, mmap.PAGESIZE
+at = libc.mmap(None, PAGE, mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0))
+address = struct.pack("=H", 1) + b"objects" + bytes(1)
+ctypes.memmove(at, address, len(address))
+sys.exit(libc.bind(libc.socket(1, 1, 0), ctypes.c_void_p(at), len(address)) != 0)'
             "#,
         );
-        assert!(!bed.at("src/objects").exists());
+        assert!(bed.at("src/objects").symlink_metadata().is_err());
     });
 }
 
