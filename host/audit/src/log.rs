@@ -49,6 +49,8 @@ pub struct Log {
     bounds: Bounds,
     head: HeadFile,
     open: Option<(File, Identity)>,
+    /// `true` if lines of other processes were taken and could not be written.
+    has_left: bool,
     /// Bytes that the disk takes before it is full.
     #[cfg(test)]
     room: Option<usize>,
@@ -62,6 +64,7 @@ impl Log {
             folder,
             bounds,
             open: None,
+            has_left: false,
             #[cfg(test)]
             room: None,
         }
@@ -88,14 +91,15 @@ impl Log {
 
     fn write(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
         let lock = self.head.lock()?;
-        if let Some(mut left) = Left::read(&self.folder, self.open.is_none())? {
+        if let Some(mut left) = Left::take(&self.folder, self.open.is_none() || self.has_left) {
             let bytes = left.lines.len();
             let written = self.write_under(&lock, &mut left.lines);
-            if left.lines.len() < bytes || bytes == 0 {
-                // After a crash at this point these lines are there twice, and none is lost.
-                left.remove()?;
+            self.has_left = left.lines.len() == bytes && bytes > 0;
+            if !self.has_left {
                 // The disk is full: the rest waits here.
-                lines.splice(..0, left.lines);
+                lines.splice(..0, std::mem::take(&mut left.lines));
+                // After a crash at this point these lines are there twice, and none is lost.
+                left.remove();
             }
             written?;
         }
@@ -145,6 +149,12 @@ impl Log {
         head.bytes = if is_ended { head.bytes + out.len() as u64 } else { 0 };
         let told = lock.write(&head);
         error.map_or(told, Err)
+    }
+
+    /// Makes the disk full after `room` bytes.
+    #[cfg(test)]
+    pub(crate) fn fill(&mut self, room: Option<usize>) {
+        self.room = room;
     }
 
     /// Prepares a write without writing lines, like a server killed at that point.

@@ -65,7 +65,7 @@ impl Host for View<'_, AttachmentsCtx> {
 
 impl View<'_, AttachmentsCtx> {
     fn refused(&self, why: String) -> Result<(), String> {
-        self.call.failed("contents", &why);
+        self.call.failed_because("attachments", &why);
         Err(why)
     }
 }

@@ -6,7 +6,7 @@
 //! interface for the [`View`] of that type. It does not know other capabilities, nor the code that assembles
 //! them.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,15 +60,21 @@ impl CallCtx {
     /// Records the error that the function of an interface returns to the guest. Languages with exceptions often report
     /// an error that nobody catches without its content.
     pub(super) fn failed(&self, interface: &'static str, error: &impl Debug) {
-        self.uses.failed(format_args!("scorpiox:tool/{interface}.{}", self.function), spelled(error));
+        self.failed_because(interface, spelled(error));
+    }
+
+    /// Like [`Self::failed`], for an error that is a text.
+    pub(super) fn failed_because(&self, interface: &'static str, why: impl Display) {
+        self.uses.failed(format_args!("scorpiox:tool/{interface}.{}", self.function), why);
     }
 }
 
-/// Spells a case of a WIT variant as its interface does: `quota-exceeded(65536)`.
+/// Spells a case of a WIT variant as its interface does: `quota-exceeded(65536)`. Any other text stays as it is.
 fn spelled(error: &impl Debug) -> String {
     let text = format!("{error:?}");
     let text = text.strip_prefix("Error::").unwrap_or(&text);
-    let end = text.find('(').unwrap_or(text.len());
+    // The text of a string begins with a quote, and has no case.
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
     let mut name = String::new();
     for c in text[..end].chars() {
         if c.is_ascii_uppercase() && !name.is_empty() {
@@ -130,5 +136,7 @@ mod tests {
         assert_eq!(spelled(&Error::Denied("a(B)")), r#"denied("a(B)")"#);
         assert_eq!(spelled(&Error::QuotaExceeded(65536)), "quota-exceeded(65536)");
         assert_eq!(spelled(&Error::NoBrowser), "no-browser");
+        let text = "the MIME type \"X/Y\" (of an image)".to_owned();
+        assert_eq!(spelled(&text), format!("{text:?}"));
     }
 }

@@ -20,6 +20,7 @@ mod asking;
 mod given;
 mod programs;
 mod spellings;
+mod texts;
 
 pub use asking::{Channel, Remember};
 pub(crate) use asking::{DEFAULT_WITHIN, parse_within, show_within};
@@ -259,8 +260,13 @@ impl CallRule {
 
     fn is_given(&self, arguments: &Value, places: &Places) -> bool {
         self.arguments.iter().all(|condition| {
-            let Some(value) = arguments.pointer(&condition.pointer) else { return false };
-            let spellings = Spellings::of(value, places);
+            // A text that is not understood in one way alone is covered, as are arguments.
+            let value = match texts::at(arguments, &condition.pointer) {
+                Err(texts::Ambiguous) => return true,
+                Ok(None) => return false,
+                Ok(Some(value)) => value,
+            };
+            let Ok(spellings) = Spellings::of(&value, places) else { return true };
             condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.matches(text)))
         })
     }

@@ -123,7 +123,7 @@ impl Conditions {
 
     /// Returns the first glob of the condition on files whose files were read before, with the call that did.
     pub fn first_read<'a>(&self, known: &'a ReadBefore) -> Option<(&'a str, &'a FirstRead)> {
-        let read = |rule: &DenyRule| known.0.get_key_value(rule.glob());
+        let read = |rule: &DenyRule| known.0.iter().find(|(glob, _)| after::is_same(glob, rule.glob()));
         self.read_before.iter().find_map(read).map(|(glob, first)| (glob.as_str(), first))
     }
 

@@ -18,6 +18,8 @@ pub struct FilesPolicy {
     pub deny_origin: Source,
     /// Folders that commands see, in which relative globs of `deny` apply, too.
     pub seen: Vec<PathRule>,
+    /// `true` if globs that commands are denied are among those of `deny`, because there is no list for files.
+    pub is_like_commands: bool,
     /// Managed policy that this one narrows. It is checked first, so that its refusals cite its own line.
     pub outer: Option<Box<FilesPolicy>>,
     /// Policy file to edit to allow a denied file.
@@ -31,7 +33,7 @@ pub struct FileDenial {
     path: PathBuf,
     /// Deciding rule, without the path.
     pub rule: String,
-    /// `true` if a change of the user's own file allows it.
+    /// `true` if a change of the user's own file allows it, and no other file.
     pub is_own: bool,
 }
 
@@ -50,6 +52,7 @@ impl FilesPolicy {
             deny,
             deny_origin: Source::Builtin,
             seen: Vec::new(),
+            is_like_commands: false,
             outer: None,
             file: File::Own,
         }
@@ -64,6 +67,7 @@ impl FilesPolicy {
         self.seen = profile.read.iter().chain(&profile.write).filter(named).cloned().collect();
         if !more.is_empty() {
             self.deny.extend(more);
+            self.is_like_commands = true;
             self.deny_origin = profile.origins.deny;
         }
     }
@@ -95,19 +99,28 @@ impl FilesPolicy {
         })
     }
 
-    /// Returns the globs of `deny` that do not match a path, which has these names.
-    pub fn deny_without<'p>(
-        &self,
-        paths: impl IntoIterator<Item = &'p PathBuf>,
+    /// Returns the rules of `deny` that match a path, which has these names. `granted` lists folders that were opened
+    /// in addition to those of `read`.
+    pub fn denying<'s>(
+        &'s self,
+        names: &[PathBuf],
+        granted: &[PathBuf],
         places: &Places,
-    ) -> Vec<String> {
-        let folders = self.folders_with(&[], places);
-        let paths: Vec<_> = paths.into_iter().collect();
-        let matches = |rule: &DenyRule| {
-            let set = DenySet::new(std::slice::from_ref(rule), &folders, places);
-            paths.iter().any(|path| set.matches(path).is_some())
+    ) -> Vec<&'s DenyRule> {
+        let folders = self.folders_with(granted, places);
+        let matches = |rule: &&DenyRule| {
+            let set = DenySet::new(std::slice::from_ref(*rule), &folders, places);
+            names.iter().any(|name| set.matches(name).is_some())
         };
-        self.deny.iter().filter(|rule| !matches(rule)).map(|rule| rule.glob().to_owned()).collect()
+        self.deny.iter().filter(matches).collect()
+    }
+
+    /// Returns `true` if a rule of `deny` is an entry of the user's own list that names one of these paths and nothing
+    /// else, so that its removal opens no other file.
+    pub fn is_own_entry_for(&self, rule: &DenyRule, names: &[PathBuf], places: &Places) -> bool {
+        let is_own =
+            self.file == File::Own && !self.is_like_commands && matches!(rule.source, Source::Line(_));
+        is_own && names.iter().any(|name| rule.names_only(name, places))
     }
 
     /// Checks a path against `deny`. `granted` lists folders that were opened in addition to those of `read`.
@@ -117,7 +130,10 @@ impl FilesPolicy {
         let Some(rule) = set.matches(path) else {
             return Ok(());
         };
-        let is_own = self.file == File::Own && matches!(rule.source, Source::Line(_));
+        // A wider entry is a decision about more than this file.
+        let names = &[path.to_owned()];
+        let mut all = self.denying(names, granted, places).into_iter();
+        let is_own = all.all(|rule| self.is_own_entry_for(rule, names, places));
         let rule = format!("denied by \"{}\" in `deny` ({})", rule.glob(), rule.source);
         Err(FileDenial { is_own, ..FileDenial::new(path, rule) })
     }
@@ -164,5 +180,25 @@ mod tests {
         assert_eq!(check(text, "/home/ana/Pictures/a.png"), Ok("/home/ana/Pictures".into()));
         let denial = check(text, "/home/ana/Pictures/private/a.png").unwrap_err();
         assert!(denial.contains("(policy.toml line 4)"), "{denial}");
+    }
+
+    #[test]
+    fn only_an_entry_for_the_file_alone_is_told_as_one_that_can_be_removed() {
+        let (file, places) = ("/home/ana/project/finance/a.pdf", |own: &str| {
+            Places::standard("/home/ana/project".into(), Some("/home/ana".into()), Path::new(own))
+        });
+        let is_own = |text: &str| {
+            let policy = Policy::parse(&format!("version = 1\n{text}"), Path::new("policy.toml")).unwrap();
+            policy.files.check(Path::new(file), &places("/home/ana/.own")).unwrap_err().is_own
+        };
+        for deny in [file, "~/project/finance/a.pdf"] {
+            assert!(is_own(&format!("[files]\ndeny = [\"{deny}\"]")), "{deny}");
+        }
+        for deny in ["finance/", "finance/a.pdf", "~/project/finance", "~/project/finance/*.pdf", "a.pdf"] {
+            assert!(!is_own(&format!("[files]\ndeny = [\"{deny}\"]")), "{deny}");
+            assert!(!is_own(&format!("[files]\ndeny = [\"{file}\", \"{deny}\"]")), "{deny}, too");
+        }
+        // An entry of the commands' list would stay there.
+        assert!(!is_own(&format!("[shell.profile.workspace]\ndeny = [\"{file}\"]")));
     }
 }

@@ -216,6 +216,7 @@ fn files(own: &FilesPolicy, by: &FilesPolicy, places: &Places) -> FilesPolicy {
             .chain(by.seen.iter().filter(|rule| !own.seen.contains(rule)))
             .cloned()
             .collect(),
+        is_like_commands: by.is_like_commands,
         outer: Some(Box::new(own.clone())),
         file: File::Own,
     }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::rule::{File, Host, HostRule, Invalid, NetworkRule, Odd, Source, Sourced, shorten};
+use crate::rule::{File, Host, HostRule, Invalid, NetworkRule, Odd, Source, Sourced, WEB_PORTS, shorten};
 
 /// Rules for fetching web pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,13 +214,21 @@ impl WebPolicy {
         match parsed {
             Host::Name(_) if networks => Ok(WebVerdict::ByAddress),
             _ => Err(on_other_ports
-                .map_or_else(|| self.not_listed(host), |rule| other_port(host, port, rule, self.file))),
+                .map_or_else(|| self.not_listed(host, port), |rule| other_port(host, port, rule, self.file))),
         }
     }
 
-    /// Checks if a host may be contacted at one of its addresses. An address in `deny` counts under each name that leads
-    /// to it. The caller checks that the address is part
-    /// of the public internet or of `allow_private`.
+    /// Returns `true` if a host may be contacted on any port, unless one of its addresses is denied.
+    pub fn opens(&self, host: &str) -> bool {
+        let named = self.allow.iter().filter_map(|rule| match &rule.pattern {
+            WebPattern::Host(rule) => rule.port,
+            WebPattern::All | WebPattern::Network(_) => None,
+        });
+        named.chain(WEB_PORTS).any(|port| self.check_host(host, port).is_ok())
+    }
+
+    /// Checks if a host may be contacted at one of its addresses. An address in `deny` counts under each name that
+    /// leads to it. The caller checks that the address is part of the public internet or of `allow_private`.
     pub fn check_address(
         &self,
         (host, port): (&str, u16),
@@ -236,7 +244,7 @@ impl WebPolicy {
         }
         let is_network = |rule: &WebRule| matches!(&rule.pattern, WebPattern::Network(network) if network.contains(address));
         match verdict {
-            WebVerdict::ByAddress if !self.allow.iter().any(is_network) => Err(self.not_listed(host)),
+            WebVerdict::ByAddress if !self.allow.iter().any(is_network) => Err(self.not_listed(host, port)),
             _ => Ok(()),
         }
     }
@@ -247,11 +255,13 @@ impl WebPolicy {
         named.map_or(WebVerdict::ByAddress, WebVerdict::Allowed)
     }
 
-    fn not_listed(&self, host: &str) -> WebDenial {
+    fn not_listed(&self, host: &str, port: u16) -> WebDenial {
+        // An entry without a port is about the usual ones.
+        let entry = if WEB_PORTS.contains(&port) { host.to_owned() } else { format!("{host}:{port}") };
         WebDenial(format!(
             "{host} is not in `allow` of [web] ({}); to allow it, {}",
             self.allow_origin,
-            allowing(host, self.file)
+            allowing(&entry, self.file)
         ))
     }
 

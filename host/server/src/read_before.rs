@@ -203,7 +203,10 @@ impl Watch {
         let policy = workspace.operator().policy().map_err(|error| error.to_string())?;
         let new = workspace.approvals().reads(&self.reader, globs, &self.name);
         let new = new.map_err(|error| {
-            format!("the policy has `after`, and {} reads nothing, because reads cannot be kept: {error}", self.name)
+            format!(
+                "the policy has `after`, and {} reads nothing, because reads cannot be kept: {error}",
+                self.name
+            )
         })?;
         for glob in &new {
             uses.allowed(CAPABILITY, glob, source(policy, glob));

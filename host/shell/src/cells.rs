@@ -11,11 +11,11 @@ use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_sandbox::{Cell, CellError, Cover, Granted, Network, Tier};
 use scorpiox_workspace_config::Site;
 
-use super::{environment, own_identity};
 use super::error::{NoTier, ShellError};
 use super::plan::{self, Plan};
 use super::protect::View;
 use super::survey::Survey;
+use super::{environment, own_identity};
 use crate::helper::HELPER;
 use crate::unknown_hosts::UnknownHosts;
 

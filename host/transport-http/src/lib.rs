@@ -6,8 +6,8 @@
 //! - [`endpoint`] holds the shared state and passes a request through its checks. The module
 //!   `request` implements the checks of the headers and the body.
 //! - `unread` closes connections on which the rest of a body may follow.
-//! - `callers` authenticates a request by a static token or a JWT of an `issuer`. `good` ends their streams in time. `challenge` tells other
-//!   clients how to authenticate, and `cors` lets pages in a browser call.
+//! - `callers` authenticates a request by a static token or a JWT of an `issuer`. `good` ends their streams in time.
+//!   `challenge` tells other clients how to authenticate, and `cors` lets pages in a browser call.
 //! - `served` holds the workspaces. `lookups` asks the database whether a session has ended.
 //! - `post`, `get` and `end` handle the methods. `running` runs a message once a slot is free. `stream` holds
 //!   the messages to a client, `kept` bounds the retained ones, and `events` writes them as server-sent

@@ -192,8 +192,8 @@ impl Files {
     }
 }
 
-/// Returns the command by which the person at the machine opens a file for tools, as the end of a sentence. Folders of a
-/// plugin are approved, and the caller over HTTP is another person.
+/// Returns the command by which the person at the machine opens a file for tools, as the end of a sentence. Folders of
+/// a plugin are approved, and the caller over HTTP is another person.
 fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) -> String {
     let is_over_http = uses.client().is_some_and(|client| client.principal.is_some());
     let path = normalized(asked);

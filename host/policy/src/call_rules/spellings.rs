@@ -10,6 +10,7 @@ use scorpiox_fs::{Trail, normalized};
 use serde_json::Value;
 use url::Url;
 
+use super::texts::{Ambiguous, meant, written_out};
 use crate::rule::Places;
 
 /// Maximum length of a path, in bytes.
@@ -19,8 +20,9 @@ const MAX_PATH_BYTES: usize = 4096;
 pub(super) struct Spellings(Vec<String>);
 
 impl Spellings {
-    /// Returns the spellings of a value; one that is not a string is compared as JSON.
-    pub(super) fn of(value: &Value, places: &Places) -> Self {
+    /// Returns the spellings of a value. A value that is not a string is compared as JSON, and so is the value of a
+    /// string with JSON text.
+    pub(super) fn of(value: &Value, places: &Places) -> Result<Self, Ambiguous> {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut all = Self(vec![text.clone()]);
         let trimmed = text.trim();
@@ -32,7 +34,14 @@ impl Spellings {
         if trimmed.len() < text.len() {
             all.add_paths(trimmed, places);
         }
-        all
+        if let Some(inner) = meant(value)? {
+            all.add(inner.to_string());
+        }
+        let out = written_out(value)?;
+        if out.is_array() || out.is_object() {
+            all.add(out.to_string());
+        }
+        Ok(all)
     }
 
     /// Returns `true` if any spelling fulfills the condition.

@@ -57,6 +57,50 @@ fn arguments_that_cannot_be_parsed_are_covered_by_every_rule() {
 }
 
 #[test]
+fn a_value_that_is_sent_as_its_json_text_is_judged_as_the_value() {
+    let rule = |pointer: &str, pattern: &str| {
+        own(&format!(
+            "[[rules]]\nname = \"a\"\narguments = {{ \"{pointer}\" = '{pattern}' }}\nthen = \"deny\"\n"
+        ))
+    };
+    let nested = rule("/filter/path", "secret*");
+    let text = |value: &str| serde_json::json!({ "filter": value }).to_string();
+    let twice = serde_json::json!(r#"{"path":"secret"}"#).to_string();
+    for arguments in [
+        r#"{"filter":{"path":"secret"}}"#.to_owned(),
+        text(r#"{"path":"secret"}"#),
+        text("\n {\"path\": \"secret\"}"),
+        text(r#"{"path":"s\u0065cret"}"#),
+        text(r#"{"p\u0061th":"secret"}"#),
+        // Readers take either of two members.
+        text(r#"{"path":"secret","path":"public"}"#),
+        text(r#"{"path":"public","other":{"a":1,"a":2}}"#),
+    ] {
+        assert_eq!(decided(&nested, "p.find", &arguments), "deny a", "{arguments}");
+    }
+    for arguments in [text(r#"{"path":"public"}"#), text("{path: secret}"), text("secret"), text(&twice)] {
+        assert_eq!(decided(&nested, "p.find", &arguments), "unruled", "{arguments}");
+    }
+    let deep = rule("/items/0/path", "secret");
+    let item = serde_json::json!({ "path": "secret" }).to_string();
+    let list = serde_json::json!([item]).to_string();
+    for arguments in [serde_json::json!({ "items": [item] }), serde_json::json!({ "items": list })] {
+        assert_eq!(decided(&deep, "p.find", &arguments.to_string()), "deny a", "{arguments}");
+    }
+    // A value as a whole is compared in its usual notation; `?` stands for a bracket here.
+    for (pattern, given) in [
+        (r#"?"a"?"#, serde_json::json!(r#"[ "\u0061" ]"#)),
+        (r#"??"a"??"#, serde_json::json!([r#"[ "a" ]"#])),
+        (r#"??"a"??"#, serde_json::json!(r#"["[ \"\\u0061\" ]"]"#)),
+        ("??1??", serde_json::json!(r#"["[1]"]"#)),
+        ("no", serde_json::json!([r#"{"a":1,"a":2}"#])),
+    ] {
+        let arguments = serde_json::json!({ "tags": given }).to_string();
+        assert_eq!(decided(&rule("/tags", pattern), "p.find", &arguments), "deny a", "{pattern} {given}");
+    }
+}
+
+#[test]
 fn a_rule_covers_all_ways_to_write_a_url_a_path_and_a_name() {
     let denies = |pattern: &str, given: &str| {
         let rule = "[[rules]]\nname = \"a\"\narguments = { \"/x\" = ";

@@ -52,6 +52,11 @@ impl Policy {
         rules.map(|rule| (rule.glob(), rule)).collect()
     }
 
+    /// Returns `true` if a condition has this glob, in any spelling.
+    pub fn has_glob_read_before(&self, glob: &str) -> bool {
+        self.globs_read_before().into_keys().any(|known| is_same(known, glob))
+    }
+
     /// Returns the globs that a call counts as reading, because nobody sees what it opens: all of those that `deny` does
     /// not close to it. Without a sandbox, `deny` closes nothing.
     pub fn reads_unobserved(&self, way: Unobserved) -> Vec<&str> {
@@ -105,6 +110,11 @@ fn plain(glob: &str) -> String {
     name.to_lowercase()
 }
 
+/// Returns `true` if two globs are spellings of the same: `finance/`, `finance/**` and `**/finance`.
+pub(super) fn is_same(glob: &str, other: &str) -> bool {
+    plain(glob) == plain(other)
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
@@ -129,8 +139,14 @@ mod tests {
         let first = FirstRead { tool: "Bash".to_owned(), at: None };
         circumstances.read_before.0.insert("other/".to_owned(), first.clone());
         assert!(!conditions.hold(&circumstances, &places));
-        circumstances.read_before.0.insert("finance/".to_owned(), first);
-        assert!(conditions.hold(&circumstances, &places));
+        let nothing = circumstances.read_before.clone();
+        // A glob that was kept stays the same in another spelling.
+        for glob in ["finance/", "finance/**", "**/Finance", "/srv/hr/"] {
+            circumstances.read_before = nothing.clone();
+            circumstances.read_before.0.insert(glob.to_owned(), first.clone());
+            assert!(conditions.hold(&circumstances, &places), "{glob}");
+            assert!(policy.has_glob_read_before(glob) && !policy.has_glob_read_before("other/"), "{glob}");
+        }
     }
 
     #[test]
@@ -197,7 +213,7 @@ mod tests {
             .lines()
             .skip_while(|line| !line.starts_with("[[rules]]"))
             .take_while(|line| !line.is_empty());
-        let again: String = again.map(|line| format!("{line}\n")).collect();
+        let again: String = again.flat_map(|line| [line, "\n"]).collect();
         assert_eq!(parsed(&again).unwrap().calls.0[0].conditions, policy.calls.0[0].conditions);
     }
 }

@@ -145,6 +145,11 @@ impl DenyRule {
         }
     }
 
+    /// Returns `true` if the glob from `/` or `~/` has no wildcard and names this path.
+    pub fn names_only(&self, path: &Path, places: &Places) -> bool {
+        self.tail.is_none() && self.head(places).is_some_and(|head| head == path)
+    }
+
     /// Returns `true` if the glob has components before its first wildcard.
     pub fn has_head(&self) -> bool {
         !self.named.as_os_str().is_empty()

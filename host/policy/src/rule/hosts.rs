@@ -17,7 +17,7 @@ const MAX_NAME_BYTES: usize = 253;
 /// Maximum length of a label, in bytes.
 const MAX_LABEL_BYTES: usize = 63;
 /// Ports of a rule that names none: HTTP and HTTPS.
-const WEB_PORTS: [u16; 2] = [80, 443];
+pub(crate) const WEB_PORTS: [u16; 2] = [80, 443];
 
 /// Host part of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,14 +30,21 @@ pub fn shorten(text: &str) -> String {
     shown
 }
 
-/// Returns an address without what may be a secret: credentials, path and query. Errors of the policy reach logs and
-/// clients.
+/// Returns an address without what may be a secret: credentials, path, query and parameters. Errors of the policy reach
+/// logs and clients.
 pub fn shorten_address(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let (before, host) = rest.rsplit_once('@').map_or(("", rest), |(_, host)| ("…@", host));
-    let end = host.find(['/', '?', '#']).unwrap_or(host.len());
+    let is_of_parameters = |c: char| c == ';' || c == '=' || c.is_whitespace();
+    let scheme = text.split_once("://").filter(|(scheme, _)| !scheme.contains(is_of_parameters));
+    let (scheme, rest) =
+        scheme.map_or((String::new(), text), |(scheme, rest)| (format!("{scheme}://"), rest));
+    let (before, host) = match rest.rsplit_once('@') {
+        // It may be the `@` of a password that is a parameter.
+        Some((before, _)) if before.contains(is_of_parameters) => return shorten(&format!("{scheme}…")),
+        Some((_, host)) => ("…@", host),
+        None => ("", rest),
+    };
+    let end = host.find(|c| "/?#".contains(c) || is_of_parameters(c)).unwrap_or(host.len());
     let after = if end < host.len() { "/…" } else { "" };
-    let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
     shorten(&format!("{scheme}{before}{}{after}", &host[..end]))
 }
 
@@ -67,6 +74,11 @@ mod tests {
             ("https://h/v1/logs/secret", "https://h/…"),
             ("collector:4318", "collector:4318"),
             ("u:secret@h", "…@h"),
+            ("host=db user=u password=secret", "host/…"),
+            ("password=se://cr@et host=db", "…"),
+            ("jdbc:postgresql://h;password=secret", "jdbc:postgresql://h/…"),
+            ("jdbc:postgresql://h;password=sec@ret", "jdbc:postgresql://…"),
+            ("db password:secret", "db/…"),
         ] {
             assert_eq!(shorten_address(address), shown);
         }

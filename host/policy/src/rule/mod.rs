@@ -1,9 +1,10 @@
 //! The rules that make up a policy, each with a subject and a source.
 //!
 //! [`Place`] and [`PathRule`] match folders and files, [`DenySet`] matches denied files inside them,
-//! [`HostRule`] and [`NetworkRule`] match hosts and addresses, [`LocalRule`] names services of the machine, [`NamePattern`] matches tools and plugins.
-//! [`Tier`] ranks sandboxes, and [`Export`] names a destination of the audit log. Each rule is parsed from
-//! one value of the file. It can be matched against a subject and intersected with another rule of its kind.
+//! [`HostRule`] and [`NetworkRule`] match hosts and addresses, [`LocalRule`] names services of the machine, and
+//! [`NamePattern`] matches tools and plugins. [`Tier`] ranks sandboxes, and [`Export`] names a destination of the
+//! audit log. Each rule is parsed from one value of the file. It can be matched against a subject and intersected with
+//! another rule of its kind.
 //!
 //! Invariants:
 //! - A rule is parsed completely, or rejected with a suggested fix ([`Invalid`]).
@@ -30,6 +31,7 @@ mod tier;
 
 pub use deny::{Begun, DeniedBelow, DenyRule, DenySet};
 pub use export::{Export, LogServer, collector};
+pub(crate) use hosts::WEB_PORTS;
 pub use hosts::{Denial, Host, HostDecision, HostPattern, HostRule, HostRules, Odd, covers};
 pub use invalid::{Invalid, shorten, shorten_address, suggest};
 pub use local::{LocalRule, LocalService, MAX_LOCAL, PROXY_PORT, hands_out};

@@ -49,8 +49,18 @@ fn deny_wins_over_allow_and_wildcards_match_below() {
 }
 
 #[test]
+fn a_refusal_names_the_entry_for_the_port_that_was_asked_for() {
+    let policy = policy("allow = [\"example.com\"]");
+    for (port, entry) in [(443, "other.example"), (80, "other.example"), (8443, "other.example:8443")] {
+        let said = policy.check_host("other.example", port).unwrap_err().to_string();
+        assert!(said.ends_with(&format!("`scorpiox-code policy allow page {entry}`")), "{said}");
+    }
+}
+
+#[test]
 fn a_rule_with_a_port_is_about_that_port() {
-    let policy = policy("allow = [\"example.com:8080\"]");
+    let policy = policy("allow = [\"example.com:8080\"]\ndeny = [\"example.com:9090\"]");
+    assert!(policy.opens("example.com") && !policy.opens("other.example"));
     assert!(policy.check_host("example.com", 8080).is_ok());
     assert!(policy.check_host("example.com", 443).is_err());
 }

@@ -32,8 +32,29 @@ pub struct Admin {
     pub ledger: Option<Arc<dyn Store>>,
 }
 
-/// Paths of the pages.
-const PATHS: [&str; 5] = ["", "/audit", "/plugins", "/policy", "/usage"];
+/// A page.
+#[derive(Clone, Copy)]
+enum Kind {
+    Overview,
+    Audit,
+    Plugins,
+    Policy,
+    Usage,
+}
+
+impl Kind {
+    /// Returns the page at a path.
+    fn at(path: &str) -> Option<Self> {
+        Some(match path {
+            "" => Self::Overview,
+            "/audit" => Self::Audit,
+            "/plugins" => Self::Plugins,
+            "/policy" => Self::Policy,
+            "/usage" => Self::Usage,
+            _ => return None,
+        })
+    }
+}
 
 const STYLE: &str = include_str!("../../templates/style.css");
 
@@ -74,17 +95,16 @@ impl Pages for Admin {
     }
 
     fn has(&self, path: &str) -> bool {
-        PATHS.contains(&path)
+        Kind::at(path).is_some()
     }
 
     fn page(&self, asked: &Asked<'_>) -> Option<Page> {
-        let made = match asked.path {
-            "" => Ok(rendered(200, &overview::Overview::of(self, asked))),
-            "/audit" => audit::Lines::of(self, asked).map(|page| rendered(200, &page)),
-            "/plugins" => plugins::AllPlugins::of(self, asked).map(|page| rendered(200, &page)),
-            "/policy" => policy::Policies::of(self, asked).map(|page| rendered(200, &page)),
-            "/usage" => usage::Usage::of(self, asked).map(|page| rendered(200, &page)),
-            _ => return None,
+        let made = match Kind::at(asked.path)? {
+            Kind::Overview => Ok(rendered(200, &overview::Overview::of(self, asked))),
+            Kind::Audit => audit::Lines::of(self, asked).map(|page| rendered(200, &page)),
+            Kind::Plugins => plugins::AllPlugins::of(self, asked).map(|page| rendered(200, &page)),
+            Kind::Policy => policy::Policies::of(self, asked).map(|page| rendered(200, &page)),
+            Kind::Usage => usage::Usage::of(self, asked).map(|page| rendered(200, &page)),
         };
         Some(made.unwrap_or_else(|why| {
             rendered(500, &Failed { frame: Frame::new("It cannot be shown", asked), why })

@@ -3,11 +3,13 @@
 //! A change is the smallest that the verdict names. It is judged together with the managed file before it is
 //! written, so a change without an effect is never made.
 
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -21,7 +23,8 @@ use scorpiox_workspace_config::Operator;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::judge::{Judge, Names};
-use super::{What, outside, restricted};
+use super::tools::Tools;
+use super::{Caller, What, outside, reads, restricted_shell, restrictions_in};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
@@ -35,6 +38,9 @@ Examples:
 pub(super) const EMPTY: &str = "version = 1\n";
 /// Maximum number of changes for one access: a path can be in `deny` and outside of `read`.
 const MAX_CHANGES: usize = 4;
+
+/// Time to wait for another command that writes.
+const LOCK_TIME: Duration = Duration::from_secs(5);
 
 /// Kind of access that the commands can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,6 +166,7 @@ pub(super) fn conclude(environment: &Environment, before: &Operator, change: Cha
         let path = target(&environment.site().own_policy())?;
         let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
         ensure!(!is_read_only, "nothing was written: {} is read-only", path.display());
+        let _lock = locked(&environment.own_home)?;
         write(&path, own.as_deref(), &as_before(own.as_deref().unwrap_or_default(), text))?;
         let done =
             format!("Wrote {}. Servers that run now follow it from their next call on.", path.display());
@@ -185,8 +192,8 @@ fn target(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the text with the changes for one subject, and the rule that decides then, if it is known. Fails if they would
-/// have no effect.
+/// Returns the text with the changes for one subject, and the rule that decides then, if it is known. Fails if they
+/// would have no effect.
 pub(super) fn changed(
     environment: &Environment,
     operator: &Operator,
@@ -202,10 +209,20 @@ pub(super) fn changed(
         return Ok((text, None));
     }
     for _ in 0..=MAX_CHANGES {
-        let shell = Shell::new(Arc::new(restricted(operator.with_own(text.clone())?, None)?));
+        let shell = Shell::new(Arc::new(operator.with_own(text.clone())?));
+        let shell =
+            if allows { restricted_now(environment, shell, wish.question(), subject)? } else { shell };
         let judge = Judge::new(environment, &shell, Names::AsWritten)?;
-        let verdict = judge.verdict(wish.question(), &wish.subject(subject), &wish.profile)?;
-        if verdict.allowed == allows {
+        let question = (wish.question(), wish.subject(subject));
+        // A denial has to hold in other workspaces and circumstances, too.
+        let verdict = if allows {
+            judge.verdict(question.0, &question.1, &wish.profile)?
+        } else {
+            judge.in_an_open_folder(question.0, &question.1, &wish.profile)?
+        };
+        // A host without a port is denied on every port.
+        let is_open_elsewhere = wish.what == Editable::Page && !allows && judge.policy().web.opens(subject);
+        if verdict.allowed == allows && !is_open_elsewhere {
             return Ok((text, Some(verdict.because)));
         }
         let policy = &shell.operator().loaded()?.policy;
@@ -229,6 +246,14 @@ pub(super) fn changed(
         text = next;
     }
     bail!("{subject} needs more than {MAX_CHANGES} changes; `policy why` names them one by one");
+}
+
+/// Returns the shell under the restrictions that hold for this account, with the files that count as read.
+fn restricted_now(environment: &Environment, shell: Shell, what: What, subject: &str) -> Result<Shell> {
+    let numbers = restrictions_in(&shell, &Caller::default(), None, |policy, known| {
+        reads::add_of(&Tools::default(), environment, policy, what, subject, known);
+    })?;
+    Ok(restricted_shell(&shell, &numbers)?.unwrap_or(shell))
 }
 
 /// Makes the change that the verdict names.
@@ -433,6 +458,24 @@ pub(super) fn remove(list: &mut Array, entry: &str) -> bool {
     let before = list.len();
     list.retain(|known| known.as_str() != Some(entry));
     list.len() < before
+}
+
+/// Returns a lock that keeps other commands from writing, so that none replaces a change that it has not read.
+fn locked(own_home: &Path) -> Result<fs::File> {
+    let path = own_home.join("state/policy.lock");
+    let begun = Instant::now();
+    let open = || {
+        private::folder(&own_home.join("state"))?;
+        private::options().write(true).create(true).truncate(false).open(&path)
+    };
+    let file = open().with_context(|| format!("nothing was written: {} cannot be opened", path.display()))?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIME => sleep(LOCK_TIME / 200),
+            Err(_) => bail!("nothing was written: another command holds {}", path.display()),
+        }
+    }
 }
 
 /// Replaces the file, unless it has changed since it was read.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -15,11 +16,11 @@ use scorpiox_text::nearest;
 use scorpiox_web::Router;
 
 use super::calls::{Answering, effect};
+use super::tools::Tools;
 use super::{What, plugins, reads};
 use crate::cli::environment::Environment;
 use scorpiox_fs::{Trail, without_links};
 use scorpiox_shell::{Shell, reach};
-use scorpiox_tools::plugins::Plugins;
 use scorpiox_workspace_config::Operator;
 
 /// Ports of programs that know proxies.
@@ -51,6 +52,8 @@ pub(super) struct Judge<'a> {
     closed: Option<String>,
     /// The caller over HTTP.
     pub(super) principal: Option<Principal>,
+    /// Properties of tools, which are the same for all questions.
+    pub(super) tools: Rc<Tools>,
 }
 
 impl<'a> Judge<'a> {
@@ -59,7 +62,7 @@ impl<'a> Judge<'a> {
         let closed = shell.operator().policy().err().map(|error| error.to_string());
         // Nothing can be reached from a closed workspace, so no names are resolved.
         let names = if closed.is_some() { Names::AsWritten } else { names };
-        Ok(Self { environment, shell, policy, names, closed, principal: None })
+        Ok(Self { environment, shell, policy, names, closed, principal: None, tools: Rc::default() })
     }
 
     /// Returns the policy for clients over HTTP, with the owners of its tokens.
@@ -78,7 +81,8 @@ impl<'a> Judge<'a> {
         self.closed.clone().filter(|_| what != What::Workspace).map(Verdict::denied)
     }
 
-    fn in_an_open_folder(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
+    /// Returns the verdict as if the policy opened this workspace.
+    pub(super) fn in_an_open_folder(&self, what: What, subject: &str, profile: &str) -> Result<Verdict> {
         // The profile that commands get: `readonly` shows at most what the default profile shows.
         let profile = || self.shell.operator().profile(profile);
         match what {
@@ -116,13 +120,13 @@ impl<'a> Judge<'a> {
             Names::AsWritten => operator.circumstances(None, self.principal.clone().map(Arc::new))?,
         };
         circumstances.client = client.map(Arc::from);
-        reads::add_own(self.environment, self.policy, tool, &mut circumstances.read_before);
+        self.tools.add_reads(self.environment, self.policy, tool, &mut circumstances.read_before);
         Ok(circumstances)
     }
 
     /// Returns the name that its author gave a tool of a plugin, if it was renamed.
     pub(super) fn authors_name(&self, tool: &str) -> Option<String> {
-        Plugins::new(Arc::new(Operator::new(self.environment.site()))).authors_name(tool)
+        self.tools.authors_name(self.environment, tool)
     }
 
     /// Returns why a tool may be called as far as `[tools]` and `[access]` decide, or the denial.

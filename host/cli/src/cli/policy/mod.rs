@@ -13,6 +13,7 @@ mod reads;
 mod replay;
 mod suggest;
 mod test;
+mod tools;
 mod unused;
 
 use std::fs;
@@ -37,6 +38,7 @@ pub(super) use calls::effects;
 use calls::{CallVerdict, Given, Outcome};
 pub(super) use init::Example;
 use judge::{Judge, Names};
+use tools::Tools;
 
 #[derive(Subcommand)]
 pub(super) enum PolicyCommand {
@@ -195,7 +197,7 @@ fn carry_out(environment: &Environment, command: PolicyCommand) -> Result<ExitCo
                 "arguments and --client belong to `policy why call`"
             );
             let (shell, principal) = shell_for(environment, &caller, |policy, known| {
-                reads::add_of(environment, policy, what, &subject, known);
+                reads::add_of(&Tools::default(), environment, policy, what, &subject, known);
             })?;
             let mut judge = Judge::new(environment, &shell, Names::LookedUp)?;
             judge.principal = principal;
@@ -355,25 +357,29 @@ fn held(shell: &Shell, circumstances: &Circumstances) -> Result<Vec<String>> {
     Ok(held.map(|restriction| format!("{restriction}{}", because(&restriction.conditions))).collect())
 }
 
-/// Returns the shell under the restrictions that hold for a caller, by a client, if there are any. `reads` adds the files that count
-/// as read.
-fn restricted_in(
+/// Returns the restrictions that hold for a caller, by a client. `reads` adds the files that count as read.
+fn restrictions_in(
     shell: &Shell,
     caller: &Caller,
     client: Option<&str>,
     reads: impl FnOnce(&Policy, &mut ReadBefore),
-) -> Result<Option<Shell>> {
+) -> Result<Vec<usize>> {
     let operator = shell.operator();
     let policy = &operator.loaded()?.policy;
     let principal = caller.principal(&policy.http);
     let mut circumstances = operator.circumstances(client.map(Arc::from), principal.map(Arc::new))?;
     reads(policy, &mut circumstances.read_before);
-    let numbers = operator.restrictions_for(&circumstances);
-    let restricted = || Ok(Shell::new(Arc::new(operator.restricted(&numbers)?)));
+    Ok(operator.restrictions_for(&circumstances))
+}
+
+/// Returns the shell under some restrictions, if there are any.
+fn restricted_shell(shell: &Shell, numbers: &[usize]) -> Result<Option<Shell>> {
+    let restricted = || Ok(Shell::new(Arc::new(shell.operator().restricted(numbers)?)));
     (!numbers.is_empty()).then(restricted).transpose()
 }
 
-/// Returns an operator under the restrictions that hold for this account before it reads files, or for a caller over HTTP.
+/// Returns an operator under the restrictions that hold for this account before it reads files, or for a caller over
+/// HTTP.
 pub(super) fn restricted(operator: Operator, principal: Option<Principal>) -> Result<Operator> {
     let circumstances = operator.circumstances(None, principal.map(Arc::new))?;
     let numbers = operator.restrictions_for(&circumstances);

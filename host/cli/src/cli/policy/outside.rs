@@ -1,8 +1,8 @@
 //! Changes of `policy allow` and `policy deny` to `[web]`, `[files]` and `[workspaces]`.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use scorpiox_fs::Trail;
-use scorpiox_policy::{Policy, Source};
+use scorpiox_policy::{DenyRule, Policy, Source};
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use super::edit::{Editable, push, remove, section_of};
@@ -25,7 +25,8 @@ pub(super) fn change(
         Editable::Workspace if allows => allow_workspace(document, subject)?,
         Editable::Workspace => {
             bail!(
-                "`policy deny workspace` is not possible: name the folders that may be opened in `allow` of [workspaces]"
+                "`policy deny workspace` is not possible: \
+                 name the folders that may be opened in `allow` of [workspaces]"
             )
         }
     }))
@@ -44,31 +45,43 @@ fn allow_page(document: &mut DocumentMut, policy: &Policy, host: &str) -> Result
     Ok(is_removed || table.contains_key("allow") && push(table, "allow", host))
 }
 
-/// Removes the globs that deny the file from `deny`, or adds its path to `read`.
+/// Removes the entries that name the file from `deny`, or adds its path to `read`. Fails if an entry of `deny` covers
+/// other files, too: they would be opened with it.
 fn allow_file(document: &mut DocumentMut, judge: &Judge<'_>, subject: &str) -> Result<bool> {
-    let (policy, path) = (judge.policy(), judge.asked(subject));
+    let (files, path) = (&judge.policy().files, judge.asked(subject));
     let places = judge.operator().places()?;
-    let forms = Trail::follow(&path).map_or_else(|_| vec![path.clone()], |trail| trail.forms);
-    let left = policy.files.deny_without(&forms, &places);
+    let names = Trail::follow(&path).map_or_else(|_| vec![path.clone()], |trail| trail.forms);
+    let denying = files.denying(&names, &[], &places);
+    if denying.iter().any(|rule| matches!(rule.source, Source::Managed(_) | Source::Repository(_))) {
+        return Ok(false);
+    }
+    for rule in &denying {
+        ensure!(files.is_own_entry_for(rule, &names, &places), not_for_this_file_alone(rule));
+    }
     let table = section_of(document, &["files".to_owned()])?;
-    if left.len() < policy.files.deny.len() {
-        let is_of_others = policy.files.deny.iter().any(|rule| {
-            matches!(rule.source, Source::Managed(_) | Source::Repository(_))
-                && !left.iter().any(|glob| glob == rule.glob())
-        });
-        if is_of_others {
-            return Ok(false);
-        }
-        let list: Array = left.into_iter().collect();
-        table.insert("deny", Item::Value(Value::Array(list)));
-        return Ok(true);
+    if let Some(list) = table.get_mut("deny").and_then(Item::as_array_mut).filter(|_| !denying.is_empty()) {
+        let removed = denying.iter().filter(|rule| remove(list, rule.glob())).count();
+        return Ok(removed > 0);
+    }
+    if !denying.is_empty() {
+        return Ok(false);
     }
     if !table.contains_key("read") {
-        let read: Array = policy.files.read.iter().map(|rule| rule.place.to_string()).collect();
+        let read: Array = files.read.iter().map(|rule| rule.place.to_string()).collect();
         table.insert("read", Item::Value(Value::Array(read)));
     }
     let path = if subject.starts_with("~/") { subject.to_owned() } else { path.display().to_string() };
     Ok(push(table, "read", &path))
+}
+
+/// Explains why an entry of `deny` is not removed for a file.
+fn not_for_this_file_alone(rule: &DenyRule) -> String {
+    let (glob, source) = (rule.glob(), rule.source);
+    let edit = match source {
+        Source::Builtin => "write a list `deny` of your own in [files], without it, to open all of them",
+        _ => "edit it to open all of them",
+    };
+    format!("\"{glob}\" in `deny` ({source}) covers more than this file; {edit}")
 }
 
 /// Adds a glob to `deny`, to those that hold now.

@@ -12,6 +12,7 @@ use scorpiox_policy::{Circumstances, FirstRead, Policy, ReadBefore, Unobserved};
 use scorpiox_terminal::{self as terminal, Shown};
 use scorpiox_workspace_config::Operator;
 
+use super::tools::Tools;
 use super::{BASH, Caller, What};
 use crate::cli::environment::Environment;
 use crate::cli::recorder::Recorder;
@@ -47,20 +48,9 @@ pub(super) fn circumstances(
     Ok(Circumstances { read_before, ..circumstances })
 }
 
-/// Adds the files that a call of a tool counts as reading.
-pub(super) fn add_own(environment: &Environment, policy: &Policy, tool: &str, known: &mut ReadBefore) {
-    if policy.globs_read_before().is_empty() {
-        return;
-    }
-    let workspace = environment.open();
-    let Some(found) = workspace.tool(tool) else { return };
-    for way in workspace.unobserved_reads(&found) {
-        add(policy, tool, way, known);
-    }
-}
-
 /// Adds the files that count as read for a question: by commands, or by the call in question.
 pub(super) fn add_of(
+    tools: &Tools,
     environment: &Environment,
     policy: &Policy,
     what: What,
@@ -71,7 +61,7 @@ pub(super) fn add_of(
         What::Read | What::Write | What::Host | What::Command => {
             add(policy, BASH, Unobserved::Command, known);
         }
-        What::Tool | What::Call => add_own(environment, policy, subject, known),
+        What::Tool | What::Call => tools.add_reads(environment, policy, subject, known),
         What::Url | What::File | What::Plugin | What::Workspace => {}
     }
 }
@@ -84,7 +74,8 @@ pub(super) fn add_given(globs: &[String], known: &mut ReadBefore) {
     }
 }
 
-fn add(policy: &Policy, tool: &str, way: Unobserved, known: &mut ReadBefore) {
+/// Adds the files that count as read in a way.
+pub(super) fn add(policy: &Policy, tool: &str, way: Unobserved, known: &mut ReadBefore) {
     for glob in policy.reads_unobserved(way) {
         let first = || FirstRead { tool: tool.to_owned(), at: None };
         known.0.entry(glob.to_owned()).or_insert_with(first);
@@ -109,9 +100,13 @@ pub(super) fn clear(environment: &Environment, caller: &Caller, everyone: bool) 
         if everyone { requests.forget_all_reads(&reader.workspace) } else { requests.forget_reads(&reader) };
     let forgotten = forgotten.context("the files that were read before cannot be forgotten")?;
     if forgotten.0.is_empty() {
-        terminal::print(&Shown::line(
-            "There is nothing to forget: no file counts as read in this workspace.",
-        ));
+        let of = match (&principal, everyone) {
+            (_, true) => String::new(),
+            (Some(principal), _) => format!(" by {}", principal.name),
+            (None, _) => " by the person at this machine (--everyone: by anybody)".to_owned(),
+        };
+        let nothing = format!("There is nothing to forget: no file counts as read in this workspace{of}.");
+        terminal::print(&Shown::line(&nothing));
         return Ok(ExitCode::SUCCESS);
     }
     let uses = Uses::default();

@@ -4,10 +4,12 @@
 //! Invariant: a call is judged only if the audit has all that decides about it. Others are counted as such, with the
 //! reason. Nothing is changed.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -24,18 +26,21 @@ use serde_json::{Value, json};
 
 use super::calls::{CallVerdict, Given, Outcome};
 use super::judge::{Judge, Names};
-use super::{Caller, What, reads, restricted_in, shell, shell_under};
+use super::tools::Tools;
+use super::{Caller, What, reads, restricted_shell, restrictions_in, shell, shell_under};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
 Only calls of this workspace are judged, by [tools], [access], [plugins] and [[rules]]. Arguments are in the audit
 only with `arguments = true` in [audit]; a call whose arguments, groups or earlier reads decide and are not there is
-counted as one that cannot be told. What calls reached, read and wrote is not judged.";
+counted as one that cannot be told. Hosts and files of calls are not judged.";
 
 /// Maximum number of different changes, reasons and cases that are kept apart.
 const MAX_KEPT: usize = 2000;
 /// Maximum number of verdicts that are kept for equal calls.
 const MAX_VERDICTS: usize = 20_000;
+/// Maximum size of the calls whose verdicts are kept, in bytes.
+const MAX_VERDICT_BYTES: usize = 32 * 1024 * 1024;
 /// Maximum number of lines that are printed of a kind.
 const MAX_SHOWN: usize = 100;
 /// Maximum length of a reason, in bytes.
@@ -101,12 +106,12 @@ pub(super) fn run(environment: &Environment, chosen: &Chosen) -> Result<ExitCode
     let workspace = environment.workspace.path.to_string_lossy().into_owned();
     let filter = Filter { since: Some(chosen.since), workspace: Some(workspace), ..Filter::default() };
     let mut reader = Reader::new(&audit_folder(&environment.own_home));
-    let mut replay = Replay { environment, shell: &shell, verdicts: HashMap::new() };
+    let mut replay = Replay::new(environment, &shell);
     let mut counted = Counted::default();
     while let Some(line) = reader.next()? {
         if let Line::Whole(record, text) = line
             && filter.wants(&record)
-            && replay.is_call(&record)
+            && is_call(&record, &environment.registry.names())
         {
             replay.add(&record, &text, &mut counted);
         }
@@ -130,15 +135,25 @@ fn judged_by(environment: &Environment, file: Option<&Path>) -> Result<Shell> {
 struct Replay<'a> {
     environment: &'a Environment,
     shell: &'a Shell,
+    tools: Rc<Tools>,
+    /// The policy under restrictions, by their numbers.
+    restricted: RefCell<HashMap<Vec<usize>, Option<Rc<Shell>>>>,
     /// Verdicts about calls that occurred.
     verdicts: HashMap<Call, Told>,
+    /// Size of these calls.
+    verdict_bytes: usize,
 }
 
-impl Replay<'_> {
-    /// Returns `true` if a line is about a call of a tool, and not about a decision or another request.
-    fn is_call(&self, record: &Record) -> bool {
-        let is_built_in = self.environment.registry.names().contains(&&*record.tool);
-        is_built_in || record.tool.contains('.') && !record.tool.contains(['/', ':', ' '])
+impl<'a> Replay<'a> {
+    fn new(environment: &'a Environment, shell: &'a Shell) -> Self {
+        Self {
+            environment,
+            shell,
+            tools: Rc::default(),
+            restricted: RefCell::default(),
+            verdicts: HashMap::new(),
+            verdict_bytes: 0,
+        }
     }
 
     fn add(&mut self, record: &Record, text: &str, counted: &mut Counted) {
@@ -178,7 +193,9 @@ impl Replay<'_> {
             return told.clone();
         }
         let told = self.judge(call);
-        if self.verdicts.len() < MAX_VERDICTS {
+        let bytes = self.verdict_bytes + call.bytes();
+        if self.verdicts.len() < MAX_VERDICTS && bytes <= MAX_VERDICT_BYTES {
+            self.verdict_bytes = bytes;
             self.verdicts.insert(call.clone(), told.clone());
         }
         told
@@ -208,13 +225,14 @@ impl Replay<'_> {
     fn under(&self, call: &Call, after: Vec<String>) -> Result<Told> {
         let caller = Caller { name: call.principal.clone(), ..Caller::default() };
         let given = Given { client: call.client.clone(), after, ..Given::default() };
-        let restricted = restricted_in(self.shell, &caller, given.client.as_deref(), |policy, known| {
+        let numbers = restrictions_in(self.shell, &caller, given.client.as_deref(), |policy, known| {
             reads::add_given(&given.after, known);
-            reads::add_of(self.environment, policy, What::Call, &call.tool, known);
+            reads::add_of(&self.tools, self.environment, policy, What::Call, &call.tool, known);
         })?;
+        let restricted = self.restricted(numbers)?;
         let mut judge =
-            Judge::new(self.environment, restricted.as_ref().unwrap_or(self.shell), Names::AsWritten)?;
-        judge.principal = caller.principal(judge.http());
+            Judge::new(self.environment, restricted.as_deref().unwrap_or(self.shell), Names::AsWritten)?;
+        (judge.principal, judge.tools) = (caller.principal(judge.http()), Rc::clone(&self.tools));
         let arguments = call.arguments.as_deref().map(serde_json::from_str::<Value>).transpose()?;
         let verdict = match arguments {
             Some(arguments) => Some(judge.call(&call.tool, &arguments, &given)?),
@@ -227,10 +245,29 @@ impl Replay<'_> {
     }
 }
 
+impl Replay<'_> {
+    /// Returns the shell under some restrictions, if there are any.
+    fn restricted(&self, numbers: Vec<usize>) -> Result<Option<Rc<Shell>>> {
+        if let Some(known) = self.restricted.borrow().get(&numbers) {
+            return Ok(known.clone());
+        }
+        let restricted = restricted_shell(self.shell, &numbers)?.map(Rc::new);
+        self.restricted.borrow_mut().insert(numbers, restricted.clone());
+        Ok(restricted)
+    }
+}
+
 fn add<K: Ord>(all: &mut BTreeMap<K, u64>, key: K, calls: u64, beyond: &mut u64) {
     let count =
         if all.len() >= MAX_KEPT && !all.contains_key(&key) { beyond } else { all.entry(key).or_default() };
     *count = count.saturating_add(calls);
+}
+
+/// Returns `true` if a line is about a call of a tool, and not about a decision or another request.
+fn is_call(record: &Record, built_in: &[&str]) -> bool {
+    // Tools of plugins have a dot in their names, unless they were renamed or have no prefix.
+    let is_of_plugin = record.tool.contains('.') || record.plugin.is_some();
+    built_in.contains(&&*record.tool) || is_of_plugin && !record.tool.contains(['/', ':', ' '])
 }
 
 /// Returns the recorded outcome as far as the policy decided; `None` if the call was refused for another reason.
@@ -270,6 +307,12 @@ impl Call {
             principal: present(&record.principal),
             has_issuer: !record.issuer.is_empty(),
         }
+    }
+
+    /// Returns the size of its texts.
+    fn bytes(&self) -> usize {
+        let optional = [&self.arguments, &self.client, &self.principal];
+        self.tool.len() + optional.into_iter().flatten().map(String::len).sum::<usize>()
     }
 
     /// Returns the case for `policy test`, if the call can be written as one.
@@ -382,6 +425,19 @@ mod tests {
         ] {
             assert_eq!(recorded(&record(outcome, uses.clone())), was, "{outcome} {uses:?}");
         }
+    }
+
+    #[test]
+    fn calls_of_all_tools_are_told_from_other_lines() {
+        let of = |tool: &str, plugin: Option<&str>| {
+            let plugin = plugin.map(|name| scorpiox_audit::read::Plugin {
+                name: name.to_owned(),
+                ..scorpiox_audit::read::Plugin::default()
+            });
+            is_call(&Record { tool: tool.to_owned(), plugin, ..Record::default() }, &["Bash"])
+        };
+        assert!(of("Bash", None) && of("weather.now", Some("weather")) && of("now", Some("weather")));
+        assert!(!of("policy clear", None) && !of("prompts/get", Some("weather")) && !of("", None));
     }
 
     #[test]

@@ -22,9 +22,9 @@ use super::edit::{self, EMPTY, Editable, Wish};
 use crate::cli::environment::Environment;
 
 pub(super) const HELP: &str = "\
-The suggestions concern hosts that commands, ReadDocs and WebSearch could not reach, and tools that [tools] closes. Each one allows
-only what was refused, and nothing is changed. Other refusals are counted: `scorpiox-code audit --denied`
-lists them.";
+The suggestions concern hosts that commands, ReadDocs and WebSearch could not reach, and tools that [tools]
+closes. Each one allows only what was refused, and nothing is changed. Other refusals are counted:
+`scorpiox-code audit --denied` lists them.";
 
 /// Maximum number of different refusals that are counted apart.
 const MAX_COUNTED: usize = 2000;

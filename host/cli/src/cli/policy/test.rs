@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum as _;
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 
 use super::calls::{CallVerdict, Given, Outcome, parse_case};
 use super::judge::{Judge, Names};
-use super::{BASH, Caller, What, reads, restricted_in, shell, shell_under};
+use super::tools::Tools;
+use super::{BASH, Caller, What, reads, restricted_shell, restrictions_in, shell, shell_under};
 use crate::cli::environment::Environment;
 use scorpiox_shell::DEFAULT_PROFILE;
 
@@ -68,22 +70,23 @@ pub(super) fn run(environment: &Environment, file: &Path, policy: Option<&Path>)
     Judge::new(environment, &shell, Names::AsWritten)?;
     if let Some(found) = &environment.workspace.instead_of {
         terminal::complain(&format!(
-            "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, or \
-             name one with --workspace",
+            "scorpiox-code: {} is not a project, so that relative paths are those of {}; run it in a project's folder, \
+             or name one with --workspace",
             found.display(),
             environment.workspace.path.display()
         ));
     }
-    let (mut cases, mut failed) = (0_usize, 0_usize);
+    let (tools, mut cases, mut failed) = (Rc::new(Tools::default()), 0_usize, 0_usize);
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
         let at = || format!("{} line {number}", file.display());
         let Some(case) = Case::parse(line).map_err(|why| anyhow!("{}: {why}", at()))? else { continue };
         let caller = case.caller.as_ref().unwrap_or(&nobody);
         let client = case.call.as_ref().and_then(|(_, _, given)| given.client.as_deref());
-        let restricted =
-            restricted_in(&shell, caller, client, |policy, known| case.reads(environment, policy, known))?;
+        case.check(&shell.operator().loaded()?.policy).map_err(|why| anyhow!("{}: {why}", at()))?;
+        let reads = |policy: &Policy, known: &mut ReadBefore| case.reads(&tools, environment, policy, known);
+        let restricted = restricted_shell(&shell, &restrictions_in(&shell, caller, client, reads)?)?;
         let mut judge = Judge::new(environment, restricted.as_ref().unwrap_or(&shell), Names::AsWritten)?;
-        judge.principal = caller.principal(judge.http());
+        (judge.principal, judge.tools) = (caller.principal(judge.http()), Rc::clone(&tools));
         let verdict = case.judged(&judge).with_context(at)?;
         cases += 1;
         if verdict.outcome != case.outcome {
@@ -105,14 +108,24 @@ fn told(number: usize, line: &str, verdict: &CallVerdict) -> String {
 }
 
 impl<'a> Case<'a> {
+    /// Fails if files were read that no condition is about: the case would prove nothing.
+    fn check(&self, policy: &Policy) -> Result<(), String> {
+        let mut after = self.call.iter().flat_map(|(_, _, given)| &given.after);
+        let Some(glob) = after.find(|glob| !policy.has_glob_read_before(glob)) else { return Ok(()) };
+        let known = policy.globs_read_before();
+        let near = scorpiox_text::nearest(glob, known.keys().copied());
+        let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+        Err(format!("no `after` in the policy has the glob \"{glob}\"{near}"))
+    }
+
     /// Adds the files that count as read in the case.
-    fn reads(&self, environment: &Environment, policy: &Policy, known: &mut ReadBefore) {
+    fn reads(&self, tools: &Tools, environment: &Environment, policy: &Policy, known: &mut ReadBefore) {
         match &self.call {
             Some((tool, _, given)) => {
                 reads::add_given(&given.after, known);
-                reads::add_of(environment, policy, self.what, tool, known);
+                reads::add_of(tools, environment, policy, self.what, tool, known);
             }
-            None => reads::add_of(environment, policy, self.what, self.subject, known),
+            None => reads::add_of(tools, environment, policy, self.what, self.subject, known),
         }
     }
 
