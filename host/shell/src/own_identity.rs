@@ -1,6 +1,6 @@
 //! Changes of the user's identity, which commands get from the user's configuration of git.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use scorpiox_fs::Stamp;
@@ -41,7 +41,7 @@ fn stamped(sources: impl IntoIterator<Item = PathBuf>) -> Vec<(PathBuf, Option<S
     sources.into_iter().map(|path| (path.clone(), stamp(&path))).collect()
 }
 
-fn stamp(path: &PathBuf) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<Stamp> {
     path.metadata().ok().map(|about| Stamp::of(&about))
 }
 
