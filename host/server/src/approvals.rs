@@ -60,7 +60,7 @@ struct Questions {
 #[derive(Debug, Default, Clone, Copy)]
 struct Expected {
     /// Calls that wait, or used the answer.
-    expected: u32,
+    counted: u32,
     /// Calls that ended and are to be repeated.
     away: u32,
     /// Calls that used the answer.
@@ -157,7 +157,7 @@ impl Approvals {
             if is_new {
                 // It may be the repetition of a call that ended.
                 runs.away = runs.away.saturating_sub(1);
-                runs.expected += 1;
+                runs.counted += 1;
             }
             is_new
         })
@@ -166,14 +166,14 @@ impl Approvals {
     /// Counts a call that no longer waits, and will not be repeated.
     pub(crate) fn gives_up(&self, id: &str) {
         if let Some(runs) = self.expected.lock().get_mut(id) {
-            runs.expected = runs.expected.saturating_sub(1);
+            runs.counted = runs.counted.saturating_sub(1);
         }
     }
 
     /// Counts a call that no longer waits, and is to be repeated.
     pub(crate) fn goes_away(&self, id: &str) {
         if let Some(runs) = self.expected.lock().get_mut(id) {
-            runs.expected = runs.expected.saturating_sub(1);
+            runs.counted = runs.counted.saturating_sub(1);
             runs.away += 1;
         }
     }
@@ -183,7 +183,7 @@ impl Approvals {
     /// another server.
     pub(crate) fn uses(&self, id: &str, end: u64) -> bool {
         self.count(id, end, |runs| {
-            let is_good = runs.used < (runs.expected + runs.away).max(1);
+            let is_good = runs.used < (runs.counted + runs.away).max(1);
             runs.used += u32::from(is_good);
             is_good
         })

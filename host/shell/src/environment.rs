@@ -42,11 +42,11 @@ const FIXED: [(&str, &str); 18] = [
     ("ASAN_OPTIONS", NO_LEAKS),
 ];
 
-/// Option of sanitizers that turns LeakSanitizer off, and its name.
+/// Option of sanitizers that turns `LeakSanitizer` off, and its name.
 const NO_LEAKS: &str = "detect_leaks=0";
 const LEAKS: &str = "detect_leaks";
 
-/// Returns the value that a policy gives a variable, for commands. Options of sanitizers are kept, and LeakSanitizer
+/// Returns the value that a policy gives a variable, for commands. Options of sanitizers are kept, and `LeakSanitizer`
 /// stays off unless they mention it.
 fn given(name: &str, value: String) -> String {
     let is_of_sanitizers = ["LSAN_OPTIONS", "ASAN_OPTIONS"].contains(&name);
