@@ -1,15 +1,19 @@
 //! Arguments in commands that a person is told to run.
 
+/// Maximum length of a value, in bytes.
+const MAX_BYTES: usize = 500;
+
 /// Returns a value as one argument of a shell, or `None` if it is no plain text: values come from models and pages,
 /// and a person may copy the command.
 ///
 /// Bash, PowerShell and others read the result alike. Only letters, digits, spaces and a few marks of ASCII count as
 /// plain: no quotation marks, and nothing that looks like another character or that a shell expands. A value that
-/// begins with a hyphen would be an option.
+/// begins with a hyphen would be an option, and nobody reads a very long one.
 pub fn argument(value: &str) -> Option<String> {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"./_-+:".contains(&byte);
     let is_plain = |byte: u8| is_bare(byte) || b" []*,=%~()#&?@".contains(&byte);
-    if value.is_empty() || value.starts_with('-') || value.trim() != value || !value.bytes().all(is_plain) {
+    let has_length = (1..=MAX_BYTES).contains(&value.len());
+    if !has_length || value.starts_with('-') || value.trim() != value || !value.bytes().all(is_plain) {
         return None;
     }
     // A tilde in quotation marks would not be the home folder.
@@ -62,6 +66,7 @@ mod tests {
             "a\u{202e}b",
             "a\u{200b}b",
             "\u{fe}",
+            &"a".repeat(501),
         ] {
             assert_eq!(argument(value), None, "{value:?}");
         }
