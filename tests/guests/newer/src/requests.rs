@@ -39,7 +39,8 @@ pub async fn send_with_trailer(authority: &str, name: &str) -> Result<u16, Strin
     request.set_scheme(Some(&Scheme::Http)).map_err(|()| refused("scheme"))?;
     request.set_authority(Some(authority)).map_err(|()| refused("authority"))?;
     request.set_path_with_query(Some("/")).map_err(|()| refused("path"))?;
-    let fields = Fields::from_list(&[(name.to_owned(), b"7".to_vec())]).map_err(|error| format!("{error:?}"))?;
+    let fields =
+        Fields::from_list(&[(name.to_owned(), b"7".to_vec())]).map_err(|error| format!("{error:?}"))?;
     spawn_local(async move {
         let _ = writer.write_all(b"body".to_vec()).await;
         drop(writer);
