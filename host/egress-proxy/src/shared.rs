@@ -16,8 +16,7 @@ const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 64, 0, 1]);
 /// Number of these addresses.
 const SOURCES: u64 = 1 << 20;
 
-/// Maximum number of services that a command is told of.
-#[cfg(unix)]
+/// Maximum number of hosts, and of services, that a command is told of because they did not answer.
 const MAX_UNREACHABLE: usize = 4;
 
 /// State shared by connections.
