@@ -28,11 +28,13 @@ pub struct FilesPolicy {
 
 /// Reason why a file may not be read, as a sentence that names the deciding rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path} is {rule}", path = .path.display())]
+#[error("{path} is {rule}{hint}", path = .path.display())]
 pub struct FileDenial {
     path: PathBuf,
     /// Deciding rule, without the path.
     pub rule: String,
+    /// End of the sentence that says how to allow it, or empty.
+    pub hint: String,
     /// `true` if a change of the user's own file allows it, and no other file.
     pub is_own: bool,
 }
@@ -40,7 +42,7 @@ pub struct FileDenial {
 impl FileDenial {
     /// Creates a denial. `rule` has the form "denied by …" and does not contain the path.
     pub fn new(path: &Path, rule: String) -> Self {
-        Self { path: path.to_owned(), rule, is_own: false }
+        Self { path: path.to_owned(), rule, hint: String::new(), is_own: false }
     }
 }
 
@@ -90,12 +92,12 @@ impl FilesPolicy {
             let is_own = self.file == File::Own;
             let read: Vec<_> = self.read.iter().map(|rule| format!("\"{}\"", rule.place)).collect();
             let rule = format!(
-                "outside what may be read: `read` of [files] ({}) {}; to allow it, add its folder in {}",
+                "outside what may be read: `read` of [files] ({}) {}",
                 self.read_origin,
                 if read.is_empty() { "is empty".to_owned() } else { format!("has {}", read.join(", ")) },
-                self.file
             );
-            FileDenial { is_own, ..refused(rule) }
+            let hint = format!("; to allow it, add its folder in {}", self.file);
+            FileDenial { is_own, hint, ..refused(rule) }
         })
     }
 

@@ -192,8 +192,8 @@ impl Files {
     }
 }
 
-/// Returns the command by which the person at the machine opens a file for tools, as the end of a sentence. Folders of
-/// a plugin are approved, and the caller over HTTP is another person.
+/// Returns how to open a file for tools, as the end of a sentence: the command of the person at the machine, or a hint.
+/// Folders of a plugin are approved, and the caller over HTTP is another person.
 fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) -> String {
     let is_over_http = uses.client().is_some_and(|client| client.principal.is_some());
     let path = normalized(asked);
@@ -201,7 +201,7 @@ fn remedy(denial: &FileDenial, asked: &Path, is_of_plugin: bool, uses: &Uses) ->
         Some(path) if denial.is_own && !is_of_plugin && !is_over_http => {
             format!("; the person can allow it: `scorpiox-code policy allow file {path}`")
         }
-        _ => String::new(),
+        _ => denial.hint.clone(),
     }
 }
 
