@@ -97,7 +97,7 @@ impl FilesPolicy {
                 if read.is_empty() { "is empty".to_owned() } else { format!("has {}", read.join(", ")) },
             );
             let hint = format!("; to allow it, add its folder in {}", self.file);
-            FileDenial { is_own, hint, ..refused(rule) }
+            FileDenial { hint, is_own, ..refused(rule) }
         })
     }
 

@@ -1,8 +1,10 @@
-//! Asks on this terminal: `cargo run -p scorpiox-ask --example ask [FILE]`.
+//! Asks on this terminal: `cargo run -p scorpiox-questions --example ask [FILE]`.
 //!
 //! The file has the questions in the tool's format. Without a file, sample questions are asked.
 
+use std::cell::RefCell;
 use std::error::Error;
+use std::io;
 
 use scorpiox_questions::{Questions, screen};
 
@@ -22,9 +24,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => SAMPLE.to_owned(),
     };
     let questions = Questions::parse(&text)?;
-    let is_wanted = || true;
-    screen::run(&questions, is_wanted, |answers| {
-        eprintln!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
-        Ok(())
-    })
+    let last = RefCell::new(None);
+    screen::run(
+        &questions,
+        || true,
+        |answers| {
+            last.replace(Some(answers.clone()));
+            Ok::<(), io::Error>(())
+        },
+    )?;
+    if let Some(answers) = last.into_inner() {
+        println!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
+    }
+    Ok(())
 }

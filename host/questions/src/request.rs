@@ -4,7 +4,8 @@
 //! - A file exists completely or not at all, and only its owner can read it.
 //! - The process with the screen holds a lock on the request file for as long as it lives. Some programs that
 //!   open a window return immediately, so their exit is not a reliable signal, but the lock is.
-//! - If that process has ended without an answer file, the user closed the window.
+//! - Once that process has its terminal, there is an answer file, which says "declined" until the user answers.
+//!   A window that is closed or killed is therefore an answer, and a window that never opened is none.
 //!
 //! The caller creates and removes the directory.
 
@@ -162,8 +163,8 @@ pub fn write_answer(path: &Path, answers: &Answers) -> Result<(), FileError> {
     write(path, &AnswerFile { version: VERSION, declined, answers })
 }
 
-/// Reads the answers to these questions. Returns `None` if there is no file, which means
-/// [`Answers::Declined`] once the process with the screen has ended.
+/// Reads the answers to these questions. Returns `None` if there is no file, which means that no screen
+/// opened. Wait until the process with the screen has ended: before, the answers are not final.
 pub fn read_answer(path: &Path, questions: &Questions) -> Result<Option<Answers>, FileError> {
     let file = match File::open(path) {
         Ok(file) => file,

@@ -128,8 +128,6 @@ impl Prompter {
         wait_for_asking(&place.request, open_time, cancel);
         match read_answer(&place.answer, questions) {
             Ok(Some(answers)) => Ok(answers),
-            // The user saw the question and closed it without an answer.
-            Ok(None) if ran.code == Some(0) && window.is_attended => Ok(Answers::Declined),
             Ok(None) => {
                 let words = String::from_utf8_lossy(&ran.output);
                 Err(failed(&words.trim().lines().next_back().unwrap_or("it showed nothing")))

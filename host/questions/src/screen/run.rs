@@ -30,29 +30,26 @@ const SAID_FOR: Duration = Duration::from_secs(20);
 /// wanted anymore. A closed terminal and a termination signal count as declining. The terminal is always
 /// restored, even on a panic. The outcome goes to `keep`. Signals do not end the process during `keep`
 /// either, because a closing terminal sends several.
+///
+/// `keep` is also called once the terminal is taken, with [`Answers::Declined`]: this is the outcome if the
+/// process is killed, or if drawing fails because the terminal is gone.
 pub fn run<E: From<io::Error>>(
     questions: &Questions,
     is_wanted: impl Fn() -> bool,
-    keep: impl FnOnce(&Answers) -> Result<(), E>,
+    keep: impl Fn(&Answers) -> Result<(), E>,
 ) -> Result<(), E> {
+    let keep = |answers: &Answers| match keep(answers) {
+        Err(_) if !is_wanted() => Ok(()),
+        kept => kept,
+    };
     // The watch outlives the screen, so that no signal can end the process while the terminal is in raw mode.
     let mut watch = Watch::start()?;
     let mut taken = Taken::take()?;
+    keep(&Answers::Declined)?;
     let theme = Theme::from_no_color(std::env::var_os("NO_COLOR").as_deref());
     let outcome = attend(questions, theme, &mut taken.terminal, &mut watch, &is_wanted);
     drop(taken);
-    let answers = match outcome {
-        // Drawing on a closing terminal fails.
-        Err(_) if watch.is_ending() => Answers::Declined,
-        outcome => match outcome? {
-            Some(answers) => answers,
-            None => return Ok(()),
-        },
-    };
-    match keep(&answers) {
-        Err(_) if !is_wanted() => Ok(()),
-        kept => kept,
-    }
+    outcome?.map_or(Ok(()), |answers| keep(&answers))
 }
 
 /// Returns the answers; `None` if they are not wanted anymore.

@@ -126,7 +126,7 @@ impl Watch {
     }
 
     /// Returns `true` if the process received a termination signal.
-    pub(super) fn is_ending(&self) -> bool {
+    fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
 

@@ -1,6 +1,9 @@
 //! Tests of the question screen in a tmux popup. A popup is not a pane, so it is captured from the pane of an
 //! outer tmux that contains the client of the inner one.
 
+use std::path::Path;
+
+use rustix::process::{Pid, Signal};
 use serde_json::json;
 
 use super::tmux::{Tmux, until};
@@ -23,6 +26,21 @@ fn attached(width: u16, height: u16) -> (Tmux, Tmux) {
     inner.scribble(BEHIND);
     outer.screen_with(BEHIND);
     (inner, outer)
+}
+
+/// Returns the process with the screen in this tmux.
+fn screen_in(tmux: &Tmux) -> Pid {
+    let socket = format!("TMUX={},", tmux.socket());
+    let is_screen = |process: &Path| {
+        let read = |file| std::fs::read_to_string(process.join(file)).unwrap_or_default();
+        // The second argument tells it from the client of tmux, which is started with the same command line.
+        read("cmdline").split('\0').nth(1) == Some("ask") && read("environ").contains(&socket)
+    };
+    let mut processes =
+        std::fs::read_dir("/proc").expect("processes").map(|entry| entry.expect("a process").path());
+    let screen = processes.find(|process| is_screen(process)).expect("a screen");
+    let id = screen.file_name().and_then(|name| name.to_str()?.parse().ok()).expect("a process ID");
+    Pid::from_raw(id).expect("a process ID")
 }
 
 #[test]
@@ -99,4 +117,16 @@ fn to_close_a_popup_is_to_decline() {
         // The question does not reopen in a pane.
         assert_eq!(inner.panes(), 1);
     }
+}
+
+#[test]
+fn to_kill_the_screen_is_to_decline() {
+    let (inner, outer) = attached(80, 24);
+    let mut server = inner.serve();
+    let id = ask(&mut server, TWO);
+    outer.screen_with("Esc decline");
+    rustix::process::kill_process(screen_in(&inner), Signal::KILL).expect("the screen can be killed");
+    let answer = server.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["declined"], true, "{answer}");
+    assert_eq!(inner.panes(), 1, "the question does not reopen in a pane");
 }
