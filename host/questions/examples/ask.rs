@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
     )?;
     if let Some(answers) = last.into_inner() {
-        println!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
+        eprintln!("{}\n\n{}", answers.to_text(&questions), answers.to_json(&questions));
     }
     Ok(())
 }

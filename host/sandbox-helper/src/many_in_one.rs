@@ -1,5 +1,4 @@
-//! The first part of the seccomp filter: multiplexed calls, in which an argument selects the operation, and
-//! calls that could create a set-user-ID or set-group-ID file.
+//! The first part of the seccomp filter: multiplexed calls, in which an argument selects the operation.
 //!
 //! It is assembled here rather than compiled from rules, so that a denied operation fails with the error for
 //! an unsupported one. Some programs give up on `ENOSYS` but use a fallback on `ENOTTY`.
@@ -7,7 +6,6 @@
 use scorpiox_sys::linux::requests::{
     ALWAYS, NO_TERMINALS, OWN_SIGNALS, OWN_TERMINALS, Requests, SHARED_SIGNALS,
 };
-use scorpiox_sys::linux::syscalls::{MAKES, OPENS, SET_ID};
 use seccompiler::{BpfProgram, sock_filter};
 
 /// Offsets in `struct seccomp_data`: the number of the call, and its architecture.
@@ -18,11 +16,10 @@ const OWN_ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const OWN_ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Opcodes: `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_JMP | BPF_JSET | BPF_K`, `BPF_JMP |
+/// Opcodes: `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_JMP |
 /// BPF_JA` and `BPF_RET | BPF_K`.
 const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
-const JUMP_IF_BITS: u16 = 0x45;
 const JUMP: u16 = 0x05;
 const RETURN: u16 = 0x06;
 
@@ -30,12 +27,7 @@ const RETURN: u16 = 0x06;
 pub(super) fn program(signals_are_shared: bool, has_terminals: bool) -> BpfProgram {
     let signals = if signals_are_shared { SHARED_SIGNALS } else { OWN_SIGNALS };
     let terminals = if has_terminals { OWN_TERMINALS } else { NO_TERMINALS };
-    let made = MAKES.iter().copied().flatten().flat_map(|(call, mode)| unless_set_id(*call, *mode, None));
-    let creates = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
-    let opened = OPENS.iter();
-    let opened = opened.flat_map(|(call, flags, mode)| unless_set_id(*call, *mode, Some((*flags, creates))));
-    let body: BpfProgram =
-        [terminals, signals].iter().chain(ALWAYS).flat_map(one).chain(made).chain(opened).collect();
+    let body: BpfProgram = [terminals, signals].iter().chain(ALWAYS).flat_map(one).collect();
     // Call numbers of another architecture have other meanings: the following part kills processes that use
     // them.
     let mut program = vec![load(ARCHITECTURE)];
@@ -65,21 +57,6 @@ fn one(requests: &Requests) -> BpfProgram {
     program
 }
 
-/// Returns the instructions that deny creating a file with a set-user-ID or set-group-ID bit. Outside of the
-/// cell, any user could run such a program with the privileges of the server's user. With `flags`, the check
-/// only applies if the call creates a file: otherwise the mode argument is undefined.
-fn unless_set_id(call: libc::c_long, mode: u8, flags: Option<(u8, u32)>) -> BpfProgram {
-    let mut decide = vec![load(low_word(mode)), bits(SET_ID, 0, 1), answer(refusal(libc::EPERM))];
-    if let Some((flags, makes)) = flags {
-        let over = u8::try_from(decide.len()).unwrap_or(u8::MAX);
-        decide.splice(0..0, [load(low_word(flags)), bits(makes, 0, over)]);
-    }
-    let mut program = vec![load(NUMBER)];
-    program.extend(unless_equal(u32::try_from(call).unwrap_or(u32::MAX), decide.len()));
-    program.extend(decide);
-    program
-}
-
 const fn refusal(error: libc::c_int) -> u32 {
     libc::SECCOMP_RET_ERRNO | error.unsigned_abs()
 }
@@ -90,10 +67,6 @@ const fn load(from: u32) -> sock_filter {
 
 const fn equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
     sock_filter { code: JUMP_IF_EQUAL, jt: then, jf: otherwise, k: value }
-}
-
-const fn bits(any: u32, then: u8, otherwise: u8) -> sock_filter {
-    sock_filter { code: JUMP_IF_BITS, jt: then, jf: otherwise, k: any }
 }
 
 const fn answer(what: u32) -> sock_filter {
@@ -131,8 +104,7 @@ mod tests {
                 JUMP => at += k,
                 RETURN => return Some(instruction.k),
                 JUMP_IF_EQUAL if held == instruction.k => at += usize::from(instruction.jt),
-                JUMP_IF_BITS if held & instruction.k != 0 => at += usize::from(instruction.jt),
-                JUMP_IF_EQUAL | JUMP_IF_BITS => at += usize::from(instruction.jf),
+                JUMP_IF_EQUAL => at += usize::from(instruction.jf),
                 other => panic!("no instruction of this program: {other}"),
             }
         }

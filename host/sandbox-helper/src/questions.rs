@@ -7,7 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::guard::{Decision, Guard, Pipe, asks_about_modes, change_mode};
+use crate::guard::{
+    Decision, Guard, Pipe, asks_about_modes, asks_about_new_modes, change_mode, makes_set_id,
+};
 use scorpiox_sandbox::wire::Names;
 use scorpiox_sys::linux::sys::{self, Answer, Ask, Question};
 use scorpiox_sys::linux::syscalls::OF_SUPERVISOR;
@@ -62,7 +64,7 @@ pub(super) fn asks(bounds: &Bounds, guard: Option<&Guard>) -> Vec<Ask> {
     asks.extend(inspects.map(|call| Ask::Deny { call: *call, error: libc::ENOSYS }));
     match guard {
         Some(guard) => asks.extend(guard.asks()),
-        None => asks.extend(asks_about_modes()),
+        None => asks.extend(asks_about_modes().chain(asks_about_new_modes())),
     }
     asks
 }
@@ -111,6 +113,8 @@ impl Questions {
         let by_number = by_number.map(Decision::Now);
         let decision = by_number.or_else(|| self.guarded(&question));
         let answer = match decision.unwrap_or(Decision::Now(Answer::Go)) {
+            // The kernel would create the file as it was asked to.
+            Decision::Now(Answer::Go) if makes_set_id(&question) => Answer::Fail(libc::EPERM),
             Decision::Now(answer) => answer,
             Decision::Later(_) if self.is_full() => Answer::Fail(libc::EMFILE),
             Decision::Later(pipe) => {

@@ -181,8 +181,8 @@ fn conditional(rules: &mut Rules, shared: Shared) -> Result<(), seccompiler::Bac
     let personalities = [0, 0x0004_0000, 0xffff_ffff];
     let personalities: Result<_, _> = personalities.map(|p| rule(&[(0, Eq, p)])).into_iter().collect();
     rules.insert(libc::SYS_personality, personalities?);
-    // The guard changes modes that have a set-user-ID or set-group-ID bit, and the first part of the filter
-    // denies creating such files.
+    // The supervisor decides about modes that have a set-user-ID or set-group-ID bit: see
+    // `guard::asks_about_modes` and `guard::asks_about_new_modes`.
     let modes = MODES.iter().chain(MAKES).copied().flatten().map(|(call, _)| *call);
     rules.extend(modes.chain(OPENS.iter().map(|(call, ..)| *call)).map(|call| (call, Vec::new())));
     others(rules, shared)?;

@@ -2,7 +2,7 @@
 
 use libc::c_long;
 use scorpiox_sys::linux::sys::{Ask, Question};
-use scorpiox_sys::linux::syscalls::{ATTRIBUTES, MODES, SET_ID, SYS_FCHMODAT2};
+use scorpiox_sys::linux::syscalls::{self, ATTRIBUTES, MODES, SET_ID, SYS_FCHMODAT2};
 
 /// A path argument of the caller: an address in its memory, and the directory that the path is relative to.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +117,8 @@ pub(super) enum Call {
 }
 
 const CREATES: u32 = libc::O_CREAT.cast_unsigned();
+/// Flag of `open` that creates a file without a name.
+const NAMELESS: u32 = (libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 /// Flags of `open` that allow changes to the file.
 const CHANGES: u32 = (libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC).cast_unsigned();
 #[cfg(target_arch = "x86_64")]
@@ -174,12 +176,31 @@ pub(super) fn asks_about_attributes() -> impl Iterator<Item = Ask> {
 /// Returns the calls to forward in any case: those that give a file a set-user-ID or set-group-ID bit, which
 /// no file gets.
 pub fn asks_about_modes() -> impl Iterator<Item = Ask> {
-    let ask = |(call, argument): &(c_long, u8)| Ask::IfBits {
-        call: *call,
-        argument: u32::from(*argument),
-        bits: SET_ID,
-    };
-    MODES.iter().copied().flatten().map(ask)
+    MODES.iter().copied().flatten().map(|(call, mode)| if_set_id(*call, *mode))
+}
+
+/// Returns the calls to forward if [`asks`] does not: those that may create a file with a set-user-ID or
+/// set-group-ID bit. Outside of the cell, any user could run such a program with the privileges of the
+/// server's user.
+pub fn asks_about_new_modes() -> impl Iterator<Item = Ask> {
+    let makes = syscalls::MAKES.iter().copied().flatten().map(|(call, mode)| if_set_id(*call, *mode));
+    makes.chain(syscalls::OPENS.iter().map(|(call, _, mode)| if_set_id(*call, *mode)))
+}
+
+const fn if_set_id(call: c_long, mode: u8) -> Ask {
+    Ask::IfBits { call, argument: mode as u32, bits: SET_ID }
+}
+
+/// Returns `true` if the kernel would create a file with a set-user-ID or set-group-ID bit in this call.
+pub fn makes_set_id(question: &Question) -> bool {
+    let argument =
+        |at: u8| question.arguments.get(usize::from(at)).map_or(u32::MAX, |argument| word(*argument));
+    let makes = syscalls::MAKES.iter().copied().flatten();
+    let makes = makes.filter(|(call, _)| *call == question.call).map(|(_, mode)| *mode);
+    // Without these flags the mode is undefined.
+    let creates = |flags: u8| argument(flags) & (CREATES | NAMELESS) != 0;
+    let opens = syscalls::OPENS.iter().filter(|(call, flags, _)| *call == question.call && creates(*flags));
+    makes.chain(opens.map(|(_, _, mode)| *mode)).any(|mode| argument(mode) & SET_ID != 0)
 }
 
 /// Returns the low half of an argument: the kernel ignores the rest of an `int`.
@@ -206,6 +227,16 @@ const fn which(folder: u64, path: u64, flags: u64) -> Which {
     }
 }
 
+/// Returns the mode of a file to create, without the bits that no file gets. They are left out silently, as for
+/// an existing file: programs that copy modes go on.
+const fn new_mode(mode: u64) -> u32 {
+    word(mode) & !SET_ID
+}
+
+const fn open(at: At, flags: u32, mode: u64) -> Call {
+    Call::Open(Open { at, flags, mode: new_mode(mode) })
+}
+
 const fn mode(which: Which, mode: u64) -> Call {
     Call::Change { which, attributes: Attributes::Mode(word(mode)) }
 }
@@ -219,13 +250,18 @@ const fn owner(which: Which, user: u64, group: u64) -> Call {
 }
 
 impl Call {
+    /// Returns `true` if the call changes attributes of a file, and creates nothing.
+    pub(super) const fn is_change(&self) -> bool {
+        matches!(self, Self::Change { .. })
+    }
+
     /// Decodes a notification; returns `None` for any other call.
     pub(super) fn of(question: &Question) -> Option<Self> {
         let a = question.arguments;
         Some(match question.call {
-            libc::SYS_openat => Self::Open(Open { at: at(a[0], a[1]), flags: word(a[2]), mode: word(a[3]) }),
+            libc::SYS_openat => open(at(a[0], a[1]), word(a[2]), a[3]),
             libc::SYS_mkdirat => Self::Make { at: at(a[0], a[1]), what: What::Folder { mode: word(a[2]) } },
-            libc::SYS_mknodat => Self::Make { at: at(a[0], a[1]), what: What::Node { mode: word(a[2]) } },
+            libc::SYS_mknodat => Self::Make { at: at(a[0], a[1]), what: What::Node { mode: new_mode(a[2]) } },
             libc::SYS_symlinkat => Self::Make { at: at(a[1], a[2]), what: What::Symlink { text: a[0] } },
             libc::SYS_linkat => Self::Link { from: at(a[0], a[1]), to: at(a[2], a[3]), flags: word(a[4]) },
             libc::SYS_renameat => Self::Rename { from: at(a[0], a[1]), to: at(a[2], a[3]), flags: 0 },
@@ -249,10 +285,10 @@ impl Call {
     #[cfg(target_arch = "x86_64")]
     fn legacy(call: c_long, a: [u64; 6]) -> Option<Self> {
         Some(match call {
-            libc::SYS_open => Self::Open(Open { at: here(a[0]), flags: word(a[1]), mode: word(a[2]) }),
-            libc::SYS_creat => Self::Open(Open { at: here(a[0]), flags: CREAT_FLAGS, mode: word(a[1]) }),
+            libc::SYS_open => open(here(a[0]), word(a[1]), a[2]),
+            libc::SYS_creat => open(here(a[0]), CREAT_FLAGS, a[1]),
             libc::SYS_mkdir => Self::Make { at: here(a[0]), what: What::Folder { mode: word(a[1]) } },
-            libc::SYS_mknod => Self::Make { at: here(a[0]), what: What::Node { mode: word(a[1]) } },
+            libc::SYS_mknod => Self::Make { at: here(a[0]), what: What::Node { mode: new_mode(a[1]) } },
             libc::SYS_symlink => Self::Make { at: here(a[1]), what: What::Symlink { text: a[0] } },
             libc::SYS_link => Self::Link { from: here(a[0]), to: here(a[1]), flags: 0 },
             libc::SYS_rename => Self::Rename { from: here(a[0]), to: here(a[1]), flags: 0 },
@@ -281,9 +317,36 @@ mod tests {
     /// A forwarded call that cannot be decoded would continue unchecked.
     #[test]
     fn every_call_that_is_asked_about_is_known() {
-        for ask in asks(true).into_iter().chain(asks_about_attributes()).chain(asks_about_modes()) {
+        for ask in asks(true)
+            .into_iter()
+            .chain(asks_about_attributes())
+            .chain(asks_about_modes())
+            .chain(asks_about_new_modes())
+        {
             let question = Question { id: 0, thread: 0, call: ask.call(), arguments: [0; 6] };
             assert!(Call::of(&question).is_some(), "{ask:?}");
+        }
+    }
+
+    #[test]
+    fn a_created_file_with_a_set_id_bit_is_recognized() {
+        let (creates, nameless) = (u64::from(CREATES), libc::O_TMPFILE.unsigned_abs().into());
+        let (set, plain) = (0o2755 | 7 << 32, 0o1755);
+        let makes = |call, arguments: [u64; 4]| {
+            let [one, two, three, four] = arguments;
+            makes_set_id(&Question { id: 0, thread: 0, call, arguments: [one, two, three, four, 0, 0] })
+        };
+        for flags in [creates, nameless, creates | 1 << 40] {
+            assert!(makes(libc::SYS_openat, [0, 0, flags, set]), "{flags:#o}");
+            assert!(!makes(libc::SYS_openat, [0, 0, flags, plain]), "{flags:#o}");
+        }
+        assert!(!makes(libc::SYS_openat, [0, 0, libc::O_DIRECTORY.unsigned_abs().into(), set]));
+        assert!(makes(libc::SYS_mknodat, [0, 0, 0o104_755, 0]));
+        assert!(!makes(libc::SYS_mkdirat, [0, 0, set, 0]), "the kernel leaves the bit out");
+        #[cfg(target_arch = "x86_64")]
+        {
+            assert!(makes(libc::SYS_creat, [0, set, 0, 0]) && makes(libc::SYS_mknod, [0, set, 0, 0]));
+            assert!(makes(libc::SYS_open, [0, creates, set, 0]) && !makes(libc::SYS_open, [0, 0, set, 0]));
         }
     }
 }

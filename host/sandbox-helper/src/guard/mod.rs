@@ -49,7 +49,7 @@ use scorpiox_sys::linux::shared_set::SharedSet;
 use scorpiox_sys::linux::sys::{Answer, Ask, Question};
 
 use self::call::Call;
-pub use self::call::asks_about_modes;
+pub use self::call::{asks_about_modes, asks_about_new_modes, makes_set_id};
 pub(super) use self::caller::{Caller, path_of};
 pub use self::changed::change_mode;
 use self::made::Link;
@@ -122,7 +122,11 @@ impl Guard {
 
     /// Returns the system calls that seccomp has to forward to this guard.
     pub fn asks(&self) -> Vec<Ask> {
-        let mut asks = if self.places.hold_names() { call::asks(self.places.keeps()) } else { Vec::new() };
+        let mut asks = if self.places.hold_names() {
+            call::asks(self.places.keeps())
+        } else {
+            asks_about_new_modes().collect()
+        };
         if self.places.is_shared_tree() {
             asks.extend(call::asks_about_attributes());
         } else {
@@ -134,7 +138,7 @@ impl Guard {
     /// Decides about a notification; returns `None` if the call does not concern names. `waits` returns
     /// `true` while the caller is still blocked in the call.
     pub fn decide(&mut self, question: &Question, waits: &dyn Fn() -> bool) -> Option<Decision> {
-        let call = Call::of(question)?;
+        let call = Call::of(question).filter(|call| self.places.hold_names() || call.is_change())?;
         let caller = Caller::new(question.thread, waits);
         // If the arguments cannot be inspected, the call continues and fails in Landlock. Landlock permits
         // sockets, though, so that programs can bind them.
