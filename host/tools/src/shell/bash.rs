@@ -56,7 +56,9 @@ impl NativeTool for Bash {
         let wait = Wait { cancel: call.cancel, news, shown_chars, until: call.answer_by, ask };
         let ran = shell.run_within(&request, &wait).map_err(|error| failure(call, &error))?;
         Ok(match ran {
-            Ran::ToItsEnd(completed) => render::completed(call, &completed, timeout, chosen.note.as_deref()),
+            Ran::ToItsEnd(completed) => {
+                render::completed(call, &completed, (timeout, most), chosen.note.as_deref())
+            }
             Ran::IntoBackground(goes_on) => render::goes_on(call, &goes_on, timeout, chosen.note.as_deref()),
         })
     }

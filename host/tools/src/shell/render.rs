@@ -56,11 +56,11 @@ struct CompletedData<'a> {
     task_id: Option<u32>,
 }
 
-/// Renders a completed command.
+/// Renders a completed command. `most` is the maximum timeout.
 pub(super) fn completed(
     call: &Call<'_>,
     completed: &Completed,
-    timeout: Duration,
+    (timeout, most): (Duration, Duration),
     note: Option<&str>,
 ) -> Output {
     let Completed { output, outcome, tier, profile, refusals, notes: news } = completed;
@@ -69,6 +69,9 @@ pub(super) fn completed(
         status(outcome, Some(timeout)),
         human_duration(Duration::from_millis(outcome.duration_ms))
     )];
+    if outcome.ended == Some(Ended::Timeout) {
+        notes.push(more_time(call, timeout, most));
+    }
     if outcome.leftover > 0 {
         let (processes, keep) = match outcome.leftover {
             1 => ("1 background process".to_owned(), "it"),
@@ -195,6 +198,16 @@ fn lost(commands: &[Option<String>]) -> Option<String> {
          ended. It may have made names that programs obey, or repositories; the person should look at what is new in the \
          workspace (`git status --ignored`) before opening it"
     ))
+}
+
+/// Returns the ways to run a command for longer than its timeout.
+fn more_time(call: &Call<'_>, timeout: Duration, most: Duration) -> String {
+    let longer = if timeout < most {
+        format!("a `timeout` of up to {} (milliseconds) gives it longer; ", most.as_millis())
+    } else {
+        String::new()
+    };
+    format!("{longer}{} runs a command without a timeout", call.name("BackgroundBash"))
 }
 
 /// Describes how a command ended.

@@ -154,6 +154,10 @@ fn limits_and_times_of_the_policy_hold() {
     let mut server = start(&program);
     let ran = bash(&mut server, "sleep 9");
     assert!(ran.text.contains("timed out after 300 ms"), "{}", ran.text);
+    let advice = "a `timeout` of up to 1000 (milliseconds) gives it longer; BackgroundBash runs a command without a timeout";
+    assert!(ran.text.contains(advice), "{}", ran.text);
+    let ran = bash_for(&mut server, "sleep 9", 1000);
+    assert!(ran.text.contains("[BackgroundBash runs a command without a timeout]"), "{}", ran.text);
     assert!(bash_for(&mut server, "true", 1001).refused().contains("1000"));
     assert_eq!(bash(&mut server, "ulimit -n; ulimit -c").succeeded(), "64\n0\n");
     let ran = bash(&mut server, "head -c 2M /dev/zero > large; wc -c < large");
