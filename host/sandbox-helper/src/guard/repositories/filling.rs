@@ -11,7 +11,7 @@ use rustix::fs::{Dir, Mode, OFlags, openat};
 use super::super::absent::{folded, what_becomes};
 use super::super::caller::Spot;
 use super::super::mounts::About;
-use super::signs::{ASKED_FOR, is_written, there};
+use super::signs::{ASKED_FOR, NAME, is_written, there};
 use super::{Repositories, key};
 
 /// Maximum number of entries of a directory to look at.
@@ -72,12 +72,18 @@ impl Repositories {
         if is_of_git(name) {
             return;
         }
+        // A `.git` counts in each directory: see `is_prepared`.
         if let Ok(folder) = About::folder(&spot.folder)
-            && !self.owns(&folder)
+            && (name == NAME || !self.owns(&folder))
             && let Ok(entry) = About::entry(&spot.folder, spot.bare())
         {
             self.by_commands.insert(number(&folder, &entry));
         }
+    }
+
+    /// Returns `true` unless it is certain that no command of the cell put an entry in a directory.
+    pub(super) fn may_be_by_commands(&self, folder: &About, entry: &About) -> bool {
+        self.by_commands.may_contain(number(folder, entry))
     }
 
     /// Returns `true` if a directory has an entry with a name that git does not use in a git directory, and that no
@@ -94,7 +100,7 @@ impl Repositories {
             }
             match About::entry(folder, bare) {
                 // Commands create their sockets themselves, which the guard does not see.
-                Ok(entry) if !entry.is_socket && !self.by_commands.may_contain(number(about, &entry)) => {
+                Ok(entry) if !entry.is_socket && !self.may_be_by_commands(about, &entry) => {
                     return Ok(true);
                 }
                 // It was removed in the meantime.

@@ -19,7 +19,7 @@ use super::super::caller::Spot;
 use super::super::identity_of;
 use super::super::mounts::About;
 use super::Repositories;
-use super::signs::{NAME, is_prepared, is_written, signs};
+use super::signs::{NAME, is_prepared, is_written, signs, there};
 
 /// Maximum number of entries to search in moved directories when the command has ended: about 100 ms. A directory that is
 /// not searched completely is counted.
@@ -43,7 +43,15 @@ impl Repositories {
     fn counts_when_moved(&self, folder: &OwnedFd) -> io::Result<bool> {
         let about = About::folder(folder)?;
         let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
-        Ok(!is_old && is_prepared(folder)?)
+        Ok(!is_old && self.is_prepared(folder, &about)?)
+    }
+
+    /// Like [`is_prepared`]. Each command protects the `.git` of the work trees that were there when it started. One that
+    /// a command created could be removed by another that started before.
+    fn is_prepared(&self, folder: &OwnedFd, about: &About) -> io::Result<bool> {
+        let keeps_git = self.is_work_tree(about)
+            && there(folder, NAME)?.is_some_and(|entry| !self.may_be_by_commands(about, &entry));
+        is_prepared(folder, keeps_git)
     }
 
     /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
@@ -54,7 +62,7 @@ impl Repositories {
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
             // A directory that cannot be inspected is always reported.
-            if is_named() || Self::is_reported(thing, is_packed(&path)) {
+            if is_named() || self.is_reported(thing, is_packed(&path)) {
                 paths.push((path, identity_of(thing).unwrap_or_default()));
             }
         });
@@ -68,10 +76,11 @@ impl Repositories {
     }
 
     /// Returns `true` if git uses a directory, or will do so as it is.
-    fn is_reported(thing: &OwnedFd, is_packed: bool) -> bool {
+    fn is_reported(&self, thing: &OwnedFd, is_packed: bool) -> bool {
         let is_used = || {
             let signs = signs(thing, None)?;
-            Ok(signs.are_used() || ((!is_packed || signs.are_begun()) && is_prepared(thing)?))
+            let is_prepared = || self.is_prepared(thing, &About::folder(thing)?);
+            Ok(signs.are_used() || ((!is_packed || signs.are_begun()) && is_prepared()?))
         };
         // An inaccessible directory counts: the next command can restore its permissions.
         is_used().unwrap_or_else(|error: io::Error| error.kind() != io::ErrorKind::NotADirectory)
@@ -157,6 +166,8 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::super::tests::{NEW, OLD, bed, folder, nothing};
     use super::*;
 
@@ -276,7 +287,13 @@ mod tests {
     /// Later commands cannot remove the `.git` of a work tree. A package is searched when it leaves the others.
     #[test]
     fn a_directory_hooks_of_a_package_or_a_work_tree_is_no_hook() {
-        let (_folder, root, all) = bed();
+        let (_folder, root, _) = bed();
+        for sign in ["objects", "refs"] {
+            std::fs::create_dir_all(root.join("tree/.git").join(sign)).expect("folders");
+        }
+        std::fs::write(root.join("tree/.git/HEAD"), "x").expect("a file");
+        let ruled = [root.join("tree/.git")];
+        let all = Repositories::new(ruled.iter().map(PathBuf::as_path), nothing());
         let hook = |name: &str, other: Option<&str>| {
             let at = root.join(name);
             std::fs::create_dir_all(at.parent().expect("a folder")).expect("folders");
@@ -289,10 +306,6 @@ mod tests {
         };
         hook("node_modules/x", Some("package.json"));
         hook("node_modules/y", None);
-        for sign in ["objects", "refs"] {
-            std::fs::create_dir_all(root.join("tree/.git").join(sign)).expect("folders");
-        }
-        std::fs::write(root.join("tree/.git/HEAD"), "x").expect("a file");
         hook("tree/x", None);
         std::fs::rename(root.join("tree/x/hooks"), root.join("tree/hooks")).expect("moves");
         all.moved(
@@ -308,6 +321,29 @@ mod tests {
         assert_eq!(paths(&all), [root.join("gerrit"), root.join("store")]);
         std::fs::remove_file(root.join("tree/.git/HEAD")).expect("removes");
         assert_eq!(paths(&all), ["gerrit", "store", "tree"].map(|name| root.join(name)));
+    }
+
+    /// A command that started before does not protect it.
+    #[test]
+    fn a_work_tree_of_a_command_excuses_nothing() {
+        let (_folder, root, first) = bed();
+        let (tree, git) = (root.join("a/tree"), root.join("a/tree/.git"));
+        std::fs::create_dir(root.join("a")).expect("a folder");
+        folder(&tree, Some(&first));
+        folder(&git, Some(&first));
+        for sign in ["objects", "refs"] {
+            folder(&git.join(sign), Some(&first));
+        }
+        put(&first, &git.join("HEAD"), "ref: refs/heads/main\n");
+        let later = Repositories::new([git.as_path()].into_iter(), Rc::clone(&first.by_commands));
+        for all in [&first, &later] {
+            folder(&tree.join("hooks"), Some(all));
+            std::fs::write(tree.join("hooks/post-update"), "x").expect("a file");
+            assert!(paths(all).contains(&tree));
+            std::fs::rename(tree.join("hooks"), tree.join("unused")).expect("moves");
+            std::fs::remove_file(tree.join("unused/post-update")).expect("removes");
+            std::fs::remove_dir(tree.join("unused")).expect("removes");
+        }
     }
 
     #[test]

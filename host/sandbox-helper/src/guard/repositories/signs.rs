@@ -103,8 +103,9 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 /// another file than one of that repository: it has hooks, a configuration that git obeys, or links.
 ///
 /// Other files in it excuse nothing: a later command can remove them, of which nobody is told. The top of a work tree
-/// counts only if somebody has begun to make a git directory there, too: later commands cannot remove its `.git`.
-pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
+/// counts only if somebody has begun to make a git directory there, too. `keeps_git` is `true` if no command can remove
+/// its `.git`.
+pub(super) fn is_prepared(folder: &OwnedFd, keeps_git: bool) -> io::Result<bool> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
     if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut { MAX_LOOKS })? {
         return Ok(true);
@@ -126,7 +127,7 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
         Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => {}
         Configured::Nothing => return Ok(false),
     }
-    Ok(is_begun || !is_top_of_work_tree(folder)?)
+    Ok(is_begun || !(keeps_git && is_top_of_work_tree(folder)?))
 }
 
 /// Returns `true` if a directory has a complete repository with the name `.git`.
