@@ -3,6 +3,7 @@
 //! Rules do not know what a tool does with an argument. Each string therefore has the spellings of all kinds of
 //! arguments. Too many make a rule cover more calls, and a rule only narrows.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
@@ -13,8 +14,8 @@ use url::Url;
 use super::texts::{Ambiguous, meant, written_out};
 use crate::rule::Places;
 
-/// Maximum length of a path, in bytes.
-const MAX_PATH_BYTES: usize = 4096;
+/// Maximum length of the beginning of a name, in bytes. Names of skills are shorter.
+const MAX_NAME_BYTES: usize = 1024;
 
 /// Texts of one argument.
 pub(super) struct Spellings(Vec<String>);
@@ -28,11 +29,10 @@ impl Spellings {
         let trimmed = text.trim();
         all.add(trimmed.to_owned());
         all.add_integer(trimmed);
-        all.add_url(trimmed);
+        all.add_url(trimmed, places);
         all.add_name(trimmed);
-        all.add_paths(&text, places);
-        if trimmed.len() < text.len() {
-            all.add_paths(trimmed, places);
+        for path in file_paths(&text, trimmed) {
+            all.add_paths(&path, places);
         }
         if let Some(inner) = meant(value)? {
             all.add(inner.to_string());
@@ -57,16 +57,18 @@ impl Spellings {
 
     /// Adds the usual notation of an integer, which tools read in several.
     fn add_integer(&mut self, text: &str) {
-        if let Ok(whole) = text.parse::<i64>() {
+        if let Ok(whole) = text.parse::<i128>() {
             self.add(whole.to_string());
         } else if let Some(number) = text.parse::<f64>().ok().filter(|number| number.fract() == 0.0) {
-            self.add(format!("{number:.0}"));
+            // Adding zero removes the sign of a negative zero.
+            self.add(format!("{:.0}", number + 0.0));
         }
     }
 
     /// Adds the forms of a URL that lead to the same page: normalized, without a user, a fragment and the final
-    /// dot of the host, and with a path in which nothing is encoded and no slash is repeated.
-    fn add_url(&mut self, text: &str) {
+    /// dot of the host, with a path and a query in which nothing is encoded, and with a path in which no slash is
+    /// repeated. A URL of a file is also a path.
+    fn add_url(&mut self, text: &str, places: &Places) {
         let Ok(mut url) = Url::parse(text) else { return };
         self.add(url.to_string());
         url.set_fragment(None);
@@ -76,30 +78,36 @@ impl Spellings {
             let _ = url.set_host(Some(&host));
         }
         self.add(url.to_string());
-        let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
+        let path = decoded(url.path());
         let origin = &url[..url::Position::BeforePath];
-        let rest = &url[url::Position::AfterPath..];
-        self.add(format!("{origin}{path}{rest}"));
         let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
         let end = if path.ends_with('/') && !parts.is_empty() { "/" } else { "" };
-        self.add(format!("{origin}/{}{end}{rest}", parts.join("/")));
+        let plain = format!("/{}{end}", parts.join("/"));
+        let query = &url[url::Position::AfterPath..];
+        for query in [query.to_owned(), decoded(query)] {
+            for path in [url.path(), &path, &plain] {
+                self.add(format!("{origin}{path}{query}"));
+            }
+        }
+        if url.scheme() == "file" {
+            self.add_paths(&path, places);
+        }
     }
 
     /// Adds the beginnings of a name with parts, such as the skill in `skill/file`.
     fn add_name(&mut self, text: &str) {
-        let is_name =
-            text.len() <= MAX_PATH_BYTES && !text.starts_with('/') && !text.contains(char::is_whitespace);
-        if is_name && !text.contains("://") {
-            for (at, _) in text.match_indices('/') {
-                self.add(text[..at].to_owned());
-            }
+        if text.starts_with('/') || text.contains("://") {
+            return;
+        }
+        for (at, _) in text.match_indices('/').take_while(|(at, _)| *at <= MAX_NAME_BYTES) {
+            self.add(text[..at].to_owned());
         }
     }
 
     /// Adds the forms of a path in the workspace: each path along its links, absolute, relative to the
-    /// workspace, and below `~`.
+    /// workspace, and below `~`. Tools remove `..` with the name before it, whatever that name is.
     fn add_paths(&mut self, text: &str, places: &Places) {
-        if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains(['\n', '\0']) {
+        if text.is_empty() {
             return;
         }
         let home = places.home.as_deref();
@@ -108,10 +116,14 @@ impl Spellings {
             Some((rest, home)) => home.join(rest.trim_start_matches('/')),
             None => places.workspace.join(text),
         };
-        let mut paths = vec![normalized(&path)];
-        if let Ok(Trail { forms, end, .. }) = Trail::follow(&path) {
-            paths.extend(forms.into_iter().chain([end]));
+        let plain = normalized(&path);
+        let mut paths = Vec::new();
+        for path in [&path, &plain] {
+            if let Ok(Trail { forms, end, .. }) = Trail::follow(path) {
+                paths.extend(forms.into_iter().chain([end]));
+            }
         }
+        paths.push(plain);
         for path in paths {
             self.add_path(&path, &places.workspace, "");
             if let Some(home) = home {
@@ -126,6 +138,18 @@ impl Spellings {
             self.add(format!("{prefix}{}", inside.display()));
         }
     }
+}
+
+/// Returns the texts that a tool may take for the path of a file, as ReadDocs does: without a fragment, and decoded.
+fn file_paths(text: &str, trimmed: &str) -> BTreeSet<String> {
+    let given = [text, trimmed].into_iter();
+    let given: Vec<_> =
+        given.flat_map(|text| [Some(text), text.rsplit_once('#').map(|(path, _)| path)]).collect();
+    given.into_iter().flatten().flat_map(|path| [path.to_owned(), decoded(path)]).collect()
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 fn shown(path: PathBuf) -> String {

@@ -128,12 +128,22 @@ fn a_rule_covers_all_ways_to_write_a_url_a_path_and_a_name() {
             "./finance/a.png",
             "other/../finance/a.png",
             "~/src/x/finance/a.png",
+            "file:///home/a/src/x/finance/a.png",
+            "FILE://localhost/home/a/src/x/%66inance/a.png#page=2",
+            "%66inance/a.png",
+            "finance/a.png#page=2",
+            "x\n/../finance/a.png",
+            "/home/a/src/x/x\0/../finance/a.png",
+            &format!("{}finance/a.png", "x/../".repeat(2000)),
         ] {
             assert!(denies(pattern, given), "{pattern} {given}");
         }
         assert!(!denies(pattern, "finances/a.png"), "{pattern}");
     }
+    assert!(denies("finance/a.png", "finance/a.png#page=2"));
+    assert!(denies("*?q=secret", "https://x.example.com/?q=%73ecret"));
     assert!(denies("deploy", "deploy/SKILL.md") && denies("deploy", " deploy"));
+    assert!(denies("deploy", "deploy/my notes.md") && denies("deploy", "deploy/a\nb"));
     assert!(!denies("deploy", "deployment") && !denies("deploy", "deploy it"));
 }
 
@@ -171,6 +181,16 @@ fn a_rule_covers_all_spellings_that_tools_take_for_an_argument() {
             "deny a",
             "{given}"
         );
+    }
+    let large = rule("id", "18446744073709551615");
+    for (rule, given) in [
+        (&rule("id", "0"), "-0"),
+        (&rule("id", "0"), "-0.0"),
+        (&rule("id", "0"), "\"-0.0\""),
+        (&large, "\"018446744073709551615\""),
+        (&large, "18446744073709551615"),
+    ] {
+        assert_eq!(decided(rule, "KillBgTask", &format!("{{\"id\":{given}}}")), "deny a", "{given}");
     }
     for given in [" https://intern.example.com/x", "HTTPS://INTERN.example.com", "https:/intern.example.com/"]
     {
