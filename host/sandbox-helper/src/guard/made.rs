@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fstat, linkat, mkdirat, mknodat, openat,
@@ -35,27 +36,28 @@ impl Guard {
             What::Folder { .. } => Made::Folder,
             What::Symlink { .. } => Made::Other,
         };
-        let ruling = self.places.judge(&spot, made)?;
+        // Before anything is judged: these can take as long as the command likes. The caller's memory is read once.
+        let text = if let What::Symlink { text } = what {
+            caller.text(text)?
+        } else {
+            self.umasks.take(caller)?;
+            Vec::new()
+        };
+        let (ruling, judged) = self.places.judge_new(&spot, made)?;
         if what.is_socket() && matches!(ruling, Ruling::Elsewhere | Ruling::Kept) {
             return Ok(failed(Errno::ACCESS));
         }
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
-        // The caller's memory is read once.
-        let text = if let What::Symlink { text } = what { caller.text(text)? } else { Vec::new() };
         if what.leads_away() && !is_probe_of_git(&spot, &text) && !self.places.may_take_link(&spot)? {
             return self.refuse_at(&spot);
         }
         let done = match what {
-            What::Folder { mode } => {
-                self.umasks.take(caller)?;
-                mkdirat(&spot.folder, spot.name(), Mode::from_raw_mode(mode))
-            }
+            What::Folder { mode } => mkdirat(&spot.folder, spot.name(), Mode::from_raw_mode(mode)),
             What::Node { mode }
                 if matches!(kind(mode), FileType::RegularFile | FileType::Fifo | FileType::Socket) =>
             {
-                self.umasks.take(caller)?;
                 mknodat(&spot.folder, spot.name(), kind(mode), Mode::from_raw_mode(mode & 0o7777), 0)
             }
             // Commands lack the permission to create devices.
@@ -63,6 +65,9 @@ impl Guard {
             What::Symlink { .. } => symlinkat(OsStr::from_bytes(&text), &spot.folder, spot.name()),
         };
         if done.is_ok() {
+            if let Some(refused) = self.taken_back(&spot, &judged, made) {
+                return Ok(refused);
+            }
             let kind = match what {
                 What::Folder { .. } => Kind::Folder,
                 What::Symlink { .. } => Kind::Link,
@@ -77,7 +82,7 @@ impl Guard {
         let Link { source, file, spot } = link;
         let kind = FileType::from_raw_mode(fstat(file)?.st_mode);
         let made = Made::of(kind);
-        let ruling = self.places.judge(spot, made)?;
+        let (ruling, judged) = self.places.judge_new(spot, made)?;
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
@@ -94,9 +99,24 @@ impl Guard {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
         if done.is_ok() {
+            if let Some(refused) = self.taken_back(spot, &judged, made) {
+                return Ok(refused);
+            }
             self.places.made(spot, Kind::of(kind));
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
+    }
+
+    /// Removes a new name if it came elsewhere than where it was judged, and may not be there. Returns the answer then.
+    pub(super) fn taken_back(&mut self, spot: &Spot, judged: &Path, made: Made) -> Option<Answer> {
+        // An unknown place is none where it may be.
+        if !self.places.came_elsewhere(spot, judged, made).unwrap_or(true) {
+            return None;
+        }
+        let flags = if made == Made::Folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        // Nothing else can be done if this fails; the result names what is there.
+        let _ = unlinkat(&spot.folder, spot.bare(), flags);
+        Some(self.refuse_at(spot).unwrap_or_else(|_| failed(Errno::ACCESS)))
     }
 
     /// Like [`Guard::refuse`], for a directory and a name.
@@ -131,9 +151,15 @@ impl Guard {
             return Ok(failed(Errno::INVAL));
         }
         let mut elsewhere = 0;
+        let mut judged = Vec::new();
         let exchanges = flags.contains(RenameFlags::EXCHANGE);
         for (spot, gets_another, what) in [(to, true, from), (from, exchanges, to)] {
-            match self.places.judge(spot, made_of(what)?)? {
+            let made = made_of(what)?;
+            let (ruling, path) = self.places.judge_new(spot, made)?;
+            if gets_another {
+                judged.push((spot, path, made));
+            }
+            match ruling {
                 Ruling::Elsewhere => elsewhere += 1,
                 Ruling::Kept => return Ok(failed(Errno::ACCESS)),
                 Ruling::Protected(_) if !gets_another => {}
@@ -166,6 +192,15 @@ impl Guard {
         }
         if let Err(error) = renameat_with(&from.folder, from.name(), &to.folder, to.name(), flags) {
             return Ok(failed(error));
+        }
+        let came_elsewhere = |(spot, path, made): &(&Spot, PathBuf, Made)| {
+            self.places.came_elsewhere(spot, path, *made).unwrap_or(true)
+        };
+        let back = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+        if judged.iter().any(came_elsewhere)
+            && renameat_with(&to.folder, to.name(), &from.folder, from.name(), back).is_ok()
+        {
+            return self.refuse_at(to);
         }
         let both = [(from, to), (to, from)];
         for (from, to) in both.into_iter().take(if exchanges { 2 } else { 1 }) {

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, ftruncate, openat};
 use rustix::io::Errno;
@@ -32,6 +33,10 @@ enum Opened {
 impl Guard {
     pub(super) fn open(&mut self, caller: &Caller<'_>, open: Open) -> io::Result<Decision> {
         let flags = OFlags::from_bits_retain(open.flags);
+        if flags.intersects(OFlags::CREATE | OFlags::TMPFILE) {
+            // Before anything is judged: this can take as long as the command likes.
+            self.umasks.take(caller)?;
+        }
         if flags.contains(OFlags::TMPFILE) {
             return Ok(Decision::Now(self.open_nameless(caller, open, flags)?));
         }
@@ -72,7 +77,6 @@ impl Guard {
         if let Some(answer) = self.ruled_out(ruling) {
             return Ok(answer);
         }
-        self.umasks.take(caller)?;
         let mode = Mode::from_raw_mode(open.mode & 0o7777);
         Ok(match openat(&folder, ".", flags | OFlags::CLOEXEC, mode) {
             Ok(file) => Answer::File(given(file, flags)),
@@ -89,8 +93,11 @@ impl Guard {
             if spot.has_slash() {
                 break;
             }
-            let ruling =
-                if creates { self.places.judge(&spot, Made::File) } else { self.places.judge_change(&spot) }?;
+            let (ruling, judged) = if creates {
+                self.places.judge_new(&spot, Made::File)?
+            } else {
+                (self.places.judge_change(&spot)?, PathBuf::new())
+            };
             let is_here = matches!(ruling, Ruling::Free);
             if creates && exclusive && !is_here {
                 // Something exists already, or must not be created.
@@ -100,11 +107,13 @@ impl Guard {
                 if let Some(answer) = self.ruled_out(ruling) {
                     return Ok(Opened::Answer(answer));
                 }
-                self.umasks.take(caller)?;
                 match make_file(&spot, flags, mode) {
                     Err(Errno::EXIST) if !exclusive => {}
                     Err(error) => return Ok(Opened::Answer(failed(error))),
                     Ok(file) => {
+                        if let Some(refused) = self.taken_back(&spot, &judged, Made::File) {
+                            return Ok(Opened::Answer(refused));
+                        }
                         self.places.made(&spot, Kind::Other);
                         return Ok(Opened::New(file, spot));
                     }

@@ -193,23 +193,44 @@ impl Places {
 
     /// Rules on creating a name or replacing what has it.
     pub(super) fn judge(&self, spot: &Spot, made: Made) -> io::Result<Ruling> {
+        Ok(self.judge_new(spot, made)?.0)
+    }
+
+    /// Like [`Places::judge`]. Also returns the path of the directory, for [`Places::came_elsewhere`].
+    pub(super) fn judge_new(&self, spot: &Spot, made: Made) -> io::Result<(Ruling, PathBuf)> {
         let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
         let ruling = self.judge_name(&folder, spot, &name, made)?;
+        let Folder { path, about, .. } = folder;
         let is_file = made == Made::File;
-        if !matches!(ruling, Ruling::Free) || !self.unpacked.names_made(&folder.path, &name, is_file) {
-            return Ok(ruling);
+        if !matches!(ruling, Ruling::Free) || !self.unpacked.names_made(&path, &name, is_file) {
+            return Ok((ruling, path));
         }
-        let Folder { path, about, .. } = &folder;
-        Ok(if self.is_own(about) {
+        let ruling = if self.is_own(&about) {
             Ruling::Free
         } else if !is_free(spot)? {
             // Existing files among packages also stay: any directory can be moved there.
             Ruling::Kept
-        } else if self.unpacked.may_come(self.inside(path)) {
+        } else if self.unpacked.may_come(self.inside(&path)) {
             Ruling::Free
         } else {
             Ruling::Protected(path.join(spot.bare()))
-        })
+        };
+        Ok((ruling, path))
+    }
+
+    /// Returns `true` if a new name came to where it may not be created: another command can move the directory after it
+    /// was judged at the path `judged`. If the directory moves after the name was created, that move is judged with it.
+    pub(super) fn came_elsewhere(&self, spot: &Spot, judged: &Path, made: Made) -> io::Result<bool> {
+        if path_of(&spot.folder)? == judged {
+            return Ok(false);
+        }
+        let (folder, name) = (self.folder(&spot.folder)?, folded(spot.bare()));
+        let Folder { path, about, .. } = &folder;
+        let counts = self.unpacked.names_made(path, &name, made == Made::File) && !self.is_own(about);
+        let is_free = matches!(self.judge_name(&folder, spot, &name, made)?, Ruling::Free)
+            && (!counts || self.unpacked.may_come(self.inside(path)))
+            && self.used(&spot.folder, Some(&name))?.is_none();
+        Ok(!is_free)
     }
 
     /// Rules on changing an existing file.
