@@ -12,6 +12,7 @@ mod became;
 mod brought;
 mod exchanged;
 mod replaced;
+mod stalled;
 mod umasks;
 
 const SETTINGS: &str = "the host's own settings\n";
