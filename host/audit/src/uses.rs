@@ -40,7 +40,7 @@ pub trait UnderPolicy: std::fmt::Debug + Send + Sync {
 
 /// Observer of the files that a call reads.
 pub trait FileWatch: std::fmt::Debug + Send + Sync {
-    /// Notes that a file with these names is about to be read. Relative globs apply in the `granted` folders, too.
+    /// Notes that an open file with these names is about to be read. Relative globs apply in the `granted` folders, too.
     ///
     /// # Errors
     ///
@@ -243,7 +243,7 @@ impl Uses {
         _ = self.0.watch.set(watch);
     }
 
-    /// Tells the observer, if there is one, that a file is about to be read. `names` returns all its names.
+    /// Tells the observer, if there is one, that an open file is about to be read. `names` returns all its names.
     ///
     /// # Errors
     ///

@@ -88,9 +88,10 @@ impl Files {
             let forms = self.followed(asked, approved).map(|followed| followed.forms).unwrap_or_default();
             forms.into_iter().chain([resolved.clone()]).collect()
         };
-        uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         let limit = limit.min(MAX_BYTES);
         let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
+        // Only a file that exists counts as read.
+        uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         let about = file.metadata().map_err(|error| said(asked, &error))?;
         if about.len() > limit {
             return Err(FileError::TooLarge(about.len()));

@@ -50,6 +50,8 @@ fn a_rule_holds_from_the_first_read_on_over_restarts_until_a_person_clears_it() 
     let shown = told(&mut server, "Bash", json!({ "command": "cat finance/a.md; echo done" }));
     assert!(!shown.contains("the-figures") && shown.contains("done"), "{shown}");
     assert!(tasks(&mut server).contains("There are no tasks"), "commands cannot have read it");
+    assert!(!read(&mut server, "finance/absent.md").contains("the-figures"));
+    assert!(tasks(&mut server).contains("There are no tasks"), "nothing was read");
     assert!(read(&mut server, "finance/a.md").contains("the-figures"));
     let mut again = started(&program);
     for server in [&mut server, &mut again] {
