@@ -13,8 +13,8 @@ use std::iter;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_fs::{Folder, Kind, Stamp, Unresolved, Writable, open_file, resolve};
+use scorpiox_audit::{APPROVAL, BUILT_IN, FileNames, Uses};
+use scorpiox_fs::{Folder, Kind, Stamp, Unresolved, Writable, has_other_names, open_file, resolve};
 use scorpiox_policy::Places;
 
 use crate::rules;
@@ -182,7 +182,9 @@ impl Reading {
         })?;
         // Only a file that exists counts as read.
         let counted = |file: File, end: Option<PathBuf>| {
-            let names = || iter::once(skill.place.join(inside)).chain(end).collect();
+            let has_others = has_other_names(&file.metadata()?);
+            let known = || iter::once(skill.place.join(inside)).chain(end).collect();
+            let names = || FileNames { known: known(), has_others };
             self.uses
                 .reads(std::slice::from_ref(&skill.place), names)
                 .map_err(SkillReadError::Denied)
@@ -413,11 +415,11 @@ mod tests {
 
     /// Observer that lists the names of the files.
     #[derive(Debug, Default)]
-    struct Names(std::sync::Mutex<Vec<PathBuf>>);
+    struct Names(std::sync::Mutex<Vec<FileNames>>);
 
     impl scorpiox_audit::FileWatch for Names {
-        fn reads(&self, names: &[PathBuf], _: &[PathBuf], _: &Uses) -> Result<(), String> {
-            self.0.lock().expect("no panic").extend_from_slice(names);
+        fn reads(&self, names: &FileNames, _: &[PathBuf], _: &Uses) -> Result<(), String> {
+            self.0.lock().expect("no panic").push(names.clone());
             Ok(())
         }
     }
@@ -433,18 +435,22 @@ mod tests {
         for name in ["a.md", "gone.md"] {
             bed.link(bed.at("elsewhere/store/s").join(name), format!("home/.claude/skills/s/{name}"));
         }
+        bed.put("elsewhere/secret", "secret");
+        fs::hard_link(bed.at("elsewhere/secret"), own.join("c.md")).expect("links");
         let (reading, uses) = reading(&bed);
         let names = Arc::new(Names::default());
         uses.watched_by(Arc::clone(&names) as _);
         let source = found(&bed).remove(0);
         let skill = reading.open(&source).expect("opens");
-        for (path, read) in [
-            ("gone.md", vec![]),
-            ("absent.md", vec![]),
-            ("b.md", vec![own.join("b.md")]),
-            ("a.md", vec![own.join("a.md"), bed.at("elsewhere/store/s/a.md")]),
+        for (path, known, has_others) in [
+            ("gone.md", vec![], false),
+            ("absent.md", vec![], false),
+            ("b.md", vec![own.join("b.md")], false),
+            ("a.md", vec![own.join("a.md"), bed.at("elsewhere/store/s/a.md")], false),
+            ("c.md", vec![own.join("c.md")], true),
         ] {
-            assert_eq!(reading.file(&skill, path).is_ok(), !read.is_empty(), "{path}");
+            assert_eq!(reading.file(&skill, path).is_ok(), !known.is_empty(), "{path}");
+            let read: Vec<_> = if known.is_empty() { vec![] } else { vec![FileNames { known, has_others }] };
             assert_eq!(std::mem::take(&mut *names.0.lock().expect("no panic")), read, "{path}");
         }
     }

@@ -81,6 +81,22 @@ fn a_rule_holds_from_the_first_read_on_over_restarts_until_a_person_clears_it() 
     assert!(noted[1].contains("finance/, forgotten"), "{noted:?}");
 }
 
+/// Nobody knows the other names of a file.
+#[cfg(unix)]
+#[test]
+fn a_file_with_hard_links_counts_for_each_glob() {
+    let program = program(&format!("{CLOSED}{RULE}"));
+    program.put("workspace/other.md", "something else");
+    let workspace = program.workspace();
+    std::fs::hard_link(workspace.join("finance/a.md"), workspace.join("b.md")).expect("links");
+    let mut server = started(&program);
+    assert!(read(&mut server, "other.md").contains("something else"));
+    assert!(tasks(&mut server).contains("There are no tasks"));
+    assert!(read(&mut server, "b.md").contains("the-figures"));
+    let refused = tasks(&mut server);
+    assert!(refused.contains("because ReadDocs read files of \"finance/\""), "{refused}");
+}
+
 #[test]
 fn a_command_counts_as_reading_all_that_its_profile_opens() {
     let program = program(&format!("version = 1\n{NARROW}"));
