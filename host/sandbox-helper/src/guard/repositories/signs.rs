@@ -8,7 +8,9 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-use scorpiox_git::{Configured, HOOKS, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL, configured};
+use scorpiox_git::{
+    Configured, HOOKS, OLD_REMOTES, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL, configured, has_starting_remote,
+};
 
 use super::super::absent::folded;
 use super::super::caller::Spot;
@@ -100,7 +102,7 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 }
 
 /// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it, or write to
-/// another file than one of that repository: it has hooks, a configuration that git obeys, or links.
+/// another file than one of that repository: it has hooks, a configuration that git obeys, remotes with programs, or links.
 ///
 /// Other files in it excuse nothing: a later command can remove them, of which nobody is told. The top of a work tree
 /// counts only if somebody has begun to make a git directory there, too: later commands cannot remove its `.git`.
@@ -109,9 +111,11 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
     if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut { MAX_LOOKS })? {
         return Ok(true);
     }
-    if WRITTEN.iter().any(leads_away)
-        || (WRITTEN_AND_USUAL.iter().any(leads_away) && has_names_of_git_alone(folder)?)
-    {
+    let holds_links = |name: &&str| may_hold_links(folder, name, &mut { MAX_LOOKS }).unwrap_or(true);
+    let is_usual_link = || {
+        WRITTEN_AND_USUAL.iter().chain(&OLD_REMOTES).any(leads_away) || OLD_REMOTES.iter().any(holds_links)
+    };
+    if WRITTEN.iter().any(leads_away) || (is_usual_link() && has_names_of_git_alone(folder)?) {
         return Ok(true);
     }
     // A name that git asks for can only add a reason.
@@ -124,6 +128,7 @@ pub(super) fn is_prepared(folder: &OwnedFd) -> io::Result<bool> {
         Configured::Repository | Configured::Starts { has_core: true } => return Ok(true),
         Configured::Starts { has_core: false } => {}
         Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => {}
+        Configured::Nothing if has_starting_remote(Path::new(&itself(folder))) => {}
         Configured::Nothing => return Ok(false),
     }
     Ok(is_begun || !is_top_of_work_tree(folder)?)
