@@ -17,6 +17,7 @@ mod proof;
 mod read_before;
 mod request;
 mod requests;
+mod scan;
 mod shown;
 mod wanted;
 

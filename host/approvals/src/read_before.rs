@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::requests::Requests;
+use crate::scan::scan;
 
 /// Store namespace.
 const NAMESPACE: &str = "read-before";
@@ -125,20 +126,15 @@ impl Requests {
 
 fn all(transaction: &mut dyn Transaction, beginning: &str) -> Result<ReadBefore, StoreError> {
     let mut found = ReadBefore::default();
-    let mut after: Option<String> = None;
-    loop {
-        let page =
-            transaction.scan(NAMESPACE, beginning, after.as_deref(), MAX_SCAN_ENTRIES, Order::Ascending)?;
-        let Some(last) = page.last() else { return Ok(found) };
-        after = Some(last.key.clone());
-        for entry in &page {
-            // A damaged entry could be about any glob.
-            let kept: Kept = serde_json::from_slice(&entry.value).map_err(|error| {
-                StoreError::Other(format!("the value at {:?} of {NAMESPACE} is damaged ({error})", entry.key))
-            })?;
-            found.0.insert(kept.glob, FirstRead { tool: kept.tool, at: Some(kept.at) });
-        }
-    }
+    scan(transaction, NAMESPACE, beginning, |entry| {
+        // A damaged entry could be about any glob.
+        let kept: Kept = serde_json::from_slice(&entry.value).map_err(|error| {
+            StoreError::Other(format!("the value at {:?} of {NAMESPACE} is damaged ({error})", entry.key))
+        })?;
+        found.0.insert(kept.glob, FirstRead { tool: kept.tool, at: Some(kept.at) });
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Returns the beginning of the keys of all readers in a workspace.

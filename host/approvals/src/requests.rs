@@ -9,6 +9,7 @@ use scorpiox_text::hex;
 use serde::{Deserialize, Serialize};
 
 use crate::request::{Answer, Decision, Extent, Request, Seat, State};
+use crate::scan::scan;
 use crate::wanted::Wanted;
 
 /// Maximum number of requests of a workspace that wait for an answer.
@@ -486,20 +487,15 @@ fn all(transaction: &mut dyn Transaction) -> Result<Vec<Request>, StoreError> {
 /// Returns the requests whose keys have this beginning, in the order of the keys.
 fn below(transaction: &mut dyn Transaction, beginning: &str) -> Result<Vec<Request>, StoreError> {
     let mut found = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let page =
-            transaction.scan(NAMESPACE, beginning, after.as_deref(), MAX_SCAN_ENTRIES, Order::Ascending)?;
-        let Some(last) = page.last() else { return Ok(found) };
-        after = Some(last.key.clone());
-        for entry in &page {
-            match parse(&entry.key, &entry.value) {
-                Ok(request) => found.push(request),
-                // A damaged entry must not prevent all other approvals.
-                Err(error) => tracing::warn!("{error}; it is left as it is"),
-            }
+    scan(transaction, NAMESPACE, beginning, |entry| {
+        match parse(&entry.key, &entry.value) {
+            Ok(request) => found.push(request),
+            // A damaged entry must not prevent all other approvals.
+            Err(error) => tracing::warn!("{error}; it is left as it is"),
         }
-    }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 #[cfg(test)]

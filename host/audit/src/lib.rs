@@ -50,5 +50,5 @@ pub use scorpiox_text::{RuleTexts, principals};
 pub use spool::Spool;
 pub use status_file::{Posted, Server, StatusFile, posted};
 pub use trace::Trace;
-pub use uses::{APPROVAL, Aside, BUILT_IN, FileWatch, UnderPolicy, Uses};
+pub use uses::{APPROVAL, Aside, BUILT_IN, FileNames, FileWatch, UnderPolicy, Uses};
 pub use verify::{Break, Broken, Place, Verified, verify};

@@ -38,14 +38,23 @@ pub trait UnderPolicy: std::fmt::Debug + Send + Sync {
     fn origin(&self) -> &Origin;
 }
 
+/// Names of a file that a call reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileNames {
+    /// Its location, and each name that links on the requested path give it.
+    pub known: Vec<PathBuf>,
+    /// `true` if it has hard links, so that it may have any other name.
+    pub has_others: bool,
+}
+
 /// Observer of the files that a call reads.
 pub trait FileWatch: std::fmt::Debug + Send + Sync {
-    /// Notes that a file with these names is about to be read. Relative globs apply in the `granted` folders, too.
+    /// Notes that an open file with these names is about to be read. Relative globs apply in the `granted` folders, too.
     ///
     /// # Errors
     ///
     /// Fails with a reason if the file must not be read.
-    fn reads(&self, names: &[PathBuf], granted: &[PathBuf], uses: &Uses) -> Result<(), String>;
+    fn reads(&self, names: &FileNames, granted: &[PathBuf], uses: &Uses) -> Result<(), String>;
 }
 
 #[derive(Debug, Default)]
@@ -243,12 +252,12 @@ impl Uses {
         _ = self.0.watch.set(watch);
     }
 
-    /// Tells the observer, if there is one, that a file is about to be read. `names` returns all its names.
+    /// Tells the observer, if there is one, that an open file is about to be read. `names` returns all its names.
     ///
     /// # Errors
     ///
     /// Fails with a reason if the file must not be read.
-    pub fn reads(&self, granted: &[PathBuf], names: impl FnOnce() -> Vec<PathBuf>) -> Result<(), String> {
+    pub fn reads(&self, granted: &[PathBuf], names: impl FnOnce() -> FileNames) -> Result<(), String> {
         self.0.watch.get().map_or(Ok(()), |watch| watch.reads(&names(), granted, self))
     }
 

@@ -35,7 +35,7 @@ pub use account::{account_home, account_id, account_name};
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use inside::Inside;
 pub use modes::{Modes, is_of_user};
-pub use names::is_plain;
+pub use names::{has_other_names, is_plain};
 pub use normalized::normalized;
 pub use owner::{others_can_change, others_can_change_at, others_can_read};
 #[cfg(windows)]

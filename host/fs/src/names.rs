@@ -1,6 +1,19 @@
-//! File names without special meaning.
+//! Names of files: those without special meaning, and whether there are several.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
+
+/// Returns `true` if a file has several names, by hard links. Returns `false` on Windows, where it is unknown.
+#[cfg(unix)]
+pub fn has_other_names(file: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(file) > 1
+}
+
+/// Returns `true` if a file has several names, by hard links. Returns `false` on Windows, where it is unknown.
+#[cfg(not(unix))]
+pub fn has_other_names(_: &Metadata) -> bool {
+    false
+}
 
 /// Returns `true` if a path component names the file of exactly that name. Windows has exceptions: devices
 /// (`CON`, also with an extension), streams (`a:b`), names that lose their end (`a.`, `a `), and short names

@@ -284,6 +284,16 @@ fn is_location(value: &[u8]) -> bool {
     }
 }
 
+/// Returns `true` if git starts a program of its own name for an address: `ext::…`, `foo://…`. Git refuses options in
+/// addresses itself.
+pub(crate) fn starts_helper(address: &str) -> bool {
+    let is_name = |text: &str| !text.is_empty() && is_helper(text);
+    match address.split_once("://") {
+        Some((scheme, _)) if is_name(scheme) => !SCHEMES.contains(&scheme),
+        _ => address.split_once("::").is_some_and(|(helper, _)| is_name(helper)),
+    }
+}
+
 /// Returns `true` if git interprets the text before `::` as the name of a program.
 fn is_helper(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))

@@ -5,7 +5,7 @@
 //! directory, or could become one again. [`obeyed`] follows everything that git follows from such folders.
 //! [`starts_programs`] decides if a single repository contains anything of this kind. A configuration is
 //! parsed byte for byte as git does it. An entry is assumed to start programs unless its key is known to be
-//! harmless. [`configured`] judges the configuration of a folder that is no repository yet. [`remotes`] reads the
+//! harmless. [`configured`] and [`has_starting_remote`] judge a folder that is no repository yet. [`remotes`] reads the
 //! addresses of remotes.
 //!
 //! Invariant: every answer errs on the safe side. A folder counts even if git does not accept it yet. A file
@@ -28,6 +28,7 @@ mod index;
 mod leads;
 mod names;
 mod obeyed;
+mod old_remotes;
 mod outside;
 mod parse;
 mod prepared;
@@ -47,6 +48,7 @@ pub use identity::{OwnIdentity, identity};
 pub use leads::Leads;
 pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
+pub use old_remotes::{OLD_REMOTES, has_starting_remote};
 pub use outside::{Around, outside};
 pub use prepared::{Configured, configured};
 pub use remotes::{Remotes, Unknown, remotes};
@@ -62,7 +64,7 @@ pub fn keys(configuration: &[u8]) -> (Vec<Vec<u8>>, bool) {
 }
 
 /// Entries of a git directory that decide which programs run: hooks, and files that name hooks.
-pub const OBEYED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+pub const OBEYED: [&str; 6] = ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
 
 /// Locked for writing while a test starts a program. Until the child calls `exec`, it holds copies of files
 /// that other tests have open for writing, and a file that is open for writing never counts as harmless.

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::old_remotes::OLD_REMOTES;
 use crate::parse::{Entry, parse};
 use crate::read::{self, Text};
 use crate::user::User;
@@ -21,8 +22,6 @@ const MAX_REWRITES: usize = 512;
 const MAX_LINK_BYTES: u64 = 4096;
 /// Configurations in a git directory.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
-/// Folders in a git directory with a file for each remote, from before remotes were in the configuration.
-const LEGACY: [&str; 2] = ["remotes", "branches"];
 /// Remote that git uses if the configuration names none.
 const ORIGIN: &str = "origin";
 
@@ -149,7 +148,7 @@ impl<'a> Reading<'a> {
 
     /// Reads the files of a git directory that each have a remote.
     fn legacy(&mut self, repository: &Path) -> Result<(), Unknown> {
-        for kind in LEGACY {
+        for kind in OLD_REMOTES {
             let folder = repository.join(kind);
             self.files.insert(folder.clone());
             let entries = match folder.read_dir() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use libc::c_long;
 use scorpiox_sandbox::wire::{CellSpec, Limits, Network, Tier};
-use scorpiox_sys::linux::sys::{Answer, Ask};
+use scorpiox_sys::linux::questions::{Answer, Ask};
 
 use crate::processes::Mechanism;
 use crate::tree::Tree;

@@ -13,8 +13,9 @@ use rustix::process::{DumpableBehavior, Pid, Signal, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use scorpiox_sandbox::wire::{CommandSpec, Event, Fault, Network, Tier};
 use scorpiox_sandbox::{Moves, packet};
+use scorpiox_sys::linux::questions::{Ask, ask_before};
 use scorpiox_sys::linux::reach;
-use scorpiox_sys::linux::sys::{self, Ask, Side};
+use scorpiox_sys::linux::sys::{self, Side};
 
 use crate::bound::Bounds;
 use crate::bwrap::{self, Inside};
@@ -342,7 +343,7 @@ fn become_shell(
             confine::capabilities()?;
             rules.apply()?;
             let step = "deciding about the command's calls";
-            let listener = sys::ask_before(asks).map_err(Fault::at(step))?;
+            let listener = ask_before(asks).map_err(Fault::at(step))?;
             packet::send(supervisor.as_fd(), &true, &[listener.as_fd()]).map_err(Fault::at(step))?;
             cell.filters.apply_last()?;
         }

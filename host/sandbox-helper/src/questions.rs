@@ -11,7 +11,7 @@ use crate::guard::{
     Decision, Guard, Pipe, asks_about_modes, asks_about_new_modes, change_mode, makes_set_id,
 };
 use scorpiox_sandbox::wire::Names;
-use scorpiox_sys::linux::sys::{self, Answer, Ask, Question};
+use scorpiox_sys::linux::questions::{self, Answer, Ask, Question};
 use scorpiox_sys::linux::syscalls::OF_SUPERVISOR;
 
 use crate::bound::{self, Bounds};
@@ -99,7 +99,7 @@ impl Questions {
     /// Answers a pending notification.
     pub(super) fn answer(&mut self, tree: Tree) {
         // The calling thread may have ended in the meantime.
-        let Ok(question) = sys::question(self.listener.as_fd()) else { return };
+        let Ok(question) = questions::question(self.listener.as_fd()) else { return };
         let counted = || self.bounds.decide(question.call, tree);
         let mut by_number = reserved::decide(&question).or_else(counted);
         if let (sockets::CONNECT, Some(Answer::Go), Some(sockets)) =
@@ -128,15 +128,15 @@ impl Questions {
             }
         };
         // Fails if the calling thread has ended.
-        let _ = sys::answer(self.listener.as_fd(), &question, answer);
+        let _ = questions::answer(self.listener.as_fd(), &question, answer);
     }
 
     fn guarded(&mut self, question: &Question) -> Option<Decision> {
         let listener = self.listener.as_fd();
         let Some(guard) = &mut self.guard else {
-            return change_mode(question, &|| sys::still_waits(listener, question)).map(Decision::Now);
+            return change_mode(question, &|| questions::still_waits(listener, question)).map(Decision::Now);
         };
-        guard.decide(question, &|| sys::still_waits(listener, question))
+        guard.decide(question, &|| questions::still_waits(listener, question))
     }
 
     /// Returns `true` if no further call can wait.
@@ -159,7 +159,7 @@ impl Questions {
         let since = self.since?;
         let until = Instant::now() + TIME_AT_ONCE;
         while let Some(question) = self.giving_way.front().copied() {
-            if sys::still_waits(self.listener.as_fd(), &question) {
+            if questions::still_waits(self.listener.as_fd(), &question) {
                 match self.guarded(&question) {
                     Some(Decision::Again) => {
                         if since.elapsed() >= GIVE_WAY_TIME {
@@ -168,11 +168,11 @@ impl Questions {
                         return Some(START_RETRY_TIME);
                     }
                     Some(Decision::Now(answer)) => {
-                        let _ = sys::answer(self.listener.as_fd(), &question, answer);
+                        let _ = questions::answer(self.listener.as_fd(), &question, answer);
                     }
                     // A move never waits for a pipe, and the guard decides about every move.
                     Some(Decision::Later(_)) | None => {
-                        let _ = sys::answer(self.listener.as_fd(), &question, Answer::Fail(libc::EIO));
+                        let _ = questions::answer(self.listener.as_fd(), &question, Answer::Fail(libc::EIO));
                     }
                 }
             }
@@ -211,12 +211,12 @@ impl Questions {
 /// Opens the pipes that have a reader now, and answers their calls.
 fn open_pipes(listener: BorrowedFd<'_>, waiting: &mut Vec<(Question, Pipe)>) {
     waiting.retain(|(question, pipe)| {
-        if !sys::still_waits(listener, question) {
+        if !questions::still_waits(listener, question) {
             return false;
         }
         let answer = pipe.open().or_else(|| is_interrupted(question.thread).then_some(INTERRUPTED));
         let Some(answer) = answer else { return true };
-        let _ = sys::answer(listener, question, answer);
+        let _ = questions::answer(listener, question, answer);
         false
     });
 }

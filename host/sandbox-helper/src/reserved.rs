@@ -6,7 +6,7 @@
 
 use libc::c_long;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
-use scorpiox_sys::linux::sys::{Answer, Ask, Question};
+use scorpiox_sys::linux::questions::{Answer, Ask, Question};
 
 /// System call that maps memory.
 const MAP: c_long = libc::SYS_mmap;

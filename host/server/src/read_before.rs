@@ -1,7 +1,8 @@
 //! Files that calls read, for conditions with `after` of the policy.
 //!
 //! A call of a tool whose reads nobody observes (a command, a plugin with folders) is judged as if it had read all that
-//! is open to it. The files that ReadDocs, ReadImage and skills read are observed one by one.
+//! is open to it. The files that ReadDocs, ReadImage and skills read are observed one by one. A file with hard links may
+//! have any name, and counts for each glob.
 //!
 //! Invariant: a read is kept in the store before it happens. From then on, no request of the same caller in the
 //! workspace begins as if it had not happened, at whichever server, and those that run already in this process are
@@ -13,7 +14,7 @@ use std::sync::{Arc, Weak};
 
 use scorpiox_approvals::Reader;
 use scorpiox_audit::time::rfc3339;
-use scorpiox_audit::{FileWatch, Uses};
+use scorpiox_audit::{FileNames, FileWatch, Uses};
 use scorpiox_capabilities::Capability;
 use scorpiox_executor::Cancel;
 use scorpiox_metering::records::CallError;
@@ -219,12 +220,16 @@ impl Watch {
 }
 
 impl FileWatch for Watch {
-    fn reads(&self, names: &[PathBuf], granted: &[PathBuf], uses: &Uses) -> Result<(), String> {
+    fn reads(&self, names: &FileNames, granted: &[PathBuf], uses: &Uses) -> Result<(), String> {
         let workspace = self.workspace.upgrade().ok_or("the workspace is closed")?;
         let operator = workspace.operator();
         let policy = operator.policy().map_err(|error| error.to_string())?;
         let places = operator.places_with(granted).map_err(|error| error.to_string())?;
-        let globs = policy.reads_at(names.iter().map(PathBuf::as_path), granted, &places);
+        let globs = if names.has_others {
+            policy.globs_read_before().into_keys().collect()
+        } else {
+            policy.reads_at(names.known.iter().map(PathBuf::as_path), granted, &places)
+        };
         self.keep(&globs, uses).map(|_| ())
     }
 }

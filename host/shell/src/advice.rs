@@ -126,6 +126,7 @@ impl Started {
         let workspace = self.cell.plan.spec.workspace.as_path();
         let mut sentences = met.sentences(workspace, self.cell.denied());
         sentences.extend(self.about_read_only(met, workspace));
+        sentences.extend(met.about_work_trees().filter(|_| self.tier != Tier::None));
         sentences
     }
 

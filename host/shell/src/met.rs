@@ -3,6 +3,7 @@
 //! The kernel refuses such an access without notifying any other process. Nearly all programs then print the
 //! path and "Permission denied".
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
@@ -15,6 +16,13 @@ use scorpiox_policy::{DenyRule, DenySet, has_protected_name};
 const READ_ONLY: &str = "ead-only file system";
 /// Texts that programs print for a refused access. A denied file is a mount, which cannot be removed.
 const WORDS: [&[u8]; 3] = [b"ermission denied", READ_ONLY.as_bytes(), b"evice or resource busy"];
+/// Refusals with which git fails to delete a protected file: a mount, or a file that the supervisor keeps.
+const KEEPS: [&str; 2] = ["evice or resource busy", "ermission denied"];
+/// Folder of a git directory with the administrative folders of linked work trees.
+const WORK_TREES: &str = "worktrees";
+/// Note about a work tree that git removed in part.
+const HALF_REMOVED: &str = "git: a work tree was removed only in part: git obeys files in its administrative folder, so commands cannot \
+delete that folder; the person can finish it: delete the folder of the work tree, if it is still there, and run `git worktree prune`";
 /// Maximum number of sentences for a result.
 const MAX_SENTENCES: usize = 4;
 /// Maximum length of an inspected line in bytes.
@@ -88,6 +96,13 @@ impl Met {
         all.iter().find(|path| !path.starts_with(workspace)).or_else(|| all.first()).cloned()
     }
 
+    /// Returns a note if git says that it could not delete the administrative folder of a work tree. It has deleted other
+    /// files of the work tree by then, and does not say why it stopped.
+    pub(super) fn about_work_trees(&self) -> Option<String> {
+        let is_told = self.lines.iter().any(|line| is_about_work_tree(line));
+        is_told.then(|| HALF_REMOVED.to_owned())
+    }
+
     /// Returns sentences for the result about denied and protected files that the output complains about.
     pub(super) fn sentences(&self, workspace: &Path, deny: &DenySet) -> Vec<String> {
         let denied = self.denied(workspace, deny);
@@ -142,6 +157,18 @@ fn is_there(workspace: &Path, inside: &Path, is_new: bool) -> bool {
     let folder = Folder::open(workspace)
         .and_then(|root| if folder.as_os_str().is_empty() { Ok(root) } else { root.folder(folder) });
     folder.is_ok_and(|folder| is_new || folder.kind(Path::new(name)).is_ok())
+}
+
+/// Returns `true` for the message that an administrative folder (`.git/worktrees/NAME`) was not deleted. Nothing is looked
+/// up: the path is relative to a folder that only git knows, and its words depend on the language.
+fn is_about_work_tree(line: &str) -> bool {
+    let is_of_git = |path: &Path| {
+        let Some(folder) = path.parent().filter(|folder| folder.ends_with(WORK_TREES)) else { return false };
+        let is_git = |part: &OsStr| part.to_string_lossy().ends_with(".git");
+        folder == Path::new(WORK_TREES) || folder.iter().any(is_git) || line.contains("ailed to delete")
+    };
+    KEEPS.iter().any(|words| line.contains(words))
+        && line.split('\'').any(|piece| is_of_git(Path::new(piece)))
 }
 
 /// Returns everything in lines that may be a path.
@@ -264,6 +291,34 @@ mod tests {
         assert_eq!(told(&[&format!("{long}\ncat: .env: Permission denied\n{long}")]).len(), 1);
         assert!(told(&["cat: .env: No such file\n", "cat: other: Permission denied\n", ".env\n"]).is_empty());
         assert!(told(&[&"cat: a: Permission denied\n".repeat(1000)]).is_empty());
+    }
+
+    #[test]
+    fn a_work_tree_that_git_removed_in_part_is_told() {
+        let is_told = |text: &str| {
+            let mut met = Met::default();
+            met.look(text.as_bytes());
+            met.about_work_trees().is_some()
+        };
+        for text in [
+            "error: failed to delete '.git/worktrees/tree': Device or resource busy\n",
+            "error: failed to delete '/w/p/.git/worktrees/a b': Permission denied\n",
+            "Fehler: Fehler beim Löschen von 'store.git/worktrees/tree': Device or resource busy\n",
+            "error: failed to delete 'worktrees/tree': Device or resource busy\n",
+            "error: failed to delete '/w/bare/worktrees/tree': Device or resource busy\n",
+        ] {
+            assert!(is_told(text), "{text}");
+        }
+        for text in [
+            "error: failed to delete '/w/tree': Device or resource busy\n",
+            "error: failed to delete '.git/worktrees/tree': No such file or directory\n",
+            "rm: cannot remove '.claude/worktrees/tree': Device or resource busy\n",
+            "rm: cannot remove '.git/worktrees/tree/commondir': Device or resource busy\n",
+            "rm: cannot remove '.git/worktrees': Device or resource busy\n",
+            "'.git/worktrees/tree'\n",
+        ] {
+            assert!(!is_told(text), "{text}");
+        }
     }
 
     /// `git archive` and copies in bundles, packs and archives print a denied file beside an error about its name.

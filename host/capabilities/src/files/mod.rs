@@ -10,8 +10,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_fs::{Inside, normalized, open_file};
+use scorpiox_audit::{APPROVAL, BUILT_IN, FileNames, Uses};
+use scorpiox_fs::{Inside, has_other_names, normalized, open_file};
 use scorpiox_policy::FileDenial;
 
 use super::approved::Approved;
@@ -84,14 +84,16 @@ impl Files {
             let remedy = remedy(&denial, asked, approved.is_some(), uses);
             FileError::Denied(format!("{} does not exist, or is {}{remedy}", shown(asked), denial.rule))
         })?;
-        let names = || {
-            let forms = self.followed(asked, approved).map(|followed| followed.forms).unwrap_or_default();
-            forms.into_iter().chain([resolved.clone()]).collect()
-        };
-        uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         let limit = limit.min(MAX_BYTES);
         let mut file = open_file(&resolved).map_err(|error| said(asked, &error))?;
         let about = file.metadata().map_err(|error| said(asked, &error))?;
+        let names = || {
+            let forms = self.followed(asked, approved).map(|followed| followed.forms).unwrap_or_default();
+            let known = forms.into_iter().chain([resolved.clone()]).collect();
+            FileNames { known, has_others: has_other_names(&about) }
+        };
+        // Only a file that exists counts as read.
+        uses.reads(&self.granted(approved), names).map_err(FileError::Failed)?;
         if about.len() > limit {
             return Err(FileError::TooLarge(about.len()));
         }

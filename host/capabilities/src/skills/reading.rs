@@ -9,11 +9,12 @@
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, Read};
+use std::iter;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use scorpiox_audit::{APPROVAL, BUILT_IN, Uses};
-use scorpiox_fs::{Folder, Kind, Stamp, Unresolved, Writable, open_file, resolve};
+use scorpiox_audit::{APPROVAL, BUILT_IN, FileNames, Uses};
+use scorpiox_fs::{Folder, Kind, Stamp, Unresolved, Writable, has_other_names, open_file, resolve};
 use scorpiox_policy::Places;
 
 use crate::rules;
@@ -179,20 +180,25 @@ impl Reading {
                 self.denied(&skill.place, why, &skill.place.join(inside));
             }
         })?;
-        let read = |path: PathBuf| {
-            let read =
-                self.uses.reads(std::slice::from_ref(&skill.place), || vec![skill.place.join(inside), path]);
-            read.map_err(SkillReadError::Denied)
+        // Only a file that exists counts as read.
+        let counted = |file: File, end: Option<PathBuf>| {
+            let has_others = has_other_names(&file.metadata()?);
+            let known = || iter::once(skill.place.join(inside)).chain(end).collect();
+            let names = || FileNames { known: known(), has_others };
+            self.uses
+                .reads(std::slice::from_ref(&skill.place), names)
+                .map_err(SkillReadError::Denied)
+                .map(|()| file)
         };
-        read(skill.place.join(inside))?;
-        skill.folder.file(inside).or_else(|_| {
-            if !leads_on(&skill.place, inside) {
-                return Err(SkillReadError::NotFound);
-            }
-            let end = self.linked(skill, inside)?;
-            read(end.clone())?;
-            open_file(&end).map_err(|_| SkillReadError::NotFound)
-        })
+        if let Ok(file) = skill.folder.file(inside) {
+            return counted(file, None);
+        }
+        if !leads_on(&skill.place, inside) {
+            return Err(SkillReadError::NotFound);
+        }
+        let end = self.linked(skill, inside)?;
+        let file = open_file(&end).map_err(|_| SkillReadError::NotFound)?;
+        counted(file, Some(end))
     }
 
     /// Returns a complete file of a skill. Reads nothing if the file exceeds `limit`.
@@ -405,6 +411,48 @@ mod tests {
         fs::remove_file(bed.at("home/.claude/skills/s/a.md")).expect("removes");
         bed.link(bed.at("elsewhere/notes/a.md"), "home/.claude/skills/s/a.md");
         assert!(matches!(reading.whole(&skill, "a.md", 100), Err(SkillReadError::Denied(_))));
+    }
+
+    /// Observer that lists the names of the files.
+    #[derive(Debug, Default)]
+    struct Names(std::sync::Mutex<Vec<FileNames>>);
+
+    impl scorpiox_audit::FileWatch for Names {
+        fn reads(&self, names: &FileNames, _: &[PathBuf], _: &Uses) -> Result<(), String> {
+            self.0.lock().expect("no panic").push(names.clone());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_files_that_exist_count_as_read_with_each_of_their_names() {
+        let bed = bed();
+        skill(&bed, "elsewhere/store/s");
+        skill(&bed, "home/.claude/skills/s");
+        bed.put("elsewhere/store/s/a.md", "a");
+        bed.put("home/.claude/skills/s/b.md", "b");
+        let own = bed.at("home/.claude/skills/s");
+        for name in ["a.md", "gone.md"] {
+            bed.link(bed.at("elsewhere/store/s").join(name), format!("home/.claude/skills/s/{name}"));
+        }
+        bed.put("elsewhere/secret", "secret");
+        fs::hard_link(bed.at("elsewhere/secret"), own.join("c.md")).expect("links");
+        let (reading, uses) = reading(&bed);
+        let names = Arc::new(Names::default());
+        uses.watched_by(Arc::clone(&names) as _);
+        let source = found(&bed).remove(0);
+        let skill = reading.open(&source).expect("opens");
+        for (path, known, has_others) in [
+            ("gone.md", vec![], false),
+            ("absent.md", vec![], false),
+            ("b.md", vec![own.join("b.md")], false),
+            ("a.md", vec![own.join("a.md"), bed.at("elsewhere/store/s/a.md")], false),
+            ("c.md", vec![own.join("c.md")], true),
+        ] {
+            assert_eq!(reading.file(&skill, path).is_ok(), !known.is_empty(), "{path}");
+            let read: Vec<_> = if known.is_empty() { vec![] } else { vec![FileNames { known, has_others }] };
+            assert_eq!(std::mem::take(&mut *names.0.lock().expect("no panic")), read, "{path}");
+        }
     }
 
     #[test]

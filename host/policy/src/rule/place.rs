@@ -56,7 +56,8 @@ pub const TOOLCHAINS: &[&str] = &[
 
 /// Names in a `.git` folder that no command may write. Other files that git obeys depend on the content of
 /// the folder.
-pub const PROTECTED_IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
+pub const PROTECTED_IN_GIT: &[&str] =
+    &["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
 
 /// Folder of installed packages. Protected names below it are ignored: packages contain such names, and
 /// nobody opens the folder as a project.

@@ -1,7 +1,7 @@
 //! Decodes the system calls that create, move or remove names or change files.
 
 use libc::c_long;
-use scorpiox_sys::linux::sys::{Ask, Question};
+use scorpiox_sys::linux::questions::{Ask, Question};
 use scorpiox_sys::linux::syscalls::{self, ATTRIBUTES, MODES, SET_ID, SYS_FCHMODAT2};
 
 /// A path argument of the caller: an address in its memory, and the directory that the path is relative to.

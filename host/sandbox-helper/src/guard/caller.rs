@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
-use scorpiox_sys::linux::{reach, sys};
+use scorpiox_sys::linux::{questions, reach};
 
 use super::call::At;
 use super::identity_of;
@@ -107,7 +107,8 @@ impl<'a> Caller<'a> {
         let mut known = 0;
         loop {
             // The read is short at the end of the mapping.
-            let got = sys::read_memory(self.thread, address.wrapping_add(known as u64), &mut text[known..])?;
+            let got =
+                questions::read_memory(self.thread, address.wrapping_add(known as u64), &mut text[known..])?;
             if let Some(end) = text[known..known + got].iter().position(|byte| *byte == 0) {
                 text.truncate(known + end);
                 return Ok(text);
@@ -123,7 +124,7 @@ impl<'a> Caller<'a> {
     /// Reads `length` bytes from the caller's memory.
     pub(crate) fn bytes(&self, address: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        let got = sys::read_memory(self.thread, address, &mut bytes)?;
+        let got = questions::read_memory(self.thread, address, &mut bytes)?;
         self.checked(())?;
         if got == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }

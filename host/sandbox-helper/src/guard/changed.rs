@@ -12,8 +12,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::process::{getgid, getuid};
+use scorpiox_sys::linux::questions::{Answer, Question};
 use scorpiox_sys::linux::reach;
-use scorpiox_sys::linux::sys::{Answer, Question};
 
 use super::absent::Made;
 use super::call::{Attributes, Call, Times, Which};

@@ -13,8 +13,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use scorpiox_git::SIGNS;
+use scorpiox_sys::linux::questions::Answer;
 use scorpiox_sys::linux::reach;
-use scorpiox_sys::linux::sys::Answer;
 
 use super::absent::{Made, folded};
 use super::call::{At, What};

@@ -44,9 +44,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use scorpiox_sandbox::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath, Repository};
+use scorpiox_sys::linux::questions::{Answer, Ask, Question};
 use scorpiox_sys::linux::reach;
 use scorpiox_sys::linux::shared_set::SharedSet;
-use scorpiox_sys::linux::sys::{Answer, Ask, Question};
 
 use self::call::Call;
 pub use self::call::{asks_about_modes, asks_about_new_modes, makes_set_id};
@@ -149,6 +149,10 @@ impl Guard {
             // The parent directory may exist by the time that the kernel would resolve the path.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
                 Decision::Now(Answer::Fail(libc::ENOENT))
+            }
+            // The kernel could read an argument that nobody judged, from memory that is mapped only for writing.
+            Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
+                Decision::Now(Answer::Fail(libc::EFAULT))
             }
             Err(_) => Decision::Now(otherwise),
         })

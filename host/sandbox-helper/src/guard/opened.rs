@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, ftruncate, openat};
 use rustix::io::Errno;
+use scorpiox_sys::linux::questions::{Answer, Given};
 use scorpiox_sys::linux::reach;
-use scorpiox_sys::linux::sys::{Answer, Given};
 
 use super::absent::Made;
 use super::call::{At, Open};

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use scorpiox_sys::linux::sys::{self, Answer, Question};
+use scorpiox_sys::linux::questions::{self, Answer, Question};
 
 use super::Connection;
 
@@ -132,7 +132,7 @@ impl Connectors {
                 // This comes first: after the answer, the thread of the command may call again.
                 state.store(ANSWERED, Ordering::Release);
                 // Fails if the calling thread has ended or was interrupted.
-                let _ = sys::answer(questions.as_fd(), &task.question, answer);
+                let _ = questions::answer(questions.as_fd(), &task.question, answer);
             }
         };
         thread::Builder::new().stack_size(STACK_BYTES).spawn(run).ok()?;

@@ -26,7 +26,8 @@ use rustix::net::AddressFamily;
 use rustix::net::sockopt::socket_domain;
 use scorpiox_sandbox::RawPath;
 use scorpiox_sandbox::wire::{Local, Network, Tier};
-use scorpiox_sys::linux::sys::{self, Answer, Question};
+use scorpiox_sys::linux::questions::{self, Answer, Question};
+use scorpiox_sys::linux::sys;
 
 use crate::guard::{Caller, Told, path_of};
 use crate::pace::Pace;
@@ -128,7 +129,7 @@ impl Sockets {
     /// Inspects the arguments of the call.
     fn prepare(&mut self, question: &Question) -> io::Result<Connection> {
         let questions = Arc::clone(&self.questions);
-        let waits = || sys::still_waits(questions.as_fd(), question);
+        let waits = || questions::still_waits(questions.as_fd(), question);
         let caller = Caller::new(question.thread, &waits);
         let [number, address, length, ..] = question.arguments;
         let socket = caller.duplicate(word(number))?;
@@ -176,7 +177,7 @@ impl Sockets {
                 if !is_interrupted(question.thread) {
                     return true;
                 }
-                let _ = sys::answer(questions.as_fd(), question, INTERRUPTED);
+                let _ = questions::answer(questions.as_fd(), question, INTERRUPTED);
                 false
             });
             !blocked.is_empty()

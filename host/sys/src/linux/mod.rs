@@ -1,11 +1,12 @@
 //! Linux kernel interfaces of the sandbox that no other crate wraps.
 //!
-//! `sys` contains the system calls without a safe wrapper. `syscalls` is the table of calls that commands may
-//! make, and `requests` lists the permitted operations of multiplexed calls. `reach` opens paths that
-//! commands may swap at any moment, and `capabilities` drops the privileges of root.
+//! `sys` contains the system calls without a safe wrapper, and `questions` those about calls of commands that wait for
+//! the supervisor. `syscalls` is the table of calls that commands may make, and `requests` lists the permitted operations
+//! of multiplexed calls. `reach` opens paths that commands may swap at any moment, and `capabilities` drops the
+//! privileges of root.
 //!
-//! Invariants: all kernel calls that need `unsafe` are in `sys` and `shared_set`, each with its soundness argument. Their
-//! callers are single-threaded, except for [`sys::has_writer`]. `reach` follows no symbolic link.
+//! Invariants: all kernel calls that need `unsafe` are in `sys`, `questions` and `shared_set`, each with its soundness
+//! argument. Their callers are single-threaded, except for [`sys::has_writer`]. `reach` follows no symbolic link.
 //!
 //! This crate knows nothing about cells. The helper, its guard, and the workers decide when to make a call
 //! and how to treat a failure. The host uses only [`start_clean`], [`sys::has_writer`] and
@@ -13,6 +14,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod capabilities;
+#[cfg(target_os = "linux")]
+pub mod questions;
 #[cfg(target_os = "linux")]
 pub mod reach;
 #[cfg(target_os = "linux")]

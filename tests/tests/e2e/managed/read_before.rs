@@ -50,6 +50,8 @@ fn a_rule_holds_from_the_first_read_on_over_restarts_until_a_person_clears_it() 
     let shown = told(&mut server, "Bash", json!({ "command": "cat finance/a.md; echo done" }));
     assert!(!shown.contains("the-figures") && shown.contains("done"), "{shown}");
     assert!(tasks(&mut server).contains("There are no tasks"), "commands cannot have read it");
+    assert!(!read(&mut server, "finance/absent.md").contains("the-figures"));
+    assert!(tasks(&mut server).contains("There are no tasks"), "nothing was read");
     assert!(read(&mut server, "finance/a.md").contains("the-figures"));
     let mut again = started(&program);
     for server in [&mut server, &mut again] {
@@ -77,6 +79,22 @@ fn a_rule_holds_from_the_first_read_on_over_restarts_until_a_person_clears_it() 
     assert_eq!(noted.len(), 2, "{recorded:?}");
     assert!(noted[0].contains("\"rule\":\"policy.toml line 6\""), "{noted:?}");
     assert!(noted[1].contains("finance/, forgotten"), "{noted:?}");
+}
+
+/// Nobody knows the other names of a file.
+#[cfg(unix)]
+#[test]
+fn a_file_with_hard_links_counts_for_each_glob() {
+    let program = program(&format!("{CLOSED}{RULE}"));
+    program.put("workspace/other.md", "something else");
+    let workspace = program.workspace();
+    std::fs::hard_link(workspace.join("finance/a.md"), workspace.join("b.md")).expect("links");
+    let mut server = started(&program);
+    assert!(read(&mut server, "other.md").contains("something else"));
+    assert!(tasks(&mut server).contains("There are no tasks"));
+    assert!(read(&mut server, "b.md").contains("the-figures"));
+    let refused = tasks(&mut server);
+    assert!(refused.contains("because ReadDocs read files of \"finance/\""), "{refused}");
 }
 
 #[test]

@@ -493,3 +493,30 @@ fn a_repository_that_commands_do_not_see_is_named() {
     let named = format!("belongs to the repository in {}", root.display());
     assert!(ran.text.contains(&named) && ran.text.contains("start the server there"), "{}", ran.text);
 }
+
+/// Git deletes some files before it meets one that is protected, and only says that a file is busy.
+#[test]
+fn a_work_tree_that_git_removes_in_part_is_told_with_the_command_that_finishes_it() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        git(&workspace, &["init", "-q", "."]);
+        git(&workspace, &["commit", "-q", "--allow-empty", "-m", "a"]);
+        for name in ["one", "gone"] {
+            git(&workspace, &["worktree", "add", "-q", name]);
+        }
+        fs::remove_dir_all(workspace.join("gone")).expect("removed");
+        for command in ["git worktree prune", "git worktree remove one"] {
+            let ran = bash(server, command);
+            let note = "a work tree was removed only in part";
+            assert!(ran.text.contains(note) && ran.text.contains("`git worktree prune`"), "{}", ran.text);
+        }
+        assert!(
+            workspace.join(".git/worktrees/one").exists() && workspace.join(".git/worktrees/gone").exists()
+        );
+        fs::remove_dir_all(workspace.join("one")).expect("removed");
+        git(&workspace, &["worktree", "prune"]);
+        assert!(!workspace.join(".git/worktrees").exists(), "the advice finishes it");
+        let ran = bash(server, "git worktree add -q own && git worktree remove own");
+        assert!(!ran.is_error && !ran.text.contains("in part"), "{}", ran.text);
+    });
+}

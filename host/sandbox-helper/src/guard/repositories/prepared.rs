@@ -215,6 +215,51 @@ mod tests {
         assert!(found.contains(&root.join("unpacked")) && found.contains(&root.join("project")), "{found:?}");
     }
 
+    #[test]
+    fn a_configuration_with_a_second_name_counts_and_links_below_references_do() {
+        let (_folder, root, all) = bed();
+        for name in ["linked", "renamed", "refs-linked", "refs-plain"] {
+            folder(&root.join(name), Some(&all));
+        }
+        std::fs::write(root.join("other"), "").expect("a file");
+        std::fs::hard_link(root.join("other"), root.join("linked/config")).expect("a link");
+        all.made(&Spot::of(&root.join("linked/config")), true, OLD);
+        std::fs::write(root.join("renamed/config"), "").expect("a file");
+        all.made(&Spot::of(&root.join("renamed/config")), true, OLD);
+        for name in ["refs-linked", "refs-plain"] {
+            folder(&root.join(name).join("refs"), Some(&all));
+        }
+        std::os::unix::fs::symlink("../../x", root.join("refs-linked/refs/heads")).expect("a link");
+        assert_eq!(paths(&all), ["linked", "refs-linked"].map(|name| root.join(name)));
+    }
+
+    /// Projects have folders of these names.
+    #[test]
+    fn an_old_remote_is_told_where_git_would_start_a_program() {
+        let (_folder, root, all) = bed();
+        let remote = |name: &str, kind: &str, text: &str| {
+            folder(&root.join(name), Some(&all));
+            folder(&root.join(name).join(kind), Some(&all));
+            put(&all, &root.join(name).join(kind).join("origin"), text);
+        };
+        remote("remote", "remotes", "URL: ext::x\n");
+        remote("branch", "branches", "ext::x\n");
+        remote("readme", "branches", "ext::x\n");
+        put(&all, &root.join("readme/README"), "x");
+        remote("plain", "branches", "https://example.com/a.git\n");
+        remote("data", "remotes", "a,b,c\n");
+        // Links can get another target, or target's content, later.
+        for (name, others) in [("link", None), ("project", Some("README"))] {
+            folder(&root.join(name), Some(&all));
+            std::os::unix::fs::symlink("../x", root.join(name).join("remotes")).expect("a link");
+            all.made(&Spot::of(&root.join(name).join("remotes")), true, NEW);
+            if let Some(other) = others {
+                put(&all, &root.join(name).join(other), "x");
+            }
+        }
+        assert_eq!(paths(&all), ["branch", "link", "readme", "remote"].map(|name| root.join(name)));
+    }
+
     /// `git init` adds the names that are missing, and keeps the others.
     #[test]
     fn a_name_of_git_takes_no_reason_away() {

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-use scorpiox_git::{Configured, HOOKS, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL, configured};
+use scorpiox_git::{
+    Configured, HOOKS, OLD_REMOTES, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL, configured, has_starting_remote,
+};
 
 use super::super::absent::folded;
 use super::super::caller::Spot;
@@ -17,7 +19,9 @@ use super::super::opened::itself;
 
 /// Number of entries from which a directory has others than those of git.
 const MAX_OF_GIT: usize = 128;
-/// Maximum number of entries below `logs` to look at.
+/// Directories in whose files git writes, at any depth.
+const WRITTEN_FOLDERS: [&str; 3] = ["logs", "refs", "info"];
+/// Maximum number of entries below such a directory to look at.
 const MAX_LOOKS: usize = 4096;
 
 /// Name of a git directory, in the form that [`folded`] returns.
@@ -100,19 +104,21 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
 }
 
 /// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it, or write to
-/// another file than one of that repository: it has hooks, a configuration that git obeys, or links.
+/// another file than one of that repository: it has hooks, a configuration that git obeys, remotes with programs, or links.
 ///
 /// Other files in it excuse nothing: a later command can remove them, of which nobody is told. The top of a work tree
 /// counts only if somebody has begun to make a git directory there, too. `keeps_git` is `true` if no command can remove
 /// its `.git`.
 pub(super) fn is_prepared(folder: &OwnedFd, keeps_git: bool) -> io::Result<bool> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
-    if leads_away(&"hooks") || may_hold_links(folder, "logs", &mut { MAX_LOOKS })? {
+    let holds_links = |name: &&str| may_hold_links(folder, name, &mut { MAX_LOOKS }).unwrap_or(true);
+    if leads_away(&"hooks") || WRITTEN_FOLDERS.iter().any(holds_links) {
         return Ok(true);
     }
-    if WRITTEN.iter().any(leads_away)
-        || (WRITTEN_AND_USUAL.iter().any(leads_away) && has_names_of_git_alone(folder)?)
-    {
+    let is_usual_link = || {
+        WRITTEN_AND_USUAL.iter().chain(&OLD_REMOTES).any(leads_away) || OLD_REMOTES.iter().any(holds_links)
+    };
+    if WRITTEN.iter().any(leads_away) || (is_usual_link() && has_names_of_git_alone(folder)?) {
         return Ok(true);
     }
     // A name that git asks for can only add a reason.
@@ -125,6 +131,9 @@ pub(super) fn is_prepared(folder: &OwnedFd, keeps_git: bool) -> io::Result<bool>
         Configured::Repository | Configured::Starts { has_core: true } => return Ok(true),
         Configured::Starts { has_core: false } => {}
         Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => {}
+        // The content can change by the other name, of which nobody is told.
+        Configured::Nothing if has_second_name(folder, "config")? => {}
+        Configured::Nothing if has_starting_remote(Path::new(&itself(folder))) => {}
         Configured::Nothing => return Ok(false),
     }
     Ok(is_begun || !(keeps_git && is_top_of_work_tree(folder)?))
@@ -156,6 +165,15 @@ fn has_hooks(folder: &OwnedFd) -> io::Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Returns `true` if a file is there that has another name, too.
+fn has_second_name(folder: &OwnedFd, name: &str) -> io::Result<bool> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink > 1),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Returns `true` if an entry is there that is neither a file nor a directory.

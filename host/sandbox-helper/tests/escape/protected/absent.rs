@@ -521,3 +521,41 @@ fn absent_names_stay_absent_in_a_workspace_below_tmp() {
         bed.attack("may 'a file' overwrite own/new; may 'in /tmp' overwrite $HOME/x");
     }
 }
+
+/// The processor lets a program, and the kernel on its behalf, read memory that is mapped only for writing.
+const UNREADABLE: &str = r"
+import ctypes, errno, mmap
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+PAGE = mmap.PAGESIZE
+at = libc.mmap(None, PAGE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0))
+def path(name):
+    libc.mprotect(ctypes.c_void_p(at), PAGE, mmap.PROT_READ | mmap.PROT_WRITE)
+    ctypes.memmove(at, name + b'\0', len(name) + 1)
+    libc.mprotect(ctypes.c_void_p(at), PAGE, mmap.PROT_WRITE)
+    return ctypes.c_void_p(at)
+calls = [
+    ('openat', lambda name: libc.openat(-100, path(name), 0o101, 0o644)),
+    ('mkdirat', lambda name: libc.mkdirat(-100, path(name), 0o755)),
+    ('symlinkat', lambda name: libc.symlinkat(b'x', -100, path(name))),
+    ('text of symlinkat', lambda name: libc.symlinkat(path(name), -100, b'link')),
+    ('linkat', lambda name: libc.linkat(-100, b'mine', -100, path(name), 0)),
+    ('renameat', lambda name: libc.renameat(-100, b'mine', -100, path(name))),
+]
+open('mine', 'w').close()
+for name in [b'.mcp.json', b'other']:
+    for what, call in calls:
+        done, error = call(name), ctypes.get_errno()
+        if done != -1 or error != errno.EFAULT: print('WRONG', what, name, done, error)
+print('tried')
+";
+
+#[test]
+fn a_path_in_memory_that_may_not_be_read_is_no_path() {
+    for_each_tier(|bed| {
+        with_absent_names(bed);
+        bed.put("unreadable.py", UNREADABLE);
+        let finished = bed.run("python3 unreadable.py");
+        assert!(finished.text.contains("tried") && !finished.text.contains("WRONG"), "{finished:?}");
+    });
+}
