@@ -115,7 +115,7 @@ impl Requests {
                 transaction.delete(NAMESPACE, &entry.key)?;
                 // A damaged entry is forgotten, too.
                 if let Ok(Kept { glob, tool, at }) = serde_json::from_slice(&entry.value) {
-                    known.0.insert(glob, FirstRead { tool, at: Some(at) });
+                    known.0.insert(glob, FirstRead { tool, at: Some(at), is_unsandboxed: false });
                 }
             }
         }
@@ -131,7 +131,7 @@ fn all(transaction: &mut dyn Transaction, beginning: &str) -> Result<ReadBefore,
         let kept: Kept = serde_json::from_slice(&entry.value).map_err(|error| {
             StoreError::Other(format!("the value at {:?} of {NAMESPACE} is damaged ({error})", entry.key))
         })?;
-        found.0.insert(kept.glob, FirstRead { tool: kept.tool, at: Some(kept.at) });
+        found.0.insert(kept.glob, FirstRead { tool: kept.tool, at: Some(kept.at), is_unsandboxed: false });
         Ok(())
     })?;
     Ok(found)

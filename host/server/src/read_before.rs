@@ -18,7 +18,7 @@ use scorpiox_audit::{FileNames, FileWatch, Uses};
 use scorpiox_capabilities::Capability;
 use scorpiox_executor::Cancel;
 use scorpiox_metering::records::CallError;
-use scorpiox_policy::{Conditions, FirstRead, Policy, ReadBefore, Source, Unobserved};
+use scorpiox_policy::{Conditions, Policy, ReadBefore, Source, Unobserved};
 use scorpiox_runtime::Component;
 use scorpiox_tools::{Kind, Tool};
 use scorpiox_workspace_config::{Operator, OperatorError};
@@ -88,9 +88,11 @@ pub(crate) fn known(
     let name = request.params.required::<scorpiox_mcp::params::Text<'_>>("name", "the name of a tool").ok();
     let name = name.filter(|_| request.is_call);
     if let Some(tool) = name.and_then(|name| scope::tool(&workspace, request, &name.0)) {
-        for glob in unobserved(policy, &workspace, &tool) {
-            let this = || FirstRead { tool: tool.name.to_string(), at: None };
-            known.0.entry(glob.to_owned()).or_insert_with(this);
+        for way in workspace.unobserved_reads(&tool) {
+            for glob in policy.reads_unobserved(way) {
+                let this = || policy.reading_now(&tool.name, way);
+                known.0.entry(glob.to_owned()).or_insert_with(this);
+            }
         }
     }
     Ok(known)
@@ -157,6 +159,11 @@ pub fn because(conditions: &Conditions, known: &ReadBefore) -> Option<String> {
             ", because {} read files of \"{glob}\" at {}, or could have; `scorpiox-code policy clear` forgets that",
             first.tool,
             rfc3339(at)
+        ),
+        None if first.is_unsandboxed => format!(
+            ", because {} itself may read files of \"{glob}\": `deny` closes nothing to commands while policy.toml has \
+             `allow_unsandboxed = true` in [shell]",
+            first.tool
         ),
         None => format!(
             ", because {} itself may read files of \"{glob}\", unless `deny` closes them: `scorpiox-code policy deny \

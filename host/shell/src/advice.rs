@@ -123,10 +123,14 @@ impl Started {
 
     /// Returns sentences about denied and protected files that the output complains about.
     pub(super) fn about_files(&self, met: &Met) -> Vec<String> {
+        // Without a sandbox, the policy closes nothing to commands.
+        if self.tier == Tier::None {
+            return Vec::new();
+        }
         let workspace = self.cell.plan.spec.workspace.as_path();
         let mut sentences = met.sentences(workspace, self.cell.denied());
         sentences.extend(self.about_read_only(met, workspace));
-        sentences.extend(met.about_work_trees().filter(|_| self.tier != Tier::None));
+        sentences.extend(met.about_work_trees());
         sentences
     }
 
@@ -152,7 +156,9 @@ impl Started {
 
     /// Records the denied files that the command tried to open.
     pub(super) fn note_met(&self, met: &Met, uses: &Uses) {
-        met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
+        if self.tier != Tier::None {
+            met.note(uses, self.cell.plan.spec.workspace.as_path(), self.cell.denied());
+        }
     }
 
     /// Tells of connections that were closed: because too many were open, or because a service did not answer.

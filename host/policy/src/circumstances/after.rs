@@ -22,6 +22,8 @@ pub struct FirstRead {
     pub tool: String,
     /// Time, in milliseconds since 1970; `None` for the call that is judged.
     pub at: Option<u64>,
+    /// `true` if `deny` closes nothing to the call, since it may run without a sandbox.
+    pub is_unsandboxed: bool,
 }
 
 /// Way in which a call reads files without being observed.
@@ -71,6 +73,12 @@ impl Policy {
         };
         let globs = self.globs_read_before();
         globs.into_keys().filter(|glob| !denied.contains(&plain(glob))).collect()
+    }
+
+    /// Returns the call of a tool that is judged as the first that read files in a way.
+    pub fn reading_now(&self, tool: &str, way: Unobserved) -> FirstRead {
+        let is_unsandboxed = way == Unobserved::Command && self.shell.allow_unsandboxed.value;
+        FirstRead { tool: tool.to_owned(), at: None, is_unsandboxed }
     }
 
     /// Returns the globs that cover one of the paths, which are all names of the same file. Relative globs apply in
@@ -136,7 +144,7 @@ mod tests {
         let mut circumstances = super::super::Circumstances::in_workspace("/w".as_ref());
         let conditions = &policy.calls.0[0].conditions;
         assert!(!conditions.hold(&circumstances, &places));
-        let first = FirstRead { tool: "Bash".to_owned(), at: None };
+        let first = FirstRead { tool: "Bash".to_owned(), at: None, is_unsandboxed: false };
         circumstances.read_before.0.insert("other/".to_owned(), first.clone());
         assert!(!conditions.hold(&circumstances, &places));
         let nothing = circumstances.read_before.clone();

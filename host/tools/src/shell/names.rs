@@ -27,7 +27,9 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
              commands cannot create them; the person can"
         )
     });
-    let unpacked = list(&names.unpacked, names.unpacked_others).map(|paths| {
+    let unpacked: Vec<_> =
+        names.unpacked.iter().filter(|path| !is_of_repository(names, path.as_path())).cloned().collect();
+    let unpacked = list(&unpacked, names.unpacked_others).map(|paths| {
         format!(
             "new: {paths}: programs obey what has such a name when they open the folder; the person should look \
              at it before"
@@ -54,6 +56,16 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
         )
     });
     [refused, unpacked, repositories, unseen, sockets].into_iter().flatten().collect()
+}
+
+/// Returns `true` for a path that the note about repositories covers: that of a reported repository, or one in a
+/// reported `.git`.
+fn is_of_repository(names: &Names, path: &Path) -> bool {
+    names
+        .repositories
+        .iter()
+        .map(|repository| repository.path.as_path())
+        .any(|repository| path == repository || repository.ends_with(".git") && path.starts_with(repository))
 }
 
 /// Lists paths, and the number of further ones or attempts.
@@ -101,6 +113,20 @@ mod tests {
         let notes = notes(Path::new("/w"), &names).join("\n");
         assert!((0..63).all(|index| notes.contains(&format!("\"a{index}/.git\""))), "{notes}");
         assert!(notes.contains("xxx/.git\""), "{notes}");
+    }
+
+    #[test]
+    fn a_repository_has_one_note() {
+        let repository = |path: &str| Repository { path: raw(path), identity: (0, 0) };
+        let names = Names {
+            unpacked: ["/w/.git", "/w/.git/hooks", "/w/a/.vscode", "/w/b/.git"].map(raw).into(),
+            repositories: vec![repository("/w/.git"), repository("/w/a")],
+            ..Names::default()
+        };
+        let notes = notes(Path::new("/w"), &names);
+        let [unpacked, repositories] = &*notes else { panic!("{notes:?}") };
+        assert!(unpacked.starts_with("new: \"a/.vscode\", \"b/.git\": programs obey"), "{unpacked}");
+        assert!(repositories.starts_with("new: \".git\", \"a\": git starts"), "{repositories}");
     }
 
     #[test]

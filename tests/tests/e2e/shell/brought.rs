@@ -71,6 +71,18 @@ fn names_that_count_in_a_folder_are_protected_behind_a_link_of_its_name() {
 }
 
 #[test]
+fn a_link_that_git_takes_for_a_repository_has_one_note() {
+    in_each_tier(|_, server| {
+        let ran = bash(
+            server,
+            "mkdir -p sub/g/objects sub/g/refs; echo ref: refs/heads/x > sub/g/HEAD; ln -s g sub/.git",
+        );
+        assert_eq!(ran.text.matches("new: \"sub/.git\"").count(), 1, "{}", ran.text);
+        assert!(ran.text.contains("new: \"sub/.git\": git starts"), "{}", ran.text);
+    });
+}
+
+#[test]
 fn what_is_denied_by_the_name_of_a_folder_is_denied_where_a_link_of_that_name_leads() {
     for tier in TIERS {
         let program = in_tier(tier);

@@ -2,6 +2,7 @@
 
 use scorpiox_tests::Program;
 use scorpiox_tests::program::unwrapped;
+use serde_json::json;
 
 use super::support::{TIERS, bash, in_tier, start, with_policy};
 
@@ -36,6 +37,23 @@ fn without_a_sandbox_commands_run_only_where_the_operator_s_own_file_allows_it()
             ran.refused();
         }
     }
+}
+
+/// The policy closes nothing to such a command, so that it explains no refusal, and another entry in it changes nothing.
+#[test]
+fn without_a_sandbox_no_refusal_is_explained_by_the_policy() {
+    let policy = "[shell]\nmin_tier = \"T1\"\nallow_unsandboxed = true\n[shell.profile.workspace]\n\
+                  deny = [\"**/secret\"]\n[[rules]]\nname = \"a\"\ntools = [\"BackgroundBash\"]\nthen = \"deny\"\n\
+                  after = { read = [\"**/secret\"] }\n";
+    let program = with_policy(in_tier("T2"), policy);
+    let mut server = start(&program);
+    let ran = bash(&mut server, "echo 'cat: secret: Permission denied' >&2; exit 1");
+    assert!(ran.text.contains("sandbox none") && !ran.text.contains("`deny`"), "{}", ran.text);
+    program.run(&["policy", "clear"]);
+    let call = json!({ "name": "BackgroundBash", "arguments": { "command": "true" } });
+    let refused = server.ask("tools/call", call).to_string();
+    assert!(refused.contains("`deny` closes nothing to commands while policy.toml has"), "{refused}");
+    assert!(!refused.contains("policy deny read"), "{refused}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(super) fn add_of(
 /// Adds files that count as read in a case.
 pub(super) fn add_given(globs: &[String], known: &mut ReadBefore) {
     for glob in globs {
-        let first = || FirstRead { tool: "the case".to_owned(), at: None };
+        let first = || FirstRead { tool: "the case".to_owned(), at: None, is_unsandboxed: false };
         known.0.entry(glob.clone()).or_insert_with(first);
     }
 }
@@ -77,8 +77,7 @@ pub(super) fn add_given(globs: &[String], known: &mut ReadBefore) {
 /// Adds the files that count as read in a way.
 pub(super) fn add(policy: &Policy, tool: &str, way: Unobserved, known: &mut ReadBefore) {
     for glob in policy.reads_unobserved(way) {
-        let first = || FirstRead { tool: tool.to_owned(), at: None };
-        known.0.entry(glob.to_owned()).or_insert_with(first);
+        known.0.entry(glob.to_owned()).or_insert_with(|| policy.reading_now(tool, way));
     }
 }
 
