@@ -122,7 +122,11 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
         }
         assert!(!answer.body.contains("<script") && !answer.body.contains(" style="), "{}", answer.body);
     }
-    assert_eq!(get(&server, "/admin/none", Some(&ann)).status, 404);
+    let none = get(&server, "/admin/none", Some(&ann));
+    assert_eq!((none.status, none.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    for part in ["width=device-width", "<nav", "<h1>No such page</h1>", "<a href=\"/admin\">Back"] {
+        assert!(none.body.contains(part), "{part}: {}", none.body);
+    }
     // Only these two paths accept a form, and only from the same origin.
     for path in ["/admin", "/admin/plugins", "/admin/policy"] {
         let answer = server.ask(&form(&server, path, "approve=all").with("Cookie", &ann));
