@@ -13,6 +13,7 @@ mod overview;
 mod plugins;
 mod policy;
 mod usage;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
