@@ -101,12 +101,7 @@ impl Left {
             return false;
         }
         let whole = text.split_inclusive(|byte| *byte == b'\n');
-        let is_line = |line: &&[u8]| {
-            line.ends_with(b"}\n")
-                && !claims_a_place(line)
-                && std::str::from_utf8(line).is_ok_and(|line| Record::parse(line).is_some())
-        };
-        self.lines.extend(whole.filter(is_line).flatten());
+        self.lines.extend(whole.filter(|line| is_line(line)).flatten());
         self.files.push(taken.to_owned());
         true
     }
@@ -132,6 +127,57 @@ impl Left {
             }
         }
     }
+}
+
+/// Lines of ended processes that wait for the next process that writes.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Number of files that have them.
+    pub files: u64,
+    /// Number of lines.
+    pub lines: u64,
+    /// Anything else with such a name, which stays where it is.
+    pub others: Vec<PathBuf>,
+}
+
+impl Waiting {
+    /// Looks into the directory of a log. Takes no lock and changes nothing.
+    pub fn of(folder: &Path) -> Self {
+        let mut waiting = Self::default();
+        for number in 0..MOST {
+            for path in [taken(folder, number), path(folder, number), new(folder, number)] {
+                waiting.add(path);
+            }
+        }
+        waiting
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        let read = || {
+            let about = path.symlink_metadata()?;
+            if !about.is_file() || about.len() > MOST_BYTES {
+                return Err(ErrorKind::InvalidInput.into());
+            }
+            let mut text = Vec::new();
+            File::open(&path)?.take(MOST_BYTES).read_to_end(&mut text).map(|_| text)
+        };
+        match read() {
+            Ok(text) => {
+                let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|line| is_line(line)).count();
+                self.lines += lines as u64;
+                self.files += u64::from(lines > 0);
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => self.others.push(path),
+        }
+    }
+}
+
+/// Returns `true` for a complete line that may be put into the chain.
+fn is_line(line: &[u8]) -> bool {
+    line.ends_with(b"}\n")
+        && !claims_a_place(line)
+        && std::str::from_utf8(line).is_ok_and(|line| Record::parse(line).is_some())
 }
 
 /// Returns `true` if a line has a key of the chain, or cannot be read as an object.
@@ -215,6 +261,22 @@ mod tests {
         assert_eq!(tools(root.path()), ["more", "own", "next", "left", "last", "again"]);
         assert_eq!(left_names(root.path()), ["audit.left-0", "audit.left-2"]);
         assert!(crate::verify(root.path()).unwrap().is_whole());
+    }
+
+    #[test]
+    fn what_waits_is_counted_and_stays() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(Waiting::of(&root.path().join("none")), Waiting::default());
+        leave(root.path(), (line("one") + &line("two") + "torn").as_bytes()).unwrap();
+        leave(root.path(), line("three").as_bytes()).unwrap();
+        fs::rename(path(root.path(), 1), taken(root.path(), 1)).unwrap();
+        fs::create_dir(path(root.path(), 2)).unwrap();
+        File::create(path(root.path(), 3)).unwrap().set_len(MOST_BYTES + 1).unwrap();
+        let others = vec![path(root.path(), 2), path(root.path(), 3)];
+        let expected = Waiting { files: 2, lines: 3, others };
+        assert_eq!((Waiting::of(root.path()), Waiting::of(root.path())), (expected.clone(), expected));
+        append(&mut Log::new(root.path().to_owned(), Bounds::default()), "four");
+        assert_eq!(Waiting::of(root.path()).files, 1, "a torn line may still be written");
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub use entry::{ClientName, Component, Entry, NOT_RECORDED, Origin, Outcome, Plu
 pub use export::{Authorities, Export, ExportError, LogServer, Named, Sink, Target, Tell};
 pub use figures::{Called, Cost, Counts, Figures, PrincipalFigures, ToolFigures};
 pub use filter::{ComponentId, Filter, Glob};
+pub use left::Waiting;
 pub use log::{Bounds, Log, LogError};
 pub use read::{Record, Use};
 pub use scorpiox_text::{RuleTexts, principals};

@@ -239,8 +239,8 @@ impl Workspace {
         self.records.shut_down();
     }
 
-    /// Returns the requests for approval.
-    pub(crate) fn approvals(&self) -> &Requests {
+    /// Returns the requests for approval, of all workspaces that share their store.
+    pub fn approvals(&self) -> &Requests {
         &self.approvals
     }
 

@@ -72,6 +72,8 @@ pub trait Pages: Send + Sync {
     fn login(&self, why: Option<&str>) -> String;
     /// Returns the style sheet of all pages.
     fn style(&self) -> &'static str;
+    /// Returns the page for an address without a page, for the reader of this name.
+    fn missing(&self, reader: &str) -> Page;
     /// Returns `true` if there is a page at a path.
     fn has(&self, path: &str) -> bool;
     /// Returns a page, if it exists. May block.
@@ -114,10 +116,6 @@ struct Admitted {
     /// Value of the cookie.
     sealed: String,
     until: u64,
-}
-
-fn no_page() -> Answer {
-    dressed(answer::text(StatusCode::NOT_FOUND, PLAIN, "there is no such page\n"))
 }
 
 /// Returns the token of a form, or an empty string if it has none.
@@ -221,7 +219,7 @@ impl Desk {
             let (seen, why) =
                 (Seen { act: Act::Page, from: peer, path: parts.uri.path() }, "there is no such page");
             endpoint.refused(seen, Some(&reader), Refused { kind: visits::NO_PAGE, why }, None);
-            return no_page();
+            return html(self.pages.missing(&reader.name));
         }
         let read = (Act::Page, peer, parts.uri.path().to_owned());
         if let Err(error) = endpoint.did(read, Some(Arc::clone(&reader)), Some(self.rule())).await {
@@ -229,13 +227,13 @@ impl Desk {
         }
         let (desk, load) = (Arc::clone(self), endpoint.load());
         let (path, query) = (path.to_owned(), parts.uri.query().unwrap_or_default().to_owned());
-        let who = reader.key();
+        let (who, name) = (reader.key(), reader.name.clone());
         let make = move |_: &_| {
             desk.pages.page(&Asked { path: &path, query: &query, reader: &reader.name, load: &load })
         };
         match endpoint.blocking.run(WaitsFor::Database, &who, make).await {
             Ok(Some(page)) => html(page),
-            Ok(None) => no_page(),
+            Ok(None) => html(self.pages.missing(&name)),
             Err(error) => {
                 tracing::error!("a page cannot be made: {error}");
                 let status = answer::status_of(&error);

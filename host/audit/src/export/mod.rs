@@ -70,8 +70,10 @@ pub enum Target {
 /// Export as named in messages.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// Destination.
+    /// Destination, which identifies the position up to which it has lines.
     pub place: String,
+    /// Destination as shown to people, without what may be a secret.
+    pub shown: String,
     /// Policy rule that requires the export.
     pub rule: String,
     /// Host name sent to log servers.
@@ -167,7 +169,7 @@ struct State {
 
 impl fmt::Debug for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Export").field(&self.shared.named.place).finish()
+        f.debug_tuple("Export").field(&self.shared.named.shown).finish()
     }
 }
 
@@ -236,7 +238,7 @@ impl Export {
 
     /// Returns the name of the destination as used in messages.
     pub fn place(&self) -> &str {
-        &self.shared.named.place
+        &self.shared.named.shown
     }
 
     /// Returns `true` if the last attempt succeeded. Does not wait.
@@ -285,7 +287,7 @@ impl Drop for Export {
 
 impl Named {
     fn failed(&self, why: &dyn fmt::Display) -> ExportError {
-        ExportError { place: self.place.clone(), rule: self.rule.clone(), why: why.to_string().into() }
+        ExportError { place: self.shown.clone(), rule: self.rule.clone(), why: why.to_string().into() }
     }
 }
 

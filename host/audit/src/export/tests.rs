@@ -64,7 +64,12 @@ impl Bed {
 }
 
 fn named() -> Named {
-    Named { place: "the place".to_owned(), rule: "policy.toml line 3".to_owned(), machine: "m1".to_owned() }
+    Named {
+        place: "the place".to_owned(),
+        shown: "the place".to_owned(),
+        rule: "policy.toml line 3".to_owned(),
+        machine: "m1".to_owned(),
+    }
 }
 
 fn end(export: &Export, time: Duration) {

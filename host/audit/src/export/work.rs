@@ -142,7 +142,7 @@ impl Work {
                 self.feed.go_to(at);
             })?;
             if left_out > 0 {
-                let place = &self.shared.named.place;
+                let place = &self.shared.named.shown;
                 (self.tell)(&format!("{place} did not take {left_out} lines, and they were left out there"));
             }
             self.note(before);

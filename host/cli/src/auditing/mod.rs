@@ -14,6 +14,8 @@ mod report_command;
 mod sentences;
 mod verify;
 
+pub(crate) use sentences::waiting;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

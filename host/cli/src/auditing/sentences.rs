@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use scorpiox_audit::Waiting;
 use scorpiox_terminal::{columns, wrapped};
 
 /// Formats a number with its noun.
@@ -26,4 +27,20 @@ pub(super) fn left_out(count: u64, is_of_files: bool) -> Option<String> {
         (1, false) => Some("1 damaged line was left out".to_owned()),
         (count, false) => Some(format!("{count} damaged lines were left out")),
     }
+}
+
+/// Returns sentences about lines of ended processes that are not in the log yet, without the full stop.
+pub(crate) fn waiting(found: &Waiting) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if found.lines > 0 {
+        let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
+        sentences.push(format!(
+            "Not in the audit yet: {lines} in {files} audit.left-NUMBER, of processes that ended while another one held the \
+             lock; the next call adds them, such as `scorpiox-code call TaskManager '{{\"action\": \"list\"}}'`"
+        ));
+    }
+    let others = found.others.iter();
+    sentences
+        .extend(others.map(|path| format!("{} has no lines that can be read, and stays", path.display())));
+    sentences
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use scorpiox_audit::{Break, Broken, LineHash, Record, Verified, verify, verify_copy};
+use scorpiox_audit::{Break, Broken, LineHash, Record, Verified, Waiting, verify, verify_copy};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
 use scorpiox_text::line::escaped;
 
 use super::against::verify_against;
-use super::sentences::{count, push};
+use super::sentences::{count, push, waiting};
 use super::{against_told, copied};
 
 /// Verifies the audit. With copies, also checks that the audit contains their lines.
@@ -21,12 +21,13 @@ pub(super) fn run(
     account: &Record,
 ) -> Result<ExitCode> {
     let found = verify(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let told = told(&found) + &waits(&Waiting::of(folder));
     if copies.is_empty() {
-        return Ok(ended(&told(&found), found.is_whole()));
+        return Ok(ended(&told, found.is_whole()));
     }
     let compared = verify_against(folder, copies, elsewhere, account)
         .context("the audit and its copies cannot be compared")?;
-    let text = told(&found) + &against_told::told(&compared);
+    let text = told + &against_told::told(&compared);
     Ok(ended(&text, found.is_whole() && compared.is_whole()))
 }
 
@@ -39,6 +40,14 @@ pub(super) fn run_copy(file: &Path, from: &[LineHash]) -> Result<ExitCode> {
 fn ended(text: &str, is_whole: bool) -> ExitCode {
     terminal::print(&Shown::text(text));
     if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn waits(found: &Waiting) -> String {
+    let mut text = String::new();
+    for sentence in waiting(found) {
+        push(&mut text, "", &format!("{}.", escaped(&sentence)));
+    }
+    text
 }
 
 fn told(found: &Verified) -> String {

@@ -18,6 +18,8 @@ use scorpiox_web::Fetcher;
 use super::environment::Environment;
 use super::policy::effects;
 use super::tools::{COMMANDS, commands};
+use crate::auditing::waiting;
+use scorpiox_audit::Waiting;
 use scorpiox_capabilities::Capability;
 use scorpiox_capabilities::ask::ways_here;
 use scorpiox_capabilities::web::browser;
@@ -318,6 +320,7 @@ fn audit(report: &mut Report, workspace: &Workspace) {
                 "calls are recorded in {}; `scorpiox-code audit` shows them",
                 folder.display()
             ));
+            waiting(&Waiting::of(&folder)).iter().for_each(|sentence| report.note(sentence));
         }
         Some(Err(error)) => report.bad(format_args!("calls are not recorded: {error}")),
     }

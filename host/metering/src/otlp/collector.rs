@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use opentelemetry_http::{HttpClient, HttpError};
 use scorpiox_executor::AsyncRuntime;
+use scorpiox_policy::rule::shorten_address;
 
 /// Content type of requests and responses.
 pub(crate) const CONTENT_TYPE: &str = "application/x-protobuf";
@@ -44,7 +45,7 @@ struct Inner {
 
 impl std::fmt::Debug for Collector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Collector").field(&self.0.url).finish()
+        f.debug_tuple("Collector").field(&shorten_address(&self.0.url)).finish()
     }
 }
 
@@ -82,7 +83,8 @@ impl Collector {
         if response.status().is_success() {
             return Ok(response);
         }
-        let said = String::from_utf8_lossy(response.body());
+        // Many servers repeat the path, which may be a token.
+        let said = without_path(&String::from_utf8_lossy(response.body()), &self.0.url);
         let said: String = said.chars().filter(|c| !c.is_control()).take(MAX_SHOWN_BYTES).collect();
         let why = format!("it answers {}", response.status());
         Err(io::Error::other(if said.is_empty() { why } else { format!("{why}: {said}") }))
@@ -95,7 +97,7 @@ impl Inner {
     }
 
     async fn sent(&self, url: &str, headers: HeaderMap, body: Bytes) -> Result<Response<Bytes>, String> {
-        let told = |error: reqwest::Error| causes(&error);
+        let told = |error: reqwest::Error| causes(&error.without_url());
         let request = self.client()?.post(url).headers(headers).body(body);
         let mut response = request.send().await.map_err(told)?;
         let mut answer = Response::new(Bytes::new());
@@ -155,6 +157,13 @@ fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, String> {
     Ok(certificates)
 }
 
+/// Returns a text without the path of an address.
+fn without_path(text: &str, url: &str) -> String {
+    let url = url.parse::<http::Uri>().ok();
+    let path = url.as_ref().map(http::Uri::path).filter(|path| path.len() > 1);
+    path.map_or_else(|| text.to_owned(), |path| text.replace(path, "/…"))
+}
+
 /// Describes the root cause, which is the most specific.
 fn causes(error: &reqwest::Error) -> String {
     let mut last: &dyn std::error::Error = error;
@@ -164,4 +173,16 @@ fn causes(error: &reqwest::Error) -> String {
         next = cause.source();
     }
     if error.is_timeout() { "it does not answer in time".to_owned() } else { last.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_repeats_the_path_does_not_show_it() {
+        let url = "https://logs.example.com/ingest/t0ken/v1/logs";
+        assert_eq!(without_path("no /ingest/t0ken/v1/logs here", url), "no /… here");
+        assert_eq!(without_path("full", url), "full");
+    }
 }

@@ -1,5 +1,6 @@
 //! Exports of audit lines as required by the policy.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use crate::otlp::{Collector, Logs, Trusted};
 use scorpiox_audit::{Authorities, Export, ExportError, LogServer, Named, Target};
 use scorpiox_executor::{AsyncRuntime, threads};
 use scorpiox_fs::{account_id, account_name};
+use scorpiox_policy::rule::shorten_address;
 use scorpiox_policy::{AuditPolicy, Export as Wanted, Sourced};
 use scorpiox_workspace_config::Operator;
 
@@ -45,7 +47,7 @@ pub fn check(operator: &Operator) -> Vec<(String, Result<(), ExportError>)> {
             Place::Target(target) => Export::check(&target, &named),
             Place::Collector(mut logs) => Export::check_sink(&mut logs, &named),
         };
-        (format!("{} ({})", named.place, named.rule), taken)
+        (format!("{} ({})", named.shown, named.rule), taken)
     };
     exports.into_iter().map(checked).collect()
 }
@@ -74,9 +76,32 @@ fn places(policy: &AuditPolicy, runtime: &Arc<AsyncRuntime>) -> Vec<(Place, Name
             Place::Target(Target::File(path)) => path.display().to_string(),
             _ => wanted.value.to_string(),
         };
-        Some((to, Named { place, rule: wanted.source.to_string(), machine: recorder::machine() }))
+        let shown = shown(&wanted.value, &place);
+        Some((to, Named { place, shown, rule: wanted.source.to_string(), machine: recorder::machine() }))
     };
-    policy.export.iter().filter_map(named).collect()
+    let mut places: Vec<(Place, Named)> = policy.export.iter().filter_map(named).collect();
+    tell_apart(places.iter_mut().map(|(_, named)| &mut named.shown));
+    places
+}
+
+/// Returns a destination as people see it. The path of a collector may be a token.
+fn shown(wanted: &Wanted, place: &str) -> String {
+    match wanted {
+        Wanted::Collector(url) => shorten_address(url),
+        _ => place.to_owned(),
+    }
+}
+
+/// Numbers equal names, so that each destination has its own figure.
+fn tell_apart<'a>(names: impl Iterator<Item = &'a mut String>) {
+    let mut seen = BTreeMap::<String, usize>::new();
+    for name in names {
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            *name = format!("{name} ({count})");
+        }
+    }
 }
 
 impl Audit {
@@ -102,5 +127,20 @@ impl Audit {
         let until = Instant::now() + END_TIME;
         self.exports.iter().for_each(|export| export.end(until));
         self.exports.iter().for_each(Export::wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_collector_is_not_shown_and_its_figure_is_its_own() {
+        let url = |token: &str| format!("https://logs.example.com:4318/v1/{token}");
+        let name = |url: &str| shown(&Wanted::Collector(url.to_owned()), url);
+        let mut names = [name(&url("one")), name(&url("two")), shown(&Wanted::Journald, "journald")];
+        tell_apart(names.iter_mut());
+        let first = "https://logs.example.com:4318/…";
+        assert_eq!(names, [first, &format!("{first} (2)"), "journald"]);
     }
 }

@@ -13,6 +13,7 @@ mod overview;
 mod plugins;
 mod policy;
 mod usage;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,7 +69,11 @@ struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     fn new(title: &'a str, asked: &'a Asked<'_>) -> Self {
-        Self { title, reader: asked.reader, version: env!("CARGO_PKG_VERSION") }
+        Self::of_reader(title, asked.reader)
+    }
+
+    fn of_reader(title: &'a str, reader: &'a str) -> Self {
+        Self { title, reader, version: env!("CARGO_PKG_VERSION") }
     }
 }
 
@@ -76,6 +81,12 @@ impl<'a> Frame<'a> {
 #[template(path = "login.html")]
 struct Login<'a> {
     why: Option<&'a str>,
+}
+
+#[derive(Template)]
+#[template(path = "missing.html")]
+struct Missing<'a> {
+    frame: Frame<'a>,
 }
 
 #[derive(Template)]
@@ -92,6 +103,10 @@ impl Pages for Admin {
 
     fn style(&self) -> &'static str {
         STYLE
+    }
+
+    fn missing(&self, reader: &str) -> Page {
+        rendered(404, &Missing { frame: Frame::of_reader("No such page", reader) })
     }
 
     fn has(&self, path: &str) -> bool {

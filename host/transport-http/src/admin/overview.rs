@@ -12,6 +12,7 @@ use scorpiox_metering::records::machine;
 use scorpiox_shell::TaskState;
 
 use crate::admin::chart::{self, Bar, HEIGHT, WIDTH};
+use crate::admin::waiting::Waiting;
 use crate::admin::{Admin, Frame};
 
 /// Upper bounds of the duration histogram, in milliseconds.
@@ -26,6 +27,8 @@ pub(crate) struct Overview<'a> {
     server: String,
     /// Running and queued calls, by principal.
     busy: Vec<(String, [usize; 2])>,
+    /// Calls that wait for a person, or the reason why they cannot be read.
+    waiting: Result<Waiting, String>,
     tools: Vec<Tool>,
     tasks: Vec<Task>,
     width: u32,
@@ -99,11 +102,20 @@ impl<'a> Overview<'a> {
                 admin.own_home.display()
             ),
             busy: busy.collect(),
+            waiting: admin.waiting(),
             tools: counted.into_iter().map(tool).collect(),
             tasks,
             width: WIDTH,
             height: HEIGHT,
         }
+    }
+}
+
+impl Admin {
+    /// Returns the calls that wait for a person. All workspaces keep them in one store.
+    fn waiting(&self) -> Result<Waiting, String> {
+        let (_, workspace) = self.workspaces.first().ok_or("nothing is served")?;
+        Waiting::of(workspace.current().approvals())
     }
 }
 

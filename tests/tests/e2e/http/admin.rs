@@ -122,7 +122,11 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
         }
         assert!(!answer.body.contains("<script") && !answer.body.contains(" style="), "{}", answer.body);
     }
-    assert_eq!(get(&server, "/admin/none", Some(&ann)).status, 404);
+    let none = get(&server, "/admin/none", Some(&ann));
+    assert_eq!((none.status, none.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    for part in ["width=device-width", "<nav", "<h1>No such page</h1>", "<a href=\"/admin\">Back"] {
+        assert!(none.body.contains(part), "{part}: {}", none.body);
+    }
     // Only these two paths accept a form, and only from the same origin.
     for path in ["/admin", "/admin/plugins", "/admin/policy"] {
         let answer = server.ask(&form(&server, path, "approve=all").with("Cookie", &ann));
@@ -428,4 +432,37 @@ fn pages_for_the_operator_let_no_page_call_the_endpoint() {
     let form = form(&server, "/admin/login", "token=x").with("Host", "mcp.example.com");
     assert_eq!(server.ask(&form.clone().with("Origin", own)).status, 401);
     assert_eq!(server.ask(&form.with("Origin", "https://chat.example.com")).status, 403);
+}
+
+/// A call that waits for an approver is on the first page, without its arguments, until it is answered.
+#[test]
+fn calls_that_wait_for_a_person_are_listed_with_the_commands_that_answer() {
+    let program = Program::new().with("ANSWER_WITHIN", "2");
+    let (status, _, said) = program.run(&["plugin", "keygen", "lead", "--no-password"]);
+    assert!(status.success(), "{said}");
+    let public = fs::read_to_string(program.workspace().join("lead.pub")).expect("a key");
+    let key = public.lines().nth(1).expect("a key");
+    let more = format!(
+        "[[rules]]\nname = \"quiet\"\ntools = [\"TaskManager\"]\nthen = \"ask\"\n[approvers.lead]\nkey = \"{key}\"\n"
+    );
+    program.put("home/.scorpiox/policy.toml", policy(&more));
+    let server = program.serve_http(0);
+    let ann = cookie(&server, ANN);
+    let page = || get(&server, "/admin", Some(&ann)).body;
+    assert!(page().contains("No call waits for an approval."), "{}", page());
+    let said = server.shown(BOB).text("TaskManager", json!({ "action": "create", "text": "a secret" }));
+    assert!(said.contains("approvals approve 1 --key"), "{said}");
+    let waits = page();
+    for part in [
+        "<code>scorpiox-code approvals approve 1 --key FILE</code>",
+        "<code>scorpiox-code approvals deny 1 --key FILE</code>",
+        "title=\"bob\"",
+        "quiet (policy.toml line",
+    ] {
+        assert!(waits.contains(part), "{part}: {waits}");
+    }
+    assert!(!waits.contains("a secret"), "{waits}");
+    let (status, _, said) = program.run(&["approvals", "deny", "1", "--key", "lead.key"]);
+    assert!(status.success(), "{said}");
+    assert!(page().contains("No call waits for an approval."), "{}", page());
 }
