@@ -237,7 +237,7 @@ impl Export {
     }
 
     /// Returns the name of the destination as used in messages.
-    pub fn place(&self) -> &str {
+    pub fn shown(&self) -> &str {
         &self.shared.named.shown
     }
 

@@ -320,7 +320,9 @@ fn audit(report: &mut Report, workspace: &Workspace) {
                 "calls are recorded in {}; `scorpiox-code audit` shows them",
                 folder.display()
             ));
-            waiting(&Waiting::of(&folder)).iter().for_each(|sentence| report.note(sentence));
+            for sentence in waiting(&Waiting::of(&folder)) {
+                report.note(&sentence);
+            }
         }
         Some(Err(error)) => report.bad(format_args!("calls are not recorded: {error}")),
     }

@@ -106,7 +106,7 @@ impl Records {
         AuditState {
             is_policy_kept,
             is_blocked: audit.is_blocked(),
-            exports: audit.exports.iter().map(|export| (export.place().to_owned(), export.takes())).collect(),
+            exports: audit.exports.iter().map(|export| (export.shown().to_owned(), export.takes())).collect(),
         }
     }
 }
