@@ -24,21 +24,9 @@ const DECISIVE: [&str; 15] = [
 ];
 const DECISIVE_BEGINNINGS: [&str; 4] = ["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG"];
 /// Variables whose values are commands that programs start.
-const COMMANDS: [&str; 13] = [
-    "EDITOR",
-    "GIT_ASKPASS",
-    "GIT_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "GIT_PROXY_COMMAND",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "MANPAGER",
-    "PAGER",
-    "SSH_ASKPASS",
-    "VISUAL",
-];
+const COMMANDS: [&str; 6] = ["FCEDIT", "GIT_EXTERNAL_DIFF", "LESSCLOSE", "LESSOPEN", "SHELL", "VISUAL"];
+/// Endings of the names of further such variables, of whatever program.
+const COMMAND_ENDINGS: [&str; 7] = ["EDITOR", "PAGER", "ASKPASS", "BROWSER", "_SSH", "_RSH", "_COMMAND"];
 /// Builtins whose arguments are assignments.
 const DECLARATIONS: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 /// Letters of their options that do not change how values are read.
@@ -138,9 +126,14 @@ fn is_decisive(name: &str) -> bool {
     DECISIVE.contains(&name) || DECISIVE_BEGINNINGS.iter().any(|begin| name.starts_with(begin))
 }
 
+fn is_command(name: &str) -> bool {
+    COMMANDS.contains(&name) || COMMAND_ENDINGS.iter().any(|end| name.ends_with(end))
+}
+
 impl Found {
     /// Notes an assignment to a variable.
     pub(crate) fn assigns(&mut self, name: &str) {
+        self.evaluates(name);
         if is_decisive(name) {
             self.doubt(format!("a change of {name}"));
         }
@@ -149,7 +142,8 @@ impl Found {
     /// Notes an assignment, and reads the command in the value of some variables.
     pub(crate) fn assigns_value(&mut self, name: &str, word: &Word, depth: usize) {
         self.assigns(name);
-        if COMMANDS.contains(&name) {
+        self.hides(&word.text);
+        if is_command(name) {
             match word.text().and_then(|text| text.split_once('=')) {
                 Some((_, command)) => self.read(command, depth + 1),
                 None => self.doubt(format!("a value of {name} that is not written out")),
@@ -160,6 +154,7 @@ impl Found {
     /// Notes that a builtin assigns to the name at the beginning of a word.
     fn assigns_to(&mut self, word: &Word) {
         self.has_arithmetic = true;
+        self.hides(&word.text);
         let end = word.text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let (name, rest) = word.text.split_at(end.unwrap_or(word.text.len()));
         if rest.starts_with(ANY) {
@@ -190,9 +185,13 @@ impl Found {
             "hash" if has_option('p') => self.doubt("`hash -p`"),
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => self.assigning(arguments),
             "printf" => self.printf(arguments),
-            "test" | "[" => self.has_arithmetic |= texts().any(|text| text == "-v"),
+            "test" | "[" if texts().any(|text| text == "-v") => {
+                self.has_arithmetic = true;
+                self.hides_in(arguments);
+            }
             "let" => {
                 self.has_arithmetic = true;
+                self.hides_in(arguments);
                 let names =
                     texts().flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
                 names.for_each(|name| self.assigns(name));
@@ -215,6 +214,7 @@ impl Found {
 
     /// Judges the options of `set`.
     fn set(&mut self, arguments: &[Word]) {
+        self.hides_in(arguments);
         let mut at = 0;
         while let Some(word) = arguments.get(at) {
             let text = word.text().unwrap_or_default();
@@ -259,6 +259,7 @@ impl Found {
             if let Some(word) = named {
                 self.assigns_to(word);
             }
+            self.hides_escaped(arguments);
         } else if first.text.starts_with(ANY) {
             arguments.iter().filter_map(Word::text).for_each(|text| self.assigns(text));
         }

@@ -148,6 +148,7 @@ impl Reader<'_, '_> {
             Some("coproc") => return Err("`coproc`"),
             Some("function") => {
                 self.eat_word("function");
+                self.found.hidden.has_functions = true;
                 self.skip_blanks();
                 self.word()?;
                 self.skip_blanks();
@@ -228,10 +229,11 @@ impl Reader<'_, '_> {
                     self.skip_blanks();
                     self.skip_comment();
                     let before = self.at;
-                    self.word()?;
+                    let value = self.word()?;
                     if self.at == before {
                         break;
                     }
+                    self.found.hides(&value.text);
                 }
             }
         }
@@ -311,9 +313,13 @@ impl Reader<'_, '_> {
                 }
                 '\'' => {
                     self.bump();
-                    self.until('\'')?;
+                    let text = self.until('\'')?;
+                    self.found.hides(text);
                 }
-                '"' => self.piece('"', &mut word)?,
+                '"' => {
+                    self.piece('"', &mut word)?;
+                    self.found.hides(&word.text);
+                }
                 '$' => self.expansion(&mut word, false)?,
                 '`' => self.backquoted(&mut word, false)?,
                 _ => _ = self.bump(),
@@ -362,7 +368,8 @@ impl Reader<'_, '_> {
         }
         self.skip_blanks();
         let before = self.at;
-        self.word()?;
+        let word = self.word()?;
+        self.found.hides(&word.text);
         if self.at == before { Err(NO_SHELL) } else { Ok(true) }
     }
 
@@ -374,6 +381,7 @@ impl Reader<'_, '_> {
             self.skip_comment();
             match self.peek() {
                 Some('(') if words.len() == 1 => {
+                    self.found.hidden.has_functions = true;
                     self.bump();
                     self.skip_blanks();
                     self.expect(")")?;

@@ -14,6 +14,7 @@
 mod budget;
 mod builtins;
 mod grammar;
+mod hidden;
 mod pattern;
 mod reader;
 mod started;
@@ -24,6 +25,7 @@ pub use pattern::{Match, ProgramPattern, Unusable};
 pub use word::Word;
 
 use budget::Budget;
+use hidden::Hidden;
 use reader::Reader;
 
 /// Maximum length of a text, in bytes.
@@ -49,8 +51,10 @@ pub struct Found {
     pub unknown: Option<String>,
     /// Number of words so far.
     words: usize,
-    /// `true` if bash evaluates text as arithmetic.
+    /// `true` if bash evaluates values: as arithmetic, or as the values of an array.
     has_arithmetic: bool,
+    /// Commands in quoted text.
+    hidden: Hidden,
     /// Steps that are left for comparisons with patterns.
     budget: Budget,
 }
@@ -63,6 +67,9 @@ impl Found {
         // Bash runs the commands in subscripts when it evaluates the value of a variable.
         if found.has_arithmetic && ["[$(", "[`", "[\\$(", "[\\`"].iter().any(|begin| text.contains(begin)) {
             found.doubt("a command in a subscript");
+        }
+        if found.has_arithmetic && found.hidden.may_be_a_value() {
+            found.doubt("a command in a value that may be evaluated");
         }
         found
     }

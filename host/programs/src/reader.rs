@@ -1,5 +1,6 @@
 //! Reads words, and everything inside of words, as bash does.
 
+use crate::hidden::unescaped;
 use crate::word::{ANY, Count, Word, is_name};
 use crate::{Found, MAX_DEPTH, TOO_DEEP};
 
@@ -299,7 +300,7 @@ impl<'t, 'f> Reader<'t, 'f> {
         if inside.contains("@P") {
             return Err("a prompt that is expanded");
         }
-        self.found.has_arithmetic |= inside.contains([':', '[']);
+        self.found.has_arithmetic |= inside.contains([':', '[']) || inside.starts_with('!');
         let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inside.len());
         let (name, operator) = inside.split_at(end);
         if operator.contains('=') {
@@ -343,11 +344,13 @@ impl<'t, 'f> Reader<'t, 'f> {
                 '\'' if is_quoted => return Err("single quotes in `\"${ }\"`"),
                 '\'' => {
                     self.bump();
-                    self.until('\'')?;
+                    let text = self.until('\'')?;
+                    self.found.hides(text);
                 }
                 '"' => {
                     self.bump();
                     self.double_quoted(&mut word)?;
+                    self.found.hides(&word.text);
                 }
                 '$' => self.deeper(|reader| reader.expansion(&mut word, is_quoted))?,
                 '`' => self.backquoted(&mut word, is_quoted)?,
@@ -361,13 +364,17 @@ impl<'t, 'f> Reader<'t, 'f> {
 
     /// Skips text in `$'…'`, after the first quote.
     fn ansi_quoted(&mut self) -> Parsed<()> {
+        let begin = self.at;
         loop {
             match self.bump().ok_or(INCOMPLETE)? {
-                '\'' => return Ok(()),
+                '\'' => break,
                 '\\' => _ = self.bump(),
                 _ => {}
             }
         }
+        let text = self.text.get(begin..self.at - 1).unwrap_or_default();
+        self.found.hides(&unescaped(text));
+        Ok(())
     }
 
     /// Reads commands in backquotes.
@@ -415,11 +422,18 @@ impl<'t, 'f> Reader<'t, 'f> {
         }
         self.bump();
         if self.rest().starts_with('=') || self.rest().starts_with("+=") {
+            self.found.has_arithmetic = true;
+            self.found.hides(&inside.text);
             word.text.push_str("[]");
         } else {
             word.widen(Count::Some);
         }
         Ok(())
+    }
+
+    /// Returns `true` if the text since a position has quotes.
+    fn has_quotes(&self, begin: usize) -> bool {
+        self.text.get(begin..self.at).is_some_and(|read| read.contains(['\'', '\\']))
     }
 
     /// Reads the values of an array.
@@ -431,10 +445,15 @@ impl<'t, 'f> Reader<'t, 'f> {
                 return Ok(());
             }
             let before = self.at;
-            self.deeper(Self::word)?;
+            let has_subscript = self.peek() == Some('[');
+            let value = self.deeper(Self::word)?;
             if self.at == before {
                 return Err(NO_SHELL);
             }
+            self.found.has_arithmetic |= has_subscript;
+            // A subscript makes the word unknown.
+            let read = self.text.get(before..self.at).filter(|_| has_subscript && self.has_quotes(before));
+            self.found.hides(read.unwrap_or(&value.text));
         }
     }
 
@@ -493,11 +512,13 @@ impl<'t, 'f> Reader<'t, 'f> {
                 Some('`') => self.backquoted(&mut word, true)?,
                 Some('\'') if has_quotes => {
                     self.bump();
-                    self.until('\'')?;
+                    let text = self.until('\'')?;
+                    self.found.hides(text);
                 }
                 Some('"') if has_quotes => {
                     self.bump();
                     self.deeper(|reader| reader.double_quoted(&mut word))?;
+                    self.found.hides(&word.text);
                 }
                 _ => _ = self.bump(),
             }

@@ -62,6 +62,7 @@ impl Found {
         if name == "git" {
             self.without_git_options(&mut words);
         }
+        self.hides_as_argument(words.get(1..).unwrap_or_default());
         self.started.push(Started { words: words.clone() });
         match kind(&name) {
             Kind::Wrapper(wrapper) => self.wrapped(wrapper, &words, depth),
@@ -225,7 +226,10 @@ impl Found {
         }
         match words.get(at).filter(|_| has_text) {
             Some(word) => match word.text() {
-                Some(text) => self.read(text, depth + 1),
+                Some(text) => {
+                    self.hides_in(words.get(at + 1..).unwrap_or_default());
+                    self.read(text, depth + 1);
+                }
                 None => self.doubt(format!("`{name} -c` with a text that is not written out")),
             },
             None => self.doubt(format!("a script of `{name}`")),

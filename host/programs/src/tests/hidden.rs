@@ -171,6 +171,87 @@ fn texts_that_builtins_evaluate_are_unknown() {
 }
 
 #[test]
+fn commands_in_values_that_bash_evaluates_are_unknown() {
+    may_push(&[
+        "declare -a 'x=($(git push))'",
+        "declare -A 'x=([a]=$(git push))'",
+        "declare -x -a \"x=(\\$(git push))\"",
+        "typeset -a 'x=($(git push))'",
+        "readonly -a 'x=(`git push`)'",
+        "f() { local -a 'x=($(git push))'; }; f",
+        "export 'x=($(git push))'",
+        "x=(); declare 'x=($(git push))'",
+        "y='($(git push))'; declare -a \"x=$y\"",
+        "declare -a x=$'(\\x24(git push))'",
+        "declare -a x=$'(\\44\\u0028git push))'",
+        "declare -a x=$'(\\x{24}(git push))'",
+        "declare -a x=$'(\\x{FFFFFFFFFF24}(git push))'",
+        "RANDOM='a[$(git push)0]'",
+        "RANDOM='a[0+$(git push)]'",
+        "RANDOM='a['\\$\\('git push)0]'",
+        "OPTIND='a[`git push`0]'",
+        "HISTCMD='a[$(git push)0]'",
+        "SECONDS='a[$(git push)0]'",
+        "BASH_ARGV0='a[$(git push)0]'",
+        "y='$(git push)'; RANDOM=\"a[$y]\"",
+        "for RANDOM in 'a[0+$(git push)]'; do :; done",
+        "x='a[0+$(git push)]'; ((x))",
+        "x='a[0+$(git push)]'; echo $((x))",
+        "((a['$(git push)0']))",
+        ": ${a['$(git push)0']}",
+        ": ${a[\"\\$(git push)0\"]}",
+        ": \"${a[\\$(git push)0]}\"",
+        "a['$(git push)0']=1",
+        "a=(['$(git push)0']=1)",
+        "a=([0\\$(git push)]=1)",
+        "[[ -v 'a[0+$(git push)]' ]]",
+        "test -v 'a[0+$(git push)]'",
+        "let 'a[0+$(git push)]=1'",
+        "printf -v 'a[0+$(git push)]' x",
+        "printf -v RANDOM %s 'a[0+$(git push)]'",
+        "read 'a[0+$(git push)]'",
+        "unset 'a[0+`git push`]'",
+        "x='a[0+$(git push)]'; echo \"${!x}\"",
+        "f() { ((x=$1)); }; f 'a[0+$(git push)]'",
+        "function f { ((x=$1)); }; f 'a[0+$(git push)]'",
+        "set -- 'a[0+$(git push)]'; ((x=$1))",
+        "bash -c '((x=$1))' _ 'a[0+$(git push)]'",
+        "printf -v x '%b' 'a[\\x24(git push)]'; ((x))",
+        "printf -v x '%b' 'a[\\0044(git push)]'; ((x))",
+        "read x <<< 'a[0+$(git push)]'; ((x))",
+    ]);
+}
+
+#[test]
+fn values_that_nothing_evaluates_are_data() {
+    for text in [
+        "x='$(git push)'; echo \"$x\"",
+        "declare -a 'x=(a b)'; declare y=1",
+        "if [[ -n $(date) ]]; then echo '$(git push)'; fi",
+        "bash -c 'if [[ -n $(date) ]]; then ls; fi'",
+        "f() { ls \"$1\"; }; f '$(git push)'",
+        "x=y; [[ ${x} ]] && grep '$(' file",
+        "RANDOM=42; echo $'\\033[1m'; awk '{print $1}' x",
+        "re='^[a-z]+$'; [[ $x =~ $re ]]",
+        "a=([0]=x [1]=\"$(date)\"); a[2]='y'",
+    ] {
+        assert_eq!((judged("git push *", text), found(text).1), (Match::No, None), "{text}");
+    }
+}
+
+#[test]
+fn values_of_variables_that_name_commands_are_read() {
+    may_push(&[
+        "LESSOPEN='|git push' less x",
+        "LESSCLOSE='git push' less x",
+        "env SUDO_EDITOR='git push' sudoedit x",
+        "export GH_BROWSER='git push'",
+        "RSYNC_RSH='git push' rsync a b:",
+        "SYSTEMD_PAGER='git push' systemctl",
+    ]);
+}
+
+#[test]
 fn constructs_end_where_bash_ends_them() {
     may_push(&[
         "time -p\tgit push",

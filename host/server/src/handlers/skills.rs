@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::offers;
 use crate::scope::{Answer, Scope};
 use crate::skills::address::{self, is_servable, mime_type, split};
+use crate::tool_call;
 use scorpiox_capabilities::skills::{Opened, Reading, SkillReadError};
 use scorpiox_mcp::RpcError;
 use scorpiox_mcp::params::Text;
@@ -82,6 +83,18 @@ fn served(scope: &Scope<'_>) -> Result<Vec<Served>, RpcError> {
     Ok(with_source.filter(|served| is_servable(&served.skill)).collect())
 }
 
+/// Applies the policy's rules to the call of InvokeSkill that gives the same file or folder of a skill. Nobody picked
+/// it, as a person picks a prompt, so a rule that asks refuses it.
+fn permit(scope: &Scope<'_>, name: &str, path: &str) -> Result<(), RpcError> {
+    // Without the tool, no skill is served.
+    let Some(tool) = scope.access().tool(SKILL_TOOL) else { return Ok(()) };
+    let file = if path.is_empty() { name.to_owned() } else { format!("{name}/{path}") };
+    let instead = format!("call {SKILL_TOOL} with the skill_name {file:?}");
+    let arguments = json!({ "skill_name": file }).to_string();
+    let permitted = tool_call::unasked(scope, &tool, &arguments, &instead);
+    permitted.map_err(|error| RpcError::invalid_params(error.to_string()))
+}
+
 impl Served {
     fn uri(&self, path: &str) -> String {
         address::uri(&self.skill.name, path)
@@ -141,7 +154,10 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
         if scope.cancel().is_set() {
             return Err(RpcError::internal("cancelled"));
         }
-        skills.extend(served.entry());
+        // An entry has the front matter of the instructions.
+        if permit(scope, &served.skill.name, SKILL_FILE).is_ok() {
+            skills.extend(served.entry());
+        }
     }
     let result = Enveloped::cacheable(scope.request.revision, TTL_MS, List { skills });
     Ok(reply::result(&scope.request.id, &result))
@@ -149,6 +165,9 @@ pub(crate) fn list(scope: &Scope<'_>) -> Answer {
 
 pub(crate) fn get(scope: &Scope<'_>) -> Answer {
     let uri = uri(scope)?;
+    if let Some((name, path)) = split(&uri) {
+        permit(scope, &name, &path)?;
+    }
     let served = served(scope)?;
     let entry = served.iter().find(|served| served.uri(SKILL_FILE) == uri).and_then(Served::entry);
     let Some(entry) = entry else {
@@ -176,6 +195,7 @@ pub(super) fn resources(scope: &Scope<'_>) -> Result<Vec<Value>, RpcError> {
 pub(super) fn read(scope: &Scope<'_>, uri: &str) -> Answer {
     let missing = || offers::no_resource(scope, uri);
     let (name, path) = split(uri).ok_or_else(missing)?;
+    permit(scope, &name, &path)?;
     let served = served(scope)?;
     let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
     let read = skill.open().and_then(|opened| skill.reading.whole(&opened, &path, MAX_RESOURCE_BYTES));
@@ -198,6 +218,7 @@ pub(crate) fn directory(scope: &Scope<'_>) -> Answer {
     let uri = uri(scope)?;
     let missing = || RpcError::invalid_params(format!("{uri} is not a directory resource"));
     let (name, path) = split(uri.trim_end_matches('/')).ok_or_else(missing)?;
+    permit(scope, &name, &path)?;
     let served = served(scope)?;
     let skill = served.iter().find(|served| served.skill.name == name).ok_or_else(missing)?;
     let children = children(skill, &path).ok_or_else(missing)?;

@@ -72,6 +72,23 @@ pub(crate) fn required<'a>(
     }
 }
 
+/// Fails unless a call may run without an approval, for a request about which nobody is asked. `instead` says which
+/// call asks.
+pub(crate) fn unasked(
+    scope: &Scope<'_>,
+    tool: &Tool,
+    arguments: &str,
+    instead: &str,
+) -> Result<(), CallError> {
+    match required(scope, tool, arguments)?.first() {
+        None => Ok(()),
+        Some(rule) => {
+            let why = format!("{rule} requires an approval, and nobody is asked here; {instead}");
+            Err(refused(scope, tool, rule, "nobody is asked", &why))
+        }
+    }
+}
+
 /// Returns how a rule that no approval overrules is changed, as the end of a sentence.
 fn way_out(scope: &Scope<'_>, rule: &CallRule) -> &'static str {
     match rule.source {

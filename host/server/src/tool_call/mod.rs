@@ -15,6 +15,7 @@ mod run;
 use super::scope::{Answer, Scope};
 
 pub(crate) use approval::required as required_approvals;
+pub(crate) use approval::unasked;
 use permit::Permit;
 use read::ToolCall;
 pub(crate) use record::{record_unrun, stopped};

@@ -354,6 +354,53 @@ fn a_skill_as_a_prompt_obeys_rules_that_deny() {
 }
 
 #[test]
+fn a_skill_as_a_resource_obeys_the_rules_on_its_tool() {
+    for then in ["deny", "ask"] {
+        for arguments in ["", "arguments = { \"/skill_name\" = \"dep\" }\n"] {
+            let rule = format!(
+                "version = 1\n[[rules]]\nname = \"no\"\ntools = [\"InvokeSkill\"]\n{arguments}then = \"{then}\"\n"
+            );
+            let program = program(&rule);
+            for name in ["dep", "open"] {
+                let text = format!("---\nname: {name}\ndescription: Deploys\n---\nDo it.\n");
+                program.put(&format!("home/.scorpiox/skills/{name}/SKILL.md"), text);
+                program.put(&format!("home/.scorpiox/skills/{name}/a b/notes.md"), "Do it.\n");
+            }
+            let mut server = program.start();
+            for (method, uri) in [
+                ("resources/read", "skill://dep/SKILL.md"),
+                ("resources/read", "skill://dep/a%20b/notes.md"),
+                ("resources/directory/read", "skill://dep"),
+                ("resources/directory/read", "skill://dep/a%20b/"),
+                ("skills/get", "skill://dep/SKILL.md"),
+            ] {
+                let answer = server.ask(method, modern(json!({ "uri": uri })));
+                let said = answer["error"]["message"].as_str().unwrap_or_default();
+                assert!(
+                    said.starts_with("InvokeSkill was not run: rule \"no\""),
+                    "{method} {uri} {then}: {answer}"
+                );
+                assert_eq!(
+                    said.contains("call InvokeSkill with the skill_name \"dep"),
+                    then == "ask",
+                    "{said}"
+                );
+                let other = server.ask(method, modern(json!({ "uri": uri.replace("dep", "open") })));
+                assert_eq!(other.get("error").is_none(), !arguments.is_empty(), "{method} {uri}: {other}");
+            }
+            let listed = server.ask("skills/list", modern(json!({})));
+            let listed = listed["result"]["skills"].as_array().expect("a list");
+            let uris: Vec<_> = listed.iter().filter_map(|skill| skill["uri"].as_str()).collect();
+            let expected: &[&str] = if arguments.is_empty() { &[] } else { &["skill://open/SKILL.md"] };
+            assert_eq!(uris, expected);
+            let read = lines(&program, 1).into_iter().find(|line| line["tool"] == "resources/read");
+            let read = read.expect("a line").to_string();
+            assert!(read.contains("\"rules\"") && read.contains("rule no: "), "{read}");
+        }
+    }
+}
+
+#[test]
 fn the_policy_explains_its_rules() {
     let deny = "[[rules]]\nname = \"no pages\"\ntools = [\"WebSearch\", \"ReadDocs\"]\nworkspaces = [\"~/secret\", \"/\"]\nthen = \"deny\"\n";
     let program = program(&format!("{PUSH}{deny}"));
