@@ -78,7 +78,20 @@ fn a_rule_holds_from_the_first_read_on_over_restarts_until_a_person_clears_it() 
     let noted: Vec<_> = recorded.iter().filter(noted).map(ToString::to_string).collect();
     assert_eq!(noted.len(), 2, "{recorded:?}");
     assert!(noted[0].contains("\"rule\":\"policy.toml line 6\""), "{noted:?}");
-    assert!(noted[1].contains("finance/, forgotten"), "{noted:?}");
+    assert!(noted[1].contains("finance/, forgotten for the person at this machine"), "{noted:?}");
+}
+
+#[test]
+fn the_audit_says_for_whom_reads_are_forgotten() {
+    let program = program(&format!("{CLOSED}{RULE}"));
+    let mut server = started(&program);
+    for (options, whose) in [(&["--everyone"][..], "everyone"), (&[][..], "the person at this machine")] {
+        assert!(read(&mut server, "finance/a.md").contains("the-figures"));
+        let (status, out, err) = program.run(&[&["policy", "clear"], options].concat());
+        assert!(status.success() && out.contains("Forgotten"), "{out}{err}");
+        let last = lines(&program, 1).pop().expect("a line").to_string();
+        assert!(last.contains(&format!("finance/, forgotten for {whose}\"")), "{last}");
+    }
 }
 
 /// Nobody knows the other names of a file.

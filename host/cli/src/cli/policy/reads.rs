@@ -110,8 +110,13 @@ pub(super) fn clear(environment: &Environment, caller: &Caller, everyone: bool) 
     }
     let uses = Uses::default();
     let mut page = Shown::line("Forgotten; the next call is judged as if these files had not been read:");
+    let whose = match (&principal, everyone) {
+        (_, true) => "everyone".to_owned(),
+        (Some(principal), _) => format!("principal {}", principal.name),
+        (None, _) => "the person at this machine".to_owned(),
+    };
     for (glob, first) in &forgotten.0 {
-        uses.allowed("read-before", format!("{glob}, forgotten"), CLEAR);
+        uses.allowed("read-before", format!("{glob}, forgotten for {whose}"), CLEAR);
         page = page.and(&Shown::line(&format!("  {}", shown(glob, first))));
     }
     recorder.record(CLEAR, None, &uses, Outcome::Ok)?;
