@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use scorpiox_tests::{Program, Started};
@@ -12,10 +13,12 @@ use super::support::{bash, comes_true, in_tier, read_until, start, with_policy};
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// Returns a port that nothing uses at present.
+/// Returns a free port that no connection of another test gets: the system takes theirs from 32768 on.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let ports = std::iter::repeat_with(|| 20_000 + NEXT.fetch_add(1, Ordering::Relaxed) % 10_000);
+    ports.take(10_000).find(is_free).expect("a free port")
 }
 
 fn publishing(tier: &str, port: u16) -> Program {
