@@ -37,6 +37,7 @@ pub mod time;
 mod trace;
 mod uses;
 mod verify;
+mod watch;
 
 pub use chain::{Hash, Link};
 pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, each_row, owner, verify_copy};
@@ -51,5 +52,6 @@ pub use scorpiox_text::{RuleTexts, principals};
 pub use spool::Spool;
 pub use status_file::{Posted, Server, StatusFile, posted};
 pub use trace::Trace;
-pub use uses::{APPROVAL, Aside, BUILT_IN, FileNames, FileWatch, UnderPolicy, Uses};
+pub use uses::{APPROVAL, Aside, BUILT_IN, UnderPolicy, Uses};
 pub use verify::{Break, Broken, Place, Verified, verify};
+pub use watch::{FileNames, FileWatch};

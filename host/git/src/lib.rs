@@ -50,7 +50,7 @@ pub use names::{HOOKS, Obeyed, WRITTEN, WRITTEN_AND_USUAL, weight};
 pub use obeyed::{MAX_REPOSITORIES, Seen, obeyed};
 pub use old_remotes::{OLD_REMOTES, has_starting_remote};
 pub use outside::{Around, outside};
-pub use prepared::{Configured, configured};
+pub use prepared::{Configured, configured, may_start_later};
 pub use remotes::{Remotes, Unknown, remotes};
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::harmless::starts_helper;
 use crate::read;
+use crate::shared::changes_elsewhere;
 
 /// Folders in a git directory with a file for each remote.
 pub const OLD_REMOTES: [&str; 2] = ["remotes", "branches"];
@@ -34,30 +35,46 @@ pub fn has_starting_remote(folder: &Path) -> bool {
             .unwrap_or(true)
 }
 
+/// Returns `true` if the content of such a file can change by another name, or a process has it open for writing.
+pub(crate) fn remotes_change_elsewhere(folder: &Path) -> bool {
+    let any = |folder: &Path| any_file(folder, |path| Ok(changes_elsewhere(path)));
+    OLD_REMOTES.iter().any(|name| any(&folder.join(name)).unwrap_or(true))
+}
+
 fn starts(address: &str) -> bool {
     starts_helper(address.trim())
 }
 
 /// Returns `true` if `starts` does so for the first bytes of a file in a folder. Fails if not everything was read.
 fn any_starts(folder: &Path, most: u64, starts: impl Fn(&str) -> bool) -> io::Result<bool> {
-    match folder.symlink_metadata() {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => return Ok(false),
-        Err(error) if read::is_absent(&error) => return Ok(false),
-        Err(error) => return Err(error),
-    }
     let mut left = MAX_BYTES;
-    for (number, entry) in fs::read_dir(folder)?.enumerate() {
-        if number >= MAX_FILES {
-            return Err(ErrorKind::QuotaExceeded.into());
-        }
-        let Some(text) = read::text_itself(&entry?.path(), most.min(left))? else { continue };
+    any_file(folder, |path| {
+        let Some(text) = read::text_itself(path, most.min(left))? else { return Ok(false) };
         if starts(&String::from_utf8_lossy(&text.bytes)) {
             return Ok(true);
         }
         left = left.saturating_sub(text.bytes.len() as u64);
         if left == 0 || text.is_cut && most > MAX_LINE_BYTES {
             return Err(ErrorKind::QuotaExceeded.into());
+        }
+        Ok(false)
+    })
+}
+
+/// Returns `true` if a file in a folder `counts`. Fails if there are more files than are looked at.
+fn any_file(folder: &Path, mut counts: impl FnMut(&Path) -> io::Result<bool>) -> io::Result<bool> {
+    match folder.symlink_metadata() {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Ok(false),
+        Err(error) if read::is_absent(&error) => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    for (number, entry) in fs::read_dir(folder)?.enumerate() {
+        if number >= MAX_FILES {
+            return Err(ErrorKind::QuotaExceeded.into());
+        }
+        if counts(&entry?.path())? {
+            return Ok(true);
         }
     }
     Ok(false)

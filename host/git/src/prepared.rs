@@ -7,8 +7,10 @@
 use std::path::Path;
 
 use crate::harmless::is_harmless;
+use crate::old_remotes::{has_starting_remote, remotes_change_elsewhere};
 use crate::parse::{Entry, parse};
 use crate::read;
+use crate::shared::changes_elsewhere;
 use crate::signs::has_core;
 
 /// Maximum size of a configuration to judge, in bytes. A longer one counts as one that starts programs.
@@ -141,6 +143,9 @@ const SECTIONS: [&str; 120] = [
 /// Keys of other programs in sections of git's name: those of DVC.
 const OTHERS: [(&str, &str); 3] = [("core", "analytics"), ("core", "autostage"), ("core", "remote")];
 
+/// Names of configurations in a git directory.
+const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
+
 /// Meaning of a configuration for git, if its folder became a git directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Configured {
@@ -165,6 +170,19 @@ pub fn configured(folder: &Path) -> Configured {
         Configured::Starts { .. } => Configured::Starts { has_core: true },
         Configured::Nothing | Configured::Repository => configured_by(&folder.join("config")),
     }
+}
+
+/// Returns `true` if git may start programs in a folder once somebody makes a repository of it, because of its
+/// configurations and old remotes, or of their content later: another name leads to it, or a process has it open for
+/// writing.
+///
+/// Commands that run meanwhile may write to the files, and remove their other names, but move nothing.
+pub fn may_start_later(folder: &Path) -> bool {
+    // Other names and writers are looked for first, since both can be gone after the last change.
+    CONFIGURATIONS.iter().any(|name| changes_elsewhere(&folder.join(name)))
+        || remotes_change_elsewhere(folder)
+        || matches!(configured(folder), Configured::Starts { .. })
+        || has_starting_remote(folder)
 }
 
 /// Judges a single configuration of such a folder. A file that cannot be read counts as one that starts programs: the
@@ -297,6 +315,27 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "[core]\nfsmonitor = x\n").unwrap();
         std::os::unix::fs::symlink("secret", folder.path().join("config")).unwrap();
         assert_eq!(configured(folder.path()), Configured::Nothing);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_can_change_elsewhere_may_start_programs_later() {
+        let _none_starts = crate::STARTS.read().unwrap();
+        for name in ["config", "config.worktree", "remotes/x", "branches/x"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let open = std::fs::File::create(&path).unwrap();
+            assert!(may_start_later(folder.path()), "{name}");
+            drop(open);
+            assert!(!may_start_later(folder.path()), "{name}");
+            std::fs::hard_link(&path, folder.path().join("other")).unwrap();
+            assert!(may_start_later(folder.path()), "{name}");
+            std::fs::remove_file(folder.path().join("other")).unwrap();
+            let text = if name.contains('/') { "ext::x\nURL: ext::x\n" } else { "[core]\nfsmonitor = x\n" };
+            std::fs::write(&path, text).unwrap();
+            assert!(may_start_later(folder.path()), "{name}");
+        }
     }
 
     /// The list has the sections of the installed git. A later one may have more.

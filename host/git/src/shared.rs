@@ -126,10 +126,11 @@ impl Marks {
                 return is_absent(&error).then_some(());
             }
         };
-        let is_shared = leads_away(&found)
-            || (found.is_file()
-                && (has_names(&found) || !read::open(path).is_ok_and(|file| is_alone(&file))));
-        if is_shared { None } else { self.keep(path.to_owned(), Stamp::of(&found)) }
+        if leads_away(&found) || is_shared(path, &found) {
+            None
+        } else {
+            self.keep(path.to_owned(), Stamp::of(&found))
+        }
     }
 
     /// Adds a mark that was taken before the file was inspected, if it still holds: nothing wrote to the file
@@ -139,6 +140,20 @@ impl Marks {
         self.0.insert(path, Some(before));
         holds.then_some(())
     }
+}
+
+/// Returns `true` if a file is there that can be changed under another name, or by a process that has it open for writing.
+/// A file that cannot be inspected counts.
+pub(crate) fn changes_elsewhere(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) => is_shared(path, &found),
+        Err(error) => !is_absent(&error),
+    }
+}
+
+/// Returns `true` for a file that has several hard links, or is open for writing.
+fn is_shared(path: &Path, found: &Metadata) -> bool {
+    found.is_file() && (has_names(found) || !read::open(path).is_ok_and(|file| is_alone(&file)))
 }
 
 /// Returns `true` for a link or a pipe.

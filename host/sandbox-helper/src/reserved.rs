@@ -10,22 +10,26 @@ use scorpiox_sys::linux::questions::{Answer, Ask, Question};
 
 /// System call that maps memory.
 const MAP: c_long = libc::SYS_mmap;
-/// Index of its length argument.
-const LENGTH: u32 = 1;
+/// Index of its flags argument.
+const FLAGS: u32 = 3;
 /// Flag `MAP_NORESERVE`.
-const RESERVED: u64 = libc::MAP_NORESERVE.unsigned_abs() as u64;
+const RESERVED: u32 = libc::MAP_NORESERVE.unsigned_abs();
+/// Minimum length of a reservation for which the limit is lifted. Memory allocators reserve less at a time, and the limit
+/// should still tell them early.
+const MIN_LENGTH: u64 = 256 << 20;
 
-/// Lengths of 4 GiB and more: smaller ones fit into most limits.
-pub(super) const ASK: Ask = Ask::IfLarge { call: MAP, argument: LENGTH };
+/// All reservations: a program may make several that only together exceed the limit.
+pub(super) const ASK: Ask = Ask::IfBits { call: MAP, argument: FLAGS, bits: RESERVED };
 
-/// Lifts the data limit of a process that reserves memory. The kernel then performs the call, which may still
+/// Lifts the data limit of a process that reserves much memory. The kernel then performs the call, which may still
 /// fail.
 pub(super) fn decide(question: &Question) -> Option<Answer> {
     if question.call != MAP {
         return None;
     }
-    let [_, _, _, flags, ..] = question.arguments;
-    if flags & RESERVED != 0 {
+    let [_, length, ..] = question.arguments;
+    // Only reservations are asked about.
+    if length >= MIN_LENGTH {
         // Fails if the process has ended or has limited itself, and in T2, where no process may set the
         // limits of another one.
         let _ = lift(question.thread);

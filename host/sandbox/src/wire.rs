@@ -437,6 +437,9 @@ pub struct Repository {
     pub path: RawPath,
     /// Device and inode number, since another command can put something else at the path.
     pub identity: (u64, u64),
+    /// `true` if it is no repository, and starts no program once somebody makes one of it, unless another process changes
+    /// a file in it.
+    pub is_harmless: bool,
 }
 
 /// Result concerning names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).

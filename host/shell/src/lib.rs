@@ -47,7 +47,7 @@ use crate::untold::{ActiveCommands, Entry, Untold};
 use parking_lot::Mutex;
 use scorpiox_egress_proxy::{Lost, Proxy, Published, Reached, Refusal, Session};
 use scorpiox_executor::Reason;
-use scorpiox_git::{Leads, User, starts_programs};
+use scorpiox_git::{Leads, User, may_start_later, starts_programs};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Network as NetworkRule, Places, Policy, Profile};
 use scorpiox_sandbox::{CommandSpec, Outcome, Repository, Running, Tier};
@@ -146,13 +146,16 @@ impl Started {
             let unmoved = starts::begin(&self.operator.site().own_home, &self.cell.plan.areas);
             let begun = Instant::now();
             let sees = |path: &Path| self.sees_all_of(path);
-            outcome.names.repositories.retain(|Repository { path, identity }| {
-                let is_there = gone::identity_of(path.as_path()) == Some(*identity);
-                moved.extend(gone::note(path.as_path(), *identity));
-                !is_there
-                    || unmoved.is_err()
-                    || begun.elapsed() > JUDGE_TIME
-                    || starts_programs(path.as_path(), &leads, &sees)
+            outcome.names.repositories.retain(|Repository { path, identity, is_harmless }| {
+                let path = path.as_path();
+                let is_there = gone::identity_of(path) == Some(*identity);
+                let is_unknown = || unmoved.is_err() || begun.elapsed() > JUDGE_TIME;
+                if *is_harmless {
+                    // The command that moved it away meanwhile finds it, too.
+                    return is_there && (is_unknown() || may_start_later(path));
+                }
+                moved.extend(gone::note(path, *identity));
+                !is_there || is_unknown() || starts_programs(path, &leads, &sees)
             });
         }
         moved.truncate(MAX_NOTES);

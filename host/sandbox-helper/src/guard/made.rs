@@ -96,6 +96,14 @@ impl Guard {
         if (kind.is_symlink() || kind.is_fifo()) && !self.places.may_take_link(spot)? {
             return self.refuse_at(spot);
         }
+        let found;
+        let place = match source {
+            Source::Place(spot) => Some(spot),
+            Source::OwnDescriptor | Source::Open => {
+                found = caller.place_of(file)?;
+                found.as_ref()
+            }
+        };
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let done = linkat(CWD, path, &spot.folder, spot.name(), AtFlags::SYMLINK_FOLLOW);
         if done.is_ok() {
@@ -103,6 +111,10 @@ impl Guard {
                 return Ok(refused);
             }
             self.places.made(spot, Kind::of(kind));
+            // From now on, its content can change under the new name.
+            if let Some(place) = place {
+                self.places.changed(place);
+            }
         }
         Ok(done.map_or_else(failed, |()| Answer::Done))
     }

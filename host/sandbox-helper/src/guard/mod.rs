@@ -33,6 +33,7 @@ mod old;
 mod opened;
 mod places;
 mod repositories;
+mod shared_tree;
 mod sockets;
 mod times;
 mod umask;
@@ -56,6 +57,7 @@ use self::made::Link;
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
 pub use self::places::{guarded_roots, writable_roots};
+use self::repositories::Readiness;
 use self::umask::Umasks;
 
 /// Maximum number of reported paths of a kind, and their total size in bytes.
@@ -258,13 +260,16 @@ impl Guard {
         let unpacked = self.while_nothing_moves(Places::unpacked);
         let (unpacked, unpacked_others) = Told::of(unpacked, MAX_TOLD, MAX_TOLD_BYTES);
         let (found, others) = self.places.repositories();
-        let paths = found.iter().map(|(path, _)| path.clone()).collect();
+        let paths = found.iter().map(|found| found.path.clone()).collect();
         let (repositories, repositories_others) =
             Told::of((paths, others), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
         let repository = |path: RawPath| {
-            let at = found.binary_search_by(|(known, _)| known.as_path().cmp(path.as_path()));
-            let identity = at.ok().and_then(|at| found.get(at)).map(|(_, identity)| *identity);
-            Repository { path, identity: identity.unwrap_or_default() }
+            let found = found.iter().find(|found| found.path == path.as_path());
+            Repository {
+                identity: found.map(|found| found.identity).unwrap_or_default(),
+                is_harmless: found.is_some_and(|found| found.readiness == Readiness::IfChanged),
+                path,
+            }
         };
         let repositories = repositories.into_iter().map(repository).collect();
         let (refused, refused_others) = self.refused.into_paths();

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
-use scorpiox_sandbox::{Access, CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
-use scorpiox_sys::linux::reach::{self, Identity, Walk};
+use rustix::fs::{AtFlags, FileType, statat};
+use scorpiox_sandbox::{CellSpec, CommandSpec, Cover, Exposed, Fault, Tier};
+use scorpiox_sys::linux::reach::{self, Identity};
 use scorpiox_sys::linux::shared_set::SharedSet;
 
 use super::absent::{Absent, Made, folded};
@@ -20,7 +20,8 @@ use super::frozen::Frozen;
 use super::identity_of;
 use super::mounts::{About, Mounts};
 use super::old::Old;
-use super::repositories::Repositories;
+use super::repositories::{Found, Repositories};
+use super::shared_tree::SharedTree;
 use super::sockets;
 use super::unpacked::{Kind, Unpacked};
 
@@ -73,21 +74,6 @@ pub(super) struct Places {
     /// Symbolic links that must not be moved.
     kept: BTreeSet<Identity>,
     shared: Option<SharedTree>,
-}
-
-/// Rules that mounts enforce in other tiers, for T2, which has no mounts.
-#[derive(Debug, Default)]
-struct SharedTree {
-    /// Directories that commands may write to.
-    roots: BTreeSet<Identity>,
-    /// Files and directories that must not change, including everything below them.
-    special: BTreeSet<Identity>,
-    /// Directories above `special`, which must not be moved.
-    held: BTreeSet<Identity>,
-    /// Directories that Landlock grants completely: removal needs no mediation there.
-    granted: Vec<PathBuf>,
-    /// Temporary directory, which no survey searches.
-    scratch: PathBuf,
 }
 
 /// Returns the directories that commands may write to.
@@ -182,8 +168,7 @@ impl Places {
     /// completely, and no survey searches it, so a file in it must not be one of the workspace, whatever name
     /// that file gets there later. Directories stay on their side as well, since they may contain such files.
     pub(super) fn are_apart(&self, one: &Path, other: &Path) -> bool {
-        let is_temporary = |path: &Path, shared: &SharedTree| path.starts_with(&shared.scratch);
-        self.shared.as_ref().is_some_and(|shared| is_temporary(one, shared) != is_temporary(other, shared))
+        self.shared.as_ref().is_some_and(|shared| shared.are_apart(one, other))
     }
 
     /// Returns `true` if there are directories in which a command creates nothing itself.
@@ -251,7 +236,7 @@ impl Places {
 
     /// Returns `true` if this is the top of a writable directory of a shared tree.
     pub(super) fn is_root(&self, folder: Identity) -> bool {
-        self.shared.as_ref().is_some_and(|shared| shared.roots.contains(&folder))
+        self.shared.as_ref().is_some_and(|shared| shared.is_root(folder))
     }
 
     fn judge_there(&self, spot: &Spot, what: Made) -> io::Result<Ruling> {
@@ -461,7 +446,7 @@ impl Places {
     }
 
     /// Returns the repositories, and links to them, that appeared and still exist.
-    pub(super) fn repositories(&self) -> (Vec<(PathBuf, Identity)>, u32) {
+    pub(super) fn repositories(&self) -> (Vec<Found>, u32) {
         self.repositories.found(|path| self.unpacked.may_come(self.inside(path)))
     }
 
@@ -473,9 +458,8 @@ impl Places {
         match statat(&spot.folder, spot.bare(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => {
                 let found = reach::identity(&found);
-                let is_held =
-                    |shared: &SharedTree| shared.special.contains(&found) || shared.held.contains(&found);
-                Ok(!self.kept.contains(&found) && !self.shared.as_ref().is_some_and(is_held))
+                let stays = self.shared.as_ref().is_some_and(|shared| shared.stays(found));
+                Ok(!self.kept.contains(&found) && !stays)
             }
             Err(rustix::io::Errno::NOENT) => Ok(true),
             Err(error) => Err(error.into()),
@@ -484,15 +468,13 @@ impl Places {
 
     /// Returns `true` if an open file may be changed or get another name.
     pub(super) fn may_change(&self, file: Identity) -> bool {
-        let is_special = |shared: &SharedTree| shared.special.contains(&file);
-        !self.kept.contains(&file) && !self.shared.as_ref().is_some_and(is_special)
+        !self.kept.contains(&file) && !self.shared.as_ref().is_some_and(|shared| shared.is_special(file))
     }
 
     /// Returns `true` if the caller may remove entries of this directory itself.
     pub(super) fn may_remove(&self, folder: &OwnedFd) -> io::Result<bool> {
         let Some(shared) = &self.shared else { return Ok(self.kept.is_empty()) };
-        let path = path_of(folder)?;
-        Ok(shared.granted.iter().any(|granted| path.starts_with(granted)))
+        Ok(shared.grants(&path_of(folder)?))
     }
 
     /// Removes sockets that have a name that must stay absent.
@@ -504,82 +486,6 @@ impl Places {
             is_named() || is_absent()
         };
         self.roots.iter().for_each(|root| sockets::remove_below(root, must_go));
-    }
-}
-
-impl SharedTree {
-    fn new(cell: &CellSpec, order: &CommandSpec) -> Result<Self, Fault> {
-        let mut tree = Self::default();
-        let mut walk = Walk::default();
-        let mut identity = |path: &Path| {
-            let found = walk.open(path).and_then(|fd| identity_of(&fd));
-            found.map_err(|error| Fault::of_path("guarding", path, error))
-        };
-        let roots = writable_roots(cell, order);
-        for root in &roots {
-            let found = identity(root)?;
-            tree.roots.insert(found);
-            tree.held.insert(found);
-        }
-        let read_only = order.areas.iter().chain(&cell.exposed).filter(|area| !area.write);
-        let read_only = read_only.map(|area| area.path.as_path());
-        let inside = |path: &&Path| roots.iter().any(|root| *path != root && path.starts_with(root));
-        let mut special: Vec<_> = read_only.filter(inside).collect();
-        let covers = order.covers.iter();
-        special.extend(
-            covers
-                .clone()
-                .filter(|cover| !matches!(cover, Cover::Absent(_) | Cover::Pin(_)))
-                .map(Cover::path),
-        );
-        for path in &special {
-            tree.special.insert(identity(path)?);
-        }
-        let above =
-            covers.map(Cover::path).chain(special.iter().copied()).flat_map(|path| path.ancestors().skip(1));
-        let above: BTreeSet<_> = above.filter(|path| inside(path)).collect();
-        // A file above an absent name may be replaced by another file.
-        let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
-        for folder in above.into_iter().filter(|path| !is_file(path)) {
-            match identity(folder) {
-                Ok(found) => drop(tree.held.insert(found)),
-                // Directories above an absent name may be absent, too.
-                Err(_) if folder.symlink_metadata().is_err() => {}
-                Err(fault) => return Err(fault),
-            }
-        }
-        for cover in &order.covers {
-            if let Cover::Pin(path) = cover {
-                tree.held.insert(identity(path.as_path())?);
-            }
-        }
-        let granted = order.granted.iter().filter(|granted| granted.access == Access::Write);
-        tree.granted = granted.map(|granted| granted.path.as_path().to_owned()).collect();
-        tree.granted.push(cell.scratch.as_path().to_owned());
-        cell.scratch.as_path().clone_into(&mut tree.scratch);
-        Ok(tree)
-    }
-
-    /// Walks up from a directory to the writable directory that contains it.
-    fn judge_folder(&self, folder: &OwnedFd) -> io::Result<Ruling> {
-        let mut above: Option<OwnedFd> = None;
-        let mut last = None;
-        loop {
-            let folder = above.as_ref().unwrap_or(folder);
-            let found = identity_of(folder)?;
-            if self.special.contains(&found) {
-                return Ok(Ruling::Closed);
-            }
-            if self.roots.contains(&found) {
-                return Ok(Ruling::Free);
-            }
-            // The root is its own parent.
-            if last.replace(found) == Some(found) {
-                return Ok(Ruling::Elsewhere);
-            }
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            above = Some(openat(folder, "..", flags, Mode::empty())?);
-        }
     }
 }
 

@@ -171,7 +171,11 @@ mod tests {
     use super::*;
 
     fn brought(paths: &[String]) -> Names {
-        let repository = |path: &String| Repository { path: PathBuf::from(path).into(), identity: (1, 1) };
+        let repository = |path: &String| Repository {
+            path: PathBuf::from(path).into(),
+            identity: (1, 1),
+            is_harmless: false,
+        };
         Names { repositories: paths.iter().map(repository).collect(), ..Names::default() }
     }
 

@@ -27,13 +27,6 @@ pub enum Ask {
         /// Bit mask.
         bits: u32,
     },
-    /// Notifies if an argument is 2^32 or more.
-    IfLarge {
-        /// System call number.
-        call: c_long,
-        /// Index of the argument.
-        argument: u32,
-    },
     /// Reports success without performing the call, and without a notification, if two arguments have these
     /// values.
     Ignore {
@@ -66,7 +59,6 @@ impl Ask {
         match self {
             Self::Always(call)
             | Self::IfBits { call, .. }
-            | Self::IfLarge { call, .. }
             | Self::Ignore { call, .. }
             | Self::Deny { call, .. }
             | Self::Unless { call, .. } => call,
@@ -87,13 +79,6 @@ impl Ask {
                 jump(JUMP_IF_EQUAL, number(call)?, 4),
                 statement(LOAD_WORD, low_word(argument)),
                 jump(JUMP_IF_BITS, bits, 1),
-                statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
-                statement(LOAD_WORD, 0),
-            ]),
-            Self::IfLarge { call, argument } => program.extend([
-                jump(JUMP_IF_EQUAL, number(call)?, 4),
-                statement(LOAD_WORD, low_word(argument) + 4),
-                jump(JUMP_IF_BITS, u32::MAX, 1),
                 statement(RETURN, libc::SECCOMP_RET_USER_NOTIF),
                 statement(LOAD_WORD, 0),
             ]),

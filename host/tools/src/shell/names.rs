@@ -107,8 +107,10 @@ mod tests {
     fn every_path_is_listed_with_its_end() {
         let deep = format!("/w/{}/.git", "x".repeat(5000));
         let paths: Vec<_> = (0..63).map(|index| format!("/w/a{index}/.git")).chain([deep]).collect();
-        let repositories: Vec<_> =
-            paths.iter().map(|path| Repository { path: raw(path), identity: (0, 0) }).collect();
+        let repositories: Vec<_> = paths
+            .iter()
+            .map(|path| Repository { path: raw(path), identity: (0, 0), is_harmless: false })
+            .collect();
         let names = Names { repositories, ..Names::default() };
         let notes = notes(Path::new("/w"), &names).join("\n");
         assert!((0..63).all(|index| notes.contains(&format!("\"a{index}/.git\""))), "{notes}");
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_repository_has_one_note() {
-        let repository = |path: &str| Repository { path: raw(path), identity: (0, 0) };
+        let repository = |path: &str| Repository { path: raw(path), identity: (0, 0), is_harmless: false };
         let names = Names {
             unpacked: ["/w/.git", "/w/.git/hooks", "/w/a/.vscode", "/w/b/.git"].map(raw).into(),
             repositories: vec![repository("/w/.git"), repository("/w/a")],

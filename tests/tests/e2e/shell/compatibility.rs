@@ -330,6 +330,11 @@ fn memory_that_is_only_reserved_does_not_count() {
                        print('reserved')";
         let output = works(&mut server, &format!("python3 - <<'P'\n{reserve}\nP"));
         assert_eq!(output, "reserved\n", "{tier}");
+        // Two of them exceed the limit only together.
+        let reserve = "import mmap\nmaps = [mmap.mmap(-1, 3 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000) \
+                       for _ in range(2)]\nprint('reserved')";
+        let output = works(&mut server, &format!("python3 - <<'P'\n{reserve}\nP"));
+        assert_eq!(output, "reserved\n", "{tier}");
         let program = "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }";
         for sanitizer in ["address", "thread", "leak", "undefined"] {
             let build = format!(

@@ -33,6 +33,8 @@ mod prepared;
 mod signs;
 mod used;
 
+pub(super) use prepared::Found;
+pub(super) use signs::Readiness;
 use signs::{
     ASKED_FOR, CONFIGURATIONS, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY,
     contains, entry, is_of_git, is_written, signs, there,

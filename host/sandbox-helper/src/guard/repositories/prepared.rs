@@ -19,7 +19,7 @@ use super::super::caller::Spot;
 use super::super::identity_of;
 use super::super::mounts::About;
 use super::Repositories;
-use super::signs::{NAME, is_prepared, is_written, signs, there};
+use super::signs::{NAME, Readiness, is_written, readiness, signs, there};
 
 /// Maximum number of entries to search in moved directories when the command has ended: about 100 ms. A directory that is
 /// not searched completely is counted.
@@ -27,8 +27,13 @@ const MAX_SEARCHED: usize = 100_000;
 /// Maximum depth below a moved directory: each level keeps a directory open.
 const MAX_DEPTH: usize = 64;
 
-/// Repositories that were found, and the number of directories of which nothing is known.
-type Found = (Vec<(PathBuf, Identity)>, u32);
+/// Directory that was found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Found {
+    pub(in super::super) readiness: Readiness,
+    pub(in super::super) path: PathBuf,
+    pub(in super::super) identity: Identity,
+}
 
 impl Repositories {
     /// Records a moved directory, since the result of an earlier command may have named it, or something in it, by its
@@ -39,58 +44,72 @@ impl Repositories {
         }
     }
 
-    /// Returns `true` if a moved directory is prepared, and no rule has protected it from the command.
-    fn counts_when_moved(&self, folder: &OwnedFd) -> io::Result<bool> {
+    /// Returns the readiness of a moved directory, unless a rule has protected it from the command.
+    fn readiness_when_moved(&self, folder: &OwnedFd) -> io::Result<Readiness> {
         let about = About::folder(folder)?;
         let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
-        Ok(!is_old && self.is_prepared(folder, &about)?)
+        if is_old { Ok(Readiness::Harmless) } else { self.readiness(folder, &about) }
     }
 
-    /// Like [`is_prepared`]. Each command protects the `.git` of the work trees that were there when it started. One that
+    /// Like [`readiness`]. Each command protects the `.git` of the work trees that were there when it started. One that
     /// a command created could be removed by another that started before.
-    fn is_prepared(&self, folder: &OwnedFd, about: &About) -> io::Result<bool> {
+    fn readiness(&self, folder: &OwnedFd, about: &About) -> io::Result<Readiness> {
         let keeps_git = self.is_work_tree(about)
             && there(folder, NAME)?.is_some_and(|entry| !self.may_be_by_commands(about, &entry));
-        is_prepared(folder, keeps_git)
+        readiness(folder, keeps_git)
     }
 
-    /// Returns the paths of everything that became a repository, or starts programs once somebody makes a repository of
-    /// it, and still exists, and the number of the others. `is_packed` returns `true` below directories of packages, of
-    /// which nobody makes a repository.
-    pub(in super::super) fn found(&self, is_packed: impl Fn(&Path) -> bool) -> Found {
-        let mut paths = Vec::new();
+    /// Returns everything that became a repository, or may start programs once somebody makes a repository of it, and still
+    /// exists: the prepared directories first, each once. Also returns the number of directories of which nothing is known.
+    /// `is_packed` returns `true` below directories of packages, of which nobody makes a repository.
+    pub(in super::super) fn found(&self, is_packed: impl Fn(&Path) -> bool) -> (Vec<Found>, u32) {
+        let mut all = Vec::new();
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
-            // A directory that cannot be inspected is always reported.
-            if is_named() || self.is_reported(thing, is_packed(&path)) {
-                paths.push((path, identity_of(thing).unwrap_or_default()));
+            let readiness =
+                if is_named() { Readiness::Prepared } else { self.readiness_now(thing, is_packed(&path)) };
+            if readiness != Readiness::Harmless {
+                // A directory that cannot be inspected is always reported.
+                all.push(Found { readiness, path, identity: identity_of(thing).unwrap_or_default() });
             }
         });
         let lost_places = u32::try_from(lost.places.len()).unwrap_or(u32::MAX);
         let mut others = lost.others.saturating_add(lost_places);
-        let unsearched = self.search_moved(&is_packed, &mut paths);
+        let unsearched = self.search_moved(&is_packed, &mut all);
         others = others.saturating_add(unsearched);
-        paths.sort();
-        paths.dedup();
-        (paths, others)
+        all.sort();
+        let mut paths = HashSet::new();
+        all.retain(|found| paths.insert(found.path.clone()));
+        (all, others)
     }
 
-    /// Returns `true` if git uses a directory, or will do so as it is.
-    fn is_reported(&self, thing: &OwnedFd, is_packed: bool) -> bool {
-        let is_used = || {
+    /// Returns the readiness of a directory that git may use already.
+    fn readiness_now(&self, thing: &OwnedFd, is_packed: bool) -> Readiness {
+        let readiness = || {
             let signs = signs(thing, None)?;
-            let is_prepared = || self.is_prepared(thing, &About::folder(thing)?);
-            Ok(signs.are_used() || ((!is_packed || signs.are_begun()) && is_prepared()?))
+            if signs.are_used() {
+                return Ok(Readiness::Prepared);
+            }
+            if is_packed && !signs.are_begun() {
+                return Ok(Readiness::Harmless);
+            }
+            self.readiness(thing, &About::folder(thing)?)
         };
         // An inaccessible directory counts: the next command can restore its permissions.
-        is_used().unwrap_or_else(|error: io::Error| error.kind() != io::ErrorKind::NotADirectory)
+        readiness().unwrap_or_else(|error: io::Error| {
+            if error.kind() == io::ErrorKind::NotADirectory {
+                Readiness::Harmless
+            } else {
+                Readiness::Prepared
+            }
+        })
     }
 
     /// Adds the prepared directories in moved ones. Returns the number of moved directories that were not searched
     /// completely.
-    fn search_moved(&self, is_packed: &dyn Fn(&Path) -> bool, paths: &mut Vec<(PathBuf, Identity)>) -> u32 {
+    fn search_moved(&self, is_packed: &dyn Fn(&Path) -> bool, found: &mut Vec<Found>) -> u32 {
         let mut unsearched = 0_u32;
-        let mut search = Search { all: self, is_packed, left: MAX_SEARCHED, searched: HashSet::new(), paths };
+        let mut search = Search { all: self, is_packed, left: MAX_SEARCHED, searched: HashSet::new(), found };
         // A directory that is gone was removed, or moved by a process that is no command.
         let lost = self.moved.each(|folder, path| {
             if !is_packed(&path) && search.folder(folder, &path, MAX_DEPTH).is_err() {
@@ -109,7 +128,7 @@ struct Search<'a> {
     left: usize,
     /// Directories that were searched, or are: a moved directory can lie in another one.
     searched: HashSet<Identity>,
-    paths: &'a mut Vec<(PathBuf, Identity)>,
+    found: &'a mut Vec<Found>,
 }
 
 impl Search<'_> {
@@ -139,11 +158,13 @@ impl Search<'_> {
         }
         if has_name_of_git {
             let is_complete = signs(folder, None)?.are_complete();
-            if !is_complete && self.all.counts_when_moved(folder)? {
-                self.paths.push((path.to_owned(), identity_of(folder)?));
-            }
             if is_complete {
                 return Ok(());
+            }
+            let readiness = self.all.readiness_when_moved(folder)?;
+            if readiness != Readiness::Harmless {
+                let found = Found { readiness, path: path.to_owned(), identity: identity_of(folder)? };
+                self.found.push(found);
             }
         }
         let mut unsearched = None;
@@ -174,7 +195,8 @@ mod tests {
     fn paths(all: &Repositories) -> Vec<PathBuf> {
         let (found, others) = all.found(|path| path.iter().any(|part| part == "node_modules"));
         assert_eq!(others, 0);
-        found.into_iter().map(|(path, _)| path).collect()
+        let prepared = found.into_iter().filter(|found| found.readiness == Readiness::Prepared);
+        prepared.map(|found| found.path).collect()
     }
 
     fn put(all: &Repositories, path: &Path, text: &str) {
@@ -215,22 +237,38 @@ mod tests {
         assert!(found.contains(&root.join("unpacked")) && found.contains(&root.join("project")), "{found:?}");
     }
 
+    /// The host finds out if one of them can change: it sees all names and all processes.
     #[test]
-    fn a_configuration_with_a_second_name_counts_and_links_below_references_do() {
+    fn what_git_would_obey_is_found_though_it_is_harmless() {
         let (_folder, root, all) = bed();
-        for name in ["linked", "renamed", "refs-linked", "refs-plain"] {
-            folder(&root.join(name), Some(&all));
+        for (at, name) in
+            [("a", "config"), ("b", "config.worktree"), ("c", "remotes"), ("d", "branches"), ("e", "README")]
+        {
+            folder(&root.join(at), Some(&all));
+            if matches!(name, "remotes" | "branches") {
+                folder(&root.join(at).join(name), Some(&all));
+            } else {
+                put(&all, &root.join(at).join(name), "");
+            }
         }
-        std::fs::write(root.join("other"), "").expect("a file");
-        std::fs::hard_link(root.join("other"), root.join("linked/config")).expect("a link");
-        all.made(&Spot::of(&root.join("linked/config")), true, OLD);
-        std::fs::write(root.join("renamed/config"), "").expect("a file");
-        all.made(&Spot::of(&root.join("renamed/config")), true, OLD);
+        folder(&root.join("moved"), None);
+        std::fs::write(root.join("moved/config"), "").expect("a file");
+        all.note_moved(&Spot::of(&root.join("moved")));
+        let (found, others) = all.found(|_| false);
+        let found: Vec<_> = found.into_iter().map(|found| (found.readiness, found.path)).collect();
+        let expected = ["a", "b", "c", "d", "moved"].map(|name| (Readiness::IfChanged, root.join(name)));
+        assert_eq!((found, others), (expected.into(), 0));
+    }
+
+    #[test]
+    fn links_below_references_count() {
+        let (_folder, root, all) = bed();
         for name in ["refs-linked", "refs-plain"] {
+            folder(&root.join(name), Some(&all));
             folder(&root.join(name).join("refs"), Some(&all));
         }
         std::os::unix::fs::symlink("../../x", root.join("refs-linked/refs/heads")).expect("a link");
-        assert_eq!(paths(&all), ["linked", "refs-linked"].map(|name| root.join(name)));
+        assert_eq!(paths(&all), [root.join("refs-linked")]);
     }
 
     /// Projects have folders of these names.
@@ -308,7 +346,7 @@ mod tests {
         expected.sort();
         let (found, others) = all.found(|_| false);
         assert_eq!(others, 0);
-        let found: HashSet<_> = found.into_iter().map(|(path, _)| path).collect();
+        let found: HashSet<_> = found.into_iter().map(|found| found.path).collect();
         let missing: Vec<_> = expected.iter().filter(|path| !found.contains(*path)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }

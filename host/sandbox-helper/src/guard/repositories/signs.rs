@@ -103,40 +103,64 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
     }
 }
 
-/// Returns `true` if git would start programs in a directory as soon as somebody makes a repository of it, or write to
-/// another file than one of that repository: it has hooks, a configuration that git obeys, remotes with programs, or links.
+/// Readiness of a directory for a repository in which git starts programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum Readiness {
+    /// Git would start programs as soon as somebody makes a repository of it, or write to another file than one of that
+    /// repository.
+    Prepared,
+    /// Git would not, but obeys a file in it, which another name or an open descriptor may still change.
+    IfChanged,
+    /// Git would not.
+    Harmless,
+}
+
+/// Returns the readiness of a directory. It is prepared if it has hooks, a configuration that git obeys, remotes with
+/// programs, or links.
 ///
 /// Other files in it excuse nothing: a later command can remove them, of which nobody is told. The top of a work tree
 /// counts only if somebody has begun to make a git directory there, too. `keeps_git` is `true` if no command can remove
 /// its `.git`.
-pub(super) fn is_prepared(folder: &OwnedFd, keeps_git: bool) -> io::Result<bool> {
+pub(super) fn readiness(folder: &OwnedFd, keeps_git: bool) -> io::Result<Readiness> {
+    use Readiness::{Harmless, IfChanged, Prepared};
+
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
     let holds_links = |name: &&str| may_hold_links(folder, name, &mut { MAX_LOOKS }).unwrap_or(true);
     if leads_away(&"hooks") || WRITTEN_FOLDERS.iter().any(holds_links) {
-        return Ok(true);
+        return Ok(Prepared);
     }
     let is_usual_link = || {
         WRITTEN_AND_USUAL.iter().chain(&OLD_REMOTES).any(leads_away) || OLD_REMOTES.iter().any(holds_links)
     };
     if WRITTEN.iter().any(leads_away) || (is_usual_link() && has_names_of_git_alone(folder)?) {
-        return Ok(true);
+        return Ok(Prepared);
     }
     // A name that git asks for can only add a reason.
     let is_begun = signs(folder, None)?.are_begun();
     if is_begun && is_of_git(folder, None)? {
-        return Ok(true);
+        return Ok(Prepared);
     }
-    match configured(Path::new(&itself(folder))) {
+    let readiness = match configured(Path::new(&itself(folder))) {
         // These are no other program's.
-        Configured::Repository | Configured::Starts { has_core: true } => return Ok(true),
-        Configured::Starts { has_core: false } => {}
-        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => {}
-        // The content can change by the other name, of which nobody is told.
-        Configured::Nothing if has_second_name(folder, "config")? => {}
-        Configured::Nothing if has_starting_remote(Path::new(&itself(folder))) => {}
-        Configured::Nothing => return Ok(false),
+        Configured::Repository | Configured::Starts { has_core: true } => return Ok(Prepared),
+        Configured::Starts { has_core: false } => Prepared,
+        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => Prepared,
+        Configured::Nothing if has_starting_remote(Path::new(&itself(folder))) => Prepared,
+        Configured::Nothing if may_change(folder)? => IfChanged,
+        Configured::Nothing => return Ok(Harmless),
+    };
+    Ok(if !is_begun && keeps_git && is_top_of_work_tree(folder)? { Harmless } else { readiness })
+}
+
+/// Returns `true` if a directory has something with the name of a configuration or of a directory of remotes.
+fn may_change(folder: &OwnedFd) -> io::Result<bool> {
+    for name in CONFIGURATIONS.iter().chain(&OLD_REMOTES) {
+        let is_remotes = OLD_REMOTES.contains(name);
+        if there(folder, name)?.is_some_and(|entry| entry.is_folder == is_remotes) {
+            return Ok(true);
+        }
     }
-    Ok(is_begun || !(keeps_git && is_top_of_work_tree(folder)?))
+    Ok(false)
 }
 
 /// Returns `true` if a directory has a complete repository with the name `.git`.
@@ -165,15 +189,6 @@ fn has_hooks(folder: &OwnedFd) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Returns `true` if a file is there that has another name, too.
-fn has_second_name(folder: &OwnedFd, name: &str) -> io::Result<bool> {
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink > 1),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Returns `true` if an entry is there that is neither a file nor a directory.

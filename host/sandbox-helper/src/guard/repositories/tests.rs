@@ -256,7 +256,7 @@ fn whose_a_repository_is_tells_who_made_its_signs() {
     let found = || {
         let (found, others) = all.found(|_| false);
         assert_eq!(others, 0);
-        found.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+        found.into_iter().map(|found| found.path).collect::<Vec<_>>()
     };
     assert_eq!(found(), ["old", "own", "theirs", "young"].map(|name| root.join(name)));
     make("old", "commondir", OLD);
@@ -380,7 +380,7 @@ fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
             std::fs::write(root.join(name).join(other), "x").expect("a file");
         }
     }
-    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|(path, _)| path).collect();
+    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|found| found.path).collect();
     assert_eq!(found, ["bare", "deep", "linked", "mirror", "store"].map(|name| root.join(name)));
 }
 
@@ -403,6 +403,6 @@ fn a_repository_is_told_if_the_command_only_changed_its_hooks() {
         std::fs::create_dir(root.join("store").join(sign)).expect("a folder");
     }
     std::fs::write(root.join("store/HEAD"), "ref: refs/heads/main\n").expect("a file");
-    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|(path, _)| path).collect();
+    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|found| found.path).collect();
     assert_eq!(found, [root.join("store")]);
 }

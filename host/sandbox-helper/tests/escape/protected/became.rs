@@ -4,10 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use scorpiox_sandbox::Tier;
+
 use super::absent::grow_old;
 use super::replaced::{CHANGES, NEW, attack_around};
 use super::{SETTINGS, names};
-use crate::bed::{Bed, Shield, for_each_tier};
+use crate::bed::{Bed, Finished, Shield, finish, for_each_tier};
 
 /// Different ways to turn the existing directory `$1` into a repository.
 const WAYS: [(&str, &str); 12] = [
@@ -48,6 +50,16 @@ os.link(f\"/proc/self/fd/{fd}\", \"HEAD\", src_dir_fd=here, dst_dir_fd=here, fol
     ),
 ];
 
+/// Returns the folders whose files may change elsewhere, relative to the workspace. The host decides if one can.
+fn may_change(bed: &Bed, finished: &Finished) -> Vec<String> {
+    let outcome = finished.outcome.as_ref().expect("an outcome");
+    let inside = |path: &Path| path.strip_prefix(bed.at("")).map(|path| path.display().to_string());
+    let told = outcome.names.repositories.iter().filter(|found| found.is_harmless);
+    let mut told: Vec<_> = told.map(|found| inside(found.path.as_path()).expect("a path inside")).collect();
+    told.sort();
+    told
+}
+
 #[test]
 fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
     for_each_tier(|bed| {
@@ -69,8 +81,13 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
         bed.shield.names = vec![".vscode"];
         let finished = bed.attack(&format!("evil='printf [core]\\nfsmonitor=x\\n'\n{script}"));
         let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> =
-            outcome.names.repositories.iter().map(|found| found.path.as_path().to_owned()).collect();
+        let mut told: Vec<_> = outcome
+            .names
+            .repositories
+            .iter()
+            .filter(|found| !found.is_harmless)
+            .map(|found| found.path.as_path().to_owned())
+            .collect();
         told.sort();
         expected.sort();
         let expected: Vec<_> = expected.iter().map(|name| bed.at(name)).collect();
@@ -99,11 +116,63 @@ fn a_prepared_folder_is_told_whatever_else_is_in_it() {
             ",
         );
         let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> =
-            outcome.names.repositories.iter().map(|found| found.path.as_path().to_owned()).collect();
+        let mut told: Vec<_> = outcome
+            .names
+            .repositories
+            .iter()
+            .filter(|found| !found.is_harmless)
+            .map(|found| found.path.as_path().to_owned())
+            .collect();
         told.sort();
         let expected = ["begun", "closed", "link", "readme", "theirs", "tree"].map(|name| bed.at(name));
         assert_eq!(told, expected, "{finished:?}");
+    });
+}
+
+/// The content can change under the other name after the command that gave it.
+#[test]
+fn a_configuration_that_gives_or_gets_a_second_name_is_found() {
+    for_each_tier(|bed| {
+        for path in ["old/config", "opened/config", "old/remotes/x"] {
+            grow_old(&bed.put(path, "\n"));
+        }
+        bed.shield.names = vec![".vscode"];
+        let finished = bed.attack(
+            r#"
+            mkdir from to tree remote; echo > from/config; ln from/config a
+            echo > b; ln b to/config
+            echo > c; ln c tree/config.worktree; printf '[extensions]\n\tworktreeConfig = true\n' > tree/config
+            mkdir remote/remotes; echo > d; ln d remote/remotes/x
+            ln old/config e
+            python3 -c '
+import os
+fd, here = os.open("opened/config", os.O_RDONLY), os.open(".", os.O_RDONLY)
+os.link(f"/proc/self/fd/{fd}", "f", src_dir_fd=here, dst_dir_fd=here, follow_symlinks=True)'
+            mkdir alone; echo > alone/config; ln alone/config g; rm g
+            "#,
+        );
+        let found = may_change(bed, &finished);
+        // In T2 nothing gets a second name by a descriptor.
+        let opened = (bed.tier != Tier::T2).then_some("opened");
+        let expected = ["alone", "from", "old"].into_iter().chain(opened).chain(["remote", "to", "tree"]);
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{finished:?}");
+        let finished = bed.attack("ln old/remotes/x h");
+        assert_eq!(may_change(bed, &finished), ["old"], "{finished:?}");
+    });
+}
+
+/// Another command that still runs can change the content through the open file.
+#[test]
+fn a_configuration_that_a_running_command_has_open_is_found() {
+    for_each_tier(|bed| {
+        bed.shield.names = vec![".vscode"];
+        let mut writer = bed.start("exec 3> data; echo > ready; while [ ! -e go ]; do sleep .01; done");
+        let finished = bed.attack(
+            "while [ ! -e ready ]; do sleep .01; done; mkdir prep closed; mv data prep/config; echo > closed/config",
+        );
+        assert_eq!(may_change(bed, &finished), ["closed", "prep"], "{finished:?}");
+        bed.put("go", "");
+        finish(&mut writer);
     });
 }
 
@@ -134,8 +203,13 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
             ",
         );
         let outcome = finished.outcome.as_ref().expect("an outcome");
-        let mut told: Vec<_> =
-            outcome.names.repositories.iter().map(|found| found.path.as_path().to_owned()).collect();
+        let mut told: Vec<_> = outcome
+            .names
+            .repositories
+            .iter()
+            .filter(|found| !found.is_harmless)
+            .map(|found| found.path.as_path().to_owned())
+            .collect();
         told.sort();
         assert_eq!(told, [".github", "dev", "half", "lock"].map(|name| bed.at(name)), "{finished:?}");
     });
