@@ -6,7 +6,7 @@
 //! [`starts_programs`] decides if a single repository contains anything of this kind. A configuration is
 //! parsed byte for byte as git does it. An entry is assumed to start programs unless its key is known to be
 //! harmless. [`configured`] and [`has_starting_remote`] judge a folder that is no repository yet. [`remotes`] reads the
-//! addresses of remotes.
+//! addresses of remotes. [`traps`] finds files that git trusts although commands write them.
 //!
 //! Invariant: every answer errs on the safe side. A folder counts even if git does not accept it yet. A file
 //! counts even if git reads it only under some condition, or if it does not exist yet. Paths beyond the
@@ -25,6 +25,7 @@ mod hidden;
 mod identity;
 #[cfg(unix)]
 mod index;
+mod index_paths;
 mod leads;
 mod names;
 mod obeyed;
@@ -37,6 +38,7 @@ mod remotes;
 mod shared;
 mod signs;
 mod starts;
+mod traps;
 mod user;
 mod words;
 
@@ -54,6 +56,7 @@ pub use prepared::{Configured, configured, may_start_later};
 pub use remotes::{Remotes, Unknown, remotes};
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
+pub use traps::{Trap, TrapKind, Traps, traps};
 pub use user::User;
 
 /// Returns the keys of a configuration, and `true` if git accepts all of it. For fuzzing.

@@ -107,6 +107,8 @@ pub struct Obeyed {
     pub begun: BTreeSet<PathBuf>,
     /// Folders that a path enters and leaves again (`a/../b`); they must not be moved.
     pub passed: BTreeSet<PathBuf>,
+    /// Git directories that were followed.
+    pub folders: BTreeSet<PathBuf>,
 }
 
 /// Work trees of a repository.

@@ -245,7 +245,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds all paths that the configurations name, in each work tree.
-    fn end(self) -> Obeyed {
+    fn end(mut self) -> Obeyed {
+        self.obeyed.folders = self.met.keys().cloned().collect();
         let mut names = Names::new(self.obeyed);
         let mut budget = Budget::default();
         let (everywhere, in_each): (Vec<&PathBuf>, Vec<_>) =

@@ -13,6 +13,7 @@ use crate::prepared::{Configured, configured_by};
 use crate::read::{self, is_absent, is_read_if_there};
 use crate::shared::Marks;
 use crate::signs::{is_of_git, is_without_signs};
+use crate::traps::{Traps, traps};
 
 /// Files that lead git to other files; git reads each of them.
 const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
@@ -24,7 +25,7 @@ const MODULES: &str = "modules";
 const FOLDERS: [&str; 3] = ["hooks", "remotes", "branches"];
 
 /// Returns `true` if git may start programs because of `path`, which is named `.git`. Reasons are hooks,
-/// configuration entries not known to be harmless, and files around it that the user's own configuration
+/// configuration entries not known to be harmless, [`traps`], and files around it that the user's own configuration
 /// names by relative paths. Paths that cannot be followed to their end count, as do files that can be changed
 /// under another name, and those that changed meanwhile.
 ///
@@ -50,8 +51,10 @@ pub fn starts_programs(path: &Path, leads: &Leads, sees: &dyn Fn(&Path) -> bool)
     let Some(before) = Marks::settled(path, &watched) else { return true };
     let walk = Walk::through(begin);
     let is_led_nowhere = || !found.is_dir() && walk.met.is_empty() && !is_read_if_there(path);
+    let has_traps = |folder: &PathBuf| traps(folder, None) != Traps::default();
     walk.is_cut()
         || walk.is_astray
+        || watched.iter().any(has_traps)
         || is_led_nowhere()
         || any_starts(path, &walk, leads, sees)
         || !walk.met.keys().eq(&watched)

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::guard::Guard;
 use rustix::fs::AtFlags;
@@ -15,6 +16,7 @@ use scorpiox_sandbox::wire::{CommandSpec, Event, Fault, Network, Tier};
 use scorpiox_sandbox::{Moves, packet};
 use scorpiox_sys::linux::questions::{Ask, ask_before};
 use scorpiox_sys::linux::reach;
+use scorpiox_sys::linux::shared_set::SharedSet;
 use scorpiox_sys::linux::sys::{self, Side};
 
 use crate::bound::Bounds;
@@ -27,7 +29,7 @@ use crate::seccomp::{Filters, Shared};
 use crate::sockets::{self, Sockets};
 use crate::supervise::{Supervisor, give_up};
 use crate::tree::Tree;
-use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, confine, covers, root};
+use crate::{COMMAND_OOM_SCORE, Cell, OOM_SCORE, SHARING, confine, covers, root};
 
 const BASH: &CStr = c"/bin/bash";
 
@@ -182,8 +184,8 @@ fn run_inside(
     filters.apply()?;
     sys::reset_signals().map_err(Fault::at("resetting signals"))?;
     let children = sys::child_signals().map_err(Fault::at("waiting for the shell"))?;
-    // Each command has a cell of its own in this process.
-    let by_commands = Cell::no_entries()?;
+    // Each command has a cell of its own in this process, and nothing is known of the others.
+    let by_commands = SharedSet::full().map(Rc::new).map_err(Fault::at(SHARING))?;
     let cell = Cell { spec: cell, filters, landlock, by_commands };
     // bubblewrap mounts `/proc` read-only, so this process and the command share a score for the
     // out-of-memory killer.

@@ -74,11 +74,8 @@ struct Cell {
     by_commands: Rc<SharedSet>,
 }
 
-impl Cell {
-    fn no_entries() -> Result<Rc<SharedSet>, Fault> {
-        SharedSet::new().map(Rc::new).map_err(Fault::at("sharing memory with supervisors"))
-    }
-}
+/// Step in which [`Cell::by_commands`] is created.
+const SHARING: &str = "sharing memory with supervisors";
 
 /// Runs the helper: the complete program `scorpiox-cell`, which a [`scorpiox_sandbox::Cell`] starts.
 pub fn main() -> ExitCode {
@@ -180,7 +177,7 @@ fn build(spec: CellSpec) -> Result<(Cell, Listeners), Fault> {
     if spec.tier == Tier::T1 {
         call::try_one()?;
     }
-    let by_commands = Cell::no_entries()?;
+    let by_commands = SharedSet::new().map(Rc::new).map_err(Fault::at(SHARING))?;
     Ok((Cell { spec, filters, landlock, by_commands }, listeners))
 }
 

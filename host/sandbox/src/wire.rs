@@ -437,9 +437,42 @@ pub struct Repository {
     pub path: RawPath,
     /// Device and inode number, since another command can put something else at the path.
     pub identity: (u64, u64),
-    /// `true` if it is no repository, and starts no program once somebody makes one of it, unless another process changes
-    /// a file in it.
-    pub is_harmless: bool,
+    /// Reason of the report.
+    pub grounds: Grounds,
+}
+
+/// Reason for which a supervisor reports a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Grounds {
+    /// Git uses it, or starts programs once somebody makes a repository of it.
+    Used,
+    /// Another process made a repository of it while the command could create files there. Git may have started a program
+    /// that is no longer there.
+    MadeByAnother,
+    /// Git would obey files in it. They start nothing, unless another process changes them.
+    Harmless,
+}
+
+/// File in a git directory by which git would write elsewhere or start a program, although it is no setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trap {
+    /// Location of the file.
+    pub path: RawPath,
+    /// Kind of file.
+    pub kind: TrapKind,
+    /// Text in the file that matters. Empty if it cannot be read.
+    pub text: String,
+}
+
+/// Kind of a [`Trap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrapKind {
+    /// List of tracked files, with a path that git refuses in commits.
+    Index,
+    /// Reference that leads to a name outside of `refs`.
+    Reference,
+    /// State of an unfinished operation, which starts a program or writes elsewhere when it continues.
+    Operation,
 }
 
 /// Result concerning names that must stay absent ([`Cover::Absent`], [`CommandSpec::absent_names`]).
@@ -459,6 +492,12 @@ pub struct Names {
     pub repositories: Vec<Repository>,
     /// Number of further repositories.
     pub repositories_others: u32,
+    /// Files that changed in git directories, by which git would write elsewhere or start a program. The host finds them.
+    #[serde(default)]
+    pub traps: Vec<Trap>,
+    /// Number of further ones, and of git directories that were not looked at completely.
+    #[serde(default)]
+    pub traps_others: u32,
     /// Paths of sockets that the command was refused, because no command listens there; the first few
     /// of each name.
     pub sockets: Vec<RawPath>,

@@ -151,7 +151,13 @@ impl Ready {
             Tier::T2 => special.granted().map_err(ShellError::io("looking through the workspace"))?,
             _ => Vec::new(),
         };
-        Ok(Rules { covers, granted, unseen: special.unseen(), reopened: special.reopened })
+        Ok(Rules {
+            covers,
+            granted,
+            unseen: special.unseen(),
+            reopened: special.reopened,
+            repositories: special.repositories,
+        })
     }
 
     /// Returns the unseen folders that have not been reported yet, and marks all as reported.
@@ -186,6 +192,8 @@ pub(super) struct Rules {
     pub unseen: Vec<(PathBuf, &'static str)>,
     /// Folders whose owner permissions were restored.
     pub reopened: Vec<PathBuf>,
+    /// Git directories.
+    pub repositories: Vec<PathBuf>,
 }
 
 /// Tiers that this process has built a cell in, with the kind of its network. None of them is missing on this

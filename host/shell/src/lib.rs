@@ -19,6 +19,7 @@ mod error;
 mod etc;
 mod gone;
 mod helper;
+mod judged;
 mod local;
 mod met;
 mod own_identity;
@@ -40,17 +41,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 pub use crate::untold::{ActiveCommand, ActiveList, Brought};
 use crate::untold::{ActiveCommands, Entry, Untold};
 use parking_lot::Mutex;
 use scorpiox_egress_proxy::{Lost, Proxy, Published, Reached, Refusal, Session};
 use scorpiox_executor::Reason;
-use scorpiox_git::{Leads, User, may_start_later, starts_programs};
+use scorpiox_git::{Leads, User};
 pub use scorpiox_policy::{DEFAULT_PROFILE, READONLY as READ_ONLY_PROFILE};
 use scorpiox_policy::{DenySet, Network as NetworkRule, Places, Policy, Profile};
-use scorpiox_sandbox::{CommandSpec, Outcome, Repository, Running, Tier};
+use scorpiox_sandbox::{CommandSpec, Running, Tier};
 use scorpiox_workspace_config::{Operator, OperatorError, Site};
 
 pub use background::{Begun, ELSEWHERE, Listed, Owner, ReadPiece, TaskEnd, TaskState};
@@ -77,9 +78,6 @@ const END_TIME: Duration = Duration::from_secs(1);
 const TRIES: u32 = 20;
 /// Maximum number of area sets with a cached survey.
 const MAX_SURVEYS: usize = 16;
-/// Time limit for judging the repositories of one command. Moves are blocked during that time. Repositories
-/// left over are reported without being judged.
-const JUDGE_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of unseen folders that the notes of a command name.
 const MAX_NOTES: usize = 5;
 /// Maximum length of a command in bytes, which is the kernel's limit for a single argument.
@@ -133,35 +131,13 @@ struct Started {
     active: Option<Entry>,
     /// Ports that are published while the command runs.
     _ports: Vec<Published>,
+    /// Git directories that were there when the command started.
+    repositories: Vec<PathBuf>,
+    /// Time before the command started.
+    begun: SystemTime,
 }
 
 impl Started {
-    /// Returns the outcome, reduced to those new repositories that start programs, and notes about
-    /// repositories that are no longer where they were when the command ended.
-    fn judged(&self, mut outcome: Outcome) -> (Outcome, Vec<String>) {
-        let mut moved = Vec::new();
-        if !outcome.names.repositories.is_empty() {
-            let leads = Leads::of(&User::of_process(self.operator.site().home.as_deref()));
-            // Moves are blocked during the check. Anything swapped in earlier has another identity.
-            let unmoved = starts::begin(&self.operator.site().own_home, &self.cell.plan.areas);
-            let begun = Instant::now();
-            let sees = |path: &Path| self.sees_all_of(path);
-            outcome.names.repositories.retain(|Repository { path, identity, is_harmless }| {
-                let path = path.as_path();
-                let is_there = gone::identity_of(path) == Some(*identity);
-                let is_unknown = || unmoved.is_err() || begun.elapsed() > JUDGE_TIME;
-                if *is_harmless {
-                    // The command that moved it away meanwhile finds it, too.
-                    return is_there && (is_unknown() || may_start_later(path));
-                }
-                moved.extend(gone::note(path, *identity));
-                !is_there || is_unknown() || starts_programs(path, &leads, &sees)
-            });
-        }
-        moved.truncate(MAX_NOTES);
-        (outcome, moved)
-    }
-
     /// Closes the connections of the command. No host is reached afterwards.
     fn end_connections(&self) {
         self.session.iter().for_each(Session::end);
@@ -331,7 +307,8 @@ impl Shell {
         // Without a sandbox, no path is searched for or protected.
         let begin = || starts::begin(&self.site().own_home, &cell.plan.areas);
         let moves = (cell.tier != Tier::None).then(begin).transpose()?;
-        let Rules { covers, granted, unseen, reopened } = cell.special(self.site())?;
+        let Rules { covers, granted, unseen, reopened, repositories } = cell.special(self.site())?;
+        let begun = SystemTime::now();
         let network = (cell.tier, cell.plan.spec.network);
         let mut session = cell.proxy.as_ref().map(Proxy::session);
         let command = CommandSpec {
@@ -390,6 +367,8 @@ impl Shell {
             untold,
             active,
             _ports: ports.held,
+            repositories,
+            begun,
         })
     }
 

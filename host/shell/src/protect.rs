@@ -194,6 +194,7 @@ impl View<'_> {
         for folder in &obeyed.passed {
             special.pin(folder);
         }
+        special.repositories.extend(obeyed.folders);
         for path in git.folders.iter().flat_map(|folder| HELD.map(|name| folder.join(name))) {
             match path.symlink_metadata() {
                 Ok(found) if found.is_dir() => special.pin(&path),

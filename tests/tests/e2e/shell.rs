@@ -26,6 +26,7 @@ mod subfolders;
 pub(crate) mod support;
 mod tiers;
 mod together;
+mod traps;
 mod unseen;
 mod untold;
 mod use_up;

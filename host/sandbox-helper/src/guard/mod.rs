@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use scorpiox_sandbox::{CellSpec, CommandSpec, Fault, Moves, Names, RawPath, Repository};
+use scorpiox_sandbox::{CellSpec, CommandSpec, Fault, Grounds, Moves, Names, RawPath, Repository};
 use scorpiox_sys::linux::questions::{Answer, Ask, Question};
 use scorpiox_sys::linux::reach;
 use scorpiox_sys::linux::shared_set::SharedSet;
@@ -57,7 +57,6 @@ use self::made::Link;
 pub use self::opened::Pipe;
 use self::places::{Places, Ruling};
 pub use self::places::{guarded_roots, writable_roots};
-use self::repositories::Readiness;
 use self::umask::Umasks;
 
 /// Maximum number of reported paths of a kind, and their total size in bytes.
@@ -69,8 +68,8 @@ const MAX_TOLD_BYTES: usize = 2500;
 const MAX_TOLD_REPOSITORIES: usize = 64;
 const MAX_TOLD_REPOSITORY_BYTES: usize = 24 * 1024;
 
-/// Maximum time of the search for protected names when a command has ended, and of each wait before. Nothing
-/// moves during the search.
+/// Maximum time of the search for protected names when a command has ended, of each wait before, and of the judgement on
+/// repositories. Nothing moves during the search.
 const SEARCH_TIME: Duration = Duration::from_secs(1);
 
 /// Decision about a seccomp notification.
@@ -259,7 +258,7 @@ impl Guard {
         }
         let unpacked = self.while_nothing_moves(Places::unpacked);
         let (unpacked, unpacked_others) = Told::of(unpacked, MAX_TOLD, MAX_TOLD_BYTES);
-        let (found, others) = self.places.repositories();
+        let (found, others) = self.places.repositories(Instant::now() + SEARCH_TIME);
         let paths = found.iter().map(|found| found.path.clone()).collect();
         let (repositories, repositories_others) =
             Told::of((paths, others), MAX_TOLD_REPOSITORIES, MAX_TOLD_REPOSITORY_BYTES);
@@ -267,7 +266,7 @@ impl Guard {
             let found = found.iter().find(|found| found.path == path.as_path());
             Repository {
                 identity: found.map(|found| found.identity).unwrap_or_default(),
-                is_harmless: found.is_some_and(|found| found.readiness == Readiness::IfChanged),
+                grounds: found.map_or(Grounds::Used, |found| found.grounds),
                 path,
             }
         };
@@ -280,8 +279,7 @@ impl Guard {
             unpacked_others,
             repositories,
             repositories_others,
-            sockets: Vec::new(),
-            sockets_others: 0,
+            ..Names::default()
         }
     }
 }

@@ -446,8 +446,12 @@ impl Places {
     }
 
     /// Returns the repositories, and links to them, that appeared and still exist.
-    pub(super) fn repositories(&self) -> (Vec<Found>, u32) {
-        self.repositories.found(|path| self.unpacked.may_come(self.inside(path)))
+    pub(super) fn repositories(&self, until: Instant) -> (Vec<Found>, u32) {
+        self.repositories.found(
+            until,
+            |path| self.unpacked.may_come(self.inside(path)),
+            |about| self.is_new(about),
+        )
     }
 
     /// Returns `true` if the entry at this path, if there is one, may be moved, removed or replaced.

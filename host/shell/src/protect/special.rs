@@ -61,6 +61,8 @@ pub struct Special {
     lost: Option<PathBuf>,
     /// Roots that a command had closed to their owner, reopened by the survey.
     pub reopened: Vec<PathBuf>,
+    /// Git directories.
+    pub repositories: Vec<PathBuf>,
 }
 
 impl Special {

@@ -137,6 +137,7 @@ fn merged(all: impl Iterator<Item = Names>) -> Names {
     let mut sum = Names::default();
     for names in all {
         add(&mut sum.unpacked, &mut sum.unpacked_others, names.unpacked, names.unpacked_others);
+        add(&mut sum.traps, &mut sum.traps_others, names.traps, names.traps_others);
         add(
             &mut sum.repositories,
             &mut sum.repositories_others,
@@ -166,7 +167,7 @@ fn add<T: PartialEq>(paths: &mut Vec<T>, others: &mut u32, more: Vec<T>, more_ot
 mod tests {
     use std::path::PathBuf;
 
-    use scorpiox_sandbox::Repository;
+    use scorpiox_sandbox::{Grounds, Repository};
 
     use super::*;
 
@@ -174,7 +175,7 @@ mod tests {
         let repository = |path: &String| Repository {
             path: PathBuf::from(path).into(),
             identity: (1, 1),
-            is_harmless: false,
+            grounds: Grounds::Used,
         };
         Names { repositories: paths.iter().map(repository).collect(), ..Names::default() }
     }

@@ -29,6 +29,13 @@ impl SharedSet {
         NonNull::new(memory.cast()).map(Self).ok_or_else(|| io::Error::other("no memory"))
     }
 
+    /// Creates a full set, which may contain each number.
+    pub fn full() -> io::Result<Self> {
+        let set = Self::new()?;
+        set.words()[PLACES].store(1, Ordering::Release);
+        Ok(set)
+    }
+
     fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping has this many words, which are aligned and zero at first. It lives as long as `self`, and
         // all processes access it atomically.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scorpiox_sandbox::{Names, RawPath};
+use scorpiox_sandbox::{Grounds, Names, RawPath, Trap, TrapKind};
 
 use crate::Call;
 
@@ -35,8 +35,20 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
              at it before"
         )
     });
-    let repositories: Vec<_> = names.repositories.iter().map(|repository| repository.path.clone()).collect();
-    let repositories = list(&repositories, 0).map(|paths| {
+    let reported = |is_made_by_another: bool| {
+        let reported = names.repositories.iter();
+        let reported = reported
+            .filter(|repository| (repository.grounds == Grounds::MadeByAnother) == is_made_by_another);
+        let paths: Vec<_> = reported.map(|repository| repository.path.clone()).collect();
+        list(&paths, 0)
+    };
+    let made_by_another = reported(true).map(|paths| {
+        format!(
+            "new: {paths}: another process made a repository there while the command could put hooks and settings into \
+             it: git may have started programs of the command, even if they are gone; the person should look at it"
+        )
+    });
+    let repositories = reported(false).map(|paths| {
         format!(
             "new: {paths}: git starts the programs that this repository names, when it is used there, or once somebody \
              makes a repository of the folder, and at `git status` in a repository around it that has it in its \
@@ -50,12 +62,49 @@ fn notes(workspace: &Path, names: &Names) -> Vec<String> {
             names.repositories_others
         )
     });
+    let traps = names.traps.iter().map(|trap| about_trap(workspace, trap));
+    let more_traps = (names.traps_others > 0).then(|| {
+        format!(
+            "changed: {} more repositories or files in them, more than are looked at: git may write elsewhere because of \
+             them; the person should look at `git status` and their index before using git there",
+            names.traps_others
+        )
+    });
     let sockets = list(&names.sockets, names.sockets_others).map(|paths| {
         format!(
             "not connected: {paths}: no command listens there, and commands do not reach other programs' sockets"
         )
     });
-    [refused, unpacked, repositories, unseen, sockets].into_iter().flatten().collect()
+    let before = [refused, unpacked, made_by_another, repositories, unseen].into_iter().flatten();
+    before.chain(traps).chain(more_traps).chain(sockets).collect()
+}
+
+/// Describes a file by which git would write elsewhere or start a program, and the way to get rid of it.
+fn about_trap(workspace: &Path, trap: &Trap) -> String {
+    let path = quoted(workspace, trap.path.as_path());
+    let text = quoted(Path::new(""), Path::new(&trap.text));
+    match trap.kind {
+        TrapKind::Index if trap.text.is_empty() => format!(
+            "changed: {path}: this is no index that can be read, so git may create files outside of the work tree when \
+             the person restores files; `rm {path} && git reset` makes a new one"
+        ),
+        TrapKind::Index => format!(
+            "changed: {path}: it lists {text}, which git refuses in commits and would create when the person restores \
+             files (`git restore`, `git checkout`); `rm {path} && git reset` makes a new one"
+        ),
+        TrapKind::Reference => format!(
+            "changed: {path}: this reference leads to {text}, outside of `refs/`, so git would write that file of the \
+             repository; the person should delete it before using git there"
+        ),
+        TrapKind::Operation if trap.text.is_empty() => format!(
+            "changed: {path}: it cannot be read, and may start programs when the person continues the operation; the \
+             person should look at it before"
+        ),
+        TrapKind::Operation => format!(
+            "changed: {path}: git starts or writes what {text} names when the person continues the operation (`git \
+             rebase --continue`, `git cherry-pick --continue`); the person should look at it before"
+        ),
+    }
 }
 
 /// Returns `true` for a path that the note about repositories covers: that of a reported repository, or one in a
@@ -109,7 +158,7 @@ mod tests {
         let paths: Vec<_> = (0..63).map(|index| format!("/w/a{index}/.git")).chain([deep]).collect();
         let repositories: Vec<_> = paths
             .iter()
-            .map(|path| Repository { path: raw(path), identity: (0, 0), is_harmless: false })
+            .map(|path| Repository { path: raw(path), identity: (0, 0), grounds: Grounds::Used })
             .collect();
         let names = Names { repositories, ..Names::default() };
         let notes = notes(Path::new("/w"), &names).join("\n");
@@ -119,7 +168,8 @@ mod tests {
 
     #[test]
     fn a_repository_has_one_note() {
-        let repository = |path: &str| Repository { path: raw(path), identity: (0, 0), is_harmless: false };
+        let repository =
+            |path: &str| Repository { path: raw(path), identity: (0, 0), grounds: Grounds::Used };
         let names = Names {
             unpacked: ["/w/.git", "/w/.git/hooks", "/w/a/.vscode", "/w/b/.git"].map(raw).into(),
             repositories: vec![repository("/w/.git"), repository("/w/a")],

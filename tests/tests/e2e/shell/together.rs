@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::support::{
-    TIERS, background, bash, comes_true, in_each_tier, in_tier, read_to_end, read_until, start,
+    TIERS, background, bash, comes_true, git, in_each_tier, in_tier, read_to_end, read_until, start,
 };
 
 /// Ways to create a repository that can be changed through a name outside of it. Each uses its own directory.
@@ -50,6 +50,58 @@ fn a_new_repository_with_a_file_that_another_command_has_open_is_told() {
         assert!(ran.text.contains("p/.git\": git starts"), "{}", ran.text);
         program.put("workspace/go", "");
         read_to_end(server, task);
+    });
+}
+
+/// Somebody may make a repository of the folder later, after all commands.
+#[test]
+fn a_configuration_that_can_change_by_another_name_or_an_open_file_is_told() {
+    in_each_tier(|program, server| {
+        for make in [
+            "mkdir linked && echo > linked/config && ln linked/config data",
+            "mkdir old && echo > old/config",
+        ] {
+            let ran = bash(server, make);
+            assert_eq!(ran.text.contains("new: "), make.contains("ln "), "{}", ran.text);
+        }
+        let ran = bash(server, "ln old/config more && rm more data");
+        assert!(!ran.text.contains("new: "), "nothing can change it any more: {}", ran.text);
+        let changes = "ln old/config more && printf '[core]\n\tfsmonitor = x\n' > more && rm more";
+        let ran = bash(server, changes);
+        assert!(ran.text.contains("new: \"old\": git starts"), "{}", ran.text);
+        let task = background(
+            server,
+            "exec 8>> notes; touch ready; until [ -e go ]; do sleep 0.02; done; echo x >&8",
+        );
+        wait_for(&program.workspace().join("ready"));
+        let ran = bash(server, "mkdir p && mv notes p/config");
+        assert!(ran.text.contains("new: \"p\": git starts"), "{}", ran.text);
+        program.put("workspace/go", "");
+        read_to_end(server, task);
+    });
+}
+
+/// The hook removes itself when it has run.
+#[test]
+fn a_repository_that_another_process_makes_around_hooks_of_a_command_is_told() {
+    in_each_tier(|program, server| {
+        let at = |name: &str| program.workspace().join(name);
+        fs::create_dir(at("old")).expect("a folder");
+        let task = background(
+            server,
+            "touch ready; until [ -d fresh ]; do sleep 0.02; done; mkdir fresh/.git; mkdir staged; mv staged fresh/.git; \
+             mkdir -p old/.git/hooks; echo x > old/.git/hooks/pre-commit; touch made; \
+             until [ -e go ]; do sleep 0.02; done; rm old/.git/hooks/pre-commit",
+        );
+        wait_for(&at("ready"));
+        fs::create_dir(at("fresh")).expect("a folder");
+        wait_for(&at("made"));
+        assert!(!at("fresh/.git").exists());
+        git(&at("old"), &["init", "-q"]);
+        program.put("workspace/go", "");
+        let told = read_to_end(server, task);
+        assert!(told.contains("new: \"old/.git\": another process made a repository there"), "{told}");
+        assert!(told.contains("not created: \"fresh/.git\""), "{told}");
     });
 }
 

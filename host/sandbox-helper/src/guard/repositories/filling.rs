@@ -46,7 +46,7 @@ impl Repositories {
 
     /// Returns `true` if another process created a name in a directory since the command started that is usual in git
     /// directories alone.
-    fn has_sign_of_another(
+    pub(super) fn has_sign_of_another(
         &self,
         folder: &OwnedFd,
         about: &About,

@@ -34,7 +34,6 @@ mod signs;
 mod used;
 
 pub(super) use prepared::Found;
-pub(super) use signs::Readiness;
 use signs::{
     ASKED_FOR, CONFIGURATIONS, FIRST_MADE, FIRST_WRITTEN, HOLD_MORE, NAME, OBEYED, OBEYED_FOLDERS, STAY,
     contains, entry, is_of_git, is_written, signs, there,
@@ -415,7 +414,11 @@ impl Repositories {
                     let folder = about.is_folder.then(|| entry(spot)).transpose()?;
                     Ok(!self.is_known(&about, folder.as_ref())?)
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                // Git finds the hooks in it when somebody makes a repository there.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let about = About::folder(&spot.folder)?;
+                    Ok(!is_root && is_new(&about) && !self.owns(&about))
+                }
                 Err(error) => Err(error),
             };
         }

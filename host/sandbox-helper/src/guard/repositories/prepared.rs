@@ -10,8 +10,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use scorpiox_sandbox::Grounds;
 use scorpiox_sys::linux::reach::Identity;
 
 use super::super::absent::folded;
@@ -19,7 +21,7 @@ use super::super::caller::Spot;
 use super::super::identity_of;
 use super::super::mounts::About;
 use super::Repositories;
-use super::signs::{NAME, Readiness, is_written, readiness, signs, there};
+use super::signs::{NAME, grounds, is_written, signs, there};
 
 /// Maximum number of entries to search in moved directories when the command has ended: about 100 ms. A directory that is
 /// not searched completely is counted.
@@ -30,7 +32,7 @@ const MAX_DEPTH: usize = 64;
 /// Directory that was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Found {
-    pub(in super::super) readiness: Readiness,
+    pub(in super::super) grounds: Grounds,
     pub(in super::super) path: PathBuf,
     pub(in super::super) identity: Identity,
 }
@@ -44,38 +46,49 @@ impl Repositories {
         }
     }
 
-    /// Returns the readiness of a moved directory, unless a rule has protected it from the command.
-    fn readiness_when_moved(&self, folder: &OwnedFd) -> io::Result<Readiness> {
+    /// Returns the reason to report a moved directory, unless a rule has protected it from the command.
+    fn grounds_when_moved(&self, folder: &OwnedFd) -> io::Result<Option<Grounds>> {
         let about = About::folder(folder)?;
         let is_old = self.known.borrow().begun.contains(&about, &self.hasher);
-        if is_old { Ok(Readiness::Harmless) } else { self.readiness(folder, &about) }
+        if is_old { Ok(None) } else { self.grounds(folder, &about) }
     }
 
-    /// Like [`readiness`]. Each command protects the `.git` of the work trees that were there when it started. One that
+    /// Like [`grounds`]. Each command protects the `.git` of the work trees that were there when it started. One that
     /// a command created could be removed by another that started before.
-    fn readiness(&self, folder: &OwnedFd, about: &About) -> io::Result<Readiness> {
+    fn grounds(&self, folder: &OwnedFd, about: &About) -> io::Result<Option<Grounds>> {
         let keeps_git = self.is_work_tree(about)
             && there(folder, NAME)?.is_some_and(|entry| !self.may_be_by_commands(about, &entry));
-        readiness(folder, keeps_git)
+        grounds(folder, keeps_git)
     }
 
     /// Returns everything that became a repository, or may start programs once somebody makes a repository of it, and still
-    /// exists: the prepared directories first, each once. Also returns the number of directories of which nothing is known.
+    /// exists: the harmless directories last, each once. Also returns the number of directories of which nothing is known.
     /// `is_packed` returns `true` below directories of packages, of which nobody makes a repository.
-    pub(in super::super) fn found(&self, is_packed: impl Fn(&Path) -> bool) -> (Vec<Found>, u32) {
+    /// Those that are not judged in time are reported as if they started programs.
+    pub(in super::super) fn found(
+        &self,
+        until: Instant,
+        is_packed: impl Fn(&Path) -> bool,
+        is_new: impl Fn(&About) -> bool,
+    ) -> (Vec<Found>, u32) {
         let mut all = Vec::new();
         let lost = self.came.each(|thing, path| {
             let is_named = || path.file_name().is_some_and(|name| folded(name) == NAME);
-            let readiness =
-                if is_named() { Readiness::Prepared } else { self.readiness_now(thing, is_packed(&path)) };
-            if readiness != Readiness::Harmless {
+            let grounds = if self.is_made_by_another(thing, &is_new) {
+                Some(Grounds::MadeByAnother)
+            } else if is_named() || Instant::now() >= until {
+                Some(Grounds::Used)
+            } else {
+                self.grounds_now(thing, is_packed(&path))
+            };
+            if let Some(grounds) = grounds {
                 // A directory that cannot be inspected is always reported.
-                all.push(Found { readiness, path, identity: identity_of(thing).unwrap_or_default() });
+                all.push(Found { grounds, path, identity: identity_of(thing).unwrap_or_default() });
             }
         });
         let lost_places = u32::try_from(lost.places.len()).unwrap_or(u32::MAX);
         let mut others = lost.others.saturating_add(lost_places);
-        let unsearched = self.search_moved(&is_packed, &mut all);
+        let unsearched = self.search_moved(until, &is_packed, &mut all);
         others = others.saturating_add(unsearched);
         all.sort();
         let mut paths = HashSet::new();
@@ -83,33 +96,43 @@ impl Repositories {
         (all, others)
     }
 
-    /// Returns the readiness of a directory that git may use already.
-    fn readiness_now(&self, thing: &OwnedFd, is_packed: bool) -> Readiness {
-        let readiness = || {
+    /// Returns `true` if another process made a repository of a directory since the command started, or began to.
+    fn is_made_by_another(&self, thing: &OwnedFd, is_new: impl Fn(&About) -> bool) -> bool {
+        let is_made = || {
+            let about = About::folder(thing)?;
+            if !about.is_folder || self.known.borrow().begun.contains(&about, &self.hasher) {
+                return Ok(false);
+            }
+            self.has_sign_of_another(thing, &about, is_new)
+        };
+        // One that cannot be inspected is reported for that.
+        is_made().unwrap_or_else(|_: io::Error| false)
+    }
+
+    /// Returns the reason to report a directory that git may use already.
+    fn grounds_now(&self, thing: &OwnedFd, is_packed: bool) -> Option<Grounds> {
+        let grounds = || {
             let signs = signs(thing, None)?;
             if signs.are_used() {
-                return Ok(Readiness::Prepared);
+                return Ok(Some(Grounds::Used));
             }
             if is_packed && !signs.are_begun() {
-                return Ok(Readiness::Harmless);
+                return Ok(None);
             }
-            self.readiness(thing, &About::folder(thing)?)
+            self.grounds(thing, &About::folder(thing)?)
         };
         // An inaccessible directory counts: the next command can restore its permissions.
-        readiness().unwrap_or_else(|error: io::Error| {
-            if error.kind() == io::ErrorKind::NotADirectory {
-                Readiness::Harmless
-            } else {
-                Readiness::Prepared
-            }
+        grounds().unwrap_or_else(|error: io::Error| {
+            (error.kind() != io::ErrorKind::NotADirectory).then_some(Grounds::Used)
         })
     }
 
     /// Adds the prepared directories in moved ones. Returns the number of moved directories that were not searched
     /// completely.
-    fn search_moved(&self, is_packed: &dyn Fn(&Path) -> bool, found: &mut Vec<Found>) -> u32 {
+    fn search_moved(&self, until: Instant, is_packed: &dyn Fn(&Path) -> bool, found: &mut Vec<Found>) -> u32 {
         let mut unsearched = 0_u32;
-        let mut search = Search { all: self, is_packed, left: MAX_SEARCHED, searched: HashSet::new(), found };
+        let mut search =
+            Search { all: self, until, is_packed, left: MAX_SEARCHED, searched: HashSet::new(), found };
         // A directory that is gone was removed, or moved by a process that is no command.
         let lost = self.moved.each(|folder, path| {
             if !is_packed(&path) && search.folder(folder, &path, MAX_DEPTH).is_err() {
@@ -123,6 +146,7 @@ impl Repositories {
 /// A search for prepared directories.
 struct Search<'a> {
     all: &'a Repositories,
+    until: Instant,
     is_packed: &'a dyn Fn(&Path) -> bool,
     /// Number of entries to look at.
     left: usize,
@@ -135,6 +159,9 @@ impl Search<'_> {
     /// Searches a directory and those below it. Fails if something was not searched.
     fn folder(&mut self, folder: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
         let depth = depth.checked_sub(1).ok_or(io::ErrorKind::QuotaExceeded)?;
+        if Instant::now() >= self.until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         if !self.searched.insert(identity_of(folder)?) {
             return Ok(());
         }
@@ -161,9 +188,8 @@ impl Search<'_> {
             if is_complete {
                 return Ok(());
             }
-            let readiness = self.all.readiness_when_moved(folder)?;
-            if readiness != Readiness::Harmless {
-                let found = Found { readiness, path: path.to_owned(), identity: identity_of(folder)? };
+            if let Some(grounds) = self.all.grounds_when_moved(folder)? {
+                let found = Found { grounds, path: path.to_owned(), identity: identity_of(folder)? };
                 self.found.push(found);
             }
         }
@@ -189,13 +215,13 @@ impl Search<'_> {
 mod tests {
     use std::rc::Rc;
 
-    use super::super::tests::{NEW, OLD, bed, folder, nothing};
+    use super::super::tests::{NEW, OLD, bed, folder, later, nothing};
     use super::*;
 
     fn paths(all: &Repositories) -> Vec<PathBuf> {
-        let (found, others) = all.found(|path| path.iter().any(|part| part == "node_modules"));
+        let (found, others) = all.found(later(), |path| path.iter().any(|part| part == "node_modules"), OLD);
         assert_eq!(others, 0);
-        let prepared = found.into_iter().filter(|found| found.readiness == Readiness::Prepared);
+        let prepared = found.into_iter().filter(|found| found.grounds != Grounds::Harmless);
         prepared.map(|found| found.path).collect()
     }
 
@@ -254,9 +280,9 @@ mod tests {
         folder(&root.join("moved"), None);
         std::fs::write(root.join("moved/config"), "").expect("a file");
         all.note_moved(&Spot::of(&root.join("moved")));
-        let (found, others) = all.found(|_| false);
-        let found: Vec<_> = found.into_iter().map(|found| (found.readiness, found.path)).collect();
-        let expected = ["a", "b", "c", "d", "moved"].map(|name| (Readiness::IfChanged, root.join(name)));
+        let (found, others) = all.found(later(), |_| false, OLD);
+        let found: Vec<_> = found.into_iter().map(|found| (found.grounds, found.path)).collect();
+        let expected = ["a", "b", "c", "d", "moved"].map(|name| (Grounds::Harmless, root.join(name)));
         assert_eq!((found, others), (expected.into(), 0));
     }
 
@@ -344,7 +370,7 @@ mod tests {
             }
         }
         expected.sort();
-        let (found, others) = all.found(|_| false);
+        let (found, others) = all.found(later(), |_| false, OLD);
         assert_eq!(others, 0);
         let found: HashSet<_> = found.into_iter().map(|found| found.path).collect();
         let missing: Vec<_> = expected.iter().filter(|path| !found.contains(*path)).collect();
@@ -485,7 +511,7 @@ mod tests {
             all.moved((&from, &to), &Spot::of(&to), OLD);
         }
         std::fs::remove_dir(root.join("p/69")).expect("removes");
-        assert_eq!(all.found(|_| false), (Vec::new(), 0));
+        assert_eq!(all.found(later(), |_| false, OLD), (Vec::new(), 0));
         let close = |mode| {
             let permissions = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(root.join("p"), permissions).expect("sets the mode");
@@ -493,7 +519,7 @@ mod tests {
         close(0);
         // Root can follow each path.
         let expected = if root.join("p/0").exists() { 0 } else { 6 };
-        assert_eq!(all.found(|_| false), (Vec::new(), expected));
+        assert_eq!(all.found(later(), |_| false, OLD), (Vec::new(), expected));
         close(0o755);
     }
 
@@ -504,8 +530,23 @@ mod tests {
         std::fs::create_dir_all(root.join("a").join(deep)).expect("folders");
         std::fs::rename(root.join("a"), root.join("b")).expect("moves");
         all.moved((&root.join("a"), &root.join("b")), &Spot::of(&root.join("b")), OLD);
-        assert_eq!(all.found(|_| false), (Vec::new(), 1));
+        assert_eq!(all.found(later(), |_| false, OLD), (Vec::new(), 1));
         scorpiox_sys::remove_folder(&root.join("b")).expect("removes");
-        assert_eq!(all.found(|_| false), (Vec::new(), 0));
+        assert_eq!(all.found(later(), |_| false, OLD), (Vec::new(), 0));
+    }
+
+    /// One file of 1 MiB with many names would take minutes.
+    #[test]
+    fn directories_that_are_not_judged_in_time_are_reported() {
+        let (_folder, root, all) = bed();
+        for name in ["a", "b"] {
+            folder(&root.join(name), Some(&all));
+            put(&all, &root.join(name).join("config"), "[database]\n");
+        }
+        std::fs::create_dir_all(root.join("c/store")).expect("folders");
+        all.moved((&root.join("x"), &root.join("c")), &Spot::of(&root.join("c")), OLD);
+        let (found, others) = all.found(Instant::now(), |_| false, OLD);
+        assert!(found.iter().all(|found| found.grounds == Grounds::Used), "{found:?}");
+        assert_eq!((found.len(), others), (2, 1));
     }
 }

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use scorpiox_git::{
     Configured, HOOKS, OLD_REMOTES, SIGNS, Signs, WRITTEN, WRITTEN_AND_USUAL, configured, has_starting_remote,
 };
+use scorpiox_sandbox::Grounds;
 
 use super::super::absent::folded;
 use super::super::caller::Spot;
@@ -103,53 +104,41 @@ pub(super) fn there(folder: &OwnedFd, name: &str) -> io::Result<Option<About>> {
     }
 }
 
-/// Readiness of a directory for a repository in which git starts programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum Readiness {
-    /// Git would start programs as soon as somebody makes a repository of it, or write to another file than one of that
-    /// repository.
-    Prepared,
-    /// Git would not, but obeys a file in it, which another name or an open descriptor may still change.
-    IfChanged,
-    /// Git would not.
-    Harmless,
-}
-
-/// Returns the readiness of a directory. It is prepared if it has hooks, a configuration that git obeys, remotes with
-/// programs, or links.
+/// Returns the reason to report a directory: git would start programs as soon as somebody makes a repository of it, or
+/// write to another file than one of that repository. It has hooks, a configuration that git obeys, remotes with programs,
+/// or links.
 ///
 /// Other files in it excuse nothing: a later command can remove them, of which nobody is told. The top of a work tree
 /// counts only if somebody has begun to make a git directory there, too. `keeps_git` is `true` if no command can remove
 /// its `.git`.
-pub(super) fn readiness(folder: &OwnedFd, keeps_git: bool) -> io::Result<Readiness> {
-    use Readiness::{Harmless, IfChanged, Prepared};
-
+pub(super) fn grounds(folder: &OwnedFd, keeps_git: bool) -> io::Result<Option<Grounds>> {
     let leads_away = |name: &&str| leads_away(folder, name).unwrap_or(true);
     let holds_links = |name: &&str| may_hold_links(folder, name, &mut { MAX_LOOKS }).unwrap_or(true);
     if leads_away(&"hooks") || WRITTEN_FOLDERS.iter().any(holds_links) {
-        return Ok(Prepared);
+        return Ok(Some(Grounds::Used));
     }
     let is_usual_link = || {
         WRITTEN_AND_USUAL.iter().chain(&OLD_REMOTES).any(leads_away) || OLD_REMOTES.iter().any(holds_links)
     };
     if WRITTEN.iter().any(leads_away) || (is_usual_link() && has_names_of_git_alone(folder)?) {
-        return Ok(Prepared);
+        return Ok(Some(Grounds::Used));
     }
     // A name that git asks for can only add a reason.
     let is_begun = signs(folder, None)?.are_begun();
     if is_begun && is_of_git(folder, None)? {
-        return Ok(Prepared);
+        return Ok(Some(Grounds::Used));
     }
-    let readiness = match configured(Path::new(&itself(folder))) {
+    let grounds = match configured(Path::new(&itself(folder))) {
         // These are no other program's.
-        Configured::Repository | Configured::Starts { has_core: true } => return Ok(Prepared),
-        Configured::Starts { has_core: false } => Prepared,
-        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => Prepared,
-        Configured::Nothing if has_starting_remote(Path::new(&itself(folder))) => Prepared,
-        Configured::Nothing if may_change(folder)? => IfChanged,
-        Configured::Nothing => return Ok(Harmless),
+        Configured::Repository | Configured::Starts { has_core: true } => return Ok(Some(Grounds::Used)),
+        Configured::Starts { has_core: false } => Grounds::Used,
+        Configured::Nothing if leads_away(&"config") || has_hooks(folder)? => Grounds::Used,
+        Configured::Nothing if has_starting_remote(Path::new(&itself(folder))) => Grounds::Used,
+        Configured::Nothing if may_change(folder)? => Grounds::Harmless,
+        Configured::Nothing => return Ok(None),
     };
-    Ok(if !is_begun && keeps_git && is_top_of_work_tree(folder)? { Harmless } else { readiness })
+    let is_excused = !is_begun && keeps_git && is_top_of_work_tree(folder)?;
+    Ok((!is_excused).then_some(grounds))
 }
 
 /// Returns `true` if a directory has something with the name of a configuration or of a directory of remotes.

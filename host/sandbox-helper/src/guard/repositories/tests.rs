@@ -1,6 +1,6 @@
 use std::cell::Cell;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -8,6 +8,11 @@ use super::*;
 
 pub(super) const OLD: fn(&About) -> bool = |_| false;
 pub(super) const NEW: fn(&About) -> bool = |_| true;
+
+/// Returns the time until which everything is judged.
+pub(super) fn later() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
 
 pub(super) fn nothing() -> Rc<SharedSet> {
     Rc::new(SharedSet::new().expect("memory"))
@@ -254,7 +259,7 @@ fn whose_a_repository_is_tells_who_made_its_signs() {
     }
     // None is complete, and each has a configuration that git would read then.
     let found = || {
-        let (found, others) = all.found(|_| false);
+        let (found, others) = all.found(later(), |_| false, OLD);
         assert_eq!(others, 0);
         found.into_iter().map(|found| found.path).collect::<Vec<_>>()
     };
@@ -380,7 +385,7 @@ fn a_directory_with_hooks_is_told_before_it_is_a_repository() {
             std::fs::write(root.join(name).join(other), "x").expect("a file");
         }
     }
-    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|found| found.path).collect();
+    let found: Vec<_> = all.found(later(), |_| false, OLD).0.into_iter().map(|found| found.path).collect();
     assert_eq!(found, ["bare", "deep", "linked", "mirror", "store"].map(|name| root.join(name)));
 }
 
@@ -403,6 +408,6 @@ fn a_repository_is_told_if_the_command_only_changed_its_hooks() {
         std::fs::create_dir(root.join("store").join(sign)).expect("a folder");
     }
     std::fs::write(root.join("store/HEAD"), "ref: refs/heads/main\n").expect("a file");
-    let found: Vec<_> = all.found(|_| false).0.into_iter().map(|found| found.path).collect();
+    let found: Vec<_> = all.found(later(), |_| false, OLD).0.into_iter().map(|found| found.path).collect();
     assert_eq!(found, [root.join("store")]);
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use scorpiox_sandbox::Tier;
+use scorpiox_sandbox::{Grounds, Tier};
 
 use super::absent::grow_old;
 use super::replaced::{CHANGES, NEW, attack_around};
@@ -54,7 +54,7 @@ os.link(f\"/proc/self/fd/{fd}\", \"HEAD\", src_dir_fd=here, dst_dir_fd=here, fol
 fn may_change(bed: &Bed, finished: &Finished) -> Vec<String> {
     let outcome = finished.outcome.as_ref().expect("an outcome");
     let inside = |path: &Path| path.strip_prefix(bed.at("")).map(|path| path.display().to_string());
-    let told = outcome.names.repositories.iter().filter(|found| found.is_harmless);
+    let told = outcome.names.repositories.iter().filter(|found| found.grounds == Grounds::Harmless);
     let mut told: Vec<_> = told.map(|found| inside(found.path.as_path()).expect("a path inside")).collect();
     told.sort();
     told
@@ -85,7 +85,7 @@ fn a_folder_that_becomes_a_repository_is_told_however_that_is_done() {
             .names
             .repositories
             .iter()
-            .filter(|found| !found.is_harmless)
+            .filter(|found| found.grounds != Grounds::Harmless)
             .map(|found| found.path.as_path().to_owned())
             .collect();
         told.sort();
@@ -120,7 +120,7 @@ fn a_prepared_folder_is_told_whatever_else_is_in_it() {
             .names
             .repositories
             .iter()
-            .filter(|found| !found.is_harmless)
+            .filter(|found| found.grounds != Grounds::Harmless)
             .map(|found| found.path.as_path().to_owned())
             .collect();
         told.sort();
@@ -207,7 +207,7 @@ fn a_folder_with_rules_that_becomes_a_repository_is_told() {
             .names
             .repositories
             .iter()
-            .filter(|found| !found.is_harmless)
+            .filter(|found| found.grounds != Grounds::Harmless)
             .map(|found| found.path.as_path().to_owned())
             .collect();
         told.sort();

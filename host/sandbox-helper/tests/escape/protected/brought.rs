@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use scorpiox_sandbox::Grounds;
+
 use super::absent::{grow_old, unpacked};
 use super::replaced::attack_around;
 use crate::bed::{finish_attack, for_each_tier};
@@ -144,7 +146,7 @@ fn a_repository_that_another_completes_is_told_by_the_command_that_began_it() {
             .names
             .repositories
             .iter()
-            .filter(|found| !found.is_harmless)
+            .filter(|found| found.grounds != Grounds::Harmless)
             .map(|found| found.path.as_path().to_owned())
             .collect();
         told.sort();

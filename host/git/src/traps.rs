@@ -1,0 +1,431 @@
+//! Finds files in a git directory by which git would write to places that it never writes to by itself, or start
+//! programs, although its configuration and its hooks are harmless.
+//!
+//! These files are no settings: git writes them while it works, so commands may, too. It trusts them more than it trusts
+//! a commit. It writes each path of the index, and each name that a symbolic reference leads to. An unfinished rebase
+//! starts the programs of its list.
+//!
+//! Paths that git refuses when it reads a tree are not looked for elsewhere, such as in commits.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use scorpiox_fs::Stamp;
+
+use crate::index_paths::{Judged, is_refused, judge};
+use crate::parse::parse;
+use crate::read;
+
+/// Maximum number of files to report for a git directory.
+const MAX_FOUND: usize = 8;
+/// Maximum number of entries to look at in a git directory, and below `refs`.
+const MAX_ENTRIES: usize = 50_000;
+/// Maximum number of bytes to read of a reference, as git creates them.
+const MAX_REFERENCE_BYTES: u64 = 4096;
+/// Maximum number of bytes to read of the state of an operation. A longer list can name programs further down.
+const MAX_STATE_BYTES: u64 = 4 << 20;
+
+/// A file by which git would write elsewhere or start a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trap {
+    /// Location of the file.
+    pub path: PathBuf,
+    /// Kind of file.
+    pub kind: TrapKind,
+    /// Text in it that matters: a path, the name of a reference, or a line. Empty if it cannot be read.
+    pub text: String,
+}
+
+/// Kind of a [`Trap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrapKind {
+    /// List of tracked files, with a path that git refuses in commits: one in a git directory, or outside of the work
+    /// tree. Git creates that file when its user restores files.
+    Index,
+    /// Reference that leads to a name outside of `refs`: git writes to the file of that name.
+    Reference,
+    /// State of an unfinished operation, which starts a program or writes to such a name when its user continues it.
+    Operation,
+}
+
+/// Traps in a git directory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Traps {
+    /// The first few.
+    pub found: Vec<Trap>,
+    /// `true` if not everything was looked at, or more was found.
+    pub is_cut: bool,
+}
+
+/// Finds the traps in a git directory, in files that changed `since`, or in all of them. Links are not followed.
+pub fn traps(folder: &Path, since: Option<SystemTime>) -> Traps {
+    let mut search = Search { since, left: MAX_ENTRIES, traps: Traps::default() };
+    if search.folder(folder).is_err() {
+        search.traps.is_cut = true;
+    }
+    search.traps
+}
+
+struct Search {
+    since: Option<SystemTime>,
+    /// Number of entries left to look at.
+    left: usize,
+    traps: Traps,
+}
+
+impl Search {
+    fn folder(&mut self, folder: &Path) -> io::Result<()> {
+        for path in self.files(folder)? {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            if name == b"index" || name.starts_with(b"sharedindex.") {
+                match judge(&path) {
+                    Judged::Plain => {}
+                    Judged::Names(refused) => self.add(path, TrapKind::Index, &refused),
+                    Judged::Unreadable => self.add(path, TrapKind::Index, b""),
+                }
+            } else if name == b"MERGE_RR" {
+                self.state(&path, merge_rr);
+            } else {
+                self.reference(path);
+            }
+        }
+        self.references(&folder.join("refs"))?;
+        for (operation, states) in OPERATIONS {
+            let operation = folder.join(operation);
+            for (name, judge) in *states {
+                if self.is_changed(&operation.join(name)) {
+                    self.state(&operation.join(name), *judge);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the files of a folder that changed.
+    fn files(&mut self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in entries(folder)? {
+            self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+            let entry = entry?;
+            if entry.file_type()?.is_file() && self.is_changed(&entry.path()) {
+                files.push(entry.path());
+            }
+        }
+        Ok(files)
+    }
+
+    fn references(&mut self, folder: &Path) -> io::Result<()> {
+        let mut open = vec![folder.to_owned()];
+        while let Some(folder) = open.pop() {
+            for entry in entries(&folder)? {
+                self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+                let entry = entry?;
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    open.push(entry.path());
+                } else if kind.is_file() && self.is_changed(&entry.path()) {
+                    self.reference(entry.path());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_changed(&self, path: &Path) -> bool {
+        match path.symlink_metadata() {
+            Ok(found) => {
+                found.is_file() && self.since.is_none_or(|since| !Stamp::of(&found).is_settled(since))
+            }
+            Err(error) => !read::is_absent(&error),
+        }
+    }
+
+    fn reference(&mut self, path: PathBuf) {
+        let Ok(Some(text)) = read::text_itself(&path, MAX_REFERENCE_BYTES) else { return };
+        let Some(target) = text.bytes.strip_prefix(b"ref:") else { return };
+        let target = target.trim_ascii();
+        if !target.starts_with(b"refs/") {
+            self.add(path, TrapKind::Reference, target);
+        }
+    }
+
+    fn state(&mut self, path: &Path, judge: Judge) {
+        match read::text_itself(path, MAX_STATE_BYTES) {
+            Ok(Some(text)) if text.is_cut => self.add(path.to_owned(), TrapKind::Operation, b""),
+            Ok(Some(text)) => {
+                if let Some(found) = judge(&text.bytes) {
+                    self.add(path.to_owned(), TrapKind::Operation, &found);
+                }
+            }
+            Ok(None) => {}
+            Err(_) => self.add(path.to_owned(), TrapKind::Operation, b""),
+        }
+    }
+
+    fn add(&mut self, path: PathBuf, kind: TrapKind, text: &[u8]) {
+        if self.traps.found.len() < MAX_FOUND {
+            let text = String::from_utf8_lossy(text).into_owned();
+            self.traps.found.push(Trap { path, kind, text });
+        } else {
+            self.traps.is_cut = true;
+        }
+    }
+}
+
+/// Returns the entries of a folder; none if it is absent.
+fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
+    let entries = match folder.symlink_metadata() {
+        Ok(found) if found.is_dir() => Some(fs::read_dir(folder)?),
+        Ok(_) => None,
+        Err(error) if read::is_absent(&error) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(entries.into_iter().flatten())
+}
+
+/// Returns the part of a state for which git would start a program or write elsewhere.
+type Judge = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// Folders with the state of unfinished operations, and the files in them that matter.
+const OPERATIONS: &[(&str, &[(&str, Judge)])] = &[
+    (
+        "rebase-merge",
+        &[
+            ("git-rebase-todo", list),
+            ("head-name", head_name),
+            ("strategy", strategy),
+            ("update-refs", updated),
+        ],
+    ),
+    ("rebase-apply", &[("head-name", head_name)]),
+    ("sequencer", &[("todo", list), ("opts", options)]),
+];
+
+/// Judges the list of a rebase: it can start programs, and update any name.
+fn list(text: &[u8]) -> Option<Vec<u8>> {
+    text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find_map(|line| {
+        let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+        let (word, rest) = line.split_at(end);
+        let is_found = match word {
+            b"exec" | b"x" => true,
+            b"update-ref" | b"u" => !rest.trim_ascii().starts_with(b"refs/"),
+            _ => false,
+        };
+        is_found.then(|| line.to_owned())
+    })
+}
+
+/// Judges the name of the branch that is updated in the end.
+fn head_name(text: &[u8]) -> Option<Vec<u8>> {
+    let name = text.trim_ascii();
+    (!name.starts_with(b"refs/") && name != b"detached HEAD").then(|| name.to_owned())
+}
+
+/// Judges the name of a merge strategy, of which git makes the name of a program. With a slash, it is a path.
+fn strategy(text: &[u8]) -> Option<Vec<u8>> {
+    let name = text.trim_ascii();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+    (!name.iter().all(is_plain)).then(|| name.to_owned())
+}
+
+/// Judges the references that are updated in the end: a line with the name, and two with its values.
+fn updated(text: &[u8]) -> Option<Vec<u8>> {
+    let names = text.split(|byte| *byte == b'\n').step_by(3).map(<[u8]>::trim_ascii);
+    names.filter(|name| !name.is_empty()).find(|name| !name.starts_with(b"refs/")).map(<[u8]>::to_owned)
+}
+
+/// Judges the options of a cherry-pick, which are written like a configuration.
+fn options(text: &[u8]) -> Option<Vec<u8>> {
+    let parsed = parse(text);
+    let strategies = parsed.entries.iter().filter(|entry| entry.key() == b"strategy");
+    strategies.map(|entry| entry.value()).find_map(strategy)
+}
+
+/// Judges the paths in which `rerere` resolves conflicts: each after an identifier and a tab, with a zero byte behind.
+fn merge_rr(text: &[u8]) -> Option<Vec<u8>> {
+    let paths =
+        text.split(|byte| *byte == 0).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
+    paths.into_iter().find(|path: &&[u8]| is_refused(path)).map(<[u8]>::to_owned)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::disallowed_methods, reason = "nothing but git writes its files as it does")]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn git(folder: &Path, words: &[&str]) {
+        let _alone = crate::STARTS.write().unwrap();
+        let mut git = Command::new("git");
+        let own = ["-c", "user.name=n", "-c", "user.email=n@example.com", "-c", "commit.gpgSign=false"];
+        let ran = git.current_dir(folder).args(own).args(words).output().unwrap();
+        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    fn repository(words: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &[&["init", "-q"], words].concat());
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        for name in ["a/b/one", "a/two", "three", ".gitignore", "git~2", ".github"] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        git(folder.path(), &["add", "-A"]);
+        git(folder.path(), &["commit", "-qm", "x"]);
+        folder
+    }
+
+    fn found(folder: &Path) -> Vec<(String, TrapKind, String)> {
+        let traps = traps(&folder.join(".git"), None);
+        assert!(!traps.is_cut);
+        let name = |path: &Path| path.strip_prefix(folder.join(".git")).unwrap().display().to_string();
+        traps.found.into_iter().map(|trap| (name(&trap.path), trap.kind, trap.text)).collect()
+    }
+
+    #[test]
+    fn repositories_as_git_makes_them_have_none() {
+        for words in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+            let folder = repository(words);
+            let at = folder.path();
+            for version in ["2", "3", "4"] {
+                git(at, &["update-index", "--index-version", version]);
+                fs::write(at.join("later"), version).unwrap();
+                git(at, &["add", "--intent-to-add", "later"]);
+                assert_eq!(found(at), [], "{words:?} {version}");
+            }
+            git(at, &["branch", "other"]);
+            git(at, &["symbolic-ref", "refs/heads/alias", "refs/heads/other"]);
+            git(at, &["tag", "-am", "x", "v1"]);
+            git(at, &["update-index", "--split-index"]);
+            fs::write(at.join("three"), "changed").unwrap();
+            git(at, &["add", "three"]);
+            git(at, &["commit", "-qm", "y"]);
+            assert_eq!(found(at), [], "{words:?}");
+        }
+        let folder = repository(&[]);
+        git(folder.path(), &["sparse-checkout", "init", "--cone", "--sparse-index"]);
+        assert_eq!(found(folder.path()), []);
+    }
+
+    /// So many entries that git reads them with several threads.
+    #[test]
+    fn a_large_index_as_git_writes_it_is_no_trap() {
+        use std::fmt::Write as _;
+        let folder = repository(&[]);
+        let hash = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+        let mut list = String::new();
+        for number in 0..25_000 {
+            let _ = writeln!(list, "100644 {hash}\tfolder/{:02}/file{number}", number / 300);
+        }
+        fs::write(folder.path().join("list"), list).unwrap();
+        let _alone = crate::STARTS.write().unwrap();
+        for version in ["2", "4"] {
+            let script = format!(
+                "git update-index --index-version {version} && git -c index.threads=4 update-index --index-info < list"
+            );
+            let ran = Command::new("sh").current_dir(folder.path()).args(["-c", &script]).output().unwrap();
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            let index = fs::read(folder.path().join(".git/index")).unwrap();
+            assert!(index.windows(4).any(|part| part == b"IEOT"), "git wrote no blocks");
+            assert_eq!(found(folder.path()), [], "{version}");
+        }
+    }
+
+    /// Git creates the file although it would refuse the path in a commit.
+    #[test]
+    fn an_index_with_a_path_that_git_refuses_elsewhere_is_a_trap() {
+        let folder = repository(&[]);
+        let index = folder.path().join(".git/index");
+        let plain = fs::read(&index).unwrap();
+        for (from, to) in [
+            (&b"a/b/one"[..], &b"../aone"[..]),
+            (b"a/b/one", b".git/ab"),
+            (b"a/b/one", b"/tmp/ab"),
+            (b"a/b/one", b"a//bone"),
+            (b"a/b/one", b"GIT~1/b"),
+            (b"a/b/one", b".giT ./"),
+            (b"a/b/one", b"a/./bon"),
+        ] {
+            let at = plain.windows(from.len()).position(|part| part == from).unwrap();
+            let mut changed = plain.clone();
+            changed[at..at + to.len()].copy_from_slice(to);
+            fs::write(&index, changed).unwrap();
+            let text = String::from_utf8_lossy(to).into_owned();
+            assert_eq!(found(folder.path()), [("index".into(), TrapKind::Index, text)]);
+        }
+        for cut in [3, 11, 40, plain.len() - 21] {
+            fs::write(&index, &plain[..cut]).unwrap();
+            assert_eq!(found(folder.path()), [("index".into(), TrapKind::Index, String::new())], "{cut}");
+        }
+        fs::write(&index, &plain).unwrap();
+        assert_eq!(found(folder.path()), []);
+    }
+
+    #[test]
+    fn a_reference_to_a_name_elsewhere_is_a_trap() {
+        let folder = repository(&[]);
+        let put = |name: &str, text: &str| {
+            let path = folder.path().join(".git").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("refs/remotes/origin/main", "ref: commondir\n");
+        put("refs/remotes/origin/HEAD", "ref: refs/remotes/origin/main\n");
+        put("ORIG_HEAD", "ref:\thooks/post-checkout");
+        let mut found = found(folder.path());
+        found.sort();
+        let trap = |name: &str, text: &str| (name.to_owned(), TrapKind::Reference, text.to_owned());
+        assert_eq!(
+            found,
+            [trap("ORIG_HEAD", "hooks/post-checkout"), trap("refs/remotes/origin/main", "commondir")]
+        );
+    }
+
+    #[test]
+    fn an_operation_that_starts_a_program_is_a_trap() {
+        for (name, harmless, text, part) in [
+            (
+                "rebase-merge/git-rebase-todo",
+                "pick 1 exec\n# exec x\n",
+                "pick 1 x\n  exec touch x\n",
+                "exec touch x",
+            ),
+            ("rebase-merge/git-rebase-todo", "update-ref refs/heads/x\nb\n", "u hooks/x\n", "u hooks/x"),
+            ("rebase-merge/git-rebase-todo", "", "x\ttouch x", "x\ttouch x"),
+            ("rebase-merge/head-name", "refs/heads/main\n", "commondir\n", "commondir"),
+            ("rebase-apply/head-name", "detached HEAD\n", "commondir\n", "commondir"),
+            ("rebase-merge/strategy", "ort\n", "x/evil\n", "x/evil"),
+            (
+                "rebase-merge/update-refs",
+                "refs/heads/a\n0\n1\n",
+                "refs/heads/a\n0\n1\nhooks/x\n0\n1\n",
+                "hooks/x",
+            ),
+            ("sequencer/todo", "pick 1 x\n", "exec y\n", "exec y"),
+            ("sequencer/opts", "[options]\n\tstrategy = ort\n", "[options]\n\tstrategy = ../x\n", "../x"),
+            ("MERGE_RR", "12\ta/two\0", "12\ta/two\x0034\t.git/config\0", ".git/config"),
+        ] {
+            let folder = repository(&[]);
+            let path = folder.path().join(".git").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, harmless).unwrap();
+            assert_eq!(found(folder.path()), [], "{name}");
+            fs::write(&path, text).unwrap();
+            assert_eq!(found(folder.path()), [(name.into(), TrapKind::Operation, part.to_owned())]);
+        }
+    }
+
+    #[test]
+    fn only_files_that_changed_since_count() {
+        let folder = repository(&[]);
+        let path = folder.path().join(".git/refs/heads/x");
+        fs::write(&path, "ref: commondir").unwrap();
+        let changed = path.symlink_metadata().unwrap().modified().unwrap();
+        let count = |since| traps(&folder.path().join(".git"), Some(since)).found.len();
+        assert_eq!(count(changed - Duration::from_millis(1)), 1);
+        assert_eq!(count(changed + Duration::from_secs(5)), 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! Judges the repositories that a command leaves behind.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use scorpiox_git::{Leads, Traps, User, may_start_later, starts_programs, traps};
+use scorpiox_sandbox::{Grounds, Names, Outcome, Repository, Tier, Trap, TrapKind};
+
+use crate::{MAX_NOTES, Started, gone, starts};
+
+/// Time limit for judging the repositories of one command. Moves are blocked during that time. Repositories
+/// left over are reported without being judged.
+const JUDGE_TIME: Duration = Duration::from_secs(1);
+/// Maximum number of reported traps.
+const MAX_TRAPS: usize = 16;
+
+impl Started {
+    /// Returns the outcome, reduced to those new repositories that start programs, and notes about
+    /// repositories that are no longer where they were when the command ended.
+    pub(super) fn judged(&self, mut outcome: Outcome) -> (Outcome, Vec<String>) {
+        let mut moved = Vec::new();
+        if !outcome.names.repositories.is_empty() {
+            let leads = Leads::of(&User::of_process(self.operator.site().home.as_deref()));
+            // Moves are blocked during the check. Anything swapped in earlier has another identity.
+            let unmoved = starts::begin(&self.operator.site().own_home, &self.cell.plan.areas);
+            let begun = Instant::now();
+            let sees = |path: &Path| self.sees_all_of(path);
+            outcome.names.repositories.retain(|Repository { path, identity, grounds }| {
+                let path = path.as_path();
+                let is_there = gone::identity_of(path) == Some(*identity);
+                let is_unknown = || unmoved.is_err() || begun.elapsed() > JUDGE_TIME;
+                // The command that moved it away meanwhile finds it, too.
+                if *grounds == Grounds::Harmless {
+                    return is_there && (is_unknown() || may_start_later(path));
+                }
+                moved.extend(gone::note(path, *identity));
+                *grounds == Grounds::MadeByAnother
+                    || !is_there
+                    || is_unknown()
+                    || starts_programs(path, &leads, &sees)
+            });
+        }
+        self.find_traps(&mut outcome.names);
+        moved.truncate(MAX_NOTES);
+        (outcome, moved)
+    }
+
+    /// Adds the traps in files that changed since the command started, in repositories that were there before. The others
+    /// are judged as a whole.
+    fn find_traps(&self, names: &mut Names) {
+        if self.tier == Tier::None {
+            return;
+        }
+        let begun = Instant::now();
+        let areas = &self.cell.plan.areas;
+        let may_change =
+            |path: &&PathBuf| areas.iter().any(|area| area.write && path.starts_with(&area.path));
+        for folder in self.repositories.iter().filter(may_change) {
+            let Traps { found, is_cut } = if begun.elapsed() < JUDGE_TIME {
+                traps(folder, Some(self.begun))
+            } else {
+                Traps { is_cut: true, ..Traps::default() }
+            };
+            names.traps_others = names.traps_others.saturating_add(u32::from(is_cut));
+            for trap in found {
+                if names.traps.len() < MAX_TRAPS {
+                    names.traps.push(reported(trap));
+                } else {
+                    names.traps_others = names.traps_others.saturating_add(1);
+                }
+            }
+        }
+    }
+}
+
+fn reported(trap: scorpiox_git::Trap) -> Trap {
+    let kind = match trap.kind {
+        scorpiox_git::TrapKind::Index => TrapKind::Index,
+        scorpiox_git::TrapKind::Reference => TrapKind::Reference,
+        scorpiox_git::TrapKind::Operation => TrapKind::Operation,
+    };
+    Trap { path: trap.path.into(), kind, text: trap.text }
+}

@@ -1,0 +1,119 @@
+//! Files in a git directory that git trusts although commands write them: the index, references, and the state of
+//! unfinished operations.
+
+use super::support::{TIERS, background, bash, git, in_each_tier, in_tier, read_to_end, start};
+
+/// Writes an index with the paths of the arguments.
+const INDEX: &str = r##"
+index() { python3 - "$@" <<'P'
+import hashlib, os, struct, subprocess, sys
+name = subprocess.run(["git", "hash-object", "-w", "--stdin"], input=b"#!/bin/sh\n", capture_output=True).stdout
+name = bytes.fromhex(name.decode().strip())
+index = b"DIRC" + struct.pack(">II", 2, len(sys.argv) - 1)
+for path in sorted(path.encode() for path in sys.argv[1:]):
+    entry = bytes(24) + struct.pack(">IIII", 0o100755, 0, 0, 0) + name + struct.pack(">H", len(path)) + path
+    index += entry + bytes(8 - len(entry) % 8)
+index += hashlib.sha1(index).digest()
+with open(".git/index.lock", "wb") as file:
+    file.write(index)
+os.rename(".git/index.lock", ".git/index")
+P
+}
+"##;
+
+#[test]
+fn an_index_with_paths_that_git_refuses_in_commits_is_told() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        git(&workspace, &["init", "-q"]);
+        git(&workspace, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        let ran = bash(
+            server,
+            "echo x > file && git add file && git -c user.name=n -c user.email=n@example.com commit -qm y && git status -s",
+        );
+        assert!(ran.exit_code() == 0 && !ran.text.contains("changed: "), "{}", ran.text);
+        for path in [".git/hooks/post-checkout", "../beside", "/etc/x", "src/../.git/config", ".GIT/config"] {
+            let ran = bash(server, &format!("{INDEX}index file '{path}'"));
+            let told = format!("changed: \".git/index\": it lists \"{path}\", which git refuses in commits");
+            assert!(ran.text.contains(&told), "{path}: {}", ran.text);
+            // A command that starts right after that tells it, too: times of files advance in steps.
+            bash(server, "sleep 0.1");
+            let next = bash(server, "true");
+            assert!(!next.text.contains("changed: "), "{}", next.text);
+        }
+        let ran = bash(server, "rm .git/index && git reset -q && git status -s");
+        assert!(!ran.text.contains("changed: "), "{}", ran.text);
+        let ran = bash(server, &format!("git init -q new && cd new && {INDEX}index .git/hooks/x"));
+        assert!(ran.text.contains("new: \"new/.git\": git starts"), "{}", ran.text);
+    });
+}
+
+#[test]
+fn references_and_operations_that_lead_elsewhere_are_told() {
+    in_each_tier(|program, server| {
+        let workspace = program.workspace();
+        git(&workspace, &["init", "-q"]);
+        for name in ["one", "two"] {
+            program.put("workspace/file", name);
+            git(&workspace, &["add", "file"]);
+            git(&workspace, &["commit", "-q", "-m", name]);
+        }
+        let ran = bash(
+            server,
+            "mkdir -p .git/refs/remotes/origin; echo 'ref: commondir' > .git/refs/remotes/origin/x",
+        );
+        let told = "changed: \".git/refs/remotes/origin/x\": this reference leads to \"commondir\"";
+        assert!(ran.text.contains(told), "{}", ran.text);
+        bash(server, "rm .git/refs/remotes/origin/x");
+        let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
+        let told =
+            "changed: \".git/rebase-merge/git-rebase-todo\": git starts or writes what \"exec false\" names";
+        assert!(ran.text.contains(told), "{}", ran.text);
+    });
+}
+
+/// The result of the command that planted it is never read.
+#[test]
+fn a_trap_of_a_command_without_a_reader_is_told_with_the_next_result() {
+    let program = in_tier("T1");
+    git(&program.workspace(), &["init", "-q"]);
+    let mut server = start(&program);
+    background(&mut server, "echo 'ref: hooks/x' > .git/ORIG_HEAD; touch done");
+    let ran = bash(&mut server, "until [ -e done ]; do sleep 0.02; done; sleep 0.2");
+    let next = bash(&mut server, "true");
+    let told = [ran.text, next.text].concat();
+    assert!(told.contains("changed: \".git/ORIG_HEAD\": this reference leads to \"hooks/x\""), "{told}");
+}
+
+/// Every command has a sandbox of its own there.
+#[test]
+fn a_work_tree_of_an_earlier_command_excuses_nothing() {
+    for tier in TIERS {
+        let program = in_tier(tier);
+        let mut server = start(&program);
+        let ran = bash(&mut server, "git init -q project");
+        assert!(!ran.text.contains("new: "), "{tier}: {}", ran.text);
+        let ran = bash(&mut server, "mkdir project/hooks && echo x > project/hooks/post-update");
+        assert!(ran.text.contains("new: \"project\": git starts"), "{tier}: {}", ran.text);
+    }
+}
+
+/// A large configuration with many names is judged again and again.
+#[test]
+fn the_end_of_a_command_takes_a_bounded_time() {
+    let program = in_tier("T1");
+    let mut server = start(&program);
+    let task = background(
+        &mut server,
+        "python3 -c '
+import os
+open(\"data\", \"w\").write(\"[a]\\n\" + \"b = c\\n\" * 170000)
+for at in range(300):
+    os.mkdir(f\"d{at}\")
+    os.link(\"data\", f\"d{at}/config\")'",
+    );
+    let begun = std::time::Instant::now();
+    let told = read_to_end(&mut server, task);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}: {told}", begun.elapsed());
+    assert!(told.contains("more repositories"), "{told}");
+}
