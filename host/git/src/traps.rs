@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use scorpiox_fs::Stamp;
 
 use crate::index_paths::{Judged, is_refused, judge};
-use crate::parse::parse;
+use crate::parse::{Entry, parse};
 use crate::read;
 
 /// Maximum number of files to report for a git directory.
@@ -77,43 +77,47 @@ struct Search {
 
 impl Search {
     fn folder(&mut self, folder: &Path) -> io::Result<()> {
-        for path in self.files(folder)? {
-            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-            if name == b"index" || name.starts_with(b"sharedindex.") {
-                match judge(&path) {
-                    Judged::Plain => {}
-                    Judged::Names(refused) => self.add(path, TrapKind::Index, &refused),
-                    Judged::Unreadable => self.add(path, TrapKind::Index, b""),
-                }
-            } else if name == b"MERGE_RR" {
-                self.state(&path, merge_rr);
-            } else {
-                self.reference(path);
-            }
-        }
-        self.references(&folder.join("refs"))?;
-        for (operation, states) in OPERATIONS {
-            let operation = folder.join(operation);
-            for (name, judge) in *states {
-                if self.is_changed(&operation.join(name)) {
-                    self.state(&operation.join(name), *judge);
-                }
+        for entry in entries(folder)? {
+            self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+            let entry = entry?;
+            let (kind, name, path) = (entry.file_type()?, entry.file_name(), entry.path());
+            let name = name.as_encoded_bytes();
+            if kind.is_file() && self.is_changed(&path) {
+                self.file(path, name);
+            } else if name.eq_ignore_ascii_case(b"refs") {
+                self.references(&path)?;
+            } else if kind.is_dir() {
+                self.operation(&path, name);
             }
         }
         Ok(())
     }
 
-    /// Returns the files of a folder that changed.
-    fn files(&mut self, folder: &Path) -> io::Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        for entry in entries(folder)? {
-            self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
-            let entry = entry?;
-            if entry.file_type()?.is_file() && self.is_changed(&entry.path()) {
-                files.push(entry.path());
+    fn file(&mut self, path: PathBuf, name: &[u8]) {
+        // Some file systems ignore case.
+        let name = name.to_ascii_lowercase();
+        if name == b"index" || name.starts_with(b"sharedindex.") {
+            match judge(&path) {
+                Judged::Plain => {}
+                Judged::Names(refused) => self.add(path, TrapKind::Index, &refused),
+                Judged::Unreadable => self.add(path, TrapKind::Index, b""),
+            }
+        } else if name == b"merge_rr" {
+            self.state(&path, merge_rr);
+        } else {
+            self.reference(path);
+        }
+    }
+
+    fn operation(&mut self, folder: &Path, name: &[u8]) {
+        let states =
+            OPERATIONS.iter().filter(|(operation, _)| operation.as_bytes().eq_ignore_ascii_case(name));
+        for (name, judge) in states.flat_map(|(_, states)| *states) {
+            let path = folder.join(name);
+            if self.is_changed(&path) {
+                self.state(&path, *judge);
             }
         }
-        Ok(files)
     }
 
     fn references(&mut self, folder: &Path) -> io::Result<()> {
@@ -240,7 +244,7 @@ fn updated(text: &[u8]) -> Option<Vec<u8>> {
 fn options(text: &[u8]) -> Option<Vec<u8>> {
     let parsed = parse(text);
     let strategies = parsed.entries.iter().filter(|entry| entry.key() == b"strategy");
-    strategies.map(|entry| entry.value()).find_map(strategy)
+    strategies.map(Entry::value).find_map(strategy)
 }
 
 /// Judges the paths in which `rerere` resolves conflicts: each after an identifier and a tab, with a zero byte behind.

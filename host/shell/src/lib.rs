@@ -308,7 +308,7 @@ impl Shell {
         let begin = || starts::begin(&self.site().own_home, &cell.plan.areas);
         let moves = (cell.tier != Tier::None).then(begin).transpose()?;
         let Rules { covers, granted, unseen, reopened, repositories } = cell.special(self.site())?;
-        let begun = SystemTime::now();
+        let before = SystemTime::now();
         let network = (cell.tier, cell.plan.spec.network);
         let mut session = cell.proxy.as_ref().map(Proxy::session);
         let command = CommandSpec {
@@ -368,7 +368,7 @@ impl Shell {
             active,
             _ports: ports.held,
             repositories,
-            begun,
+            begun: before,
         })
     }
 
