@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod account;
+mod exchange;
 mod folder;
 pub mod home;
 mod inside;
@@ -32,6 +33,7 @@ mod without_links;
 #[cfg(unix)]
 pub use account::{account_groups, account_names};
 pub use account::{account_home, account_id, account_name};
+pub use exchange::Exchange;
 pub use folder::{Folder, Identity, Kind, open_file};
 pub use inside::Inside;
 pub use modes::{Modes, is_of_user};

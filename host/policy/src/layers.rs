@@ -32,12 +32,13 @@ impl Files<'_> {
     pub fn stamps(&self) -> Stamps {
         let found = found(self.managed, self.own, self.workspace);
         let workspace = self.workspace.map(Path::to_owned);
-        Stamps { managed: self.managed.to_owned(), own: self.own.to_owned(), workspace, found }
+        let exposed = load::check_way(self.own).err();
+        Stamps { managed: self.managed.to_owned(), own: self.own.to_owned(), workspace, found, exposed }
     }
 
     /// Returns the text of the user's file, or `None` if it does not exist.
     pub fn own_text(&self) -> Result<Option<String>, Problem> {
-        load::text(self.own)
+        load::own_text(self.own)
     }
 
     /// Returns all mistakes in the first file that has any. Empty if the text of both files is valid, even if
@@ -50,7 +51,7 @@ impl Files<'_> {
                 Err(_) => return parse::mistakes(&text, self.managed, Layer::Managed, &policy),
             }
         }
-        if let Ok(Some(text)) = load::text(self.own) {
+        if let Ok(Some(text)) = load::own_text(self.own) {
             match parse::policy(&text, self.own, Layer::Own, policy.clone()) {
                 Ok(own) => policy = own,
                 Err(_) => return parse::mistakes(&text, self.own, Layer::Own, &policy),
@@ -67,7 +68,7 @@ impl Files<'_> {
     /// Returns the entries of the user's file and of the repository's file that have no effect, because the files
     /// before it are at least as strict.
     pub fn idle(&self, places: &Places) -> Vec<Idle> {
-        let (Ok(managed), Ok(own)) = (managed::text(self.managed), load::text(self.own)) else {
+        let (Ok(managed), Ok(own)) = (managed::text(self.managed), load::own_text(self.own)) else {
             return Vec::new();
         };
         let mut idle = match (&managed, &own) {
@@ -89,6 +90,8 @@ pub struct Stamps {
     own: PathBuf,
     workspace: Option<PathBuf>,
     found: Found,
+    /// Reason why others can exchange the user's file.
+    exposed: Option<Problem>,
 }
 
 /// Stamps of the managed file and the user's file, of the marker of a missing user's file, and of the repository's
@@ -96,9 +99,10 @@ pub struct Stamps {
 type Found = [Option<Stamp>; 4];
 
 impl Stamps {
-    /// Returns `true` if no file has changed since.
+    /// Returns `true` if no file has changed since, and the same users can exchange the user's file.
     pub fn is_current(&self) -> bool {
         found(&self.managed, &self.own, self.workspace.as_deref()) == self.found
+            && load::check_way(&self.own).err() == self.exposed
     }
 }
 
@@ -161,7 +165,7 @@ impl Loaded {
     /// A mistake in the repository's file is kept in [`unusable_repository`](Self::unusable_repository).
     /// Fails if a file exists but cannot be used, or if the user's file existed before and is missing.
     pub fn read(files: &Files<'_>, places: &Places) -> Result<Self, Problem> {
-        let own = load::text(files.own)?;
+        let own = load::own_text(files.own)?;
         match &own {
             Some(_) => seen::remember(files.own),
             None => seen::check_absent(files.own)?,

@@ -80,7 +80,7 @@ pub use circumstances::{
 pub use diff::{changed_sections, differences};
 pub use files::{FileDenial, FilesPolicy};
 pub use layers::{Files, Loaded, Stamps};
-pub use load::quoted;
+pub use load::{mend, quoted};
 pub use managed::kept_from_others;
 pub use parse::Idle;
 pub use plugins::{

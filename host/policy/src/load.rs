@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+use scorpiox_fs::{Exchange, Trail};
+
 use crate::MAX_FILE_BYTES;
 use crate::document::Problem;
 
@@ -31,6 +33,44 @@ pub(crate) fn text(path: &Path) -> Result<Option<String>, Problem> {
     // Checks the opened file; the path may refer to another file by this time.
     trusted(path, &file)?;
     read_whole(path, file).map(Some)
+}
+
+/// Returns the text of the user's file; `None` if there is no file. Fails if others can put another file in its place.
+pub(crate) fn own_text(path: &Path) -> Result<Option<String>, Problem> {
+    check_way(path)?;
+    text(path)
+}
+
+/// Checks that nobody else can exchange the user's file if it is a link, or a folder or link on the way to its target. The
+/// check holds for the moment: permissions change without a trace at the file.
+///
+/// The folders above a file that is no link are the home folder's, which other programs trust, too.
+pub(crate) fn check_way(path: &Path) -> Result<(), Problem> {
+    if !path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return Ok(());
+    }
+    let unreadable = |error: &std::io::Error| self::unreadable(path, error);
+    let trail = Trail::follow(path).map_err(|lost| unreadable(&lost.into()))?;
+    match Exchange::on(&trail).map_err(|error| unreadable(&error))? {
+        None => Ok(()),
+        Some(exchange) => {
+            let fix = mend(&exchange);
+            Err(problem(path, format!("cannot be trusted: {exchange}"), fix))
+        }
+    }
+}
+
+/// Returns the command that keeps others from exchanging a file, or another way.
+pub fn mend(exchange: &Exchange) -> String {
+    match exchange {
+        Exchange::Writable { folder, .. } => {
+            format!("check its files, and run `chmod go-w {}`", quoted(folder))
+        }
+        Exchange::Foreign { path, .. } => {
+            format!("keep the file in a folder of your own, or run `chown {}` as root", quoted_for_user(path))
+        }
+        Exchange::Changeable { .. } => "let nobody else change it: its properties, Security".to_owned(),
+    }
 }
 
 /// Reads an opened file to its end; `path` appears only in messages.
@@ -112,6 +152,18 @@ fn process_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Returns the arguments of `chown` that give a path to the user of this process.
+#[cfg(unix)]
+fn quoted_for_user(path: &Path) -> String {
+    format!("-h {} {}", process_user(), quoted(path))
+}
+
+/// Returns the arguments of `chown`; nothing belongs to numbers on this system.
+#[cfg(windows)]
+fn quoted_for_user(path: &Path) -> String {
+    quoted(path)
+}
+
 /// Quotes a path as a single shell word.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
@@ -155,6 +207,35 @@ mod tests {
         }
         let (_dir, path) = file(b"version = 1", 0o644);
         assert_eq!(Policy::load(&path), Ok(Policy::builtin()));
+    }
+
+    #[test]
+    fn the_users_file_is_not_trusted_if_others_can_exchange_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["home", "open"] {
+            fs::create_dir(root.join(folder)).unwrap();
+        }
+        let (own, target) = (root.join("home/policy.toml"), root.join("open/p.toml"));
+        fs::write(&target, "version = 1").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink("../open/p.toml", &own).unwrap();
+        assert_eq!(own_text(&own).unwrap().as_deref(), Some("version = 1"));
+        for folder in ["home", "open"] {
+            let folder = root.join(folder);
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+            let said = own_text(&own).unwrap_err().to_string();
+            assert_eq!(
+                said,
+                format!(
+                    "policy.toml cannot be trusted: the folder {0} can be written by others (mode 0777); check its files, \
+                     and run `chmod go-w {0}`",
+                    folder.display()
+                )
+            );
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        assert!(own_text(&own).is_ok());
     }
 
     #[test]

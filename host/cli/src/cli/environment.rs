@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::state::{ChosenStore, Databases, Kept, PasswordFrom};
 use anyhow::{Context as _, Result, bail};
 use scorpiox_approvals::Requests;
-use scorpiox_fs::{Trail, account_home, others_can_change_at};
-use scorpiox_policy::MANAGED_FILE;
+use scorpiox_fs::{Exchange, Trail, account_home, others_can_change_at};
 use scorpiox_policy::Policy;
 use scorpiox_policy::access::{self, DEFAULT_WORKSPACE, Note};
+use scorpiox_policy::{MANAGED_FILE, mend};
 use scorpiox_store::{Durability, Store};
 use scorpiox_workspace_config::settings::{Locations, Settings};
 use scorpiox_workspace_config::worked_on::others;
@@ -57,7 +57,8 @@ impl Environment {
         let Named { home: named_home, workspace, is_managed_required, databases } = named;
         // Other paths are compared with it after their links are resolved.
         let home = home()?.filter(|home| !home.as_os_str().is_empty()).map(resolved);
-        let (own_home, links) = own_home(home.as_ref(), named_home.as_deref())?;
+        let (named, trail) = own_home(home.as_ref(), named_home.as_deref())?;
+        let own_home = trail.end.clone();
         let is_home_named = named_home.is_some() || path("SCORPIOX_HOME").is_some();
         let is_workspace_named = workspace.is_some() || path("SCORPIOX_WORKSPACE").is_some();
         let sources = Sources {
@@ -67,9 +68,9 @@ impl Environment {
             working: env::current_dir().ok(),
         };
         let workspace = WorkspaceFolder::find(sources, home.as_deref(), &own_home)?;
-        refuse_links(&links, &own_home, &workspace.path)?;
+        refuse_links(&trail.links, &own_home, &workspace.path)?;
         workspace.check_apart(&own_home, is_home_named)?;
-        refuse_others(&own_home)?;
+        refuse_others(&own_home, &named, &trail)?;
         let binary = env::current_exe().context("this program's own path is unknown")?;
         let worked_on = others(&own_home, &workspace.path)
             .with_context(|| format!("the list of workspaces in {} cannot be read", own_home.display()))?;
@@ -249,15 +250,15 @@ fn path(variable: &str) -> Option<PathBuf> {
     unfilled::variable(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the resolved path of the program's directory, even if it does not exist yet, and the links that
-/// lead to it. Protection of the directory depends on comparing paths.
-fn own_home(home: Option<&PathBuf>, argument: Option<&Path>) -> Result<(PathBuf, Vec<PathBuf>)> {
+/// Returns the path of the program's directory, even if it does not exist yet, and where it leads. Protection of the
+/// directory depends on comparing paths.
+fn own_home(home: Option<&PathBuf>, argument: Option<&Path>) -> Result<(PathBuf, Trail)> {
     let named = match argument.map(Path::to_owned).or_else(|| path("SCORPIOX_HOME")) {
         Some(own) => std::path::absolute(&own).with_context(|| format!("the folder {}", own.display()))?,
         None => home.context("there is no home folder; set HOME or SCORPIOX_HOME")?.join(".scorpiox"),
     };
     let trail = Trail::follow(&named).with_context(|| format!("{} cannot be reached", named.display()))?;
-    Ok((trail.end, trail.links))
+    Ok((named, trail))
 }
 
 /// Refuses a path to the program's directory through a link in the workspace, which commands could change.
@@ -273,14 +274,28 @@ fn refuse_links(links: &[PathBuf], own_home: &Path, workspace: &Path) -> Result<
     }
 }
 
-/// Refuses a directory that other users can write to: they could add decisions, and read stored data.
-fn refuse_others(own_home: &Path) -> Result<()> {
-    match others_can_change_at(own_home).ok().flatten() {
-        None => Ok(()),
-        Some(why) => bail!(
+/// Refuses a directory that other users can write to, or, if its name is a link, put another in the place of: they could
+/// add decisions, and read stored data.
+fn refuse_others(own_home: &Path, named: &Path, trail: &Trail) -> Result<()> {
+    if let Some(why) = others_can_change_at(own_home).ok().flatten() {
+        bail!(
             "{}, where policy and plugins are kept, cannot be used: {why}; check what is in it, or set \
              SCORPIOX_HOME to a folder of your own",
             own_home.display()
+        )
+    }
+    if !named.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return Ok(());
+    }
+    let exchange =
+        Exchange::on(trail).with_context(|| format!("the folders of {} are unknown", own_home.display()))?;
+    match exchange {
+        None => Ok(()),
+        Some(exchange) => bail!(
+            "{}, where policy and plugins are kept, cannot be used: {exchange}; {}, or set SCORPIOX_HOME to a \
+             folder of your own",
+            own_home.display(),
+            mend(&exchange)
         ),
     }
 }

@@ -73,3 +73,51 @@ fn a_policy_for_all_can_be_asked_for() {
     let ran = told(&mut server, "Bash", json!({ "command": "echo it runs" }));
     assert!(ran.starts_with("it runs"), "{ran}");
 }
+
+#[test]
+fn a_users_file_that_others_can_exchange_is_noticed_by_a_running_server() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let program = program();
+    let target = program.put("open/p.toml", "version = 1\n");
+    let own = program.home().join(".scorpiox/policy.toml");
+    symlink(&target, &own).expect("a link");
+    let mut server = program.start();
+    server.initialize("2025-11-25");
+    let list =
+        |server: &mut scorpiox_tests::Started| told(server, "TaskManager", json!({ "action": "list" }));
+    assert!(list(&mut server).contains("There are no tasks"));
+    for file in [&target, &own] {
+        let folder = file.parent().expect("a folder");
+        let set = |mode: u32| {
+            fs::set_permissions(folder, Permissions::from_mode(mode)).expect("permissions are set")
+        };
+        set(0o777);
+        let said = list(&mut server);
+        for piece in [
+            "All tools are refused until the policy is corrected",
+            &format!("the folder {} can be written by others (mode 0777)", folder.display()),
+            &format!("`chmod go-w {}`", folder.display()),
+        ] {
+            assert!(said.contains(piece), "{piece}: {said}");
+        }
+        let (status, out, err) = program.run(&["policy", "check"]);
+        assert!(!status.success() && err.contains("go-w"), "{out}{err}");
+        set(0o755);
+        assert!(list(&mut server).contains("There are no tasks"));
+    }
+    // A path to the home is judged in the same way.
+    let link = program.put("elsewhere/x", "").with_file_name("home");
+    symlink(program.home().join(".scorpiox"), &link).expect("a link");
+    let set = |mode: u32| {
+        let folder = link.parent().expect("a folder");
+        fs::set_permissions(folder, Permissions::from_mode(mode)).expect("permissions are set");
+    };
+    let check = || program.run(&["--home", &link.display().to_string(), "policy", "check"]);
+    let (status, out, err) = check();
+    assert!(status.success(), "{out}{err}");
+    set(0o777);
+    let (status, out, err) = check();
+    assert!(!status.success() && err.contains("elsewhere can be written by others"), "{out}{err}");
+}
