@@ -368,6 +368,54 @@ mod tests {
         assert_eq!(found(folder.path()), []);
     }
 
+    /// Damaged in some bytes, as git reads it: with lengths and positions that do not fit together.
+    #[test]
+    fn no_index_that_git_reads_hides_a_path_that_it_refuses() {
+        const ROUNDS: usize = 400;
+        let folder = repository(&[]);
+        let index = folder.path().join(".git/index");
+        let mut plain = Vec::new();
+        for version in ["2", "3", "4"] {
+            git(folder.path(), &["update-index", "--index-version", version]);
+            plain.push(fs::read(&index).unwrap());
+        }
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut below = |limit: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            usize::try_from(random % limit as u64).unwrap()
+        };
+        let (mut read, mut refused) = (0, 0);
+        for round in 0..ROUNDS {
+            let mut bytes = plain[round % plain.len()].clone();
+            for name in [&b".gitignore"[..], b".github", b"git~2", b"three"] {
+                let evil = [&b".git/x/abc"[..], b".git/ab", b"git~1", b"../ab"];
+                let evil = evil.into_iter().find(|evil| evil.len() == name.len()).unwrap();
+                if let (0, Some(at)) = (below(3), bytes.windows(name.len()).position(|part| part == name)) {
+                    bytes[at..at + name.len()].copy_from_slice(evil);
+                }
+            }
+            for _ in 0..below(4) {
+                let at = below(bytes.len());
+                bytes[at] ^= 1 << below(8);
+            }
+            fs::write(&index, &bytes).unwrap();
+            let _alone = crate::STARTS.write().unwrap();
+            let mut git = Command::new("git");
+            let ran = git.current_dir(folder.path()).args(["ls-files", "-z", "-c"]).output().unwrap();
+            if !ran.status.success() {
+                continue;
+            }
+            read += 1;
+            if ran.stdout.split(|byte| *byte == 0).any(|path| !path.is_empty() && is_refused(path)) {
+                refused += 1;
+                assert_ne!(judge(&index), Judged::Plain, "round {round}");
+            }
+        }
+        assert!(read > ROUNDS / 4 && refused > ROUNDS / 10, "{read} {refused}");
+    }
+
     #[test]
     fn a_reference_to_a_name_elsewhere_is_a_trap() {
         let folder = repository(&[]);
