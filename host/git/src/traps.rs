@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use scorpiox_fs::Stamp;
 
-use crate::index_paths::{Judged, is_refused, judge};
+use crate::index_paths::{Judged, judge};
 use crate::parse::{Entry, parse};
 use crate::read;
 
@@ -46,6 +46,8 @@ pub enum TrapKind {
     Index,
     /// Reference that leads to a name outside of `refs`: git writes to the file of that name.
     Reference,
+    /// List of files that `git rerere` reads and writes at the next commit.
+    Resolutions,
     /// State of an unfinished operation, which starts a program or writes to such a name when its user continues it.
     Operation,
 }
@@ -103,9 +105,25 @@ impl Search {
                 Judged::Unreadable => self.add(path, TrapKind::Index, b""),
             }
         } else if name == b"merge_rr" {
-            self.state(&path, merge_rr);
+            self.resolutions(path);
         } else {
             self.reference(path);
+        }
+    }
+
+    /// Adds a list of conflicts that `git rerere` works on: at the next commit, git copies the listed files to its folder,
+    /// or writes its own resolutions to them, wherever links lead. That it lists nothing but files of the work tree helps
+    /// little, since each can become a link.
+    fn resolutions(&mut self, path: PathBuf) {
+        match read::text_itself(&path, MAX_STATE_BYTES) {
+            Ok(Some(text)) if !text.bytes.is_empty() => {
+                // An identifier, a tab, and a path that ends with a zero byte.
+                let first = text.bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+                let listed = first.splitn(2, |byte| *byte == b'\t').nth(1).unwrap_or_default();
+                self.add(path, TrapKind::Resolutions, listed);
+            }
+            Ok(_) => {}
+            Err(_) => self.add(path, TrapKind::Resolutions, b""),
         }
     }
 
@@ -247,13 +265,6 @@ fn options(text: &[u8]) -> Option<Vec<u8>> {
     strategies.map(Entry::value).find_map(strategy)
 }
 
-/// Judges the paths in which `rerere` resolves conflicts: each after an identifier and a tab, with a zero byte behind.
-fn merge_rr(text: &[u8]) -> Option<Vec<u8>> {
-    let paths =
-        text.split(|byte| *byte == 0).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
-    paths.into_iter().find(|path: &&[u8]| is_refused(path)).map(<[u8]>::to_owned)
-}
-
 #[cfg(all(test, target_os = "linux"))]
 #[allow(clippy::disallowed_methods, reason = "nothing but git writes its files as it does")]
 mod tests {
@@ -261,6 +272,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::index_paths::is_refused;
 
     fn git(folder: &Path, words: &[&str]) {
         let _alone = crate::STARTS.write().unwrap();
@@ -458,7 +470,6 @@ mod tests {
             ),
             ("sequencer/todo", "pick 1 x\n", "exec y\n", "exec y"),
             ("sequencer/opts", "[options]\n\tstrategy = ort\n", "[options]\n\tstrategy = ../x\n", "../x"),
-            ("MERGE_RR", "12\ta/two\0", "12\ta/two\x0034\t.git/config\0", ".git/config"),
         ] {
             let folder = repository(&[]);
             let path = folder.path().join(".git").join(name);
@@ -468,6 +479,16 @@ mod tests {
             fs::write(&path, text).unwrap();
             assert_eq!(found(folder.path()), [(name.into(), TrapKind::Operation, part.to_owned())]);
         }
+    }
+
+    #[test]
+    fn conflicts_that_git_resolves_by_itself_are_a_trap() {
+        let folder = repository(&[]);
+        let path = folder.path().join(".git/MERGE_RR");
+        fs::write(&path, "").unwrap();
+        assert_eq!(found(folder.path()), []);
+        fs::write(&path, "12.-1\ta/two\x0034\tx\0").unwrap();
+        assert_eq!(found(folder.path()), [("MERGE_RR".into(), TrapKind::Resolutions, "a/two".into())]);
     }
 
     #[test]

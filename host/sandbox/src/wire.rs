@@ -471,6 +471,8 @@ pub enum TrapKind {
     Index,
     /// Reference that leads to a name outside of `refs`.
     Reference,
+    /// List of files that `git rerere` reads and writes at the next commit.
+    Resolutions,
     /// State of an unfinished operation, which starts a program or writes elsewhere when it continues.
     Operation,
 }

@@ -77,6 +77,7 @@ fn reported(trap: scorpiox_git::Trap) -> Trap {
     let kind = match trap.kind {
         scorpiox_git::TrapKind::Index => TrapKind::Index,
         scorpiox_git::TrapKind::Reference => TrapKind::Reference,
+        scorpiox_git::TrapKind::Resolutions => TrapKind::Resolutions,
         scorpiox_git::TrapKind::Operation => TrapKind::Operation,
     };
     Trap { path: trap.path.into(), kind, text: trap.text }

@@ -61,6 +61,10 @@ const FEWER_RULES: usize = 1500;
 /// They are pinned.
 const HELD: [&str; 2] = ["objects", "refs"];
 
+/// Folder in a git directory by which git resolves conflicts as before. Its existence makes git do so, and write to files
+/// that `MERGE_RR` lists.
+const RESOLUTIONS: &str = "rr-cache";
+
 impl<'a> View<'a> {
     /// Creates the view of these areas.
     pub(crate) fn new(site: &'a Site, areas: &'a [Area], programs: &'a [PathBuf]) -> Self {
@@ -193,6 +197,11 @@ impl View<'_> {
         }
         for folder in &obeyed.passed {
             special.pin(folder);
+        }
+        for path in obeyed.folders.iter().map(|folder| folder.join(RESOLUTIONS)) {
+            if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+                special.keep_absent(&path, Why::Git);
+            }
         }
         special.repositories.extend(obeyed.folders);
         for path in git.folders.iter().flat_map(|folder| HELD.map(|name| folder.join(name))) {

@@ -96,6 +96,10 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
             "changed: {path}: this reference leads to {text}, outside of `refs/`, so git would write that file of the \
              repository; the person should delete it before using git there"
         ),
+        TrapKind::Resolutions => format!(
+            "changed: {path}: it lists {text}, which `git rerere` reads and writes at the next commit, wherever links lead; \
+             unless a merge of the person is unfinished, the person should delete {path} before"
+        ),
         TrapKind::Operation if trap.text.is_empty() => format!(
             "changed: {path}: it cannot be read, and may start programs when the person continues the operation; the \
              person should look at it before"

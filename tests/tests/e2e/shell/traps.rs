@@ -65,6 +65,10 @@ fn references_and_operations_that_lead_elsewhere_are_told() {
         let told = "changed: \".git/refs/remotes/origin/x\": this reference leads to \"commondir\"";
         assert!(ran.text.contains(told), "{}", ran.text);
         bash(server, "rm .git/refs/remotes/origin/x");
+        let ran = bash(server, "printf '1\\tlink\\0' > .git/MERGE_RR; mkdir .git/rr-cache");
+        assert!(ran.text.contains("changed: \".git/MERGE_RR\": it lists \"link\""), "{}", ran.text);
+        assert!(ran.text.contains("not created: \".git/rr-cache\""), "{}", ran.text);
+        assert!(!workspace.join(".git/rr-cache").exists());
         let ran = bash(server, "git -c user.name=n -c user.email=n@example.com rebase -q --root -x false");
         let told =
             "changed: \".git/rebase-merge/git-rebase-todo\": git starts or writes what \"exec false\" names";
