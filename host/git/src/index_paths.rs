@@ -45,7 +45,8 @@ pub(crate) fn judge(path: &Path) -> Judged {
     }
 }
 
-fn judge_bytes(bytes: &[u8]) -> Judged {
+/// Judges the paths of an index with this content.
+pub(crate) fn judge_bytes(bytes: &[u8]) -> Judged {
     let mut is_readable = false;
     for hash in HASHES {
         let mut refused = None;

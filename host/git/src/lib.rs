@@ -30,6 +30,7 @@ mod leads;
 mod names;
 mod obeyed;
 mod old_remotes;
+mod operations;
 mod outside;
 mod parse;
 mod prepared;

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use scorpiox_fs::Stamp;
 
 use crate::index_paths::{Judged, judge};
-use crate::parse::{Entry, parse};
+use crate::operations::{Judge, OPERATIONS};
 use crate::read;
 
 /// Maximum number of files to report for a git directory.
@@ -89,7 +89,7 @@ impl Search {
             } else if name.eq_ignore_ascii_case(b"refs") {
                 self.references(&path)?;
             } else if kind.is_dir() {
-                self.operation(&path, name);
+                self.operation(&path, name)?;
             }
         }
         Ok(())
@@ -127,15 +127,24 @@ impl Search {
         }
     }
 
-    fn operation(&mut self, folder: &Path, name: &[u8]) {
-        let states =
-            OPERATIONS.iter().filter(|(operation, _)| operation.as_bytes().eq_ignore_ascii_case(name));
-        for (name, judge) in states.flat_map(|(_, states)| *states) {
-            let path = folder.join(name);
-            if self.is_changed(&path) {
-                self.state(&path, *judge);
+    /// Judges the state of an operation. A file that is unknown here counts: git may obey it.
+    fn operation(&mut self, folder: &Path, name: &[u8]) -> io::Result<()> {
+        let Some((_, judge)) =
+            OPERATIONS.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name))
+        else {
+            return Ok(());
+        };
+        for entry in entries(folder)? {
+            self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+            let entry = entry?;
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            if !entry.file_type()?.is_file() {
+                self.add(path, TrapKind::Operation, name.as_bytes());
+            } else if self.is_changed(&path) {
+                self.state(path, &name, *judge);
             }
         }
+        Ok(())
     }
 
     fn references(&mut self, folder: &Path) -> io::Result<()> {
@@ -173,16 +182,16 @@ impl Search {
         }
     }
 
-    fn state(&mut self, path: &Path, judge: Judge) {
-        match read::text_itself(path, MAX_STATE_BYTES) {
-            Ok(Some(text)) if text.is_cut => self.add(path.to_owned(), TrapKind::Operation, b""),
+    fn state(&mut self, path: PathBuf, name: &str, judge: Judge) {
+        match read::text_itself(&path, MAX_STATE_BYTES) {
+            Ok(Some(text)) if text.is_cut => self.add(path, TrapKind::Operation, b""),
             Ok(Some(text)) => {
-                if let Some(found) = judge(&text.bytes) {
-                    self.add(path.to_owned(), TrapKind::Operation, &found);
+                if let Some(found) = judge(name, &text.bytes) {
+                    self.add(path, TrapKind::Operation, &found);
                 }
             }
             Ok(None) => {}
-            Err(_) => self.add(path.to_owned(), TrapKind::Operation, b""),
+            Err(_) => self.add(path, TrapKind::Operation, b""),
         }
     }
 
@@ -205,64 +214,6 @@ fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirE
         Err(error) => return Err(error),
     };
     Ok(entries.into_iter().flatten())
-}
-
-/// Returns the part of a state for which git would start a program or write elsewhere.
-type Judge = fn(&[u8]) -> Option<Vec<u8>>;
-
-/// Folders with the state of unfinished operations, and the files in them that matter.
-const OPERATIONS: &[(&str, &[(&str, Judge)])] = &[
-    (
-        "rebase-merge",
-        &[
-            ("git-rebase-todo", list),
-            ("head-name", head_name),
-            ("strategy", strategy),
-            ("update-refs", updated),
-        ],
-    ),
-    ("rebase-apply", &[("head-name", head_name)]),
-    ("sequencer", &[("todo", list), ("opts", options)]),
-];
-
-/// Judges the list of a rebase: it can start programs, and update any name.
-fn list(text: &[u8]) -> Option<Vec<u8>> {
-    text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find_map(|line| {
-        let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
-        let (word, rest) = line.split_at(end);
-        let is_found = match word {
-            b"exec" | b"x" => true,
-            b"update-ref" | b"u" => !rest.trim_ascii().starts_with(b"refs/"),
-            _ => false,
-        };
-        is_found.then(|| line.to_owned())
-    })
-}
-
-/// Judges the name of the branch that is updated in the end.
-fn head_name(text: &[u8]) -> Option<Vec<u8>> {
-    let name = text.trim_ascii();
-    (!name.starts_with(b"refs/") && name != b"detached HEAD").then(|| name.to_owned())
-}
-
-/// Judges the name of a merge strategy, of which git makes the name of a program. With a slash, it is a path.
-fn strategy(text: &[u8]) -> Option<Vec<u8>> {
-    let name = text.trim_ascii();
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
-    (!name.iter().all(is_plain)).then(|| name.to_owned())
-}
-
-/// Judges the references that are updated in the end: a line with the name, and two with its values.
-fn updated(text: &[u8]) -> Option<Vec<u8>> {
-    let names = text.split(|byte| *byte == b'\n').step_by(3).map(<[u8]>::trim_ascii);
-    names.filter(|name| !name.is_empty()).find(|name| !name.starts_with(b"refs/")).map(<[u8]>::to_owned)
-}
-
-/// Judges the options of a cherry-pick, which are written like a configuration.
-fn options(text: &[u8]) -> Option<Vec<u8>> {
-    let parsed = parse(text);
-    let strategies = parsed.entries.iter().filter(|entry| entry.key() == b"strategy");
-    strategies.map(Entry::value).find_map(strategy)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -460,6 +411,8 @@ mod tests {
             ("rebase-merge/git-rebase-todo", "update-ref refs/heads/x\nb\n", "u hooks/x\n", "u hooks/x"),
             ("rebase-merge/git-rebase-todo", "", "x\ttouch x", "x\ttouch x"),
             ("rebase-merge/head-name", "refs/heads/main\n", "commondir\n", "commondir"),
+            ("rebase-apply/apply-opt", " ", " '--build-fake-ancestor=/x'", "'--build-fake-ancestor=/x'"),
+            ("rebase-merge/autostash", "0123abc\n", "../x", "../x"),
             ("rebase-apply/head-name", "detached HEAD\n", "commondir\n", "commondir"),
             ("rebase-merge/strategy", "ort\n", "x/evil\n", "x/evil"),
             (
@@ -478,6 +431,50 @@ mod tests {
             assert_eq!(found(folder.path()), [], "{name}");
             fs::write(&path, text).unwrap();
             assert_eq!(found(folder.path()), [(name.into(), TrapKind::Operation, part.to_owned())]);
+        }
+    }
+
+    /// As git leaves them when there is a conflict.
+    #[test]
+    fn operations_as_git_writes_them_are_none() {
+        let commit = |folder: &Path, text: &str| {
+            fs::write(folder.join("three"), text).unwrap();
+            git(folder, &["commit", "-qam", text]);
+        };
+        for (kept, words) in [
+            ("rebase-merge", &["rebase", "other"][..]),
+            ("rebase-merge", &["rebase", "-X", "ours", "-s", "resolve", "--signoff", "--autostash", "other"]),
+            (
+                "rebase-merge",
+                &["rebase", "--rebase-merges", "--update-refs", "--no-rerere-autoupdate", "other"],
+            ),
+            ("rebase-apply", &["rebase", "--apply", "--quiet", "other"]),
+            ("rebase-apply", &["am", "--3way", "--keep-cr", "--signoff", "mail"]),
+            (
+                "sequencer",
+                &["cherry-pick", "-x", "-X", "ignore-all-space", "--allow-empty", "other~2..other"],
+            ),
+            ("sequencer", &["revert", "--no-edit", "HEAD~2", "HEAD~1"]),
+        ] {
+            let folder = repository(&[]);
+            let at = folder.path();
+            git(at, &["branch", "other"]);
+            (0..3).for_each(|number| commit(at, &format!("main {number}")));
+            git(at, &["checkout", "-q", "other"]);
+            (0..3).for_each(|number| commit(at, &format!("other {number}")));
+            let mail = {
+                let _alone = crate::STARTS.write().unwrap();
+                Command::new("git").current_dir(at).args(["format-patch", "--stdout", "-2"]).output().unwrap()
+            };
+            git(at, &["checkout", "-q", "-"]);
+            fs::write(at.join("mail"), mail.stdout).unwrap();
+            let own = ["-c", "user.name=O'Hara <x>", "-c", "user.email=n@example.com"];
+            {
+                let _alone = crate::STARTS.write().unwrap();
+                Command::new("git").current_dir(at).args(own).args(words).output().unwrap();
+            }
+            assert!(at.join(".git").join(kept).is_dir(), "{words:?} ended without a conflict");
+            assert_eq!(found(at), [], "{words:?}");
         }
     }
 
