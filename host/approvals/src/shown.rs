@@ -31,10 +31,13 @@ pub fn shown(arguments: &str) -> Result<String, String> {
     Ok(shown)
 }
 
-/// Returns `false` for characters that many fonts show as nothing: outside of the usual planes, only emoji and
-/// ideographs are certain to be seen.
+/// Returns `false` for characters that many fonts show as nothing: all blanks but the space, characters for private use
+/// or without a meaning, and outside of the usual planes, everything but emoji and ideographs.
 fn has_glyph(c: char) -> bool {
-    matches!(c, '\0'..='\u{ffff}' | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
+    let is_usual = matches!(c, '\0'..='\u{ffff}' | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}');
+    // The standard library knows the characters of Unicode. Marks count after a letter.
+    let is_printed = || String::from_iter(['a', c]).escape_debug().eq(['a', c]);
+    is_usual && (matches!(c, ' '..='~') || is_printed())
 }
 
 /// Returns an argument on one line.
@@ -60,6 +63,29 @@ mod tests {
     fn characters_that_may_be_seen_as_nothing_are_escaped() {
         let given = json!({"x": "a\u{1d159}\u{13441}é漢😀"}).to_string();
         assert_eq!(shown(&given).as_deref(), Ok(r#""x":"a\u{1d159}\u{13441}é漢😀""#));
+    }
+
+    #[test]
+    fn of_all_blanks_only_spaces_are_shown_as_they_are_and_so_they_can_be_counted() {
+        for c in ('\0'..=char::MAX).filter(|c| c.is_whitespace() && *c != ' ') {
+            let given = json!({ "x": format!("a{}", [' ', c].iter().cycle().take(900).collect::<String>()) });
+            let shown = shown(&given.to_string());
+            assert!(shown.is_err() || shown.is_ok_and(|shown| !shown.contains(c)), "{}", c.escape_unicode());
+            let given = json!({ "x": format!("a{c}b"), (c.to_string()): 1 }).to_string();
+            let shown = super::shown(&given).unwrap();
+            assert!(!shown.replace('\n', "").contains(c), "{}", c.escape_unicode());
+        }
+        for blank in
+            ['\u{3000}', '\u{e000}', '\u{f8ff}', '\u{378}', '\u{fdd0}', '\u{1faff}', '\u{3fffd}', '\u{2800}']
+        {
+            assert!(
+                !shown(&json!({ "x": blank }).to_string()).unwrap().contains(blank),
+                "{}",
+                blank.escape_unicode()
+            );
+        }
+        let words = "naïve e\u{301} 漢字、かな 한글 हिन्दी ไทย עברית ✓ 🦀 €";
+        assert_eq!(shown(&json!({ "x": words }).to_string()), Ok(format!("\"x\":\"{words}\"")));
     }
 
     #[test]
