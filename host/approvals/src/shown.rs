@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// Maximum length of the shown arguments, in characters. A person approves only what is shown completely.
 pub const MAX_SHOWN_CHARS: usize = 1500;
+/// Maximum length of arguments that may be shown, in bytes: JSON takes up to twelve for a character.
+const MAX_BYTES: usize = 12 * MAX_SHOWN_CHARS + 2;
 /// Maximum number of blanks in a row, plus one.
 const MAX_BLANKS: usize = 32;
 
@@ -14,6 +16,9 @@ const MAX_BLANKS: usize = 32;
 ///
 /// Fails if the arguments cannot be shown completely, with the reason as the end of a sentence.
 pub fn shown(arguments: &str) -> Result<String, String> {
+    if arguments.len() > MAX_BYTES {
+        return Err(too_long(arguments.chars().count()));
+    }
     let members: Map<String, Value> =
         serde_json::from_str(arguments).map_err(|_| "its arguments are no JSON object".to_owned())?;
     let lines: Vec<_> = members.iter().map(|(key, value)| line(key, value)).collect();
@@ -23,12 +28,16 @@ pub fn shown(arguments: &str) -> Result<String, String> {
     }
     let chars = shown.chars().count();
     if chars > MAX_SHOWN_CHARS {
-        return Err(format!(
-            "its arguments have {chars} characters, but at most {MAX_SHOWN_CHARS} can be shown to the person; make the \
-             call smaller"
-        ));
+        return Err(too_long(chars));
     }
     Ok(shown)
+}
+
+fn too_long(chars: usize) -> String {
+    format!(
+        "its arguments have {chars} characters, but at most {MAX_SHOWN_CHARS} can be shown to the person; make the call \
+         smaller"
+    )
 }
 
 /// Returns `false` for characters that many fonts show as nothing: all blanks but the space, characters for private use
@@ -72,14 +81,14 @@ mod tests {
             let shown = shown(&given.to_string());
             assert!(shown.is_err() || shown.is_ok_and(|shown| !shown.contains(c)), "{}", c.escape_unicode());
             let given = json!({ "x": format!("a{c}b"), (c.to_string()): 1 }).to_string();
-            let shown = super::shown(&given).unwrap();
+            let shown = super::shown(&given).expect("shown");
             assert!(!shown.replace('\n', "").contains(c), "{}", c.escape_unicode());
         }
         for blank in
             ['\u{3000}', '\u{e000}', '\u{f8ff}', '\u{378}', '\u{fdd0}', '\u{1faff}', '\u{3fffd}', '\u{2800}']
         {
             assert!(
-                !shown(&json!({ "x": blank }).to_string()).unwrap().contains(blank),
+                !shown(&json!({ "x": blank }).to_string()).expect("shown").contains(blank),
                 "{}",
                 blank.escape_unicode()
             );
@@ -94,5 +103,12 @@ mod tests {
         let long = json!({"x": "y".repeat(2000)}).to_string();
         assert!(shown(&blanks).is_err() && shown(&long).is_err() && shown("[").is_err());
         assert_eq!(shown("{}").as_deref(), Ok("no arguments"));
+        // Every character may be written in twelve bytes.
+        let most = format!(r#"{{"x":"{}"}}"#, r"\ud83d\ude00".repeat(MAX_SHOWN_CHARS - 6));
+        assert_eq!(shown(&most).map(|shown| shown.chars().count()), Ok(MAX_SHOWN_CHARS));
+        let begun = std::time::Instant::now();
+        let long = json!({"x": "\u{3000}".repeat(8 << 20)}).to_string();
+        assert!(shown(&long).is_err_and(|why| why.contains("have 8388616 characters")), "{:?}", shown(&long));
+        assert!(begun.elapsed().as_secs() < 10);
     }
 }

@@ -190,7 +190,7 @@ impl Back {
         }
         let bytes = BLOCK_BYTES.min(self.start);
         self.file.seek(SeekFrom::Start(self.start - bytes))?;
-        let mut block = Vec::with_capacity(self.text.len() + BLOCK_BYTES as usize);
+        let mut block = Vec::new();
         if self.file.by_ref().take(bytes).read_to_end(&mut block)? as u64 != bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -230,7 +230,9 @@ mod tests {
         assert!(tools(&mut BackReader::new(&root.path().join("none")).unwrap()).is_empty());
         let mut log = Log::new(root.path().to_owned(), Bounds { file_bytes: 30, files: 100 });
         let names: Vec<_> = ('a'..='j').map(String::from).collect();
-        names.iter().for_each(|name| write(&mut log, name));
+        for name in &names {
+            write(&mut log, name);
+        }
         let back: Vec<_> = names.iter().rev().cloned().collect();
         assert_eq!(tools(&mut BackReader::new(root.path()).unwrap()), back);
         // Each position continues there, although lines follow and the current file becomes a full one.

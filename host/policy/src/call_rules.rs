@@ -175,7 +175,7 @@ impl CallRules {
                 // The command is read only for rules about programs.
                 let command = if rule.programs.is_empty() { None } else { command.as_ref() };
                 let (then, unknown) = rule.programs.outcome(rule.then, command)?;
-                Some(Covering { rule, then, doubt: unknown.map(any_program).or(doubt) })
+                Some(Covering { rule, then, doubt: unknown.as_deref().map(any_program).or(doubt) })
             })
             .collect()
     }
@@ -234,7 +234,7 @@ impl CallRule {
         let command = programs::of_command(arguments.as_ref());
         let outcome = self.programs.outcome(self.then, command.as_ref());
         let (then, unknown) = outcome.unwrap_or((self.then, None));
-        Covering { rule: self, then, doubt: unknown.map(any_program) }.because()
+        Covering { rule: self, then, doubt: unknown.as_deref().map(any_program) }.because()
     }
 
     /// Returns `true` if a person may be asked because of the rule.
@@ -261,7 +261,7 @@ impl CallRule {
 }
 
 /// Returns the doubt about a command whose programs are unknown.
-fn any_program(why: String) -> String {
+fn any_program(why: &str) -> String {
     format!("the command may start any program: it has {why}")
 }
 

@@ -176,7 +176,9 @@ fn a_policy_for_all_that_only_root_can_read_is_noted() {
 #[test]
 fn an_address_for_monitoring_that_others_reach_is_noted() {
     let program = Program::new();
-    let policy = |listen: &str| format!("version = 1\n[http.observe]\nlisten = {listen}\n");
+    let policy = |listen: &str| {
+        format!("version = 1\n[http.observe]\nlisten = {listen}\n[tools]\ndeny = [\"*Bash\"]\n")
+    };
     for (listen, address) in [
         ("\"127.0.0.1:9464\"", None),
         ("[\"[::1]:9464\", \"127.0.0.2:9464\"]", None),
