@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`Uses`] collects the resources a call accessed, and [`Entry`] serializes them as a line.
 //! [`Spool`] buffers lines, and [`Log`] writes them to disk, each with the hash of the previous line.
-//! [`read`] reads them back, [`Filter`] selects lines, and [`verify()`] detects manipulation. [`Export`]
+//! [`read`] reads them back, [`BackReader`] from the newest on, [`Filter`] selects lines, and [`verify()`] detects manipulation. [`Export`]
 //! copies lines to another destination, where [`verify_copy`] checks the copy. [`Figures`] counts calls in
 //! memory, and [`StatusFile`] publishes the counts to other processes.
 //!
@@ -17,6 +17,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod back;
 mod chain;
 mod copy;
 mod entry;
@@ -39,6 +40,7 @@ mod uses;
 mod verify;
 mod watch;
 
+pub use back::{BackReader, Position};
 pub use chain::{Hash, Link};
 pub use copy::{Begins, Breaks, Chain, Copied, Copies, LineHash, each_row, owner, verify_copy};
 pub use entry::{ClientName, Component, Entry, NOT_RECORDED, Origin, Outcome, PluginLabel, Recorder};

@@ -257,7 +257,7 @@ impl Reader {
 }
 
 /// Parses a line. Returns `None` for an empty line, which terminates a torn one.
-fn line(bytes: &[u8]) -> Option<Line> {
+pub(crate) fn line(bytes: &[u8]) -> Option<Line> {
     if bytes.trim_ascii().is_empty() {
         return None;
     }

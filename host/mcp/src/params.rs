@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::Members;
+use crate::jsonrpc::{Flaw, MAX_MEMBERS, Members};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -60,18 +60,27 @@ impl<'a> Params<'a> {
     /// Returns a member that is an object, as raw JSON. A string that contains the JSON of an object also
     /// counts, because models often send that.
     pub fn raw_object(&self, name: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
-        match self.raw(name).map(RawValue::get) {
-            Some(object) if object.starts_with('{') => Ok(Some(Cow::Borrowed(object))),
-            None | Some("null") => Ok(None),
-            Some(other) => {
-                if let Some(object) = object_in(other) {
-                    return Ok(Some(Cow::Owned(object)));
-                }
+        let object = match self.raw(name).map(RawValue::get) {
+            Some(object) if object.starts_with('{') => Cow::Borrowed(object),
+            None | Some("null") => return Ok(None),
+            Some(other) => Cow::Owned(object_in(other).ok_or_else(|| {
                 let short: String = other.chars().take(60).collect();
-                Err(RpcError::invalid_params(format!("{name} must be an object, but is {short}")))
-            }
+                RpcError::invalid_params(format!("{name} must be an object, but is {short}"))
+            })?),
+        };
+        if has_too_many(&object) {
+            return Err(RpcError::invalid_params(format!("{name} is not usable: {}", Flaw::TooMany)));
         }
+        Ok(Some(object))
     }
+}
+
+/// Returns `true` if an object has too many members. Its readers look for members one after the other.
+fn has_too_many(object: &str) -> bool {
+    // A member takes at least four bytes and a comma.
+    object.len() > 5 * MAX_MEMBERS
+        && serde_json::from_str::<Members<'_>>(object)
+            .is_ok_and(|members| members.flaw() == Some(&Flaw::TooMany))
 }
 
 /// Returns the object whose JSON text is in a JSON string.
@@ -199,6 +208,28 @@ mod tests {
         for wrong in [r#""{\"a\":1} x""#, r#""[1]""#, r#""""#, r#""\"{}\"""#, r#""{""#, "[]", "7"] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn objects_have_a_bounded_number_of_members() {
+        let object = |count: usize, value: &str| {
+            let members: Vec<_> = (0..count).map(|at| format!("\"{at:x}\":{value}")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        let of = |object: &str| {
+            let given = format!(r#"{{"arguments":{object}}}"#);
+            params(&given).expect("params").raw_object("arguments").map(|_| ())
+        };
+        for value in ["1", &format!("{:?}", "a".repeat(100)), &object(300, "1")] {
+            assert!(of(&object(256, value)).is_ok(), "{value}");
+            for many in [object(257, value), serde_json::Value::String(object(257, value)).to_string()] {
+                let error = of(&many).expect_err("too many").to_string();
+                assert_eq!(error, "arguments is not usable: more than 256 members");
+            }
+        }
+        let begun = std::time::Instant::now();
+        assert!(of(&object(1_000_000, "1")).is_err());
+        assert!(begun.elapsed().as_secs() < 20);
     }
 
     #[test]

@@ -7,17 +7,16 @@ use std::cell::LazyCell;
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
-
+use self::judging::Given;
 pub(crate) use self::programs::TOOLS as COMMAND_TOOLS;
 pub use self::programs::{Programs, Unknown};
-use self::spellings::Spellings;
 use crate::approvers::{Approver, Approvers};
 use crate::circumstances::{Circumstances, Conditions, TextPattern};
 use crate::rule::{NamePattern, Places, Source, Sourced};
 
 mod asking;
 mod given;
+mod judging;
 mod programs;
 mod spellings;
 mod texts;
@@ -118,7 +117,7 @@ pub enum CallDecision<'a> {
     /// All of these ask.
     Ask(Vec<&'a CallRule>),
     /// This one refuses the call.
-    Deny(&'a CallRule),
+    Deny(Covering<'a>),
 }
 
 /// All rules of a policy.
@@ -132,34 +131,30 @@ pub struct Covering<'a> {
     pub rule: &'a CallRule,
     /// Outcome for the call.
     pub then: Then,
-    /// Reason why the programs of the command are unknown, if that decides.
-    pub unknown: Option<String>,
+    /// Reason why the arguments or the programs of the command count as covered without being known, as a clause.
+    pub doubt: Option<String>,
+}
+
+impl Covering<'_> {
+    /// Returns the doubt as the end of a sentence about the rule. Empty without one.
+    pub fn because(&self) -> String {
+        self.doubt.as_ref().map_or_else(String::new, |doubt| format!(", because {doubt}"))
+    }
+}
+
+impl<'a> From<Vec<Covering<'a>>> for CallDecision<'a> {
+    /// Decides by all rules that cover a call, except those that only report.
+    fn from(mut covering: Vec<Covering<'a>>) -> Self {
+        covering.retain(|covering| !covering.rule.reports);
+        if let Some(at) = covering.iter().position(|covering| covering.then == Then::Deny) {
+            return Self::Deny(covering.swap_remove(at));
+        }
+        let asking: Vec<_> = covering.into_iter().map(|covering| covering.rule).collect();
+        if asking.is_empty() { Self::Unruled } else { Self::Ask(asking) }
+    }
 }
 
 impl CallRules {
-    /// Decides about a call.
-    pub fn decide(&self, call: &CallFacts<'_>, places: &Places) -> CallDecision<'_> {
-        let mut asking = Vec::new();
-        let covering = self.covering(call, places).into_iter().filter(|covering| !covering.rule.reports);
-        for Covering { rule, then, .. } in covering {
-            match then {
-                Then::Deny => return CallDecision::Deny(rule),
-                Then::Ask => asking.push(rule),
-            }
-        }
-        if asking.is_empty() { CallDecision::Unruled } else { CallDecision::Ask(asking) }
-    }
-
-    /// Returns the rules that cover a call and only report.
-    pub fn reporting<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
-        if !self.0.iter().any(|rule| rule.reports) {
-            return Vec::new();
-        }
-        let mut covering = self.covering(call, places);
-        covering.retain(|covering| covering.rule.reports);
-        covering
-    }
-
     /// Returns all rules that cover a call, also those that only report.
     pub fn covering<'a>(&'a self, call: &CallFacts<'_>, places: &Places) -> Vec<Covering<'a>> {
         let about = self.0.iter().filter(|rule| rule.is_about(call.tool, call.original));
@@ -167,16 +162,20 @@ impl CallRules {
         if about.peek().is_none() {
             return Vec::new();
         }
-        // Arguments that cannot be parsed, or not in one way alone, are covered by every rule.
         let arguments = exact_arguments(call.arguments);
-        let given = about.filter(|rule| arguments.as_ref().is_none_or(|given| rule.is_given(given, places)));
         let command = LazyCell::new(|| programs::of_command(arguments.as_ref()));
+        let given: Vec<_> = match &arguments {
+            Some(arguments) => judging::given(about, arguments, places).collect(),
+            // Arguments that cannot be parsed, or not in one way alone, are covered by every rule.
+            None => about.map(Given::without_arguments).collect(),
+        };
         given
-            .filter_map(|rule| {
+            .into_iter()
+            .filter_map(|Given { rule, doubt }| {
                 // The command is read only for rules about programs.
                 let command = if rule.programs.is_empty() { None } else { command.as_ref() };
                 let (then, unknown) = rule.programs.outcome(rule.then, command)?;
-                Some(Covering { rule, then, unknown })
+                Some(Covering { rule, then, doubt: unknown.as_deref().map(any_program).or(doubt) })
             })
             .collect()
     }
@@ -234,10 +233,8 @@ impl CallRule {
         let arguments = exact_arguments(arguments);
         let command = programs::of_command(arguments.as_ref());
         let outcome = self.programs.outcome(self.then, command.as_ref());
-        let unknown = outcome.and_then(|(_, unknown)| unknown);
-        unknown.map_or_else(String::new, |why| {
-            format!(", because the command may start any program: it has {why}")
-        })
+        let (then, unknown) = outcome.unwrap_or((self.then, None));
+        Covering { rule: self, then, doubt: unknown.as_deref().map(any_program) }.because()
     }
 
     /// Returns `true` if a person may be asked because of the rule.
@@ -258,22 +255,14 @@ impl CallRule {
         self.tools.is_empty() || covers(tool) || original.is_some_and(covers)
     }
 
-    fn is_given(&self, arguments: &Value, places: &Places) -> bool {
-        self.arguments.iter().all(|condition| {
-            // A text that is not understood in one way alone is covered, as are arguments.
-            let value = match texts::at(arguments, &condition.pointer) {
-                Err(texts::Ambiguous) => return true,
-                Ok(None) => return false,
-                Ok(Some(value)) => value,
-            };
-            let Ok(spellings) = Spellings::of(&value, places) else { return true };
-            condition.patterns.iter().any(|pattern| spellings.any(|text| pattern.matches(text)))
-        })
-    }
-
     fn says_the_same(&self, other: &Self) -> bool {
         *self == Self { source: self.source, ..other.clone() }
     }
+}
+
+/// Returns the doubt about a command whose programs are unknown.
+fn any_program(why: &str) -> String {
+    format!("the command may start any program: it has {why}")
 }
 
 impl fmt::Display for CallRule {

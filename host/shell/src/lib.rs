@@ -466,16 +466,22 @@ fn notes(unseen: &[(PathBuf, &'static str)], reopened: &[PathBuf]) -> Vec<String
     notes
 }
 
-fn check_command(command: &str) -> Result<(), ShellError> {
-    if command.trim().is_empty() {
-        return Err(ShellError::Command("command is empty".to_owned()));
-    }
+/// Fails for a command that is too long to run.
+pub fn check_length(command: &str) -> Result<(), ShellError> {
     if command.len() > MAX_COMMAND_BYTES {
         return Err(ShellError::Command(format!(
             "command has {} bytes; at most {MAX_COMMAND_BYTES} are possible. Write it to a file and run that",
             command.len()
         )));
     }
+    Ok(())
+}
+
+fn check_command(command: &str) -> Result<(), ShellError> {
+    if command.trim().is_empty() {
+        return Err(ShellError::Command("command is empty".to_owned()));
+    }
+    check_length(command)?;
     if command.contains('\0') {
         return Err(ShellError::Command("command has a NUL character, which no command can have".to_owned()));
     }

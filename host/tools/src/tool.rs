@@ -93,6 +93,11 @@ pub trait NativeTool: Send + Sync {
     fn reads_files(&self) -> bool {
         true
     }
+    /// Fails for arguments that are too long for any call, before rules judge them and a person is asked about them.
+    /// All other flaws are found by [`NativeTool::call`].
+    fn check_length(&self, _arguments: &str) -> Result<(), Failure> {
+        Ok(())
+    }
     /// Runs a call. Must return soon after `call.cancel` is set.
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure>;
 }

@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::answer::{self, Answer};
-use crate::bounds::WaitsFor;
+use crate::bounds::{RETRY_AFTER, WaitsFor};
 use crate::callers::{Known, PAUSE, Unknown};
 use crate::ended::{Account, End, now};
 use crate::endpoint::Endpoint;
 use crate::listen::Load;
-use crate::paper::{PLAIN, dressed, forgetting, html, left_unrecorded, moved, unknown, unrecorded};
+use crate::paper::{dressed, forgetting, html, left_unrecorded, moved, unknown, unrecorded};
 use crate::request::admission::only;
 use crate::request::session_id::Number;
 use crate::unread::RequestBody;
@@ -72,6 +72,8 @@ pub trait Pages: Send + Sync {
     fn login(&self, why: Option<&str>) -> String;
     /// Returns the style sheet of all pages.
     fn style(&self) -> &'static str;
+    /// Returns the page that says why there is no other, without anything that only readers see.
+    fn refused(&self, status: u16, why: &str) -> Page;
     /// Returns the page for an address without a page, for the reader of this name.
     fn missing(&self, reader: &str) -> Page;
     /// Returns `true` if there is a page at a path.
@@ -179,11 +181,21 @@ impl Desk {
                 None => self.leave(endpoint, &parts.headers, peer).await,
             },
             (&Method::GET, _) => self.page(endpoint, parts, path, peer).await,
-            _ => {
-                let mut refused =
-                    answer::text(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "pages are read with GET\n");
-                refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
-                dressed(refused)
+            (_, path) => {
+                let is_form = matches!(path, "/login" | "/logout");
+                let allowed = match path {
+                    "/login" => "GET, POST",
+                    "/logout" => "POST",
+                    _ => "GET",
+                };
+                let why = if is_form {
+                    "A browser reads this page with GET and sends its form with POST."
+                } else {
+                    "Pages are read with GET."
+                };
+                let mut refused = self.refuses(StatusCode::METHOD_NOT_ALLOWED, why);
+                refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+                refused
             }
         }
     }
@@ -212,7 +224,7 @@ impl Desk {
         let reader = match self.reader(endpoint, &parts.headers).await {
             Ok(Some(reader)) => reader,
             Ok(None) => return moved(LOGIN, None),
-            Err(error) => return unknown(&error),
+            Err(error) => return self.refuses_later(&unknown(&error)),
         };
         let path = path.trim_end_matches('/');
         if !self.pages.has(path) {
@@ -223,7 +235,7 @@ impl Desk {
         }
         let read = (Act::Page, peer, parts.uri.path().to_owned());
         if let Err(error) = endpoint.did(read, Some(Arc::clone(&reader)), Some(self.rule())).await {
-            return unrecorded(&error);
+            return self.refuses(StatusCode::SERVICE_UNAVAILABLE, &unrecorded(&error));
         }
         let (desk, load) = (Arc::clone(self), endpoint.load());
         let (path, query) = (path.to_owned(), parts.uri.query().unwrap_or_default().to_owned());
@@ -236,8 +248,7 @@ impl Desk {
             Ok(None) => html(self.pages.missing(&name)),
             Err(error) => {
                 tracing::error!("a page cannot be made: {error}");
-                let status = answer::status_of(&error);
-                dressed(answer::text(status, PLAIN, "the page cannot be made now; load it again later\n"))
+                self.refuses(answer::status_of(&error), "The page cannot be made now. Load it again later.")
             }
         }
     }
@@ -299,7 +310,7 @@ impl Desk {
         let Admitted { principal, sealed, until } = admitted;
         let entered = (Act::LogIn, peer, LOGIN.to_owned());
         if let Err(error) = endpoint.did(entered, Some(Arc::clone(&principal)), Some(self.rule())).await {
-            return unrecorded(&error);
+            return self.refuses(StatusCode::SERVICE_UNAVAILABLE, &unrecorded(&error));
         }
         tracing::info!("{peer} reads the pages of {ROOT} as {}", principal.name);
         moved(ROOT, Some(&self.set_cookie(&sealed, until.saturating_sub(now()))))
@@ -362,6 +373,15 @@ impl Desk {
         })
     }
 
+    fn refuses(&self, status: StatusCode, why: &str) -> Answer {
+        html(self.pages.refused(status.as_u16(), why))
+    }
+
+    /// Refuses a page that a later request may get.
+    fn refuses_later(&self, why: &str) -> Answer {
+        answer::later(self.refuses(StatusCode::SERVICE_UNAVAILABLE, why), RETRY_AFTER)
+    }
+
     fn asks(&self, status: StatusCode, why: Option<&str>) -> Answer {
         html(Page { status: status.as_u16(), html: self.pages.login(why) })
     }
@@ -386,7 +406,10 @@ impl Desk {
             Ok(ends) if !ends.contains(&End::TooMany) => {
                 return match endpoint.did((Act::LogOut, peer, LOGOUT.to_owned()), reader, None).await {
                     Ok(()) => moved(LOGIN, Some(&forgets)),
-                    Err(error) => left_unrecorded(&error, &forgets),
+                    Err(error) => {
+                        let why = left_unrecorded(&error);
+                        forgetting(self.refuses(StatusCode::SERVICE_UNAVAILABLE, &why), &forgets)
+                    }
                 };
             }
             Ok(_) => (

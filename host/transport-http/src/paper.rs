@@ -6,29 +6,24 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 
 use crate::answer::{self, Answer};
-use crate::bounds::RETRY_AFTER;
 use crate::pages::Page;
 
-/// Returns the answer if the policy requires an audit line and it cannot be written.
-pub(crate) fn unrecorded(error: &str) -> Answer {
+/// Returns the reason if the policy requires an audit line and it cannot be written.
+pub(crate) fn unrecorded(error: &str) -> String {
     tracing::error!("nobody reads pages without a line in the audit: {error}");
-    let why = format!("nobody can read pages now: {error}\n");
-    dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why))
+    format!("Nobody can read pages now: {error}.")
 }
 
-/// Returns the answer if it is unknown whether a log-in has ended.
-pub(crate) fn unknown(error: &io::Error) -> Answer {
+/// Returns the reason if it is unknown whether a log-in has ended.
+pub(crate) fn unknown(error: &io::Error) -> String {
     tracing::error!("it cannot be looked up whether a log-in has ended: {error}");
-    let why = format!("it cannot be looked up whether this log-in has ended: {error}; try again later\n");
-    let answer = dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why));
-    answer::later(answer, RETRY_AFTER)
+    format!("It cannot be looked up whether this log-in has ended: {error}. Try again later.")
 }
 
-/// Returns the answer to a log-out without an audit line. The log-in has ended nevertheless.
-pub(crate) fn left_unrecorded(error: &str, forgets: &str) -> Answer {
+/// Returns the reason for a log-out without an audit line. The log-in has ended nevertheless.
+pub(crate) fn left_unrecorded(error: &str) -> String {
     tracing::error!("a log-out is not recorded: {error}");
-    let why = format!("you are logged out, and the audit does not say so: {error}\n");
-    forgetting(dressed(answer::text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why)), forgets)
+    format!("You are logged out, and the audit does not say so: {error}.")
 }
 
 /// Makes a browser delete the cookie.
@@ -38,8 +33,6 @@ pub(crate) fn forgetting(mut answer: Answer, forgets: &str) -> Answer {
     }
     answer
 }
-
-pub(crate) const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// Headers of each answer: no scripts, no external content, no framing.
 const HEADERS: [(HeaderName, &str); 6] = [

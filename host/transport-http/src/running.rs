@@ -26,6 +26,9 @@ use crate::stream::Stream;
 /// must never queue behind the calls they are for.
 const QUICK: [&str; 5] = ["initialize", "ping", "logging/setLevel", "server/discover", LISTEN];
 
+/// Maximum length of a message that takes no time: reading and judging a long one does, whatever it calls.
+const MAX_BRIEF_BYTES: usize = 16 << 10;
+
 /// Error for a message that finds no thread.
 const FULL: &str = "too much of its principal waits for the disk already";
 
@@ -117,7 +120,10 @@ pub(crate) fn run(
     let (is_beside, is_brief) = match matter {
         Matter::Word => (true, false),
         Matter::Batch => (false, false),
-        Matter::Request(claims) => (QUICK.contains(&claims.method.as_str()), is_brief(&client, claims)),
+        Matter::Request(claims) => {
+            let is_brief = body.bytes.len() <= MAX_BRIEF_BYTES && is_brief(&client, claims);
+            (QUICK.contains(&claims.method.as_str()), is_brief)
+        }
     };
     let principal = Arc::clone(&client.principal);
     let task = Task { endpoint: Arc::clone(endpoint), client, body, stream };

@@ -8,6 +8,8 @@ use crate::Failure;
 
 /// Maximum length of a rejected value in an error message, in characters.
 const SHOWN_CHARS: usize = 60;
+/// Maximum number of members, so that a linear search stays cheap.
+const MAX_MEMBERS: usize = 256;
 
 /// Members of an arguments object. A `null` member counts as absent, because clients send `null` for optional
 /// values.
@@ -98,8 +100,11 @@ impl<'de> Visitor<'de> for Members {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members: Self::Value = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
+            if members.len() == MAX_MEMBERS {
+                return Err(serde::de::Error::custom(format_args!("more than {MAX_MEMBERS} members")));
+            }
             if members.iter().any(|(known, _)| *known == key) {
-                return Err(serde::de::Error::custom(format_args!("duplicate member {key:?}")));
+                return Err(serde::de::Error::custom(format_args!("duplicate member {:?}", shown(&key))));
             }
             members.push((key, map.next_value()?));
         }
@@ -152,6 +157,18 @@ mod tests {
             invalid(Args::parse(json));
         }
         assert!(Args::parse("").is_ok());
+    }
+
+    #[test]
+    fn members_are_counted() {
+        let object = |count: usize| {
+            let members: Vec<_> = (0..count).map(|at| format!("\"{at}\":{at}")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert!(Args::parse(&object(256)).is_ok());
+        for many in [257, 500_000] {
+            assert!(invalid(Args::parse(&object(many))).contains("more than 256 members"));
+        }
     }
 
     #[test]

@@ -19,6 +19,6 @@ pub mod reply;
 
 pub use frame::{Frame, Framer};
 pub use id::Id;
-pub use members::Members;
+pub use members::{Flaw, MAX_MEMBERS, Members};
 pub use message::{Batch, Incoming, Malformed, Message};
 pub use output::Output;

@@ -28,7 +28,7 @@ mod who;
 pub use auth::{Algorithm, Auth, Issuers, Jwt, KeysFrom, Token};
 pub use http::{HttpPolicy, ObservePolicy, Tls};
 pub use limits::{LimitRule, LimitsPolicy};
-pub use notes::{Note, notes, open_to_all, shared_folders};
+pub use notes::{Note, notes, observed_by_others, open_to_all, shared_folders};
 pub(crate) use parse::read_group;
 pub use parse::{read_access, read_http, read_limits, read_workspace};
 pub use principal::Principal;

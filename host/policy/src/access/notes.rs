@@ -115,6 +115,15 @@ pub fn notes(
     notes
 }
 
+/// Returns a note if others may reach the address for monitoring, which requires no token. In a container they have to.
+pub fn observed_by_others(http: &HttpPolicy) -> Option<Note> {
+    let listen = http.observe.listen.as_ref()?;
+    let address = listen.value.iter().find(|address| !address.ip().to_canonical().is_loopback())?;
+    let after =
+        ", where whoever reaches it needs no token to read the names of tools, workspaces and principals";
+    Some((format!("[http.observe] listens on {address}"), listen.source, after.to_owned()))
+}
+
 /// Returns a note for each of these tools, which run commands, that every valid token may call. A strict
 /// operator wants to know.
 pub fn open_to_all(http: &HttpPolicy, access: &AccessPolicy, tools: &[&str]) -> Vec<Note> {

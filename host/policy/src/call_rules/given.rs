@@ -1,31 +1,44 @@
 //! Arguments as each reader of JSON understands them.
 
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// Largest whole number up to which each number has a floating-point value of its own.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// Maximum number of values in the arguments of a call, at all depths. A value takes up to a hundred times the memory
+/// of its text.
+const MAX_VALUES: usize = 100_000;
+
 /// Parses the arguments of a call. Returns `None` for arguments that two readers could understand differently: an
-/// object with two members of a name, or a number that does not fit.
+/// object with two members of a name, or a number that does not fit. Also returns `None` for more than 100,000 values.
 pub fn exact_arguments(text: &str) -> Option<Value> {
-    serde_json::from_str::<Exact>(text).ok().map(|exact| exact.0)
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = Reader { left: &Cell::new(MAX_VALUES) }.deserialize(&mut json).ok()?;
+    json.end().ok().map(|()| value)
 }
 
-/// A value without ambiguities.
-struct Exact(Value);
+/// Reads values without ambiguities.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    /// Number of values that may follow.
+    left: &'a Cell<usize>,
+}
 
-impl<'de> Deserialize<'de> for Exact {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader).map(Self)
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1).ok_or_else(|| D::Error::custom("too many values"))?;
+        self.left.set(left);
+        deserializer.deserialize_any(self)
     }
 }
 
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for Reader<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,7 +72,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(Exact(value)) = list.next_element()? {
+        while let Some(value) = list.next_element_seed(self)? {
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -67,7 +80,8 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
-        while let Some((name, Exact(value))) = object.next_entry::<String, Exact>()? {
+        while let Some(name) = object.next_key::<String>()? {
+            let value = object.next_value_seed(self)?;
             if members.insert(name, value).is_some() {
                 return Err(A::Error::custom("two members have the same name"));
             }
@@ -95,5 +109,22 @@ mod tests {
             let expected: Value = serde_json::from_str(text).unwrap();
             assert_eq!(exact_arguments(text), Some(expected), "{text}");
         }
+        assert_eq!(exact_arguments("{} {}"), None);
+    }
+
+    #[test]
+    fn values_are_counted() {
+        let list = |count: usize| format!("[{}0]", "0,".repeat(count - 1));
+        let object = |count: usize| {
+            let members: Vec<_> = (0..count).map(|name| format!("\"{name}\":[]")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        for text in [list(MAX_VALUES - 1), object(MAX_VALUES - 1)] {
+            assert!(exact_arguments(&text).is_some());
+        }
+        for text in [list(MAX_VALUES), object(MAX_VALUES), list(8 << 20)] {
+            assert!(exact_arguments(&text).is_none());
+        }
+        assert!(exact_arguments(&format!("[\"{}\"]", "a".repeat(8 << 20))).is_some());
     }
 }

@@ -6,26 +6,42 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::percent_decode_str;
 use scorpiox_fs::{Trail, normalized};
 use serde_json::Value;
 use url::Url;
 
-use super::texts::{Ambiguous, meant, written_out};
+use super::texts::{self, MAX_TEXT_BYTES, Unclear, meant, written_out};
 use crate::rule::Places;
 
 /// Maximum length of the beginning of a name, in bytes. Names of skills are shorter.
 const MAX_NAME_BYTES: usize = 1024;
+/// Maximum length of all spellings of an argument, in bytes. Those of a plain text of the maximum length take a tenth.
+const MAX_BYTES: usize = 96 * MAX_TEXT_BYTES;
+
+/// The encoding of bytes in arguments.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// Texts of one argument.
-pub(super) struct Spellings(Vec<String>);
+#[derive(Default)]
+pub(super) struct Spellings {
+    texts: Vec<String>,
+    bytes: usize,
+}
 
 impl Spellings {
     /// Returns the spellings of a value. A value that is not a string is compared as JSON, and so is the value of a
     /// string with JSON text.
-    pub(super) fn of(value: &Value, places: &Places) -> Result<Self, Ambiguous> {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let mut all = Self(vec![text.clone()]);
+    pub(super) fn of(value: &Value, places: &Places) -> Result<Self, Unclear> {
+        let text = texts::text(value)?;
+        let mut all = Self::default();
+        all.add(text.to_string());
         let trimmed = text.trim();
         all.add(trimmed.to_owned());
         all.add_integer(trimmed);
@@ -35,24 +51,35 @@ impl Spellings {
             all.add_paths(&path, places);
         }
         if let Some(inner) = meant(value)? {
-            all.add(inner.to_string());
+            all.add(texts::text(&inner)?.into_owned());
         }
         let out = written_out(value)?;
         if out.is_array() || out.is_object() {
-            all.add(out.to_string());
+            all.add(texts::text(&out)?.into_owned());
         }
-        Ok(all)
+        all.add_bytes(&out, trimmed);
+        if all.is_full() { Err(Unclear::TooLong) } else { Ok(all) }
     }
 
-    /// Returns `true` if any spelling fulfills the condition.
-    pub(super) fn any(&self, condition: impl Fn(&str) -> bool) -> bool {
-        self.0.iter().any(|text| condition(text))
+    /// Returns the spellings.
+    pub(super) fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// Returns the length of all spellings, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn add(&mut self, text: String) {
-        if !self.0.contains(&text) {
-            self.0.push(text);
+        if !self.is_full() && !self.texts.contains(&text) {
+            self.bytes += text.len();
+            self.texts.push(text);
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > MAX_BYTES
     }
 
     /// Adds the usual notation of an integer, which tools read in several.
@@ -62,6 +89,20 @@ impl Spellings {
         } else if let Some(number) = text.parse::<f64>().ok().filter(|number| number.fract() == 0.0) {
             // Adding zero removes the sign of a negative zero.
             self.add(format!("{:.0}", number + 0.0));
+        }
+    }
+
+    /// Adds the notations of bytes, which tools accept as an array of numbers and in base64 with or without padding:
+    /// those in base64.
+    fn add_bytes(&mut self, value: &Value, text: &str) {
+        let bytes = match value.as_array() {
+            Some(items) => items.iter().map(byte).collect::<Option<Vec<_>>>(),
+            None => BASE64.decode(text).ok(),
+        };
+        if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
+            let padded = BASE64.encode(bytes);
+            self.add(padded.trim_end_matches('=').to_owned());
+            self.add(padded);
         }
     }
 
@@ -107,7 +148,7 @@ impl Spellings {
     /// Adds the forms of a path in the workspace: each path along its links, absolute, relative to the
     /// workspace, and below `~`. Tools remove `..` with the name before it, whatever that name is.
     fn add_paths(&mut self, text: &str, places: &Places) {
-        if text.is_empty() {
+        if text.is_empty() || self.is_full() {
             return;
         }
         let home = places.home.as_deref();
@@ -138,6 +179,14 @@ impl Spellings {
             self.add(format!("{prefix}{}", inside.display()));
         }
     }
+}
+
+/// Returns the number in a value or in its text, if it fits into a byte.
+fn byte(value: &Value) -> Option<u8> {
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let whole = number.filter(|number| number.fract() == 0.0 && (0.0..=255.0).contains(number))?;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole and fits")]
+    Some(whole as u8)
 }
 
 /// Returns the texts that a tool may take for the path of a file, as ReadDocs does: without a fragment, and decoded.

@@ -4,6 +4,8 @@ use super::*;
 use crate::Policy;
 use crate::rule::Layer;
 
+mod bounds;
+
 fn rules(layer: Layer, text: &str) -> Result<CallRules, String> {
     let text = format!("version = 1\n{text}");
     let policy = crate::parse::policy(&text, Path::new("policy.toml"), layer, Policy::builtin());
@@ -17,9 +19,9 @@ fn own(text: &str) -> CallRules {
 fn decided(rules: &CallRules, tool: &str, arguments: &str) -> String {
     let places = Places::standard("/home/a/src/x".into(), Some("/home/a".into()), Path::new("/home/a/.own"));
     let circumstances = &Circumstances::in_workspace(Path::new("/home/a/src/x"));
-    match rules.decide(&CallFacts { tool, original: None, arguments, circumstances }, &places) {
+    match rules.covering(&CallFacts { tool, original: None, arguments, circumstances }, &places).into() {
         CallDecision::Unruled => "unruled".to_owned(),
-        CallDecision::Deny(rule) => format!("deny {}", rule.name),
+        CallDecision::Deny(covering) => format!("deny {}", covering.rule.name),
         CallDecision::Ask(rules) => {
             rules.iter().fold("ask".to_owned(), |said, rule| format!("{said} {}", rule.name))
         }
@@ -159,7 +161,7 @@ fn a_rule_for_a_folder_covers_links_that_lead_there() {
     let places = Places::standard(workspace.clone(), None, Path::new("/own"));
     let circumstances = &Circumstances::in_workspace(&workspace);
     let call = CallFacts { tool: "T", original: None, arguments: r#"{"x":"other/a.png"}"#, circumstances };
-    assert!(matches!(rules.decide(&call, &places), CallDecision::Deny(_)));
+    assert!(matches!(rules.covering(&call, &places).into(), CallDecision::Deny(_)));
 }
 
 #[test]
@@ -220,8 +222,9 @@ fn a_rule_covers_a_renamed_tool_under_both_names() {
     let places = Places::standard("/w".into(), None, Path::new("/own"));
     let circumstances = &Circumstances::in_workspace(Path::new("/w"));
     let call = |tool, original| CallFacts { tool, original, arguments: "{}", circumstances };
-    let is_denied =
-        |tool, original| matches!(rules.decide(&call(tool, original), &places), CallDecision::Deny(_));
+    let is_denied = |tool, original| {
+        matches!(rules.covering(&call(tool, original), &places).into(), CallDecision::Deny(_))
+    };
     assert!(is_denied("weather.now", None) && is_denied("sky.now", Some("weather.now")));
     assert!(is_denied("weather.now", Some("sky.now")) && !is_denied("sky.now", None));
 }
@@ -388,8 +391,9 @@ fn a_rule_that_only_reports_decides_nothing() {
     let circumstances = &Circumstances::in_workspace(Path::new("/work"));
     let of = |arguments| {
         let call = CallFacts { tool: "Bash", original: None, arguments, circumstances };
-        let reporting = rules.reporting(&call, &places);
-        reporting.iter().map(|covering| (covering.rule.name.clone(), covering.then)).collect::<Vec<_>>()
+        let covering = rules.covering(&call, &places);
+        let reporting = covering.iter().filter(|covering| covering.rule.reports);
+        reporting.map(|covering| (covering.rule.name.clone(), covering.then)).collect::<Vec<_>>()
     };
     assert_eq!(of(arguments), [("r".to_owned(), Then::Deny)]);
     assert_eq!(of(r#"{"command":"eval x"}"#), [("r".to_owned(), Then::Ask)]);

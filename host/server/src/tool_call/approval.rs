@@ -36,14 +36,15 @@ pub(crate) fn required<'a>(
         arguments,
         circumstances: &circumstances,
     };
-    for Covering { rule, then, .. } in policy.calls.reporting(&call, &places) {
+    let covering = policy.calls.covering(&call, &places);
+    for Covering { rule, then, .. } in covering.iter().filter(|covering| covering.rule.reports) {
         scope.uses.reported("rules", &tool.name, then.word(), &format!("rule {}", rule.name), rule.source);
     }
-    let rules = match policy.calls.decide(&call, &places) {
+    let rules = match CallDecision::from(covering) {
         CallDecision::Unruled => return Ok(Vec::new()),
         CallDecision::Ask(rules) => rules,
-        CallDecision::Deny(rule) => {
-            let doubt = rule.doubt(arguments);
+        CallDecision::Deny(covering) => {
+            let (rule, doubt) = (covering.rule, covering.because());
             let after = read_before::because(&rule.conditions, &circumstances.read_before);
             let after = after.unwrap_or_else(|| way_out(scope, rule).to_owned());
             return Err(refused(scope, tool, rule, "denied", &format!("{rule} denies it{doubt}{after}")));

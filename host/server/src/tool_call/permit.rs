@@ -1,7 +1,7 @@
 //! Second step: decides whether the call may run. Every check that can refuse a call is here, in this order: the
 //! limits of the principal, the existence of the tool, the access rules, the state that a retried request carries,
-//! whether this server serves calls at all, and the rules about single calls. Approvals are asked for before the
-//! third step.
+//! whether this server serves calls at all, the tool's own limit for the length of its arguments, and the rules about
+//! single calls. Approvals are asked for before the third step.
 
 use std::time::Instant;
 
@@ -72,8 +72,11 @@ impl<'a> Permit<'a> {
         let recording = begin();
         set_deadline(scope, tool);
         let served = recording.permit(scope.reply);
-        let (asking, unserved) = match served.and_then(|()| approval::required(scope, tool, call.arguments()))
-        {
+        let required = || {
+            check_length(tool, call.arguments())?;
+            approval::required(scope, tool, call.arguments())
+        };
+        let (asking, unserved) = match served.and_then(|()| required()) {
             Ok(asking) => (asking, None),
             Err(why) => (Vec::new(), Some(why)),
         };
@@ -97,6 +100,14 @@ impl<'a> Permit<'a> {
         }
         let room = Manner::room(scope, tool);
         run::run(scope, &Invocation { tool, arguments, client, room, asked_by: Caller::Model })
+    }
+}
+
+/// Fails for arguments that are too long for a built-in tool, whatever rules say about them.
+fn check_length(tool: &Tool, arguments: &str) -> Result<(), CallError> {
+    match &tool.kind {
+        Kind::Native(native) => native.check_length(arguments).map_err(CallError::Tool),
+        Kind::Wasm { .. } | Kind::Plugin { .. } => Ok(()),
     }
 }
 

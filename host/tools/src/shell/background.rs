@@ -31,6 +31,10 @@ impl NativeTool for BackgroundBash {
         super::MAY_RUN
     }
 
+    fn check_length(&self, arguments: &str) -> Result<(), Failure> {
+        super::check_length(arguments)
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let command =

@@ -33,6 +33,10 @@ impl NativeTool for Bash {
         true
     }
 
+    fn check_length(&self, arguments: &str) -> Result<(), Failure> {
+        super::check_length(arguments)
+    }
+
     fn call(&self, call: &Call<'_>) -> Result<Output, Failure> {
         let args = Args::parse(call.arguments)?;
         let command =

@@ -10,6 +10,7 @@ mod render;
 
 use super::{Call, Failure};
 use scorpiox_shell::{As, ShellError};
+use scorpiox_tool_kit::Args;
 
 pub(super) use background::{BackgroundBash, KillBgTask, ListBgTasks, ReadBgOutput};
 pub(super) use bash::Bash;
@@ -46,6 +47,13 @@ fn choose_profile(call: &Call<'_>) -> Result<Chosen, Failure> {
 const MAY_RUN: &str =
     "read, write and reach what a profile of the policy allows: see `scorpiox-code policy show`";
 
+/// Fails for a command that is too long. Arguments that cannot be read are refused by the call.
+fn check_length(arguments: &str) -> Result<(), Failure> {
+    let command = Args::parse(arguments).and_then(|args| args.string("command"));
+    let Ok(Some(command)) = command else { return Ok(()) };
+    scorpiox_shell::check_length(&command).map_err(|error| described(&error, error.to_string()))
+}
+
 /// Describes a shell error, and the tool that helps.
 fn failure(call: &Call<'_>, error: &ShellError) -> Failure {
     let text = match error {
@@ -53,6 +61,11 @@ fn failure(call: &Call<'_>, error: &ShellError) -> Failure {
         ShellError::NoTasks(_) => format!("{error}. {} starts one", call.name("BackgroundBash")),
         error => error.to_string(),
     };
+    described(error, text)
+}
+
+/// Returns the failure of a shell error that a text describes.
+fn described(error: &ShellError, text: String) -> Failure {
     let mut first = text.chars();
     // Errors start in lower case to follow a colon; this is a sentence.
     let sentence = first.next().map(|c| c.to_uppercase().collect::<String>() + first.as_str());

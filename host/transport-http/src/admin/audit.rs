@@ -1,17 +1,20 @@
-//! Audit page of the server, with filters.
+//! Audit page of the server, with filters. It reads the newest lines, and leads to older ones.
 
-use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
 
 use crate::pages::Asked;
 use askama::Template;
-use scorpiox_audit::read::{Line, Reader};
-use scorpiox_audit::{Filter, Glob, Record, time};
+use scorpiox_audit::read::Line;
+use scorpiox_audit::{BackReader, Filter, Glob, Position, Record, time};
 use scorpiox_metering::records::audit_folder;
 
 use crate::admin::{Admin, Frame};
 
 /// Maximum number of lines shown, newest first.
 const MOST: usize = 200;
+/// Maximum number of bytes read for a page, plus a block: a fraction of a second.
+const MAX_READ_BYTES: u64 = 16 << 20;
 /// Maximum number of denied uses shown in a line.
 const MAX_DENIED: usize = 3;
 
@@ -23,9 +26,13 @@ pub(crate) struct Lines<'a> {
     /// Error in the filter.
     mistake: Option<String>,
     rows: Vec<Row>,
-    /// Number of matching lines.
-    found: usize,
+    /// Number of lines read.
+    read: usize,
     damaged: usize,
+    /// Query for the lines before those; `None` at the beginning of the audit.
+    older: Option<String>,
+    /// Query for the newest lines, unless these are the newest.
+    newest: Option<String>,
 }
 
 /// Values of the form.
@@ -38,6 +45,8 @@ struct Wanted {
     since: String,
     failed: bool,
     denied: bool,
+    /// Position before which lines are read; empty for the newest.
+    before: String,
 }
 
 struct Row {
@@ -64,38 +73,85 @@ impl<'a> Lines<'a> {
                 "since" => wanted.since = value.into_owned(),
                 "failed" => wanted.failed = value == "on",
                 "denied" => wanted.denied = value == "on",
+                "before" => wanted.before = value.into_owned(),
                 _ => {}
             }
         }
-        let (filter, mistake) = match wanted.filter() {
-            Ok(filter) => (filter, None),
-            Err(why) => (Filter::default(), Some(why)),
-        };
         let folder = audit_folder(&admin.own_home);
-        let mut reader = Reader::new(&folder);
-        let (mut kept, mut found, mut damaged) = (VecDeque::new(), 0, 0);
         let failed = |error| format!("{} cannot be read: {error}", folder.display());
-        while let Some(line) = reader.next().map_err(failed)? {
+        let (read, mistake) = match (wanted.filter(), wanted.reader(&folder).map_err(failed)?) {
+            (Ok(filter), Some(reader)) => (Read::of(reader, &filter, &wanted).map_err(failed)?, None),
+            (Ok(_), None) => {
+                (Read::default(), Some("These lines were removed; start from the newest.".to_owned()))
+            }
+            (Err(why), _) => (Read::default(), Some(why)),
+        };
+        let newest = (!wanted.before.is_empty()).then(|| wanted.query(None));
+        let older = read.older.map(|older| wanted.query(Some(older)));
+        let Read { fitting, lines: read, damaged, .. } = read;
+        let rows = fitting.into_iter().map(Row::of).collect();
+        Ok(Self { frame: Frame::new("Audit", asked), wanted, mistake, rows, read, damaged, older, newest })
+    }
+}
+
+/// Lines that were read for a page.
+#[derive(Default)]
+struct Read {
+    /// Lines to show, newest first.
+    fitting: Vec<Record>,
+    /// Number of lines, with those that do not fit.
+    lines: usize,
+    damaged: usize,
+    /// Position before the lines; `None` at the beginning of the audit.
+    older: Option<Position>,
+}
+
+impl Read {
+    fn of(mut reader: BackReader, filter: &Filter, wanted: &Wanted) -> io::Result<Self> {
+        let mut read = Self::default();
+        while read.fitting.len() < MOST && reader.bytes() < MAX_READ_BYTES {
+            let Some(line) = reader.next()? else { break };
+            read.lines += 1;
             match line {
-                Line::Damaged => damaged += 1,
-                Line::Whole(record, _)
-                    if mistake.is_none() && filter.wants(&record) && wanted.is_of(&record) =>
-                {
-                    found += 1;
-                    if kept.len() == MOST {
-                        kept.pop_front();
-                    }
-                    kept.push_back(record);
+                Line::Damaged => read.damaged += 1,
+                Line::Whole(record, _) if filter.wants(&record) && wanted.is_of(&record) => {
+                    read.fitting.push(record);
                 }
                 Line::Whole(..) => {}
             }
         }
-        let rows = kept.into_iter().rev().map(Row::of).collect();
-        Ok(Self { frame: Frame::new("Audit", asked), wanted, mistake, rows, found, damaged })
+        read.older = reader.position();
+        Ok(read)
     }
 }
 
 impl Wanted {
+    /// Returns a reader for the lines before the position; `None` if they were removed.
+    fn reader(&self, folder: &Path) -> io::Result<Option<BackReader>> {
+        match (self.before.is_empty(), self.before.parse()) {
+            (true, _) => BackReader::new(folder).map(Some),
+            (false, Ok(position)) => BackReader::before(folder, position),
+            (false, Err(_)) => Ok(None),
+        }
+    }
+
+    /// Returns the query for the same filters at another position.
+    fn query(&self, before: Option<Position>) -> String {
+        let on = |is_on: bool| if is_on { "on" } else { "" }.to_owned();
+        let values = [
+            ("tool", self.tool.clone()),
+            ("principal", self.principal.clone()),
+            ("issuer", self.issuer.clone()),
+            ("since", self.since.clone()),
+            ("failed", on(self.failed)),
+            ("denied", on(self.denied)),
+            ("before", before.map_or_else(String::new, |before| before.to_string())),
+        ];
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(values.iter().filter(|(_, value)| !value.is_empty()));
+        query.finish()
+    }
+
     fn is_of(&self, record: &Record) -> bool {
         self.issuer.is_empty() || record.issuer == self.issuer
     }

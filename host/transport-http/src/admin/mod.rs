@@ -90,6 +90,12 @@ struct Missing<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "refused.html")]
+struct Refused<'a> {
+    why: &'a str,
+}
+
+#[derive(Template)]
 #[template(path = "failed.html")]
 struct Failed<'a> {
     frame: Frame<'a>,
@@ -103,6 +109,10 @@ impl Pages for Admin {
 
     fn style(&self) -> &'static str {
         STYLE
+    }
+
+    fn refused(&self, status: u16, why: &str) -> Page {
+        rendered(status, &Refused { why })
     }
 
     fn missing(&self, reader: &str) -> Page {

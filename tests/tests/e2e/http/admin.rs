@@ -179,6 +179,82 @@ fn only_who_may_reads_the_pages_and_nothing_can_be_done_there() {
     assert_eq!(get(&server, "/admin", Some(&ann)).status, 303);
 }
 
+/// Each page of lines has a bounded size and reads a bounded part of the audit, and leads to the one before.
+#[test]
+fn the_audit_is_read_in_pages_from_its_end() {
+    let (program, mut server) = served("");
+    server.end();
+    let line = |at: usize| {
+        let tool = if at == 7 { "Rare".to_owned() } else { format!("tool{at}") };
+        format!(
+            "{{\"time\":\"2026-11-01T00:00:00.000Z\",\"tool\":\"{tool}\",\"outcome\":\"ok\",\"user\":\"{}\"}}\n",
+            "u".repeat(900)
+        )
+    };
+    // More than a page reads.
+    let count = 20_000;
+    let lines: String = (0..count).map(line).collect();
+    program.put("home/.scorpiox/audit/audit-20261101T000000.000Z.jsonl", lines);
+    let server = program.serve_http(0);
+    let ann = cookie(&server, ANN);
+    let older = |body: &str| {
+        let (before, _) = body.split_once("\" rel=\"next\">Older lines</a>")?;
+        let (_, query) = before.rsplit_once("href=\"")?;
+        Some(query.replace("&#38;", "&").replace("&amp;", "&"))
+    };
+    let of_lines = |body: &str| body.matches("title=\"tool").count();
+    // The newest lines are those of this server.
+    let mut path = "/admin/audit".to_owned();
+    let mut shown = 0;
+    for _ in 0..3 {
+        let body = get(&server, &path, Some(&ann)).body;
+        let newest = count - 1 - shown;
+        assert!(body.contains(&format!("title=\"tool{newest}\"")), "{newest}: {body}");
+        assert!(body.matches("<tr><td").count() == 200, "{body}");
+        assert_eq!(body.contains(">Newest lines</a>"), path != "/admin/audit");
+        shown += of_lines(&body);
+        path = older(&body).expect("older lines");
+    }
+    // A filter is kept from page to page, until the beginning is reached.
+    let first = get(&server, "/admin/audit?tool=R%2A%26re", Some(&ann)).body;
+    assert!(first.contains("0 lines fit of 1"), "{first}");
+    let first = get(&server, "/admin/audit?tool=Rar%2A", Some(&ann)).body;
+    assert!(first.contains("0 lines fit") && !first.contains("title=\"Rare\""), "{first}");
+    let second = get(&server, &older(&first).expect("older lines"), Some(&ann)).body;
+    assert!(second.contains("1 lines fit") && second.contains("title=\"Rare\""), "{second}");
+    assert!(second.contains("value=\"Rar*\"") && older(&second).is_none(), "{second}");
+    let gone = get(&server, "/admin/audit?before=1-2-3", Some(&ann));
+    assert!(gone.status == 200 && gone.body.contains("were removed; start from the newest"), "{gone:?}");
+}
+
+/// Returns an answer, which has to be a page.
+fn page(answer: Response, status: u16, said: &str) -> Response {
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (status, Some("text/html; charset=utf-8")),
+        "{answer:?}"
+    );
+    for part in ["width=device-width", "<main id=\"content\">", said] {
+        assert!(answer.body.contains(part), "{part}: {}", answer.body);
+    }
+    assert!(answer.header("content-security-policy").is_some(), "{answer:?}");
+    answer
+}
+
+#[test]
+fn a_browser_gets_a_page_whatever_is_refused() {
+    let (_program, server) = served("");
+    for (path, allowed, said) in [
+        ("/admin", "GET", "Pages are read with GET."),
+        ("/admin/audit", "GET", "Pages are read with GET."),
+        ("/admin/login", "GET, POST", "sends its form with POST."),
+    ] {
+        let asked = form(&server, path, "").method("PUT");
+        let answer = page(server.ask(&asked), 405, said);
+        assert_eq!(answer.header("allow"), Some(allowed), "{path}");
+    }
+}
+
 #[test]
 fn there_are_no_pages_where_nobody_wants_them() {
     let program = Program::new();

@@ -15,6 +15,31 @@ fn is_well(server: &HttpServer) {
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
 
+/// Calls of tools that take no time run on threads that drive connections. These took a minute of such a thread, also
+/// after their clients had left.
+#[test]
+fn long_calls_with_many_rules_hold_up_nobody() {
+    let program = Program::new();
+    let rule = |at: usize| {
+        let argument = format!("arguments = {{ \"/text\" = \"*secret{at}*\" }}");
+        format!("[[rules]]\nname = \"r{at}\"\ntools = [\"TaskManager\"]\n{argument}\nthen = \"deny\"\n")
+    };
+    let rules: String = (0..10).map(rule).collect();
+    program.put("home/.scorpiox/policy.toml", format!("version = 1\n{rules}"));
+    let server = program.serve_http(0);
+    let text = format!(" http://h/{}?{}#x", "/\u{7f}".repeat(3 << 20), "\u{7f}%41".repeat(1 << 20));
+    let call = json!({ "name": "TaskManager", "arguments": { "action": "create", "text": text } });
+    let call = server.modern("tools/call", call).bytes();
+    for _ in 0..8 {
+        server.connect().send(&call);
+    }
+    let begun = Instant::now();
+    for _ in 0..8 {
+        assert_eq!(server.ask(&server.modern("server/discover", json!({}))).status, 200);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
 /// Requests that two HTTP implementations could split differently (request smuggling) are refused.
 #[test]
 fn requests_that_can_be_read_in_two_ways_are_refused() {

@@ -174,6 +174,47 @@ fn a_policy_for_all_that_only_root_can_read_is_noted() {
 }
 
 #[test]
+fn an_address_for_monitoring_that_others_reach_is_noted() {
+    let program = Program::new();
+    let policy = |listen: &str| {
+        format!("version = 1\n[http.observe]\nlisten = {listen}\n[tools]\ndeny = [\"*Bash\"]\n")
+    };
+    for (listen, address) in [
+        ("\"127.0.0.1:9464\"", None),
+        ("[\"[::1]:9464\", \"127.0.0.2:9464\"]", None),
+        ("\"0.0.0.0:9464\"", Some("0.0.0.0:9464")),
+        ("[\"127.0.0.1:9464\", \"[::]:9464\"]", Some("[::]:9464")),
+        ("\"192.0.2.7:9464\"", Some("192.0.2.7:9464")),
+    ] {
+        program.put("home/.scorpiox/policy.toml", policy(listen));
+        program.put("workspace/other.toml", policy(listen));
+        let (status, out, err) = program.run(&["policy", "check", "--strict"]);
+        let note = |file: &str| {
+            address.map(|address| {
+            format!("note: [http.observe] listens on {address} ({file} line 3), where whoever reaches it needs no token")
+        })
+        };
+        let is_noted =
+            |out: &str, file| note(file).map_or(!out.contains("[http.observe]"), |note| out.contains(&note));
+        assert_eq!(status.success(), address.is_none(), "{listen}: {out}{err}");
+        assert!(is_noted(&out, "policy.toml"), "{listen}: {out}");
+        // Another file may be for a container, where the address has to be open.
+        let (status, out, err) = program.run(&["policy", "check", "other.toml", "--strict"]);
+        assert!(status.success() && is_noted(&out, "other.toml"), "{listen}: {out}{err}");
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_reached_is_noted() {
+    let program = Program::new();
+    let policy =
+        "version = 1\n[store]\nkind = \"postgres\"\naddress = \"postgres://scorpiox@127.0.0.1:9/scorpiox\"\n";
+    program.put("home/.scorpiox/policy.toml", policy);
+    let (status, out, err) = program.run(&["policy", "check"]);
+    assert!(status.success() && out.contains("note: tools would refuse what they store: "), "{out}{err}");
+}
+
+#[test]
 fn strict_says_where_every_valid_token_may_run_commands() {
     const JWT: &str = "[http]\nurl = \"https://mcp.example.com/mcp\"\n[http.auth]\nkind = \"jwt\"\nissuer = \"https://id.example.com\"\n\
                        audiences = [\"https://mcp.example.com/mcp\"]\njwks_url = \"https://id.example.com/keys\"\nscopes = [\"mcp\"]\n\

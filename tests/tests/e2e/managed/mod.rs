@@ -10,6 +10,7 @@ mod checked;
 mod connections;
 mod elsewhere;
 mod last_good;
+mod long_arguments;
 mod narrowed;
 mod read_before;
 mod replayed;

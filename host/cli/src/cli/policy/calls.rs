@@ -198,7 +198,7 @@ fn ruled(
         .into_iter()
         .filter(|covering| outcome(covering) == strictest)
         .map(|covering| {
-            let Covering { rule, then, unknown } = covering;
+            let &Covering { rule, then, .. } = covering;
             let does = match (then, outcome(covering)) {
                 (Then::Ask, Outcome::Ask) if answering.needs_approver(rule) => {
                     "asks an approver first".to_owned()
@@ -207,9 +207,7 @@ fn ruled(
                 (Then::Ask, _) => format!("requires an approval, and {NO_APPROVER}"),
                 (Then::Deny, _) => "denies it".to_owned(),
             };
-            let doubt = unknown.as_ref().map_or_else(String::new, |why| {
-                format!(", because the command may start any program: it has {why}")
-            });
+            let doubt = covering.because();
             let after = because_read(&rule.conditions, known).unwrap_or_default();
             format!("{rule} {does}{doubt}{after}")
         })

@@ -36,13 +36,15 @@ pub(super) fn run(
         notes.extend(open_commands(&policy));
     }
     let of_plugins = super::plugins::unknown_hashes(environment, &policy).into_iter();
-    let mut of_plugins: Vec<_> =
-        of_plugins.map(|(before, rule, after)| Note::at(before, rule, after)).collect();
+    let observed = scorpiox_policy::access::observed_by_others(&policy.http);
+    let mut of_machine: Vec<_> =
+        of_plugins.chain(observed).map(|(before, rule, after)| Note::at(before, rule, after)).collect();
     if file.is_none() {
-        notes.append(&mut of_plugins);
+        notes.append(&mut of_machine);
     }
-    // A checked file may be for other machines, and name plugins that are missing here: not a failure.
-    for note in notes.iter().chain(&of_plugins) {
+    // A checked file may be for other machines: name plugins that are missing here, or listen within a container. That
+    // is no failure.
+    for note in notes.iter().chain(&of_machine) {
         terminal::print(&Shown::line(&format!("  note: {}", note.shown(file))));
     }
     Ok(if strict && !notes.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -82,8 +84,11 @@ fn in_use(environment: &Environment) -> Result<Option<(Policy, Vec<Note>)>> {
         let shared = shared_folders(&loaded.policy, Some(&environment.workspace.path));
         notes.extend(shared.into_iter().map(|(before, rule, after)| Note::at(before, rule, after)));
     }
-    if let Err(error) = environment.kept() {
-        let before = format!("tools would refuse what they store: {error}");
+    let kept = environment
+        .kept()
+        .and_then(|kept| Ok(kept.database().map(|database| database.format()).transpose()?));
+    if let Err(error) = kept {
+        let before = format!("tools would refuse what they store: {error:#}");
         notes.push(Note { before, rule: None, after: String::new() });
     }
     if loaded.is_managed {

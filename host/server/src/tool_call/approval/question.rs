@@ -42,16 +42,18 @@ pub(super) fn wanted(scope: &Scope<'_>, tool: &Tool, arguments: &str, rules: &[&
 
 /// Returns the question. Fails if the arguments cannot be shown completely.
 pub(super) fn question(wanted: &Wanted, rules: &[&CallRule]) -> Result<Questions, String> {
+    if exact_arguments(&wanted.arguments).is_none() {
+        return Err(
+            "its arguments are not clear: they are no JSON, have two members of a name, a number that does \
+                    not fit, or too many values"
+                .to_owned(),
+        );
+    }
+    let shown = shown(&wanted.arguments)?;
     let asking: Vec<_> = rules
         .iter()
         .map(|rule| format!("Asked by {rule}{}{}.", rule.doubt(&wanted.arguments), reason(rule)))
         .collect();
-    if exact_arguments(&wanted.arguments).is_none() {
-        return Err("its arguments are not clear: they are no JSON, have two members of a name, or a number that does \
-                    not fit"
-            .to_owned());
-    }
-    let shown = shown(&wanted.arguments)?;
     let text = format!("May {} run with these arguments?\n{shown}\n{}", wanted.tool, asking.join("\n"));
     let offers = |word: &str| wanted.remember.iter().any(|offered| offered == word);
     let mut options = vec![json!(ALLOW)];
