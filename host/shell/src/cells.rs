@@ -14,8 +14,8 @@ use scorpiox_workspace_config::Site;
 use super::error::{NoTier, ShellError};
 use super::plan::{self, Plan};
 use super::protect::View;
-use super::survey::Survey;
-use super::{environment, own_identity};
+use super::survey::{Found, Survey};
+use super::{environment, own_identity, work_trees};
 use crate::helper::HELPER;
 use crate::unknown_hosts::UnknownHosts;
 
@@ -123,7 +123,11 @@ impl Ready {
     fn is_current(&self, places: &Places) -> bool {
         let is_same =
             self.skills == places.skills && self.repository == places.repository && self.lent == places.lent;
-        is_same && self.shown.iter().all(|(path, then)| identity(path) == *then)
+        let Plan { areas, toolchains, unseen_trees, .. } = &self.plan;
+        let trees = work_trees::unseen(places, areas, toolchains, self.tier);
+        is_same
+            && trees.iter().all(|tree| unseen_trees.contains(tree))
+            && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
     /// Returns `true` if commands in the cell can change files or reach the network.
@@ -137,6 +141,11 @@ impl Ready {
     /// Returns the deny rules for commands in the cell.
     pub(super) fn denied(&self) -> &DenySet {
         self.survey.denied()
+    }
+
+    /// Returns the result of the last survey.
+    pub(super) fn found(&self) -> Arc<Found> {
+        self.survey.found()
     }
 
     /// Surveys the workspace and returns the current path rules.
