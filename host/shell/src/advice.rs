@@ -161,9 +161,7 @@ impl Started {
         if folders.is_empty() {
             return Vec::new();
         }
-        let plan = &self.cell.plan;
-        let places = self.operator.places();
-        let known = places.map(|places| work_trees::known(&places, &plan.unseen_trees)).unwrap_or_default();
+        let known = self.cell.trees();
         let mut notes: Vec<_> = folders.into_iter().map(|folder| work_trees::note(folder, &known)).collect();
         notes.dedup();
         notes

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_egress_proxy::Proxy;
 use scorpiox_fs::Writable;
+use scorpiox_git::LinkedTree;
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_sandbox::{Cell, CellError, Cover, Granted, Network, Tier};
 use scorpiox_workspace_config::Site;
@@ -46,6 +47,8 @@ pub(crate) struct Ready {
     repository: Option<PathBuf>,
     /// Stores of objects that were visible when the cell was built.
     lent: Vec<PathBuf>,
+    /// Linked work trees of the repository when the last command started.
+    trees: Mutex<Vec<LinkedTree>>,
     /// Unseen folders that were already reported.
     told: Mutex<Vec<PathBuf>>,
     /// Questions about unknown hosts, if the profile asks them.
@@ -123,6 +126,7 @@ impl Ready {
     fn is_current(&self, places: &Places) -> bool {
         let is_same =
             self.skills == places.skills && self.repository == places.repository && self.lent == places.lent;
+        work_trees::remember(&mut self.trees.lock(), places);
         let Plan { areas, toolchains, unseen_trees, .. } = &self.plan;
         let trees = work_trees::unseen(places, areas, toolchains, self.tier);
         is_same
@@ -141,6 +145,11 @@ impl Ready {
     /// Returns the deny rules for commands in the cell.
     pub(super) fn denied(&self) -> &DenySet {
         self.survey.denied()
+    }
+
+    /// Returns the linked work trees that notes can be about.
+    pub(super) fn trees(&self) -> Vec<LinkedTree> {
+        self.trees.lock().clone()
     }
 
     /// Returns the result of the last survey.
@@ -276,6 +285,8 @@ fn build(
     let plan = Plan::new(site, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
+    let mut trees = Vec::new();
+    work_trees::remember(&mut trees, places);
     let unknown = plan::asks(profile).then(Arc::default);
     let proxy = plan::proxy(profile, cell.take_listeners(), &plan.services, unknown.as_ref());
     let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
@@ -293,6 +304,7 @@ fn build(
         skills,
         lent,
         repository,
+        trees: Mutex::new(trees),
         told: Mutex::default(),
         unknown,
         proxy,

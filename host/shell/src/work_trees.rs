@@ -51,11 +51,12 @@ fn trees(places: &Places, is_seen: impl Fn(&Path) -> bool) -> Vec<LinkedTree> {
     if is_folder && is_seen(repository) { linked_trees(repository) } else { Vec::new() }
 }
 
-/// Returns the work trees that notes can be about: those that exist now, and those that existed when the cell was built.
-pub(super) fn known(places: &Places, unseen: &[LinkedTree]) -> Vec<LinkedTree> {
-    let mut all = trees(places, |_| true);
-    all.extend(unseen.iter().filter(|known| !all.contains(known)).cloned().collect::<Vec<_>>());
-    all
+/// Adds the linked work trees that exist now to those that notes can be about. One that git lost stays there, as long as
+/// it names the repository.
+pub(super) fn remember(known: &mut Vec<LinkedTree>, places: &Places) {
+    known.retain(LinkedTree::exists);
+    let new: Vec<_> = trees(places, |_| true).into_iter().filter(|tree| !known.contains(tree)).collect();
+    known.extend(new);
 }
 
 /// Returns the note about an administrative folder that git could not delete. `named` is its path in the output, which

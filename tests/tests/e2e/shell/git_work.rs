@@ -74,7 +74,7 @@ fn a_configuration_that_git_cannot_write_is_told_with_the_command_that_helps() {
         assert!(ran.text.contains("`git push origin NAME`"), "{tier}: {}", ran.text);
         let ran = bash(&mut server, "cd clone && git branch -m other renamed");
         assert!(ran.text.contains("[git: the branch was renamed; "), "{tier}: {}", ran.text);
-        let ran = bash(&mut server, "cd clone && git branch -D renamed");
+        let ran = bash(&mut server, "cd clone && git switch -q main && git branch -D renamed");
         assert!(ran.text.contains("[git: the branch was deleted; "), "{tier}: {}", ran.text);
         let branches = git_output(&clone, &["branch", "--format=%(refname:short)"]);
         assert_eq!(branches, "main\nmine\n", "{tier}");
