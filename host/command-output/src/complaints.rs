@@ -47,29 +47,51 @@ const NO_REPOSITORY: [&[u8]; 4] = [
     b"unable to normalize alternate object path",
     b"/.git': Permission denied",
 ];
+/// Messages of Git about files that it takes for changed, at the beginning of a line or in it.
+const CHANGED: [&[u8]; 10] = [
+    b"modified:   ",
+    b"\n M ",
+    b"local changes to the following files would be overwritten",
+    b"have unstaged changes",
+    b"annot save the current worktree state",
+    b"stash failed",
+    b"pdating files failed",
+    b"nable to index file",
+    b"ould not reset index file",
+    b"not uptodate. Cannot merge",
+];
 /// Search automaton for all messages, those of [`OFFLINE`] first. It finds them in a single pass, because a
 /// command can print gigabytes. The library vectorizes searches of this match kind.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let words = OFFLINE.iter().chain(&NO_REPOSITORY);
+    let words = OFFLINE.iter().chain(&NO_REPOSITORY).chain(&CHANGED);
     AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words).ok()
 });
 /// Number of bytes retained from earlier output, for messages that span two chunks.
 const KEPT_BYTES: usize = 64;
 
 /// Complaints found in the output of a command.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Complaints {
     /// Tail of the inspected output.
     before: Vec<u8>,
     is_offline: bool,
     says_offline: bool,
     lacks_repository: bool,
+    has_changed: bool,
+}
+
+impl Default for Complaints {
+    fn default() -> Self {
+        // Output begins like a line.
+        let before = b"\n".to_vec();
+        Self { before, is_offline: false, says_offline: false, lacks_repository: false, has_changed: false }
+    }
 }
 
 impl Complaints {
     /// Inspects the next chunk of output.
     pub fn look(&mut self, bytes: &[u8]) {
-        if self.says_offline && self.lacks_repository {
+        if self.has_all() {
             return;
         }
         let mut joined = std::mem::take(&mut self.before);
@@ -84,13 +106,25 @@ impl Complaints {
         for found in WORDS.iter().flat_map(|words| words.find_iter(text)) {
             let number = found.pattern().as_usize();
             let is_of_network = number < OFFLINE.len();
+            let is_of_changes = number >= OFFLINE.len() + NO_REPOSITORY.len();
             self.is_offline |= is_of_network;
             self.says_offline |= number < SENTENCES;
-            self.lacks_repository |= !is_of_network;
-            if self.says_offline && self.lacks_repository {
+            self.lacks_repository |= !is_of_network && !is_of_changes;
+            self.has_changed |= is_of_changes;
+            if self.has_all() {
                 return;
             }
         }
+    }
+
+    /// Returns `true` if further output says nothing new.
+    fn has_all(&self) -> bool {
+        self.says_offline && self.lacks_repository && self.has_changed
+    }
+
+    /// Returns `true` if git reported files that it takes for changed.
+    pub fn has_changed_files(&self) -> bool {
+        self.has_changed
     }
 
     /// Returns `true` if a program reported that it could not reach the network.
@@ -133,6 +167,23 @@ mod tests {
         let complaints = of(&["Could not resolve host: example.com\n", "fatal: not a git repository\n"]);
         assert!(complaints.lacks_repository() && complaints.is_offline());
         assert!(!of(&["a git repository"]).lacks_repository());
+    }
+
+    #[test]
+    fn files_that_git_takes_for_changed_are_noticed() {
+        for said in [
+            " M .env.test\n",
+            "## main\n M .env.test\n",
+            "\tmodified:   .env.test\n",
+            "error: cannot rebase: You have unstaged changes.\n",
+            "fatal: stash failed\n",
+            "error: Your local changes to the following files would be overwritten by checkout:\n",
+        ] {
+            assert!(of(&[said]).has_changed_files(), "{said}");
+            assert!(!of(&[said]).lacks_repository() && !of(&[said]).is_offline(), "{said}");
+        }
+        assert!(!of(&["nothing to commit\n10 M x\n"]).has_changed_files());
+        assert!(of(&["\n", " M x"]).has_changed_files());
     }
 
     #[test]

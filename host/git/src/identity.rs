@@ -1,4 +1,4 @@
-//! Extracts the name and the address that git writes into a user's commits, without the rest of the
+//! Extracts the name and the address that git writes into a user's commits, and a few habits, without the rest of the
 //! configuration.
 
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use crate::user::User;
 
 /// Name of the first file. Conditionally included files append a number.
 const FILE: &str = ".gitconfig";
-/// Keys that identify the user.
-const KEYS: [&[u8]; 7] = [
+/// Keys that identify the user, and habits whose values name no file and no program.
+const KEYS: [&[u8]; 10] = [
     b"user.name",
     b"user.email",
     b"user.useconfigonly",
@@ -20,6 +20,9 @@ const KEYS: [&[u8]; 7] = [
     b"author.email",
     b"committer.name",
     b"committer.email",
+    b"init.defaultbranch",
+    b"pull.ff",
+    b"pull.rebase",
 ];
 /// Conditions that contain a path.
 const FOLDERS: [&[u8]; 2] = [b"gitdir:", b"gitdir/i:"];
@@ -30,17 +33,17 @@ const MAX_DEPTH: usize = 10;
 const MAX_FILES: usize = 32;
 const MAX_FILE_BYTES: usize = 64 << 10;
 
-/// A configuration with only the user's identity.
+/// A configuration with only the user's identity and habits.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct OwnIdentity {
-    /// Names and contents of files for a home folder. Empty if the user's configuration contains no identity, is not
+    /// Names and contents of files for a home folder. Empty if the user's configuration contains none of these, is not
     /// accepted by git, exceeds a limit, or includes a file that may not be read.
     pub files: Vec<(String, Vec<u8>)>,
     /// Files that were read, or are absent.
     pub sources: Vec<PathBuf>,
 }
 
-/// Returns a configuration with only the user's identity. Conditions for single repositories are preserved.
+/// Returns a configuration with only the user's identity and habits. Conditions for single repositories are preserved.
 pub fn identity(user: &User, may_read: &dyn Fn(&Path) -> bool) -> OwnIdentity {
     let (files, sources) = (vec![Vec::new()], Vec::new());
     let mut reading = Reading { user, may_read, bytes_left: MAX_BYTES, files, sources };
@@ -192,10 +195,10 @@ mod tests {
         bed.put("home/.config/git/config", "[user]\n\tname = Old\n\tuseConfigOnly\n");
         bed.put(
             "home/.gitconfig",
-            "[alias]\n\tx = !sh\n[User]\n\tName = \"Ann \\\"A\\\" \\\\ Lee\"\n\tsigningKey = K\n[include]\n\tpath = more\n",
+            "[alias]\n\tx = !sh\n[pull]\n\trebase = true\n[User]\n\tName = \"Ann \\\"A\\\" \\\\ Lee\"\n\tsigningKey = K\n[include]\n\tpath = more\n",
         );
         bed.put("home/more", "[user]\n\temail = ann@example.com\n[core]\n\tfsmonitor = x\n");
-        let text = "[user]\n\tname = \"Old\"\n[user]\n\tuseconfigonly\n[user]\n\tname = \"Ann \\\"A\\\" \\\\ Lee\"\n\
+        let text = "[user]\n\tname = \"Old\"\n[user]\n\tuseconfigonly\n[pull]\n\trebase = \"true\"\n[user]\n\tname = \"Ann \\\"A\\\" \\\\ Lee\"\n\
                     [user]\n\temail = \"ann@example.com\"\n";
         assert_eq!(of(&bed), [(".gitconfig".to_owned(), text.to_owned())]);
     }

@@ -39,9 +39,12 @@ mod remotes;
 mod shared;
 mod signs;
 mod starts;
+#[cfg(unix)]
+mod tracked;
 mod traps;
 mod user;
 mod words;
+mod work_trees;
 
 #[cfg(unix)]
 pub use around::around;
@@ -57,8 +60,11 @@ pub use prepared::{Configured, configured, may_start_later};
 pub use remotes::{Remotes, Unknown, remotes};
 pub use signs::{SIGNS, Signs};
 pub use starts::starts_programs;
+#[cfg(unix)]
+pub use tracked::tracked_files;
 pub use traps::{Trap, TrapKind, Traps, traps};
 pub use user::User;
+pub use work_trees::{LinkedTree, linked_trees};
 
 /// Returns the keys of a configuration, and `true` if git accepts all of it. For fuzzing.
 #[cfg(feature = "fuzzing")]

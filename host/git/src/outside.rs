@@ -62,7 +62,7 @@ fn knows(_: &Path, _: &Path) -> bool {
 }
 
 /// Returns the content of a file, without its line end.
-fn link(file: &Path) -> Option<Vec<u8>> {
+pub(crate) fn link(file: &Path) -> Option<Vec<u8>> {
     let text = read::text(file, MAX_LINK_BYTES).filter(|text| !text.is_cut)?;
     Some(text.bytes.trim_ascii_end().to_owned())
 }

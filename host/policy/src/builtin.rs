@@ -37,7 +37,8 @@ const PROGRAMS: &[Place] = &[Place::System, Place::Toolchains, Place::Skills];
 const PROGRAMS_AND_PROJECT: &[Place] = &[Place::System, Place::Toolchains, Place::Skills, Place::Workspace];
 const PROJECT: &[Place] = &[Place::Workspace, Place::Tmp];
 
-const DENIED: &[&str] = &["**/.env*"];
+/// Files that usually contain secrets. Projects publish those that are left out, with placeholders for values.
+const DENIED: &[&str] = &["**/.env!(*.example|*.sample|*.template|*.dist|*.defaults)"];
 const PASSED: &[&str] = &["LANG", "LC_ALL", "TZ"];
 const SET: &[(&str, &str)] = &[("CI", "1")];
 const LIMITS: Limits =

@@ -152,6 +152,9 @@ fn arguments(cell: &CellSpec, covers: &[Cover]) -> io::Result<Arguments> {
         let path = exposed.path.as_path();
         all.bind(if exposed.write { "--bind" } else { "--ro-bind" }, path, path)?;
     }
+    for path in &cell.stand_ins {
+        all.data("0000", "", path.as_path())?;
+    }
     for cover in covers {
         put(&mut all, cover)?;
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
@@ -13,7 +13,7 @@ use rustix::mount::{
     unmount,
 };
 use scorpiox_sandbox::ETC;
-use scorpiox_sandbox::wire::{CellSpec, Fault, Network};
+use scorpiox_sandbox::wire::{CellSpec, Fault, Network, RawPath};
 use scorpiox_sys::linux::reach;
 use scorpiox_sys::linux::sys;
 
@@ -68,6 +68,7 @@ pub(super) fn enter(cell: &CellSpec, listen: impl FnOnce() -> Result<(), Fault>)
     };
     pivot().map_err(Fault::at("changing to the new root"))?;
     std::env::set_current_dir("/").map_err(Fault::at("entering the new root"))?;
+    stand_ins(cell)?;
     let read_only =
         open_tree(CWD, "/", OpenTreeFlags::OPEN_TREE_CLOEXEC).map_err(Fault::at("opening the root"))?;
     sys::set_mount_attributes(read_only.as_fd(), 0, READ_ONLY | SAFE).map_err(Fault::at("closing the root"))
@@ -297,6 +298,28 @@ fn furnish(cell: &CellSpec) -> std::io::Result<()> {
     fs::File::create(HIDDEN_FILE.trim_start_matches('/'))?;
     for hidden in [HIDDEN_FILE, HIDDEN_FOLDER] {
         fs::set_permissions(hidden.trim_start_matches('/'), fs::Permissions::from_mode(0o000))?;
+    }
+    Ok(())
+}
+
+/// Creates an empty, unreadable file for each file that commands may know to exist, in this root, `/tmp` or the home
+/// directory. Nothing is created where something of the machine is mounted.
+fn stand_ins(cell: &CellSpec) -> Result<(), Fault> {
+    let device = |path: &Path| path.symlink_metadata().map(|found| found.dev());
+    let in_memory = [Path::new("/"), Path::new("/tmp"), cell.home.as_path()].map(|path| device(path).ok());
+    for path in cell.stand_ins.iter().map(RawPath::as_path) {
+        let Some(folder) = path.parent() else { continue };
+        let Some(last) = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()) else {
+            continue;
+        };
+        let make = || {
+            if last.canonicalize()? != last || !in_memory.contains(&device(last).ok()) {
+                return Ok(());
+            }
+            fs::create_dir_all(folder)?;
+            fs::File::create_new(path)?.set_permissions(fs::Permissions::from_mode(0o000))
+        };
+        make().map_err(|error| Fault::new(format!("making the stand-in for {}", path.display()), error))?;
     }
     Ok(())
 }

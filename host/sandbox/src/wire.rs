@@ -149,6 +149,9 @@ pub struct CellSpec {
     /// Initial files of an in-memory home directory, which commands can change there. Their names differ from
     /// those of the links.
     pub home_files: Vec<HomeFile>,
+    /// Files of the machine that commands may know to exist. In a root in memory, an empty file that cannot be read
+    /// stands for each. They lie below nothing that is exposed, and nothing exposed lies below their directories.
+    pub stand_ins: Vec<RawPath>,
     /// Directory for temporary files, for tiers that cannot mount their own `/tmp`.
     pub scratch: RawPath,
     /// Size of `/tmp` in bytes.
@@ -167,7 +170,8 @@ impl CellSpec {
     /// Returns `true` if something of the machine is visible below a path, so that the path has to be a
     /// directory.
     pub fn shows_below(&self, path: &Path) -> bool {
-        self.exposed.iter().any(|exposed| exposed.path.as_path().starts_with(path))
+        let exposed = self.exposed.iter().map(|exposed| exposed.path.as_path());
+        exposed.chain(self.stand_ins.iter().map(RawPath::as_path)).any(|shown| shown.starts_with(path))
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use scorpiox_audit::Uses;
 use scorpiox_command_output::Complaints;
 use scorpiox_egress_proxy::{MAX_CONNECTIONS, Session};
+#[cfg(unix)]
+use scorpiox_git::tracked_files;
 use scorpiox_git::{Hidden, hidden};
 use scorpiox_policy::{DEFAULT_PROFILE, READONLY};
 use scorpiox_sandbox::{Network, Tier};
@@ -12,6 +14,7 @@ use scorpiox_workspace_config::Apart;
 
 use crate::Started;
 use crate::met::Met;
+use crate::work_trees;
 
 /// Explains why the workspace of a policy with several has no repository outside of it, as the end of a sentence.
 const SHARED: &str = ", since workspaces of a policy with several get none by themselves";
@@ -130,8 +133,70 @@ impl Started {
         let workspace = self.cell.plan.spec.workspace.as_path();
         let mut sentences = met.sentences(workspace, self.cell.denied());
         sentences.extend(self.about_read_only(met, workspace));
-        sentences.extend(met.about_work_trees());
+        sentences.extend(self.about_work_trees(met));
         sentences
+    }
+
+    /// Names denied files if a program was refused one that it does not name, and no other sentence tells of a refusal.
+    pub(super) fn about_unnamed(&self, met: &Met) -> Option<String> {
+        if self.tier == Tier::None || !met.has_unnamed() {
+            return None;
+        }
+        let found = self.cell.found();
+        let first = found.denied.first()?;
+        let rule = self.cell.denied().matches(first)?;
+        let shown = scorpiox_text::line::escaped(&first.display().to_string()).into_owned();
+        let count = found.denied.len();
+        let such = if count == 1 { String::new() } else { format!("{count} paths, such as ") };
+        Some(format!(
+            "refused: a program does not name the file that it could not open; `deny` closes {such}{shown} ({:?}, {})",
+            rule.glob(),
+            rule.source
+        ))
+    }
+
+    /// Explains why git could not delete what it keeps about work trees.
+    fn about_work_trees(&self, met: &Met) -> Vec<String> {
+        let folders = met.undeleted_work_trees();
+        if folders.is_empty() {
+            return Vec::new();
+        }
+        let known = self.cell.trees();
+        let mut notes: Vec<_> = folders.into_iter().map(|folder| work_trees::note(folder, &known)).collect();
+        notes.dedup();
+        notes
+    }
+
+    /// Names tracked files that the profile denies, if git complains about changed files: it cannot read them, and takes
+    /// them for changed.
+    #[cfg(unix)]
+    pub(super) fn about_tracked(&self, complaints: &Complaints) -> Option<String> {
+        if self.tier == Tier::None || !complaints.has_changed_files() {
+            return None;
+        }
+        let (tree, denied) = (self.cell.plan.spec.workspace.as_path(), self.cell.denied());
+        let is_wanted = |path: &Path| {
+            let path = tree.join(path);
+            denied.matches(&path).is_some() && path.symlink_metadata().is_ok()
+        };
+        let files = tracked_files(tree, |index| self.sees(index), is_wanted);
+        let first = tree.join(files.first()?);
+        let rule = denied.matches(&first)?;
+        let names: Vec<_> = files.iter().map(|path| path.to_string_lossy()).collect();
+        let names = scorpiox_text::line::escaped(&names.join(", ")).into_owned();
+        Some(format!(
+            "git: {names}: tracked, and closed to commands by {:?} in `deny` ({}): git can take such files for changed, and \
+             refuse to check out, merge, stash, rebase and commit them; the person can {}",
+            rule.glob(),
+            rule.source,
+            self.how_to_open(&first, "read")
+        ))
+    }
+
+    /// Returns `None`: this system does not tell whose an index is.
+    #[cfg(not(unix))]
+    pub(super) fn about_tracked(&self, _: &Complaints) -> Option<String> {
+        None
     }
 
     /// Explains why a path cannot be written, if the profile is the reason. The path is not cited, because the output chose

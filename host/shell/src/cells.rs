@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use scorpiox_egress_proxy::Proxy;
 use scorpiox_fs::Writable;
+use scorpiox_git::LinkedTree;
 use scorpiox_policy::{DenySet, Places, Policy, Profile};
 use scorpiox_sandbox::{Cell, CellError, Cover, Granted, Network, Tier};
 use scorpiox_workspace_config::Site;
@@ -14,8 +15,8 @@ use scorpiox_workspace_config::Site;
 use super::error::{NoTier, ShellError};
 use super::plan::{self, Plan};
 use super::protect::View;
-use super::survey::Survey;
-use super::{environment, own_identity};
+use super::survey::{Found, Survey};
+use super::{environment, own_identity, work_trees};
 use crate::helper::HELPER;
 use crate::unknown_hosts::UnknownHosts;
 
@@ -46,6 +47,8 @@ pub(crate) struct Ready {
     repository: Option<PathBuf>,
     /// Stores of objects that were visible when the cell was built.
     lent: Vec<PathBuf>,
+    /// Linked work trees of the repository when the last command started.
+    trees: Mutex<Vec<LinkedTree>>,
     /// Unseen folders that were already reported.
     told: Mutex<Vec<PathBuf>>,
     /// Questions about unknown hosts, if the profile asks them.
@@ -123,7 +126,12 @@ impl Ready {
     fn is_current(&self, places: &Places) -> bool {
         let is_same =
             self.skills == places.skills && self.repository == places.repository && self.lent == places.lent;
-        is_same && self.shown.iter().all(|(path, then)| identity(path) == *then)
+        work_trees::remember(&mut self.trees.lock(), places);
+        let Plan { areas, toolchains, unseen_trees, .. } = &self.plan;
+        let trees = work_trees::unseen(places, areas, toolchains, self.tier);
+        is_same
+            && trees.iter().all(|tree| unseen_trees.contains(tree))
+            && self.shown.iter().all(|(path, then)| identity(path) == *then)
     }
 
     /// Returns `true` if commands in the cell can change files or reach the network.
@@ -137,6 +145,16 @@ impl Ready {
     /// Returns the deny rules for commands in the cell.
     pub(super) fn denied(&self) -> &DenySet {
         self.survey.denied()
+    }
+
+    /// Returns the linked work trees that notes can be about.
+    pub(super) fn trees(&self) -> Vec<LinkedTree> {
+        self.trees.lock().clone()
+    }
+
+    /// Returns the result of the last survey.
+    pub(super) fn found(&self) -> Arc<Found> {
+        self.survey.found()
     }
 
     /// Surveys the workspace and returns the current path rules.
@@ -275,6 +293,8 @@ fn build(
     let plan = Plan::new(site, profile, places, writable, tier)?;
     let shown = plan.areas.iter().map(|area| (area.path.clone(), identity(&area.path))).collect();
     let mut cell = Cell::build(&HELPER, &plan.spec)?;
+    let mut trees = Vec::new();
+    work_trees::remember(&mut trees, places);
     let unknown = plan::asks(profile).then(Arc::default);
     let proxy = plan::proxy(profile, cell.take_listeners(), &plan.services, unknown.as_ref());
     let proxy = proxy.map_err(ShellError::io("starting the proxy"))?;
@@ -292,6 +312,7 @@ fn build(
         skills,
         lent,
         repository,
+        trees: Mutex::new(trees),
         told: Mutex::default(),
         unknown,
         proxy,

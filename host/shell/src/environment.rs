@@ -42,6 +42,46 @@ const FIXED: [(&str, &str); 18] = [
     ("ASAN_OPTIONS", NO_LEAKS),
 ];
 
+/// Settings of git for commands. Given as variables, they take precedence over every configuration, and the options of a
+/// single git command over them.
+const GIT: [(&str, &str); 2] = [
+    // Git notes which branch a new one follows in the repository's configuration, which no command can write. It does so
+    // before it moves `HEAD`, but after it changed the files.
+    ("branch.autoSetupMerge", "false"),
+    // A work tree that commands do not see is not gone.
+    ("gc.worktreePruneExpire", "never"),
+];
+/// Number of settings among the variables, and the prefixes of their names and values.
+const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
+const GIT_KEY: &str = "GIT_CONFIG_KEY_";
+const GIT_VALUE: &str = "GIT_CONFIG_VALUE_";
+/// Maximum number of settings that a policy can give along with these.
+const MAX_GIT_SETTINGS: usize = 1000;
+
+/// Adds the settings of git that the variables do not have yet. With a count that git refuses, or a setting that is
+/// missing, nothing is added: git explains that.
+fn add_git_settings(variables: &mut BTreeMap<String, String>) {
+    let count = variables.get(GIT_COUNT).map_or("", String::as_str);
+    let count = if count.is_empty() {
+        Some(0)
+    } else {
+        count.parse().ok().filter(|count| *count <= MAX_GIT_SETTINGS)
+    };
+    let Some(count) = count else { return };
+    let given: Option<Vec<_>> = (0..count)
+        .map(|at| variables.get(&format!("{GIT_KEY}{at}")).map(|key| key.to_ascii_lowercase()))
+        .collect();
+    let Some(given) = given else { return };
+    let own = GIT.iter().filter(|(key, _)| !given.contains(&key.to_ascii_lowercase()));
+    let mut end = count;
+    for (key, value) in own {
+        variables.insert(format!("{GIT_KEY}{end}"), (*key).to_owned());
+        variables.insert(format!("{GIT_VALUE}{end}"), (*value).to_owned());
+        end += 1;
+    }
+    variables.insert(GIT_COUNT.to_owned(), end.to_string());
+}
+
 /// Option of sanitizers that turns `LeakSanitizer` off, and its name.
 const NO_LEAKS: &str = "detect_leaks=0";
 const LEAKS: &str = "detect_leaks";
@@ -135,6 +175,9 @@ pub(super) fn build(
     }
     for (name, value) in &profile.env.set {
         set(name, given(name, value.value.clone()));
+    }
+    if plan.spec.tier != Tier::None {
+        add_git_settings(&mut variables);
     }
     variables.into_iter().filter(|(_, value)| !value.contains('\0')).collect()
 }
@@ -260,5 +303,37 @@ mod tests {
         }
         assert_eq!(given("TSAN_OPTIONS", "a=b".to_owned()), "a=b");
         assert_eq!(given("PAGER", String::new()), "");
+    }
+
+    #[test]
+    fn settings_of_git_are_added_to_those_of_a_policy() {
+        let with = |given: &[(&str, &str)]| {
+            let mut variables: BTreeMap<String, String> =
+                given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            add_git_settings(&mut variables);
+            variables.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        let alone = [
+            "GIT_CONFIG_COUNT=2",
+            "GIT_CONFIG_KEY_0=branch.autoSetupMerge",
+            "GIT_CONFIG_KEY_1=gc.worktreePruneExpire",
+            "GIT_CONFIG_VALUE_0=false",
+            "GIT_CONFIG_VALUE_1=never",
+        ];
+        assert_eq!(with(&[]), alone);
+        assert_eq!(with(&[("GIT_CONFIG_COUNT", "")]), alone);
+        let own = [
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "Branch.autosetupmerge"),
+            ("GIT_CONFIG_VALUE_0", "always"),
+        ];
+        let both = with(&own);
+        assert_eq!(both[0], "GIT_CONFIG_COUNT=2");
+        assert!(both.contains(&"GIT_CONFIG_VALUE_0=always".to_owned()), "{both:?}");
+        assert!(both.contains(&"GIT_CONFIG_KEY_1=gc.worktreePruneExpire".to_owned()), "{both:?}");
+        for count in ["x", "-1", "99999999999"] {
+            assert_eq!(with(&[("GIT_CONFIG_COUNT", count)]), [format!("GIT_CONFIG_COUNT={count}")]);
+        }
+        assert_eq!(with(&own[..1]), ["GIT_CONFIG_COUNT=1"], "git says what is missing");
     }
 }

@@ -17,6 +17,7 @@ mod cells;
 mod environment;
 mod error;
 mod etc;
+mod git_config;
 mod gone;
 mod helper;
 mod judged;
@@ -36,6 +37,7 @@ mod starts;
 mod survey;
 mod unknown_hosts;
 pub mod untold;
+mod work_trees;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

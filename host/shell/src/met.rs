@@ -11,18 +11,26 @@ use scorpiox_audit::Uses;
 use scorpiox_fs::{Folder, Walks, normalized};
 use scorpiox_policy::{DenyRule, DenySet, has_protected_name};
 
+use crate::git_config;
+
 /// Message of programs about a file on a read-only mount, such as a protected file, without its first letter, which can
 /// be a capital.
 const READ_ONLY: &str = "ead-only file system";
 /// Texts that programs print for a refused access. A denied file is a mount, which cannot be removed.
-const WORDS: [&[u8]; 3] = [b"ermission denied", READ_ONLY.as_bytes(), b"evice or resource busy"];
+const WORDS: [&[u8]; 6] = [
+    b"ermission denied",
+    READ_ONLY.as_bytes(),
+    b"evice or resource busy",
+    git_config::LOCK.as_bytes(),
+    git_config::UPDATE.as_bytes(),
+    git_config::UPSTREAM.as_bytes(),
+];
 /// Refusals with which git fails to delete a protected file: a mount, or a file that the supervisor keeps.
 const KEEPS: [&str; 2] = ["evice or resource busy", "ermission denied"];
+/// Ends of a line before the words of a refusal, by a program that does not name the file.
+const UNNAMED: [&str; 4] = ["", "[Errno 13]", "rror:", "library::"];
 /// Folder of a git directory with the administrative folders of linked work trees.
 const WORK_TREES: &str = "worktrees";
-/// Note about a work tree that git removed in part.
-const HALF_REMOVED: &str = "git: a work tree was removed only in part: git obeys files in its administrative folder, so commands cannot \
-delete that folder; the person can finish it: delete the folder of the work tree, if it is still there, and run `git worktree prune`";
 /// Maximum number of sentences for a result.
 const MAX_SENTENCES: usize = 4;
 /// Maximum length of an inspected line in bytes.
@@ -96,11 +104,30 @@ impl Met {
         all.iter().find(|path| !path.starts_with(workspace)).or_else(|| all.first()).cloned()
     }
 
-    /// Returns a note if git says that it could not delete the administrative folder of a work tree. It has deleted other
-    /// files of the work tree by then, and does not say why it stopped.
-    pub(super) fn about_work_trees(&self) -> Option<String> {
-        let is_told = self.lines.iter().any(|line| is_about_work_tree(line));
-        is_told.then(|| HALF_REMOVED.to_owned())
+    /// Returns `true` if a program does not name the file that it was refused.
+    pub(super) fn has_unnamed(&self) -> bool {
+        let is_unnamed = |line: &String| {
+            let before =
+                line.split_once("ermission denied").map(|(before, _)| before.trim_end_matches(['P', 'p']));
+            before.is_some_and(|before| {
+                let before = before.trim_ascii();
+                UNNAMED
+                    .iter()
+                    .any(|end| if end.is_empty() { before.is_empty() } else { before.ends_with(end) })
+                    && !line.contains(['\'', '"', '/', '‘'])
+            })
+        };
+        self.lines.iter().any(is_unnamed)
+    }
+
+    /// Returns the administrative folders of work trees that git could not delete, as it says. It has deleted other files
+    /// in them by then, and does not say why it stopped.
+    pub(super) fn undeleted_work_trees(&self) -> Vec<&Path> {
+        let mut folders: Vec<_> = self.lines.iter().filter_map(|line| undeleted_work_tree(line)).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders.truncate(MAX_SENTENCES);
+        folders
     }
 
     /// Returns sentences for the result about denied and protected files that the output complains about.
@@ -118,12 +145,17 @@ impl Met {
             .collect();
         sentences.dedup();
         let is_denied = |path: &PathBuf| denied.iter().any(|(known, _)| known == path);
-        let all = named(self.lines.iter(), workspace);
+        let about_git = git_config::sentences(&self.lines);
+        // The configuration that git could not write has such a sentence, or counts by whatever name.
+        let is_told = |line: &&String| !about_git.is_empty() && git_config::is_refused(line);
+        let all = named(self.lines.iter().filter(|line| !is_told(line)), workspace);
+        let configurations = named(self.lines.iter().filter(|line| git_config::is_refused(line)), workspace);
         // Names that were refused otherwise have notes of their own.
         let read_only = named(self.lines.iter().filter(|line| line.contains(READ_ONLY)), workspace);
         let inside = all.iter().filter(|path| !is_denied(path));
         let inside = inside.filter_map(|path| path.strip_prefix(workspace).ok());
-        let protected = inside.filter(|inside| has_protected_name(inside));
+        let is_configuration = |inside: &Path| configurations.contains(&workspace.join(inside));
+        let protected = inside.filter(|inside| has_protected_name(inside) || is_configuration(inside));
         let exists =
             |inside: &&Path| is_there(workspace, inside, read_only.contains(&workspace.join(inside)));
         sentences.extend(protected.filter(exists).map(|inside| {
@@ -133,6 +165,7 @@ impl Met {
                  person can"
             )
         }));
+        sentences.extend(about_git.into_iter().map(str::to_owned));
         sentences.truncate(MAX_SENTENCES);
         sentences
     }
@@ -159,16 +192,16 @@ fn is_there(workspace: &Path, inside: &Path, is_new: bool) -> bool {
     folder.is_ok_and(|folder| is_new || folder.kind(Path::new(name)).is_ok())
 }
 
-/// Returns `true` for the message that an administrative folder (`.git/worktrees/NAME`) was not deleted. Nothing is looked
+/// Returns the path in the message that an administrative folder (`.git/worktrees/NAME`) was not deleted. Nothing is looked
 /// up: the path is relative to a folder that only git knows, and its words depend on the language.
-fn is_about_work_tree(line: &str) -> bool {
+fn undeleted_work_tree(line: &str) -> Option<&Path> {
     let is_of_git = |path: &Path| {
         let Some(folder) = path.parent().filter(|folder| folder.ends_with(WORK_TREES)) else { return false };
         let is_git = |part: &OsStr| part.to_string_lossy().ends_with(".git");
         folder == Path::new(WORK_TREES) || folder.iter().any(is_git) || line.contains("ailed to delete")
     };
-    KEEPS.iter().any(|words| line.contains(words))
-        && line.split('\'').any(|piece| is_of_git(Path::new(piece)))
+    let is_kept = KEEPS.iter().any(|words| line.contains(words));
+    line.split('\'').map(Path::new).find(|piece| is_kept && is_of_git(piece))
 }
 
 /// Returns everything in lines that may be a path.
@@ -298,7 +331,7 @@ mod tests {
         let is_told = |text: &str| {
             let mut met = Met::default();
             met.look(text.as_bytes());
-            met.about_work_trees().is_some()
+            !met.undeleted_work_trees().is_empty()
         };
         for text in [
             "error: failed to delete '.git/worktrees/tree': Device or resource busy\n",
@@ -318,6 +351,32 @@ mod tests {
             "'.git/worktrees/tree'\n",
         ] {
             assert!(!is_told(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_without_a_name_are_noticed() {
+        let is_unnamed = |text: &str| {
+            let mut met = Met::default();
+            met.look(text.as_bytes());
+            met.has_unnamed()
+        };
+        for text in [
+            "PermissionError: [Errno 13] Permission denied\n",
+            "  context.load_verify_locations(cafile)\nPermissionError: [Errno 13] Permission denied",
+            "Permission denied\n",
+            "error: permission denied (os error 13)\n",
+        ] {
+            assert!(is_unnamed(text), "{text}");
+        }
+        for text in [
+            "PermissionError: [Errno 13] Permission denied: 'a'\n",
+            "bash: line 1: x: Permission denied\n",
+            "error: open(\"a\"): Permission denied\n",
+            "git@example.com: Permission denied (publickey).\n",
+            "[Errno 13]\n",
+        ] {
+            assert!(!is_unnamed(text), "{text}");
         }
     }
 

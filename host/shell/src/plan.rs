@@ -9,7 +9,7 @@ use scorpiox_audit::BUILT_IN;
 use scorpiox_egress_proxy::{AddressPolicy, Decide, Denied, Proxy, SystemResolver};
 use scorpiox_fs::home::{instance, private};
 use scorpiox_fs::{Trail, Writable, resolve};
-use scorpiox_git::{OwnIdentity, User, identity};
+use scorpiox_git::{LinkedTree, OwnIdentity, User, identity};
 use scorpiox_policy::{
     Denial, DenyRule, DenySet, HostDecision, HostRules, MANAGED_FILE, Network as NetworkRule, Place, Places,
     Profile, Source, TOOLCHAINS, Tier as MinTier, UnknownHosts as Unknown,
@@ -25,6 +25,7 @@ use super::survey::Survey;
 use crate::scratch::Scratch;
 use crate::ssh;
 use crate::unknown_hosts::{HostAnswer, UnknownHosts};
+use crate::work_trees;
 
 /// Policy key in which the operator lists the private networks that commands may reach.
 pub(crate) const PRIVATE_KEY: &str = "`network` of the profile";
@@ -46,6 +47,8 @@ pub(super) struct Plan {
     pub programs: Vec<PathBuf>,
     /// Folder for complete outputs.
     pub outputs: PathBuf,
+    /// Linked work trees of the repository that the cell does not show, but that git finds in it.
+    pub unseen_trees: Vec<LinkedTree>,
     /// Services of the machine that the cell opens.
     pub services: Vec<Opened>,
     /// On-disk folder of the cell, removed with the plan.
@@ -106,6 +109,8 @@ impl Plan {
             // T2 grants them piece by piece for each command.
             exposed.extend(area::exposed(&areas));
         }
+        let unseen_trees = work_trees::unseen(places, &areas, &toolchains, tier);
+        let stand_ins = unseen_trees.iter().map(|known| known.tree.join(".git").into()).collect();
         let in_memory = matches!(tier, Tier::T1 | Tier::T1b);
         let home_links = home_links(profile, places);
         let mut home_files = home_files(site, &profile.denied(places), &home_links);
@@ -123,6 +128,7 @@ impl Plan {
             scratch: scratch.into(),
             home_links,
             home_files,
+            stand_ins,
             tmp_bytes: profile.limits.tmp,
             network,
             ssh_config: ssh::config(&profile.network.value, network, tier),
@@ -131,7 +137,7 @@ impl Plan {
         };
         local::check_places(&spec, profile)?;
         let programs = programs_inside(site, &areas);
-        Ok(Self { spec, areas, toolchains, programs, outputs, services, _scratch: held })
+        Ok(Self { spec, areas, toolchains, programs, outputs, unseen_trees, services, _scratch: held })
     }
 }
 

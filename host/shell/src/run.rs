@@ -218,7 +218,11 @@ impl Waited {
         } else {
             self.started.advice_after_success(&self.complaints, has_refusals)
         };
-        let about_files = self.started.about_files(&self.met);
+        let mut about_files = self.started.about_files(&self.met);
+        about_files.extend(self.started.about_tracked(&self.complaints));
+        if failed && about_files.is_empty() {
+            about_files.extend(self.started.about_unnamed(&self.met));
+        }
         let crowded = self.started.crowded();
         let Started { tier, profile, mut notes, .. } = self.started;
         notes.extend(about_files.into_iter().chain(crowded).chain(advice).chain(moved));

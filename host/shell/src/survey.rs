@@ -180,6 +180,11 @@ impl Survey {
         &self.deny
     }
 
+    /// Returns the result of the last search.
+    pub(crate) fn found(&self) -> Arc<Found> {
+        Arc::clone(&self.memory.lock().found)
+    }
+
     /// Searches all trees.
     pub(crate) fn look(&self) -> Result<Look, SurveyError> {
         let mut memory = self.memory.lock();

@@ -7,6 +7,7 @@ mod compatibility;
 mod configurations;
 mod exchanged;
 mod git;
+mod git_work;
 mod home;
 mod led;
 mod local;

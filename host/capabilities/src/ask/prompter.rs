@@ -172,6 +172,7 @@ impl Prompter {
             scratch: folder.join(format!("asks-{}", instance::name())).into(),
             home_links: Vec::new(),
             home_files: Vec::new(),
+            stand_ins: Vec::new(),
             tmp_bytes: 0,
             network: Network::Host,
             ssh_config: None,

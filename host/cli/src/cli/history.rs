@@ -139,11 +139,20 @@ fn pathspecs(profile: &Profile, workspace: &Path, home: Option<&Path>) -> Vec<St
     let mut found: Vec<String> = globs
         .filter_map(|glob| relative(glob, workspace, home))
         .flat_map(|glob| alternatives(&glob))
-        .flat_map(|glob| [format!(":(glob,icase){glob}"), format!(":(glob,icase){glob}/**")])
+        .flat_map(|glob| specs(&glob))
         .collect();
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Returns the pathspecs for a glob. Git knows no `!(a|b)`, so the names are excluded, from all globs.
+fn specs(glob: &str) -> Vec<String> {
+    let of = |words: &str, glob: &str| [format!(":({words}){glob}"), format!(":({words}){glob}/**")];
+    let Some((before, list)) = glob.split_once("!(") else { return of("glob,icase", glob).into() };
+    let list = list.trim_end_matches(')').split('|');
+    let excluded = list.flat_map(|rest| of("exclude,glob,icase", &format!("{before}{rest}")));
+    of("glob,icase", &format!("{before}*")).into_iter().chain(excluded).collect()
 }
 
 /// Converts a glob of `deny` to one relative to the workspace. Returns `None` if it only applies elsewhere.
@@ -203,6 +212,12 @@ mod tests {
         }
         assert_eq!(alternatives("a.{key,p{em,12}}"), ["a.key", "a.p12", "a.pem"]);
         assert_eq!(alternatives("a}b{"), ["a}b{"]);
+        let specs = specs("**/.env!(*.dist)");
+        assert_eq!(specs[..2], [":(glob,icase)**/.env*", ":(glob,icase)**/.env*/**"]);
+        assert_eq!(
+            specs[2..],
+            [":(exclude,glob,icase)**/.env*.dist", ":(exclude,glob,icase)**/.env*.dist/**"]
+        );
     }
 
     #[test]

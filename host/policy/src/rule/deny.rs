@@ -1,16 +1,16 @@
 //! Deny rules: globs for paths that stay denied inside the allowed places.
 
 mod below;
+mod matcher;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::rule::invalid::{Invalid, shorten};
 use crate::rule::place::{PLACE_NAMES, Place, Places, slashed};
 use crate::rule::source::Source;
 pub use below::{Begun, DeniedBelow};
+use matcher::{Matcher, has_wildcard};
 
 /// Maximum length of a glob, in bytes. A compiled glob takes some hundred times as much memory.
 const MAX_GLOB_BYTES: usize = 512;
@@ -30,10 +30,10 @@ enum Base {
 pub struct DenyRule {
     glob: String,
     base: Base,
-    matcher: GlobSet,
+    matcher: Matcher,
     /// Path components before the first wildcard; `tail` matches the components after them.
     named: PathBuf,
-    tail: Option<GlobSet>,
+    tail: Option<Matcher>,
     /// Places that the glob is relative to, if they differ from those of the current profile.
     within: Option<Vec<Place>>,
     /// Source of the rule.
@@ -57,8 +57,8 @@ impl DenyRule {
     ///   system.
     /// - A glob that begins with `~/` is relative to the home folder.
     ///
-    /// `*` and `?` do not match `/`; `**` does. Matching ignores case, as the most permissive file systems
-    /// do.
+    /// `*` and `?` do not match `/`; `**` does. `!(a|b)` at the end of the last name stands for anything but `a` and `b`,
+    /// which may have `*` and `?`. Matching ignores case, as the most permissive file systems do.
     pub fn parse(text: &str, source: Source) -> Result<Self, Invalid> {
         let shown = shorten(text);
         let invalid = |why: &str, fix: &str| Err(Invalid::new(format!("glob \"{shown}\" {why}"), fix));
@@ -113,7 +113,7 @@ impl DenyRule {
         } else {
             pattern
         };
-        let matcher = match compile(pattern) {
+        let matcher = match Matcher::new(pattern) {
             Ok(matcher) => matcher,
             Err(why) => return invalid(&format!("is not valid: {why}"), "write a glob such as \"**/.env*\""),
         };
@@ -122,7 +122,7 @@ impl DenyRule {
         }
         let (named, tail) = split_named(pattern);
         // Parts of a valid glob are valid, except when braces or brackets span several components.
-        let tail = tail.map(|tail| compile(&tail)).transpose();
+        let tail = tail.map(|tail| Matcher::new(&tail)).transpose();
         let tail = match tail {
             Ok(tail) => tail,
             Err(why) => return invalid(&format!("is not valid: {why}"), "write `{` and `[` within one name"),
@@ -184,25 +184,14 @@ fn split_base(text: &str) -> (Base, &str) {
 /// Splits a pattern at the first component with a wildcard.
 fn split_named(pattern: &str) -> (PathBuf, Option<String>) {
     let parts: Vec<&str> = pattern.split('/').collect();
-    let first =
-        parts.iter().position(|part| part.contains(['*', '?', '[', '{', '\\'])).unwrap_or(parts.len());
+    let first = parts.iter().position(|part| has_wildcard(part)).unwrap_or(parts.len());
     let (named, rest) = parts.split_at(first);
     (named.iter().collect(), (!rest.is_empty()).then(|| rest.join("/")))
 }
 
-fn compile(pattern: &str) -> Result<GlobSet, String> {
-    // Uses a set with one glob, because a single matcher panics in cases where a set returns an error.
-    let glob = GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .case_insensitive(true)
-        .build()
-        .map_err(|e| e.kind().to_string())?;
-    GlobSetBuilder::new().add(glob).build().map_err(|e| e.kind().to_string())
-}
-
 /// Returns `true` if a glob matches everything. Probes it with names that have nothing in common, so that
 /// `?*` and `{*,x}` are found too.
-fn matches_everything(matcher: &GlobSet) -> bool {
+fn matches_everything(matcher: &Matcher) -> bool {
     let names = ["a", "Q7.tar", ".h", "0_0", "~-é"];
     let deep = ["a/.h", "Q7/b", ".h/0", "0_0/a.b", "~/é-"];
     names.iter().all(|name| matcher.is_match(name)) || deep.iter().all(|name| matcher.is_match(name))
@@ -301,7 +290,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// Returns `true` if a glob matches the path or a folder above it.
-fn covers(matcher: &GlobSet, relative: &Path) -> bool {
+fn covers(matcher: &Matcher, relative: &Path) -> bool {
     let mut path = PathBuf::new();
     let mut found = false;
     for part in relative.components() {

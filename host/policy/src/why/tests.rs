@@ -121,7 +121,10 @@ fn deny_wins_over_everything() {
     let (_, because, would_allow) = why(&profile("open", ""), Access::Write, "a/.env");
     assert_eq!(
         because,
-        format!("`deny` has \"**/.env*\" (built-in), which covers {}", shown("/home/me/project/a/.env"))
+        format!(
+            "`deny` has \"**/.env!(*.example|*.sample|*.template|*.dist|*.defaults)\" (built-in), which covers {}",
+            shown("/home/me/project/a/.env")
+        )
     );
     assert_eq!(would_allow.unwrap(), "deny = [] in [shell.profile.open]");
 }

@@ -234,6 +234,7 @@ impl Bed {
             scratch: self.scratch.as_path().into(),
             home_links: Vec::new(),
             home_files: Vec::new(),
+            stand_ins: Vec::new(),
             tmp_bytes: 64 << 20,
             network: Network::Off,
             ssh_config: None,

@@ -98,9 +98,10 @@ impl Profile {
         }
         // Programs check that each parent of a path is a directory.
         let shown = spec.exposed.iter().chain([&scratch]).map(|exposed| exposed.path.as_path());
-        let above: BTreeSet<&Path> = shown.flat_map(|path| path.ancestors().skip(1)).collect();
-        for folder in above {
-            self.line(&format!("(allow file-read-metadata file-test-existence {})", literal(folder)?));
+        let stand_ins = spec.stand_ins.iter().flat_map(|path| path.as_path().ancestors());
+        let above = shown.flat_map(|path| path.ancestors().skip(1)).chain(stand_ins);
+        for known in above.collect::<BTreeSet<&Path>>() {
+            self.line(&format!("(allow file-read-metadata file-test-existence {})", literal(known)?));
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ fn cell(tier: Tier, network: Network, write: bool) -> CellSpec {
         home: raw("/Users/ada/.scorpiox/scratch/1"),
         home_links: Vec::<HomeLink>::new(),
         home_files: Vec::new(),
+        stand_ins: Vec::new(),
         scratch: raw("/Users/ada/.scorpiox/scratch/1"),
         tmp_bytes: 1 << 30,
         network,

@@ -109,7 +109,11 @@ fn paths_are_allowed_and_denied() {
     assert!(!status.success() && said.contains("denied"), "{said}");
     let (status, ..) = program.run(&["policy", "why", "read", ".env"]);
     assert!(!status.success(), "the built-in globs stay");
-    policy(&program, &["allow", "read", "a.pem"]);
+    let opened = policy(&program, &["allow", "read", "a.pem"]);
+    let told = "This opens all files that \"**/*.pem\" covers, in every folder, not only one.";
+    assert!(opened.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{opened}");
+    let single = policy(&program, &["deny", "read", "b"]) + &policy(&program, &["allow", "write", "~/more"]);
+    assert!(!single.contains("This opens"), "{single}");
     assert!(policy(&program, &["why", "read", "a.pem"]).contains("allowed"));
 }
 

@@ -182,6 +182,20 @@ fn a_first_policy_is_written_once_and_is_one() {
         assert!(program.run(&["policy", "check"]).0.success() || example == "team", "{example}");
         let (again, _, err) = program.run(&["policy", "init", "--example", example]);
         assert!(!again.success() && err.contains("exists already"), "{err}");
+        for (path, is_open) in [
+            (".env.example", true),
+            (".venv/lib/certifi/cacert.pem", example == "developer"),
+            (".env.test", false),
+            ("deploy/server-key.pem", false),
+            ("privkey.pem", false),
+        ] {
+            // The folder is none of the team's workspaces.
+            if example == "team" {
+                continue;
+            }
+            let (why, said, _) = program.run(&["policy", "why", "read", path]);
+            assert_eq!(why.success(), is_open, "{example}, {path}: {said}");
+        }
         let (_, diff, _) = program.run(&["policy", "diff"]);
         assert!(diff.contains("\n+ ") || example == "team", "{diff}");
     }

@@ -507,8 +507,8 @@ fn a_work_tree_that_git_removes_in_part_is_told_with_the_command_that_finishes_i
         fs::remove_dir_all(workspace.join("gone")).expect("removed");
         for command in ["git worktree prune", "git worktree remove one"] {
             let ran = bash(server, command);
-            let note = "a work tree was removed only in part";
-            assert!(ran.text.contains(note) && ran.text.contains("`git worktree prune`"), "{}", ran.text);
+            let note = "was deleted only in part";
+            assert!(ran.text.contains(note) && ran.text.contains("git worktree prune`"), "{}", ran.text);
         }
         assert!(
             workspace.join(".git/worktrees/one").exists() && workspace.join(".git/worktrees/gone").exists()

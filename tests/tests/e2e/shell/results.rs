@@ -303,6 +303,10 @@ fn a_refused_access_names_the_rule() {
         ("cat .env", "[refused: \"**/.env*\" in `deny`"),
         ("rm .env", "[refused: \"**/.env*\" in `deny`"),
         ("rm -rf secrets", "[refused: \"secrets/\" in `deny`"),
+        (
+            "cat .env 2> /dev/null || { echo 'PermissionError: [Errno 13] Permission denied'; exit 1; }",
+            "[refused: a program does not name the file that it could not open; `deny` closes 2 paths, such as ",
+        ),
         ("echo x > .git/hooks/pre-commit", "[protected: \".git/hooks/pre-commit\":"),
         ("echo x >> .git/config", "[protected: \".git/config\":"),
         (

@@ -261,6 +261,7 @@ fn cell(tier: Tier, operator: &Operator, program: &Path) -> Result<(Cell, Scratc
         scratch: scratch.as_path().into(),
         home_links: Vec::new(),
         home_files: Vec::new(),
+        stand_ins: Vec::new(),
         tmp_bytes: TMP_BYTES,
         network: Network::Proxy,
         ssh_config: None,

@@ -3,6 +3,7 @@
 //! A change is the smallest that the verdict names. It is judged together with the managed file before it is
 //! written, so a change without an effect is never made.
 
+use std::collections::BTreeSet;
 use std::fs::{self, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use scorpiox_fs::home::private;
 use scorpiox_policy::document::quote;
-use scorpiox_policy::{File, HostRule, Network, Policy, Verdict, differences};
+use scorpiox_policy::{DenyRule, File, HostRule, Network, Policy, Verdict, differences};
 use scorpiox_shell::{DEFAULT_PROFILE, Shell};
 use scorpiox_terminal as terminal;
 use scorpiox_terminal::Shown;
@@ -154,6 +155,7 @@ pub(super) fn conclude(environment: &Environment, before: &Operator, change: Cha
     let Change { own, text, is_about_network, is_shown_only } = change;
     let after = before.with_own(text.clone())?;
     let shown = differences(&before.loaded()?.policy, &after.loaded()?.policy);
+    let opened = opened_globs(&before.loaded()?.policy, &after.loaded()?.policy);
     if is_about_network {
         // A sandbox that cannot filter would refuse all commands.
         let shell = Shell::new(Arc::new(after));
@@ -162,6 +164,10 @@ pub(super) fn conclude(environment: &Environment, before: &Operator, change: Cha
         tier.context("nothing was written, because no command could run under the change")?;
     }
     terminal::print(&Shown::text(&shown));
+    for glob in opened {
+        let about = format!("This opens all files that {glob:?} covers, in every folder, not only one.");
+        terminal::print(&Shown::line(&about));
+    }
     if !is_shown_only {
         let path = target(&environment.site().own_policy())?;
         let is_read_only = path.metadata().is_ok_and(|found| found.permissions().readonly());
@@ -173,6 +179,20 @@ pub(super) fn conclude(environment: &Environment, before: &Operator, change: Cha
         terminal::print(&Shown::line(&done));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the globs with which `deny` of a profile closed several files before a change, and no longer does.
+fn opened_globs(before: &Policy, after: &Policy) -> BTreeSet<String> {
+    let profiles = before.shell.profiles.iter();
+    let pairs = profiles.filter_map(|(name, profile)| Some((profile, after.shell.profiles.get(name)?)));
+    let gone = pairs.flat_map(|(before, after)| {
+        let stays = |glob: &str| after.deny.iter().any(|rule| rule.glob() == glob);
+        before.deny.iter().map(DenyRule::glob).filter(move |glob| !stays(glob))
+    });
+    // A glob with a folder and without wildcards names a single path.
+    let is_one =
+        |glob: &&str| glob.trim_end_matches('/').contains('/') && !glob.contains(['*', '?', '[', '{', '!']);
+    gone.filter(|glob| !is_one(glob)).map(str::to_owned).collect()
 }
 
 /// Returns the text with the line ends of the file as it was, and with its byte order mark.

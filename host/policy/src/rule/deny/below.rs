@@ -4,9 +4,8 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use globset::GlobSet;
-
-use super::{Base, Based, DenySet, compile, split_base, split_named};
+use super::matcher::Matcher;
+use super::{Base, Based, DenySet, split_base, split_named};
 use crate::rule::place::slashed;
 
 /// Globs with folder components, split into their components.
@@ -33,7 +32,7 @@ struct Parted {
 enum Part {
     /// `**`
     Folders,
-    Name(GlobSet),
+    Name(Matcher),
 }
 
 impl DenySet {
@@ -123,7 +122,7 @@ fn skip_folders(parts: &[Part], met: &mut [bool]) {
 fn parts(pattern: &str) -> Option<Vec<Part>> {
     let part = |part: &str| match part {
         "**" => Some(Part::Folders),
-        name => compile(name).ok().map(Part::Name),
+        name => Matcher::new(name).ok().map(Part::Name),
     };
     pattern.split('/').map(part).collect()
 }
