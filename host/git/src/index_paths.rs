@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::read;
 
 /// Maximum size of an index, in bytes. A larger one counts as unreadable.
-const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 128 << 20;
 /// Size of the header, in bytes: signature, version, and number of entries.
 const HEADER: usize = 12;
 /// Size of the metadata at the beginning of an entry, in bytes, before the object name and the flags.
@@ -21,6 +21,8 @@ const IS_EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0fff;
 /// Sizes of object names, in bytes: SHA-1 and SHA-256. Which one applies depends on the repository.
 const HASHES: [usize; 2] = [20, 32];
+/// Size of a number, in bytes.
+const WORD: usize = 4;
 /// Size of the header of an extension, in bytes: name and length.
 const EXTENSION: usize = 8;
 
@@ -157,20 +159,24 @@ impl Entries<'_> {
 /// threads: they must agree with that.
 fn extensions(entries: &Entries<'_>, count: u32) -> Option<()> {
     let mut rest = entries.body.get(entries.at..)?;
+    let mut is_last_end = false;
     while !rest.is_empty() {
         let (name, length) = (rest.get(..4)?, usize::try_from(word(rest.get(4..)?)?).ok()?);
         let content = rest.get(EXTENSION..)?.get(..length)?;
         match name {
             b"EOIE" if usize::try_from(word(content)?).ok()? != entries.at => return None,
             b"IEOT" => blocks(entries, content, count)?,
-            b"EOIE" | b"link" | b"sdir" => {}
-            // Git rejects an index with another one that begins with a small letter.
-            _ if name[0].is_ascii_uppercase() => {}
+            b"EOIE" | b"FSMN" | b"REUC" | b"TREE" | b"UNTR" | b"link" | b"sdir" => {}
+            // Git would look for the end of the entries in the content of another one.
             _ => return None,
         }
+        // Git looks for this one at the end of the file, whatever it is a part of there.
+        is_last_end = name == b"EOIE" && length == WORD + entries.hash;
         rest = rest.get(EXTENSION + length..)?;
     }
-    Some(())
+    let end = entries.body.len().checked_sub(EXTENSION + WORD + entries.hash);
+    let seems_end = end.and_then(|end| entries.body.get(end..end + 4)) == Some(b"EOIE");
+    (seems_end == is_last_end).then_some(())
 }
 
 /// Checks the positions from which several threads read entries: each with a number of entries.

@@ -5,7 +5,7 @@
 //! git writes it.
 
 use crate::index_paths::{Judged, judge_bytes};
-use crate::parse::{Entry, parse};
+use crate::parse::parse;
 
 /// Returns the part of a file because of which it is not harmless; takes its name and its content.
 pub(crate) type Judge = fn(&str, &[u8]) -> Option<Vec<u8>>;
@@ -30,12 +30,11 @@ const TEXTS: [&str; 12] = [
     "patch",
 ];
 /// Files with names of commits, numbers, and flags.
-const PLAIN: [&str; 41] = [
+const PLAIN: [&str; 39] = [
     "abort-safety",
     "allow_rerere_autoupdate",
     "amend",
     "applying",
-    "autostash",
     "cdate_is_adate",
     "current-fixups",
     "dirtyindex",
@@ -69,10 +68,12 @@ const PLAIN: [&str; 41] = [
     "signoff",
     "squash-onto",
     "stopped-sha",
-    "strategy",
     "threeway",
     "utf8",
 ];
+
+/// Strategies of git.
+const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 
 fn rebase(name: &str, text: &[u8]) -> Option<Vec<u8>> {
     match name {
@@ -80,6 +81,9 @@ fn rebase(name: &str, text: &[u8]) -> Option<Vec<u8>> {
         "head-name" => head_name(text),
         "update-refs" => references(text.split(|byte| *byte == b'\n').step_by(3)),
         "refs-to-delete" => references(text.split(|byte| *byte == b'\n')),
+        "strategy" => strategy(text),
+        // Git applies it when the operation ends.
+        "autostash" => Some(text.trim_ascii().to_owned()),
         // One option a word.
         "strategy_opts" | "verbose" => plain(text),
         _ => usual(name, text),
@@ -89,6 +93,7 @@ fn rebase(name: &str, text: &[u8]) -> Option<Vec<u8>> {
 fn mails(name: &str, text: &[u8]) -> Option<Vec<u8>> {
     match name {
         "head-name" => head_name(text),
+        "autostash" => Some(text.trim_ascii().to_owned()),
         // Git takes each of its own options, with any path. By itself, it writes none.
         "apply-opt" => Some(text.trim_ascii().to_owned()).filter(|text| !text.is_empty()),
         "patch-merge-index" => match judge_bytes(text) {
@@ -126,6 +131,12 @@ fn plain(text: &[u8]) -> Option<Vec<u8>> {
     (!text.iter().all(is_plain)).then(|| text.trim_ascii().to_owned())
 }
 
+/// Judges the name of a merge strategy: git starts `git merge-NAME`, and `merge-file`, for example, is no strategy.
+fn strategy(text: &[u8]) -> Option<Vec<u8>> {
+    let name = text.trim_ascii();
+    (!STRATEGIES.iter().any(|known| known.as_bytes() == name)).then(|| name.to_owned())
+}
+
 /// Judges the list of a rebase: it can start programs, and update any name.
 fn list(text: &[u8]) -> Option<Vec<u8>> {
     text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find_map(|line| {
@@ -157,5 +168,8 @@ fn references<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> 
 
 /// Judges the options of a cherry-pick or revert, which are written like a configuration.
 fn options(text: &[u8]) -> Option<Vec<u8>> {
-    parse(text).entries.iter().map(Entry::value).find_map(plain)
+    parse(text).entries.iter().find_map(|entry| match &*entry.key() {
+        b"strategy" => strategy(entry.value()),
+        _ => plain(entry.value()),
+    })
 }

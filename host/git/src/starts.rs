@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use scorpiox_fs::Walks;
 
@@ -17,6 +18,8 @@ use crate::traps::{Traps, traps};
 
 /// Files that lead git to other files; git reads each of them.
 const READ: [&str; 3] = ["config", "config.worktree", "commondir"];
+/// Maximum time of the search for traps. Commands wait for it.
+const TRAP_TIME: Duration = Duration::from_millis(500);
 /// Maximum number of entries below `logs` to look at.
 const MAX_LOOKS: usize = 4096;
 /// Folder in a git directory with those of its submodules.
@@ -51,7 +54,8 @@ pub fn starts_programs(path: &Path, leads: &Leads, sees: &dyn Fn(&Path) -> bool)
     let Some(before) = Marks::settled(path, &watched) else { return true };
     let walk = Walk::through(begin);
     let is_led_nowhere = || !found.is_dir() && walk.met.is_empty() && !is_read_if_there(path);
-    let has_traps = |folder: &PathBuf| traps(folder, None) != Traps::default();
+    let until = Instant::now() + TRAP_TIME;
+    let has_traps = |folder: &PathBuf| traps(folder, None, until) != Traps::default();
     walk.is_cut()
         || walk.is_astray
         || watched.iter().any(has_traps)

@@ -10,7 +10,7 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use scorpiox_fs::Stamp;
 
@@ -26,6 +26,48 @@ const MAX_ENTRIES: usize = 50_000;
 const MAX_REFERENCE_BYTES: u64 = 4096;
 /// Maximum number of bytes to read of the state of an operation. A longer list can name programs further down.
 const MAX_STATE_BYTES: u64 = 4 << 20;
+
+/// Maximum size of the indexes to read in a git directory, in bytes.
+const MAX_INDEX_BYTES: u64 = 128 << 20;
+/// Files beside the index that git leaves when its work is finished or a conflict waits, in which it trusts nothing but
+/// names of commits and references, and texts.
+const FINISHED: [&str; 35] = [
+    "AUTO_MERGE",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_EXPECTED_REV",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_RUN",
+    "BISECT_TERMS",
+    "CHERRY_PICK_HEAD",
+    "COMMIT_EDITMSG",
+    "EDIT_DESCRIPTION",
+    "FETCH_HEAD",
+    "HEAD",
+    "HEAD.lock",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "NOTES_EDITMSG",
+    "NOTES_MERGE_PARTIAL",
+    "NOTES_MERGE_REF",
+    "ORIG_HEAD",
+    "REBASE_HEAD",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
+    "TAG_EDITMSG",
+    "description",
+    "gc.log",
+    "gc.pid",
+    "gc.pid.lock",
+    "index.lock",
+    "locked",
+    "next-index.lock",
+    "packed-refs",
+    "packed-refs.lock",
+    "packed-refs.new",
+    "shallow",
+];
 
 /// A file by which git would write elsewhere or start a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +90,8 @@ pub enum TrapKind {
     Reference,
     /// List of files that `git rerere` reads and writes at the next commit.
     Resolutions,
-    /// State of an unfinished operation, which starts a program or writes to such a name when its user continues it.
+    /// State of an unfinished operation, which starts a program or writes elsewhere when its user continues it; or a file
+    /// that git leaves in no other case.
     Operation,
 }
 
@@ -62,8 +105,10 @@ pub struct Traps {
 }
 
 /// Finds the traps in a git directory, in files that changed `since`, or in all of them. Links are not followed.
-pub fn traps(folder: &Path, since: Option<SystemTime>) -> Traps {
-    let mut search = Search { since, left: MAX_ENTRIES, traps: Traps::default() };
+/// Whatever is not looked at `until` then is left out.
+pub fn traps(folder: &Path, since: Option<SystemTime>, until: Instant) -> Traps {
+    let mut search =
+        Search { since, until, left: MAX_ENTRIES, bytes_left: MAX_INDEX_BYTES, traps: Traps::default() };
     if search.folder(folder).is_err() {
         search.traps.is_cut = true;
     }
@@ -72,20 +117,23 @@ pub fn traps(folder: &Path, since: Option<SystemTime>) -> Traps {
 
 struct Search {
     since: Option<SystemTime>,
+    until: Instant,
     /// Number of entries left to look at.
     left: usize,
+    /// Number of bytes of indexes left to read.
+    bytes_left: u64,
     traps: Traps,
 }
 
 impl Search {
     fn folder(&mut self, folder: &Path) -> io::Result<()> {
         for entry in entries(folder)? {
-            self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+            self.count()?;
             let entry = entry?;
             let (kind, name, path) = (entry.file_type()?, entry.file_name(), entry.path());
             let name = name.as_encoded_bytes();
             if kind.is_file() && self.is_changed(&path) {
-                self.file(path, name);
+                self.file(path, name)?;
             } else if name.eq_ignore_ascii_case(b"refs") {
                 self.references(&path)?;
             } else if kind.is_dir() {
@@ -95,10 +143,18 @@ impl Search {
         Ok(())
     }
 
-    fn file(&mut self, path: PathBuf, name: &[u8]) {
+    /// Counts an entry to look at. Fails if it is one too many, or too late.
+    fn count(&mut self) -> io::Result<()> {
+        self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+        if Instant::now() >= self.until { Err(ErrorKind::TimedOut.into()) } else { Ok(()) }
+    }
+
+    fn file(&mut self, path: PathBuf, name: &[u8]) -> io::Result<()> {
         // Some file systems ignore case.
         let name = name.to_ascii_lowercase();
         if name == b"index" || name.starts_with(b"sharedindex.") {
+            let size = path.symlink_metadata().map_or(0, |found| found.len());
+            self.bytes_left = self.bytes_left.checked_sub(size).ok_or(ErrorKind::QuotaExceeded)?;
             match judge(&path) {
                 Judged::Plain => {}
                 Judged::Names(refused) => self.add(path, TrapKind::Index, &refused),
@@ -106,9 +162,21 @@ impl Search {
             }
         } else if name == b"merge_rr" {
             self.resolutions(path);
-        } else {
+        } else if self.is_judged_elsewhere(&name) {
+            return Ok(());
+        } else if FINISHED.iter().any(|finished| finished.as_bytes().eq_ignore_ascii_case(&name)) {
             self.reference(path);
+        } else {
+            let text = String::from_utf8_lossy(&name).into_owned();
+            self.add(path, TrapKind::Operation, text.as_bytes());
         }
+        Ok(())
+    }
+
+    /// Returns `true` for settings: existing ones are protected, and those of new repositories are judged by themselves.
+    fn is_judged_elsewhere(&self, name: &[u8]) -> bool {
+        let is_new = self.since.is_none();
+        matches!(name, b"config" | b"config.worktree" | b"commondir") || is_new && name == b"gitdir"
     }
 
     /// Adds a list of conflicts that `git rerere` works on: at the next commit, git copies the listed files to its folder,
@@ -135,7 +203,7 @@ impl Search {
             return Ok(());
         };
         for entry in entries(folder)? {
-            self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+            self.count()?;
             let entry = entry?;
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
             if !entry.file_type()?.is_file() {
@@ -151,7 +219,7 @@ impl Search {
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
             for entry in entries(&folder)? {
-                self.left = self.left.checked_sub(1).ok_or(ErrorKind::QuotaExceeded)?;
+                self.count()?;
                 let entry = entry?;
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
@@ -246,7 +314,7 @@ mod tests {
     }
 
     fn found(folder: &Path) -> Vec<(String, TrapKind, String)> {
-        let traps = traps(&folder.join(".git"), None);
+        let traps = traps(&folder.join(".git"), None, Instant::now() + Duration::from_mins(1));
         assert!(!traps.is_cut);
         let name = |path: &Path| path.strip_prefix(folder.join(".git")).unwrap().display().to_string();
         traps.found.into_iter().map(|trap| (name(&trap.path), trap.kind, trap.text)).collect()
@@ -412,7 +480,8 @@ mod tests {
             ("rebase-merge/git-rebase-todo", "", "x\ttouch x", "x\ttouch x"),
             ("rebase-merge/head-name", "refs/heads/main\n", "commondir\n", "commondir"),
             ("rebase-apply/apply-opt", " ", " '--build-fake-ancestor=/x'", "'--build-fake-ancestor=/x'"),
-            ("rebase-merge/autostash", "0123abc\n", "../x", "../x"),
+            ("rebase-merge/onto", "0123abc\n", "../x", "../x"),
+            ("rebase-merge/strategy", "resolve\n", "file", "file"),
             ("rebase-apply/head-name", "detached HEAD\n", "commondir\n", "commondir"),
             ("rebase-merge/strategy", "ort\n", "x/evil\n", "x/evil"),
             (
@@ -443,7 +512,7 @@ mod tests {
         };
         for (kept, words) in [
             ("rebase-merge", &["rebase", "other"][..]),
-            ("rebase-merge", &["rebase", "-X", "ours", "-s", "resolve", "--signoff", "--autostash", "other"]),
+            ("rebase-merge", &["rebase", "-X", "ours", "-s", "resolve", "--signoff", "other"]),
             (
                 "rebase-merge",
                 &["rebase", "--rebase-merges", "--update-refs", "--no-rerere-autoupdate", "other"],
@@ -489,12 +558,41 @@ mod tests {
     }
 
     #[test]
+    fn files_that_finished_work_does_not_leave_are_a_trap() {
+        let folder = repository(&[]);
+        fs::write(folder.path().join(".git/MERGE_AUTOSTASH"), "0123").unwrap();
+        let named = |name: &str| (name.into(), TrapKind::Operation, name.to_ascii_lowercase());
+        assert_eq!(found(folder.path()), [named("MERGE_AUTOSTASH")]);
+        for name in FINISHED {
+            fs::write(folder.path().join(".git").join(name), "0123").unwrap();
+        }
+        assert_eq!(found(folder.path()), [named("MERGE_AUTOSTASH")]);
+    }
+
+    /// Files with holes take no space, and would be read for hours.
+    #[test]
+    fn the_search_has_a_limit_of_bytes_and_of_time() {
+        let folder = repository(&[]);
+        let at = folder.path().join(".git");
+        let later = Instant::now() + Duration::from_mins(1);
+        assert!(traps(&at, None, Instant::now()).is_cut);
+        for number in 0..20 {
+            let file = fs::File::create(at.join(format!("sharedindex.{number}"))).unwrap();
+            file.set_len(1 << 30).unwrap();
+        }
+        let begun = Instant::now();
+        assert!(traps(&at, None, later).is_cut);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+
+    #[test]
     fn only_files_that_changed_since_count() {
         let folder = repository(&[]);
         let path = folder.path().join(".git/refs/heads/x");
         fs::write(&path, "ref: commondir").unwrap();
         let changed = path.symlink_metadata().unwrap().modified().unwrap();
-        let count = |since| traps(&folder.path().join(".git"), Some(since)).found.len();
+        let later = Instant::now() + Duration::from_mins(1);
+        let count = |since| traps(&folder.path().join(".git"), Some(since), later).found.len();
         assert_eq!(count(changed - Duration::from_millis(1)), 1);
         assert_eq!(count(changed + Duration::from_secs(5)), 0);
     }

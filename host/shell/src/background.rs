@@ -542,7 +542,10 @@ impl Task {
                     self.state().ring.push(bytes);
                     None
                 }
-                Ok(Happened::Nothing) => None,
+                Ok(Happened::Nothing) => {
+                    started.find_traps();
+                    None
+                }
                 Ok(Happened::Done(done)) => {
                     let outcome;
                     (outcome, moved) = started.judged(done);

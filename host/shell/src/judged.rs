@@ -1,10 +1,11 @@
 //! Judges the repositories that a command leaves behind.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use scorpiox_git::{Leads, Traps, User, may_start_later, starts_programs, traps};
-use scorpiox_sandbox::{Grounds, Names, Outcome, Repository, Tier, Trap, TrapKind};
+use scorpiox_sandbox::{Grounds, Outcome, Repository, Tier, Trap, TrapKind};
 
 use crate::{MAX_NOTES, Started, gone, starts};
 
@@ -14,10 +15,18 @@ const JUDGE_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of reported traps.
 const MAX_TRAPS: usize = 16;
 
+/// Traps that were found while a command ran, and at its end.
+#[derive(Debug, Default)]
+pub(super) struct FoundTraps {
+    found: Vec<Trap>,
+    /// Number of further ones, and of repositories that were not looked at completely.
+    others: u32,
+}
+
 impl Started {
     /// Returns the outcome, reduced to those new repositories that start programs, and notes about
     /// repositories that are no longer where they were when the command ended.
-    pub(super) fn judged(&self, mut outcome: Outcome) -> (Outcome, Vec<String>) {
+    pub(super) fn judged(&mut self, mut outcome: Outcome) -> (Outcome, Vec<String>) {
         let mut moved = Vec::new();
         if !outcome.names.repositories.is_empty() {
             let leads = Leads::of(&User::of_process(self.operator.site().home.as_deref()));
@@ -40,36 +49,41 @@ impl Started {
                     || starts_programs(path, &leads, &sees)
             });
         }
-        self.find_traps(&mut outcome.names);
+        self.find_traps();
+        outcome.names.traps = mem::take(&mut self.traps.found);
+        outcome.names.traps_others = self.traps.others;
         moved.truncate(MAX_NOTES);
         (outcome, moved)
     }
 
     /// Adds the traps in files that changed since the command started, in repositories that were there before. The others
     /// are judged as a whole.
-    fn find_traps(&self, names: &mut Names) {
+    ///
+    /// It is called while a command runs, too: the command can put a file back before it ends.
+    pub(super) fn find_traps(&mut self) {
         if self.tier == Tier::None {
             return;
         }
-        let begun = Instant::now();
+        let until = Instant::now() + JUDGE_TIME;
         let areas = &self.cell.plan.areas;
+        let mut others = 0_u32;
         let may_change =
             |path: &&PathBuf| areas.iter().any(|area| area.write && path.starts_with(&area.path));
         for folder in self.repositories.iter().filter(may_change) {
-            let Traps { found, is_cut } = if begun.elapsed() < JUDGE_TIME {
-                traps(folder, Some(self.begun))
-            } else {
-                Traps { is_cut: true, ..Traps::default() }
-            };
-            names.traps_others = names.traps_others.saturating_add(u32::from(is_cut));
-            for trap in found {
-                if names.traps.len() < MAX_TRAPS {
-                    names.traps.push(reported(trap));
+            let Traps { found, is_cut } = traps(folder, Some(self.begun), until);
+            others = others.saturating_add(u32::from(is_cut));
+            for trap in found.into_iter().map(reported) {
+                if self.traps.found.iter().any(|known| (&known.path, known.kind) == (&trap.path, trap.kind)) {
+                    continue;
+                }
+                if self.traps.found.len() < MAX_TRAPS {
+                    self.traps.found.push(trap);
                 } else {
-                    names.traps_others = names.traps_others.saturating_add(1);
+                    others = others.saturating_add(1);
                 }
             }
         }
+        self.traps.others = self.traps.others.max(others);
     }
 }
 

@@ -69,6 +69,7 @@ pub use area::Area;
 pub use background::Report;
 use background::Tasks;
 use cells::{Cells, Ready, Rules};
+use judged::FoundTraps;
 pub use protect::Special;
 use protect::View;
 use publish::Ports;
@@ -137,6 +138,8 @@ struct Started {
     repositories: Vec<PathBuf>,
     /// Time before the command started.
     begun: SystemTime,
+    /// Files that git trusts, found while the command runs.
+    traps: FoundTraps,
 }
 
 impl Started {
@@ -371,6 +374,7 @@ impl Shell {
             _ports: ports.held,
             repositories,
             begun: before,
+            traps: FoundTraps::default(),
         })
     }
 

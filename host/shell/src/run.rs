@@ -163,11 +163,10 @@ impl Waited {
 
     fn follow_output(&mut self, wait: &Wait<'_>) -> Result<Option<Outcome>, Arc<ShellError>> {
         let Self { started, transcript, met, complaints, since, told, stopped } = self;
-        let Started { running, untold, active, .. } = started;
         loop {
             if wait.cancel.is_set() && !*stopped {
                 *stopped = true;
-                running.stop(false);
+                started.running.stop(false);
             }
             let bell = if *stopped { None } else { wait.cancel.bell() };
             let left =
@@ -176,9 +175,9 @@ impl Waited {
             // After the deadline `left` is zero: the command found no free task slot and retries after
             // `time`.
             let time = left.filter(|left| !left.is_zero()).map_or(time, |left| left.min(time));
-            let happened = running.next(Some(time), bell).map_err(|error| {
+            let happened = started.running.next(Some(time), bell).map_err(|error| {
                 // A result may never arrive; `lose` records that the created names are unknown.
-                untold.lose(None, active.take());
+                started.untold.lose(None, started.active.take());
                 Arc::new(error.into())
             });
             match happened? {
@@ -187,7 +186,7 @@ impl Waited {
                     complaints.look(bytes);
                     transcript.push(bytes);
                 }
-                Happened::Nothing => {}
+                Happened::Nothing => started.find_traps(),
                 Happened::Done(outcome) => return Ok(Some(outcome)),
             }
             if let Some(tell) = wait.news {

@@ -105,8 +105,8 @@ fn about_trap(workspace: &Path, trap: &Trap) -> String {
              person should look at it before"
         ),
         TrapKind::Operation => format!(
-            "changed: {path}: git starts or writes what {text} names when the person continues the operation (`git \
-             rebase --continue`, `git cherry-pick --continue`); the person should look at it before"
+            "changed: {path}: an operation of git is unfinished, and it starts, writes or applies what {text} says when \
+             the person commits or continues it (`git rebase --continue`); the person should look at it before"
         ),
     }
 }

@@ -89,6 +89,21 @@ fn a_trap_of_a_command_without_a_reader_is_told_with_the_next_result() {
     assert!(told.contains("changed: \".git/ORIG_HEAD\": this reference leads to \"hooks/x\""), "{told}");
 }
 
+/// The person's git may have met it.
+#[test]
+fn a_trap_that_a_command_takes_back_after_some_seconds_is_told() {
+    in_each_tier(|program, server| {
+        git(&program.workspace(), &["init", "-q"]);
+        let plants = "echo 'ref: hooks/x' > .git/ORIG_HEAD; sleep 3; rm .git/ORIG_HEAD";
+        let ran = bash(server, plants);
+        let told = "changed: \".git/ORIG_HEAD\": this reference leads to \"hooks/x\"";
+        assert!(ran.text.contains(told), "{}", ran.text);
+        let task = background(server, plants);
+        let read = read_to_end(server, task);
+        assert!(read.contains(told), "{read}");
+    });
+}
+
 /// Every command has a sandbox of its own there.
 #[test]
 fn a_work_tree_of_an_earlier_command_excuses_nothing() {

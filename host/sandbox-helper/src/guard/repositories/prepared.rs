@@ -106,7 +106,8 @@ impl Repositories {
             self.has_sign_of_another(thing, &about, is_new)
         };
         // One that cannot be inspected is reported for that.
-        is_made().unwrap_or_else(|_: io::Error| false)
+        let is_made: io::Result<bool> = is_made();
+        is_made.unwrap_or(false)
     }
 
     /// Returns the reason to report a directory that git may use already.

@@ -11,7 +11,7 @@ pub(super) const NEW: fn(&About) -> bool = |_| true;
 
 /// Returns the time until which everything is judged.
 pub(super) fn later() -> Instant {
-    Instant::now() + Duration::from_secs(60)
+    Instant::now() + Duration::from_mins(1)
 }
 
 pub(super) fn nothing() -> Rc<SharedSet> {
