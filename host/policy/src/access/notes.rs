@@ -119,8 +119,7 @@ pub fn notes(
 pub fn observed_by_others(http: &HttpPolicy) -> Option<Note> {
     let listen = http.observe.listen.as_ref()?;
     let address = listen.value.iter().find(|address| !address.ip().to_canonical().is_loopback())?;
-    let after =
-        ", where whoever reaches it needs no token to read the names of tools, workspaces and principals";
+    let after = ", where no token is needed to read the names of tools, workspaces and principals";
     Some((format!("[http.observe] listens on {address}"), listen.source, after.to_owned()))
 }
 

@@ -177,7 +177,9 @@ fn a_policy_for_all_that_only_root_can_read_is_noted() {
 fn an_address_for_monitoring_that_others_reach_is_noted() {
     let program = Program::new();
     let policy = |listen: &str| {
-        format!("version = 1\n[http.observe]\nlisten = {listen}\n[tools]\ndeny = [\"*Bash\"]\n")
+        format!(
+            "version = 1\n[http.observe]\nlisten = {listen}\n[tools]\ndeny = [\"Bash\", \"BackgroundBash\"]\n"
+        )
     };
     for (listen, address) in [
         ("\"127.0.0.1:9464\"", None),
@@ -190,9 +192,8 @@ fn an_address_for_monitoring_that_others_reach_is_noted() {
         program.put("workspace/other.toml", policy(listen));
         let (status, out, err) = program.run(&["policy", "check", "--strict"]);
         let note = |file: &str| {
-            address.map(|address| {
-            format!("note: [http.observe] listens on {address} ({file} line 3), where whoever reaches it needs no token")
-        })
+            address
+                .map(|address| format!("note: [http.observe] listens on {address} ({file} line 3), where "))
         };
         let is_noted =
             |out: &str, file| note(file).map_or(!out.contains("[http.observe]"), |note| out.contains(&note));
