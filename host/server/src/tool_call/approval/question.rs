@@ -3,6 +3,7 @@
 use scorpiox_approvals::{Extent, Wanted, shown};
 use scorpiox_policy::{CallRule, exact_arguments};
 use scorpiox_questions::{Answers, Asker, Questions};
+use scorpiox_text::line::escaped;
 use scorpiox_tools::{Kind, Tool};
 use serde_json::json;
 
@@ -45,6 +46,7 @@ pub(super) fn question(wanted: &Wanted, rules: &[&CallRule]) -> Result<Questions
     let asking: Vec<_> = rules
         .iter()
         .map(|rule| format!("Asked by {rule}{}{}.", rule.doubt(&wanted.arguments), reason(rule)))
+        .map(|asking| escaped(&asking).into_owned())
         .collect();
     if exact_arguments(&wanted.arguments).is_none() {
         return Err("its arguments are not clear: they are no JSON, have two members of a name, or a number that does \
