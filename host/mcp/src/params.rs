@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use crate::jsonrpc::Members;
+use crate::jsonrpc::message::{MAX_DEPTH, nested_beyond};
+use crate::jsonrpc::values::{MAX_VALUES, has_more_than};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -59,18 +61,35 @@ impl<'a> Params<'a> {
 
     /// Returns a member that is an object, as raw JSON. A string that contains the JSON of an object also
     /// counts, because models often send that.
+    ///
+    /// Checks the object's size, because much reads it before a tool's own limits apply.
     pub fn raw_object(&self, name: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
-        match self.raw(name).map(RawValue::get) {
-            Some(object) if object.starts_with('{') => Ok(Some(Cow::Borrowed(object))),
-            None | Some("null") => Ok(None),
-            Some(other) => {
-                if let Some(object) = object_in(other) {
-                    return Ok(Some(Cow::Owned(object)));
-                }
+        let object = match self.raw(name).map(RawValue::get) {
+            Some(object) if object.starts_with('{') => Cow::Borrowed(object),
+            None | Some("null") => return Ok(None),
+            Some(other) => Cow::Owned(object_in(other).ok_or_else(|| {
                 let short: String = other.chars().take(60).collect();
-                Err(RpcError::invalid_params(format!("{name} must be an object, but is {short}")))
-            }
+                RpcError::invalid_params(format!("{name} must be an object, but is {short}"))
+            })?),
+        };
+        match excess(&object) {
+            None => Ok(Some(object)),
+            Some(why) => Err(RpcError::invalid_params(format!("{name} is not usable: {why}"))),
         }
+    }
+}
+
+/// Returns what an object has too much of.
+fn excess(object: &str) -> Option<String> {
+    if nested_beyond(object.as_bytes(), MAX_DEPTH).is_some() {
+        return Some(format!("nested deeper than {MAX_DEPTH} levels"));
+    }
+    if has_more_than(object.as_bytes(), MAX_VALUES) {
+        return Some(format!("more than {MAX_VALUES} values and names"));
+    }
+    match serde_json::from_str::<Members<'_>>(object) {
+        Ok(members) => members.flaw().map(ToString::to_string),
+        Err(error) => Some(error.to_string()),
     }
 }
 
@@ -198,6 +217,36 @@ mod tests {
         assert_eq!(of(r#"" {\"a\":\"\\u00e4\"} ""#).expect("object").as_deref(), Some(r#"{"a":"\u00e4"}"#));
         for wrong in [r#""{\"a\":1} x""#, r#""[1]""#, r#""""#, r#""\"{}\"""#, r#""{""#, "[]", "7"] {
             assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_object_has_bounds_also_in_a_text() {
+        let members = |count: usize| {
+            let members: Vec<_> = (0..count).map(|n| format!("\"m{n}\":0")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+        let listed = |count: usize| format!("{{\"a\":[{}0]}}", "0,".repeat(count - 4));
+        for (object, why) in [
+            (members(257), "more than 256 members"),
+            (listed(1_000_001), "more than 1000000 values and names"),
+            (nested(129), "nested deeper than 128 levels"),
+            (r#"{"a":1,"\u0061":2}"#.to_owned(), "the member \"a\" appears twice"),
+        ] {
+            let text = serde_json::to_string(&object).expect("JSON");
+            for arguments in [object, text] {
+                let json = format!(r#"{{"arguments":{arguments}}}"#);
+                let read = params(&json).expect("params").raw_object("arguments");
+                let wrong = read.map(|_| ()).expect_err(why);
+                assert_eq!(wrong.message(), format!("arguments is not usable: {why}"));
+            }
+        }
+        for object in [members(256), listed(1_000_000), nested(128)] {
+            let json = format!(r#"{{"arguments":{object}}}"#);
+            assert!(
+                params(&json).expect("params").raw_object("arguments").is_ok_and(|object| object.is_some())
+            );
         }
     }
 

@@ -6,6 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::Failure;
 
+/// Maximum number of members. No tool has a tenth of it.
+const MAX_MEMBERS: usize = 256;
 /// Maximum length of a rejected value in an error message, in characters.
 const SHOWN_CHARS: usize = 60;
 
@@ -98,12 +100,18 @@ impl<'de> Visitor<'de> for Members {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members: Self::Value = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
-            if members.iter().any(|(known, _)| *known == key) {
-                return Err(serde::de::Error::custom(format_args!("duplicate member {key:?}")));
+            if members.len() == MAX_MEMBERS {
+                return Err(serde::de::Error::custom(format_args!("more than {MAX_MEMBERS} members")));
             }
             members.push((key, map.next_value()?));
         }
-        Ok(members)
+        // Sorting compares each name with few others. Names can be long.
+        let mut names: Vec<_> = members.iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(serde::de::Error::custom(format_args!("duplicate member {:?}", pair[0]))),
+            None => Ok(members),
+        }
     }
 }
 
@@ -152,6 +160,21 @@ mod tests {
             invalid(Args::parse(json));
         }
         assert!(Args::parse("").is_ok());
+    }
+
+    #[test]
+    fn an_object_has_a_bounded_number_of_members() {
+        let object = |count: usize| {
+            let members: Vec<_> = (0..count).map(|n| format!("\"m{n}\":0")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert!(Args::parse(&object(MAX_MEMBERS)).is_ok());
+        for count in [MAX_MEMBERS + 1, 1_000_000] {
+            let said = invalid(Args::parse(&object(count)));
+            assert!(said.contains("more than 256 members at"), "{said}");
+        }
+        let twice = object(MAX_MEMBERS - 1).replacen('{', "{\"m7\":1,", 1);
+        assert!(invalid(Args::parse(&twice)).contains("duplicate member \"m7\""));
     }
 
     #[test]
