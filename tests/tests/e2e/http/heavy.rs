@@ -20,9 +20,8 @@ const ASKED: usize = 20;
 
 fn served() -> (Program, HttpServer) {
     let program = Program::new();
-    let sha256 = |token: &str| -> String {
-        Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
-    };
+    let sha256 =
+        |token: &str| -> String { Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect() };
     program.put(
         "home/.scorpiox/policy.toml",
         format!(
@@ -79,7 +78,10 @@ fn calls_with_all_that_a_body_may_have_keep_nobody_else() {
     .map(|(tool, arguments)| call(&server, tool, &arguments).bytes())
     .into();
     let unknown = server.post(&json!({})).method("GET").body("").without("Authorization").bytes();
-    let light = server.modern("tools/call", json!({ "name": "TaskManager", "arguments": {"action": "list", "query": "x"} }));
+    let light = server.modern(
+        "tools/call",
+        json!({ "name": "TaskManager", "arguments": {"action": "list", "query": "x"} }),
+    );
     let light = light.bytes();
     let (address, is_over) = (server.address, AtomicBool::new(false));
     thread::scope(|scope| {
@@ -122,7 +124,10 @@ fn arguments_have_a_bounded_number_of_members_for_every_tool() {
         ] {
             let begun = Instant::now();
             let answer = server.ask(&call(&server, tool, &arguments)).json();
-            assert_eq!((&answer["error"]["code"], &answer["error"]["message"]), (&json!(-32602), &json!(why)));
+            assert_eq!(
+                (&answer["error"]["code"], &answer["error"]["message"]),
+                (&json!(-32602), &json!(why))
+            );
             assert!(begun.elapsed() < 2 * AT_ONCE, "{tool} {why}: {:?}", begun.elapsed());
         }
     }

@@ -104,9 +104,7 @@ fn with_blanks(blanks: &str) -> String {
 #[test]
 fn no_blank_pushes_the_end_of_a_command_out_of_view() {
     let mut server = serving(program(PUSH), &json!({"elicitation": {}}));
-    let call = |command: String| {
-        json!({"name": "Bash", "arguments": {"command": command}, "_meta": {"progressToken": 1}})
-    };
+    let call = |command: String| json!({"name": "Bash", "arguments": {"command": command}, "_meta": {"progressToken": 1}});
     for blank in ["\u{3000}", " \u{3000}", "\u{e000}", "\u{378} ", "\u{2800}\u{a0}"] {
         let id = server.request("tools/call", call(with_blanks(&blank.repeat(600))));
         let said = text(&server.answer(id));
