@@ -175,7 +175,7 @@ impl View<'_, InputsCtx> {
         }
         let shown: String =
             form.message.chars().filter(|c| scorpiox_text::is_shown(*c) || *c == '\n').collect();
-        let plugin = self.call.name.shown();
+        let (plugin, shown) = (self.call.name.shown(), scorpiox_text::with_ink(&shown));
         // The user must know that the plugin asks, and not the client.
         Ok(ClientRequest::Form { message: format!("The plugin {plugin} asks: {shown}"), fields })
     }

@@ -231,6 +231,46 @@ fn a_call_that_does_not_finish_is_stopped_at_the_end_and_answered() {
 }
 
 #[test]
+fn a_call_that_does_not_react_to_the_end_of_the_server_leaves_one_line() {
+    let (gated, starts, _gate) = gated();
+    let (started, deaf_starts) = channel();
+    let (leave, stay) = channel::<()>();
+    let (left, lefts) = channel();
+    let stay = Mutex::new(stay);
+    let deaf = tool("Deaf", move |_| {
+        started.send(()).expect("the test listens");
+        let _ = stay.lock().recv();
+        left.send(()).expect("the test listens");
+        Ok(Output::text("done"))
+    });
+    let mut client = Connected::initialized(vec![gated, deaf]);
+    client.call(1, "Deaf", &json!({}));
+    client.call(2, "Gated", &json!({}));
+    deaf_starts.recv().expect("started");
+    starts.recv().expect("started");
+    client.server.shut_down(End::Signal);
+    client.workspace.close();
+    let outcomes = |client: &Connected| {
+        let mut outcomes: Vec<_> = client
+            .audit_lines()
+            .iter()
+            .map(|line| format!("{} {} {}", line["tool"], line["outcome"], line["fault"]))
+            .collect();
+        outcomes.sort();
+        outcomes
+    };
+    let expected = [r#""Deaf" "fault" "ended""#, r#""Gated" "cancelled" null"#];
+    assert_eq!(outcomes(&client), expected);
+    // Its thread writes no other line.
+    leave.send(()).expect("it waits");
+    lefts.recv_timeout(PATIENCE).expect("it ends");
+    // Waits until no call runs.
+    client.server.shut_down(End::Signal);
+    client.workspace.close();
+    assert_eq!(outcomes(&client), expected);
+}
+
+#[test]
 fn output_of_tools_is_cleaned_and_stays_on_one_line() {
     let dirty = tool("Dirty", |_| {
         Ok(Output { structured: Some("{\n \"a\": 1\r\n}".to_owned()), ..Output::text("\x1b[31mred\x07\nx") })

@@ -103,6 +103,13 @@ fn forward(method: &str, target: &str, headers: &[(&str, &str)]) -> Result<Ask, 
     // The host in the URL takes precedence over the `Host` header.
     let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {named}\r\nConnection: close\r\n");
     let dropped: Vec<&str> = all("connection").flat_map(|value| value.split(',')).map(str::trim).collect();
+    // Without its length, a body would be another request.
+    if dropped
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("host"))
+    {
+        return Err(bad("Connection names a header that every server needs"));
+    }
     for (name, value) in headers {
         let is_dropped = HOP_BY_HOP.iter().chain(&dropped).any(|other| other.eq_ignore_ascii_case(name));
         if !is_dropped && !name.eq_ignore_ascii_case("host") {
@@ -196,6 +203,13 @@ mod tests {
         assert_eq!(refused("POST http://a/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 411);
         assert_eq!(refused("POST http://a/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), 400);
         assert_eq!(refused("POST http://a/ HTTP/1.1\r\nContent-Length: +1\r\n\r\n"), 400);
+        for connection in
+            ["content-length", "close, Content-Length", "HOST", "x\r\nConnection: Content-Length"]
+        {
+            let head =
+                format!("POST http://a/ HTTP/1.1\r\nContent-Length: 1\r\nConnection: {connection}\r\n\r\n");
+            assert_eq!(refused(&head), 400, "{connection}");
+        }
         assert_eq!(refused("GET http://a/ HTTP/1.1\r\nA: b\r\n c\r\n\r\n"), 400);
         assert_eq!(refused("GET http://a/ HTTP/1.1\r\nA : b\r\n\r\n"), 400);
         assert_eq!(refused("GET http://a/ HTTP/1.1\nA: b\n\r\n\r\n"), 400);

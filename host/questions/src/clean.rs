@@ -3,7 +3,7 @@
 //! The questions come from a model that may repeat text it has read elsewhere. They must not be able to move
 //! the cursor, to recolor the answer of another option, or to display it reversed.
 
-use scorpiox_text::{MAX_MARKS, is_mark, is_shown, readable};
+use scorpiox_text::{MAX_MARKS, is_mark, is_shown, readable, with_ink};
 use vte::{Parser, Perform};
 
 /// Cleans text of several lines and trims each line. Escape sequences are removed completely.
@@ -18,6 +18,17 @@ pub(crate) fn clean_lines(text: &str) -> String {
         }
     }
     lines.join("\n").trim().to_owned()
+}
+
+/// Cleans a model's text of several lines. Its blanks become spaces, and cannot push the options off the screen;
+/// other characters that no font is certain to draw are written out.
+pub(crate) fn shown_lines(text: &str) -> String {
+    with_ink(&clean_lines(text)).lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// Cleans a model's text to a single line.
+pub(crate) fn shown_line(text: &str) -> String {
+    clean_line(&shown_lines(text))
 }
 
 /// Cleans text to a single line.
@@ -87,6 +98,16 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_ink_hides_nothing_of_a_question() {
+        assert_eq!(
+            shown_lines(&format!("a{}b\n\u{e000}", "\u{3000}".repeat(99))),
+            format!("a{}b\n\\u{{e000}}", " ".repeat(31))
+        );
+        assert_eq!(shown_line("はい\u{3000}\u{a0}いいえ\u{378}\n\u{2800}"), "はい いいえ\\u{378}");
+        assert_eq!(shown_lines("می\u{200c}خواهم ❤\u{fe0f}"), "می\u{200c}خواهم ❤\u{fe0f}");
+    }
+
+    #[test]
     fn a_sequence_without_end_hides_no_other_line() {
         assert_eq!(clean_lines("a\u{1b}]0;never\nb"), "a\nb");
     }
@@ -99,6 +120,9 @@ mod tests {
             prop_assert_eq!(clean_lines(&lines), lines.clone());
             let line = clean_line(&text);
             prop_assert_eq!(clean_line(&line), line);
+            let shown = shown_lines(&text);
+            prop_assert_eq!(shown_lines(&shown), shown.clone());
+            prop_assert!(!scorpiox_text::has_long_blank(&shown.replace('\n', ".")));
         }
     }
 }

@@ -3,7 +3,7 @@
 use scorpiox_text::skeleton;
 use serde_json::{Map, Value};
 
-use crate::clean::{clean_line, clean_lines};
+use crate::clean::{shown_line, shown_lines};
 use crate::questions::{
     At, Choice, MAX_DESCRIPTION_CHARS, MAX_HEADER_CHARS, MAX_JSON_BYTES, MAX_LABEL_CHARS, MAX_OPTIONS,
     MAX_QUESTION_CHARS, MAX_QUESTIONS, Question, Questions, QuestionsError,
@@ -64,8 +64,8 @@ fn parse_question(number: usize, value: &Value) -> Result<Question, QuestionsErr
     } else {
         "question"
     };
-    let text = required_text(members, name, At::Of(number, name), MAX_QUESTION_CHARS, clean_lines)?;
-    let header = optional_text(members, "header", At::Of(number, "header"), MAX_HEADER_CHARS, clean_line)?
+    let text = required_text(members, name, At::Of(number, name), MAX_QUESTION_CHARS, shown_lines)?;
+    let header = optional_text(members, "header", At::Of(number, "header"), MAX_HEADER_CHARS, shown_line)?
         .filter(|header| !is_in_our_name(header));
     // Models write both spellings.
     let name = if present(members, "multi_select").is_some() { "multi_select" } else { "multiSelect" };
@@ -112,14 +112,14 @@ fn parse_option(question: usize, option: usize, value: &Value) -> Result<Choice,
     let at = At::Option(question, option);
     match value {
         Value::String(label) => {
-            let label = checked_text(label, at, MAX_LABEL_CHARS, clean_line)?;
+            let label = checked_text(label, at, MAX_LABEL_CHARS, shown_line)?;
             Ok(Choice { label, description: None })
         }
         Value::Object(members) => {
             let member = |name| At::OfOption(question, option, name);
-            let label = required_text(members, "label", member("label"), MAX_LABEL_CHARS, clean_line)?;
+            let label = required_text(members, "label", member("label"), MAX_LABEL_CHARS, shown_line)?;
             let at = member("description");
-            let description = optional_text(members, "description", at, MAX_DESCRIPTION_CHARS, clean_lines)?;
+            let description = optional_text(members, "description", at, MAX_DESCRIPTION_CHARS, shown_lines)?;
             Ok(Choice { label, description })
         }
         other => Err(QuestionsError::Wrong { at, found: describe(other), fits: OPTION_FITS }),

@@ -11,8 +11,8 @@ use std::os::fd::AsFd as AsTerminal;
 #[cfg(windows)]
 use std::os::windows::io::AsHandle as AsTerminal;
 
-use scorpiox_text::line::escaped_json;
-use scorpiox_text::{MAX_MARKS, is_deceptive, is_mark, most_columns};
+use scorpiox_text::line::{escaped_json, is_unsafe};
+use scorpiox_text::{MAX_MARKS, is_mark, most_columns};
 use unicode_width::UnicodeWidthChar as _;
 
 use scorpiox_text::clean;
@@ -135,26 +135,29 @@ fn push_row(out: &mut String, before: &str, mark: char, row: &str) {
 /// Wraps this program's own text, which may contain untrusted names, to rows of at most `columns` columns. A
 /// longer word is never broken, because a broken path cannot be copied. Untrusted text must also be cut by
 /// [`one_line`].
+///
+/// Each row begins where one space stood. All other spaces stay, since a text with fewer is another text.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let text = visible(text);
+    visible(text).lines().flat_map(|line| wrapped_line(line.trim(), columns)).collect()
+}
+
+fn wrapped_line(line: &str, columns: usize) -> Vec<String> {
+    let mut words = line.split(' ');
+    let mut row = words.next().unwrap_or_default().to_owned();
     let mut rows = Vec::new();
-    for line in text.lines() {
-        let mut row = String::new();
-        for word in line.split_whitespace() {
-            if !row.is_empty() && width(&row) + 1 + width(word) > columns {
-                rows.push(std::mem::take(&mut row));
-            }
-            if !row.is_empty() {
-                row.push(' ');
-            }
-            row.push_str(word);
+    for word in words {
+        if width(&row) + 1 + width(word) > columns {
+            rows.push(std::mem::take(&mut row));
+        } else {
+            row.push(' ');
         }
-        rows.push(row);
+        row.push_str(word);
     }
+    rows.push(row);
     rows
 }
 
-/// Escapes invisible and deceptive characters.
+/// Escapes deceptive characters, and all without ink but spaces and line feeds.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut marks = 0;
@@ -162,7 +165,8 @@ pub fn visible(text: &str) -> String {
         marks = if is_mark(c) { marks + 1 } else { 0 };
         match c {
             '\t' => shown.push(' '),
-            c if is_deceptive(c) || marks > MAX_MARKS => shown.extend(c.escape_unicode()),
+            '\n' => shown.push(c),
+            c if is_unsafe(c) || marks > MAX_MARKS => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
     }
@@ -259,7 +263,11 @@ mod tests {
             [Shown::text(bad), Shown::line(bad), Shown::said(bad), Shown::json(&format!("[{bad:?}]"))]
         {
             let shown = shown.as_str();
-            assert!(!shown.contains(|c| c != '\n' && is_deceptive(c)), "{}", shown.escape_debug());
+            assert!(
+                !shown.contains(|c| c != '\n' && scorpiox_text::is_deceptive(c)),
+                "{}",
+                shown.escape_debug()
+            );
         }
         assert_eq!(fitted("  a bb cc dd", Some(8)), "  a bb\n    cc\n    dd\n");
         assert_eq!(Shown::line(bad).as_str().lines().count(), 1);
@@ -270,6 +278,17 @@ mod tests {
     fn own_texts_are_wrapped_between_words_alone() {
         assert_eq!(wrapped("one two /a/long/path three", 8), ["one two", "/a/long/path", "three"]);
         assert_eq!(wrapped("", 8), [""; 0]);
+        assert_eq!(wrapped("a\n\n b ", 8), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn no_space_is_lost_where_a_row_ends() {
+        let text = format!("echo{}a  b ;  {}rm -rf  x", " ".repeat(31), "  ".repeat(9));
+        for columns in 1..60 {
+            assert_eq!(wrapped(&text, columns).join(" "), text, "{columns}");
+        }
+        assert_eq!(wrapped("aa   bb", 4), ["aa  ", "bb"]);
+        assert_eq!(wrapped("aa\u{3000}bb", 4), ["aa\\u{3000}bb"]);
     }
 
     #[test]

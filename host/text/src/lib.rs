@@ -4,6 +4,8 @@
 //! There are three levels. Text shown to a user who only answers it keeps what scripts and emoji need;
 //! [`is_shown`] selects the characters to keep. Text on which a user bases a decision, and names, must be
 //! exactly what they look like; [`is_deceptive`] finds the characters for which the whole text is refused.
+//! Text of a model that is put before a user has no blanks other than the space: [`line::is_unsafe`] finds
+//! the characters to escape, and [`has_ink`] decides which characters are drawn at all.
 //! Text for a model keeps what a human reader would see; [`readable`] removes the rest. [`folded`] determines
 //! which file names are equivalent.
 
@@ -12,6 +14,7 @@
 mod argument;
 mod clean;
 mod columns;
+mod ink;
 mod invisible;
 pub mod line;
 mod look_alike;
@@ -24,6 +27,7 @@ mod rule_texts;
 pub use argument::argument;
 pub use clean::{clean, clean_json, hex, is_hex, shorten};
 pub use columns::{MAX_MARKS, is_mark, is_undecided, most_columns};
+pub use ink::{MAX_BLANKS, has_ink, has_long_blank, with_ink};
 pub use look_alike::skeleton;
 pub use name::folded;
 pub use nearest::nearest;
@@ -38,11 +42,18 @@ pub fn is_shown(c: char) -> bool {
 
 /// Returns `true` if a character can make a text look like another one.
 ///
-/// This covers control characters except line feed, everything that [`is_shown`] hides, and characters that
-/// are legitimate only in running text. Joiners belong to the last group: between Latin letters they are
-/// invisible, so two names would look the same. So do soft hyphens, selectors, line separators that many
-/// programs do not break at, and blanks that look like a space or like nothing.
+/// This covers control characters except line feed, everything that [`is_shown`] hides, everything that no font
+/// is certain to draw (see [`has_ink`]), and characters that are legitimate only in running text. Joiners belong
+/// to the last group: between Latin letters they are invisible, so two names would look the same. So do soft
+/// hyphens, selectors, line separators that many programs do not break at, and blanks that look like a space or
+/// like nothing. The ideographic space is left out, because texts in Japanese and Chinese have it.
 pub fn is_deceptive(c: char) -> bool {
+    misleads(c) || !(has_ink(c) || matches!(c, ' ' | '\n' | '\u{3000}'))
+}
+
+/// Returns `true` if a character is no data, so that a text without it is the same text for its reader: it
+/// controls a terminal, hides or reorders text, or looks like a space or like nothing.
+fn misleads(c: char) -> bool {
     let in_running_text = matches!(
         c,
         '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2028}' | '\u{2029}'
@@ -116,6 +127,9 @@ mod tests {
     fn joiners_are_shown_and_deceive_in_names() {
         for c in ['\u{200c}', '\u{200d}', '\u{ad}'] {
             assert!(is_shown(c) && is_deceptive(c), "{}", c.escape_unicode());
+        }
+        for c in ['\u{e000}', '\u{378}', '\u{fdd0}', '\u{3fffd}', '\u{1d159}', '\u{fffc}'] {
+            assert!(is_deceptive(c), "{}", c.escape_unicode());
         }
         for c in ['a', 'ü', '世', '🦀', ' ', '\u{3000}', 'م'] {
             assert!(is_shown(c) && !is_deceptive(c), "{c}");

@@ -3,16 +3,24 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Returns `true` if a character can move a terminal's cursor, or hide or reorder text.
+/// Returns `true` if a character can move a terminal's cursor, hide or reorder text, or push text out of view: it
+/// is not certain to be drawn, and no space.
 pub fn is_unsafe(c: char) -> bool {
-    // A record is a single line.
-    c == '\n' || crate::is_deceptive(c)
+    is_left_out(c) || !(crate::has_ink(c) || c == ' ')
 }
 
-/// Returns the beginning of a text, at most `max` bytes, without unsafe characters.
+/// Returns `true` if a record leaves a character out. Others without ink are data, such as the ideographic space in
+/// the name of a file.
+fn is_left_out(c: char) -> bool {
+    // A record is a single line.
+    c == '\n' || crate::misleads(c)
+}
+
+/// Returns the beginning of a text, at most `max` bytes, without characters that mislead. [`escaped`] or
+/// [`push_string`] make the result safe to display.
 pub fn clean(text: &str, max: usize) -> String {
     let mut kept = String::with_capacity(text.len().min(max));
-    for c in text.chars().filter(|c| !is_unsafe(*c)) {
+    for c in text.chars().filter(|c| !is_left_out(*c)) {
         if kept.len() + c.len_utf8() > max {
             kept.push('…');
             break;
@@ -110,6 +118,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_without_ink_is_printed_but_spaces() {
+        for c in ('\0'..=char::MAX).filter(|c| !crate::has_ink(*c) && *c != ' ') {
+            let text = format!("a{c}b");
+            let json = serde_json::Value::String(text.clone()).to_string();
+            let mut pushed = Vec::new();
+            push_string(&mut pushed, &text);
+            for shown in [&*escaped(&text), &escaped_json(&json), str::from_utf8(&pushed).unwrap()] {
+                assert!(!shown.contains(c), "{}: {shown:?}", c.escape_unicode());
+            }
+        }
+        assert_eq!(escaped("a\u{3000}b\u{e000}"), "a\\u{3000}b\\u{e000}");
+        assert_eq!(
+            clean("表\u{3000}1\u{a0}\u{e000}", 99),
+            "表\u{3000}1\u{e000}",
+            "names of files keep theirs"
+        );
+    }
+
+    #[test]
     fn json_stays_the_same_json() {
         let json = "{\"a\":\t\"\u{9b}\u{e0041}\"}";
         let shown = escaped_json(json);
@@ -134,7 +161,7 @@ mod tests {
         #[test]
         fn cleaned_text_is_bounded(text in any::<String>(), max in 0_usize..50) {
             let kept = clean(&text, max);
-            prop_assert!(kept.len() <= max + '…'.len_utf8() && !kept.contains(is_unsafe));
+            prop_assert!(kept.len() <= max + '…'.len_utf8() && !kept.contains(is_left_out));
         }
     }
 }

@@ -67,7 +67,7 @@ pub enum Kind {
 }
 
 impl Tool {
-    /// Returns `true` if a call ends quickly: the tool is built in, asks nobody, and uses only its own data.
+    /// Returns `true` if a call usually ends quickly: the tool is built in, asks nobody, and uses only its own data.
     pub fn is_brief(&self) -> bool {
         use Capability::{Bounds, Clock, Store, Timer};
         match &self.kind {

@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::issuer::Issuer;
 use crate::request::admission::Doors;
@@ -40,7 +40,7 @@ use crate::lookups::Lookups;
 use crate::pages::{Desk, Pages};
 use crate::passed::{self, Passing};
 use crate::served::AllServed;
-use crate::sessions::Sessions;
+use crate::sessions::{Client, Sessions};
 use crate::shared::Shared;
 use crate::tls::Certificate;
 use crate::unread::watched;
@@ -58,6 +58,10 @@ const MAX_CONNECTIONS: usize = 16_384;
 const IDLE_TIME: Duration = Duration::from_secs(90);
 /// Idle time of a connection accepted while the server shuts down: its request was already on the way.
 const LAST_TIME: Duration = Duration::from_secs(1);
+/// Maximum time for stopped calls to end. Calls that do not react get their audit lines from the server.
+const STOP_TIME: Duration = Duration::from_secs(1);
+/// Time between two checks whether they ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Maximum size of the request headers in bytes, and their maximum number.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 const MAX_HEADERS: usize = 64;
@@ -248,16 +252,23 @@ impl Server {
             timeout(patience, self.connections.acquire_many(all)).await.is_ok()
         };
         if !self.runtime.block_on(all_gone) {
-            let singles = self.endpoint.singles.all();
-            self.endpoint
-                .sessions
-                .all()
-                .iter()
-                .chain(&singles)
-                .for_each(|client| client.session.stop_calls());
+            let clients: Vec<_> =
+                self.endpoint.sessions.all().into_iter().chain(self.endpoint.singles.all()).collect();
+            for client in &clients {
+                client.session.stop_calls();
+            }
+            self.runtime.block_on(are_idle(&clients));
         }
         self.endpoint.sessions.all().iter().for_each(|client| client.end());
         self.endpoint.served.close();
+    }
+}
+
+/// Waits until stopped calls have ended, at most [`STOP_TIME`].
+async fn are_idle(clients: &[Arc<Client>]) {
+    let until = Instant::now() + STOP_TIME;
+    while Instant::now() < until && !clients.iter().all(|client| client.session.is_idle()) {
+        sleep(LOOK_EVERY).await;
     }
 }
 

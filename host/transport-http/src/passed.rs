@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::request::admission;
 use crate::request::session_id::Number;
+use bytes::Bytes;
 use hyper::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use scorpiox_exchange::outgoing::may_be_asked_elsewhere;
@@ -34,6 +35,8 @@ const MOST_BYTES: usize = 8 * MAX_BYTES;
 const LEAST_BYTES: usize = 1024;
 /// Maximum number of a principal's cancellations forwarded within [`WINDOW`].
 const MOST_CANCELLATIONS: usize = 512;
+/// Maximum size of a cancellation that is read by a thread for connections. Longer ones are run like other messages.
+const MAX_CANCELLATION_BYTES: usize = 64 * 1024;
 const WINDOW: Duration = Duration::from_mins(1);
 pub(crate) const CANCEL: &str = "notifications/cancelled";
 /// Message to the other servers that a session has ended. Clients cannot forge it, because only their answers
@@ -148,7 +151,7 @@ pub(crate) async fn pass_on(
     endpoint: &Arc<Endpoint>,
     caller: &Caller,
     headers: &HeaderMap,
-    body: &[u8],
+    body: &Bytes,
 ) -> Result<(), (StatusCode, RpcError)> {
     let sessions = &endpoint.sessions;
     if !sessions.shared().is_database() {
@@ -156,25 +159,17 @@ pub(crate) async fn pass_on(
     }
     let id = admission::only(headers, &SESSION);
     let Some(number) = id.and_then(|id| sessions.known(caller, id)) else { return Ok(()) };
-    let members: Vec<&str> = match Incoming::parse(body) {
-        Ok(Incoming::Single(message)) if concerns_others(&message) => {
-            std::str::from_utf8(body).into_iter().collect()
-        }
-        Ok(Incoming::Batch(batch)) => {
-            let mut members = Vec::new();
-            for member in batch.0.iter().map(|member| member.get()) {
-                if Message::parse(member).is_ok_and(|read| concerns_others(&read))
-                    && !cancelled_here(endpoint, caller, headers, member)
-                {
-                    members.push(member);
-                }
-            }
-            members
-        }
-        _ => return Ok(()),
-    };
     let who = caller.principal.key();
-    for member in members {
+    let members = endpoint
+        .blocking
+        .parse(body, &who, |body| for_others(body))
+        .await
+        .map_err(|error| (StatusCode::SERVICE_UNAVAILABLE, RpcError::new(BUSY, error.to_string())))?;
+    let Some((is_batch, members)) = members else { return Ok(()) };
+    // A single cancellation was tried before.
+    let is_done = |member: &String| is_batch && cancelled_here(endpoint, caller, headers, member.as_bytes());
+    let members: Vec<_> = members.into_iter().filter(|member| !is_done(member)).collect();
+    for member in &members {
         if member.len() > MAX_BYTES {
             let why = format!(
                 "an answer for another server has at most {MAX_BYTES} bytes, not {}; a balancer that sends a client to the same server lets longer ones through",
@@ -206,6 +201,22 @@ pub(crate) async fn pass_on(
         })?;
     }
     Ok(())
+}
+
+/// Returns the messages of a body that other servers may need, and `true` if they are of a batch.
+fn for_others(body: &[u8]) -> Option<(bool, Vec<String>)> {
+    match Incoming::parse(body) {
+        Ok(Incoming::Single(message)) if concerns_others(&message) => {
+            Some((false, std::str::from_utf8(body).ok().map(str::to_owned).into_iter().collect()))
+        }
+        Ok(Incoming::Batch(batch)) => {
+            let members = batch.0.iter().map(|member| member.get());
+            let members =
+                members.filter(|member| Message::parse(member).is_ok_and(|read| concerns_others(&read)));
+            Some((true, members.map(str::to_owned).collect()))
+        }
+        _ => None,
+    }
 }
 
 /// Charges a message to a principal. Returns its kind, or `None` if no server needs it. Fails with the reason if
@@ -250,8 +261,12 @@ pub(crate) fn cancelled_here(
     endpoint: &Endpoint,
     caller: &Caller,
     headers: &HeaderMap,
-    message: &str,
+    message: &[u8],
 ) -> bool {
+    if message.len() > MAX_CANCELLATION_BYTES {
+        return false;
+    }
+    let Ok(message) = std::str::from_utf8(message) else { return false };
     let params = match Message::parse(message) {
         Ok(Message::Notification { method, params }) if method == CANCEL => params,
         _ => return false,

@@ -13,8 +13,7 @@ use scorpiox_mcp::jsonrpc::frame::MAX_LINE_BYTES;
 use scorpiox_mcp::jsonrpc::{self as rpc, Message, reply};
 use scorpiox_mcp::{Params, RpcError};
 use scorpiox_server::recorded;
-use scorpiox_tools::Kind;
-use serde_json::Value;
+use scorpiox_tools::{Kind, Tool};
 use tokio::time::timeout;
 
 use crate::answer::{self, Answer};
@@ -25,7 +24,7 @@ use crate::events::Events;
 use crate::lookups::{client_of, too_many_sessions, unfound};
 use crate::passed;
 use crate::request::admission;
-use crate::request::claims::{self, Claims};
+use crate::request::claims::{self, Claims, Unread};
 use crate::request::event_id::{Answers, Source};
 use crate::request::modern;
 use crate::request::params;
@@ -73,21 +72,37 @@ pub(crate) async fn answer(
     headers: &HeaderMap,
     body: Body,
 ) -> Answer {
-    let claims = match rpc::Incoming::parse(&body.bytes) {
-        Err(error) => return answer::json(StatusCode::BAD_REQUEST, error.reply()),
-        Ok(rpc::Incoming::Batch(_)) => return batch(endpoint, caller, headers, body).await,
-        Ok(rpc::Incoming::Single(message)) => match Claims::of(message) {
-            Ok(claims) => claims,
-            Err(unread) => {
-                record_refused(endpoint, caller, [&unread.claims]).await;
-                return answer::error(StatusCode::BAD_REQUEST, unread.claims.id(), &unread.error);
-            }
-        },
+    let read = endpoint.blocking.parse(&body.bytes, &caller.principal.key(), |bytes| read_body(bytes)).await;
+    let claims = match read {
+        Err(error) => return answer::refused(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Ok(Read::Malformed(line)) => return answer::json(StatusCode::BAD_REQUEST, line),
+        Ok(Read::Batch(members)) => return batch(endpoint, caller, headers, &members, body).await,
+        Ok(Read::Single(Ok(claims))) => claims,
+        Ok(Read::Single(Err(unread))) => {
+            record_refused(endpoint, caller, [&unread.claims]).await;
+            return answer::error(StatusCode::BAD_REQUEST, unread.claims.id(), &unread.error);
+        }
     };
     if modern::is_meant(headers, &claims) {
         return modern_answer(endpoint, caller, headers, &claims, body).await;
     }
     legacy_answer(endpoint, caller, headers, &claims, body).await
+}
+
+/// What the transport needs of a body.
+enum Read {
+    Single(Result<Claims, Box<Unread>>),
+    Batch(Vec<Claims>),
+    /// The body is no message; the answer says why.
+    Malformed(Vec<u8>),
+}
+
+fn read_body(bytes: &[u8]) -> Read {
+    match rpc::Incoming::parse(bytes) {
+        Err(error) => Read::Malformed(error.reply()),
+        Ok(rpc::Incoming::Single(message)) => Read::Single(Claims::of(message)),
+        Ok(rpc::Incoming::Batch(batch)) => Read::Batch(members(&batch)),
+    }
 }
 
 /// Returns the trace that a request belongs to.
@@ -223,30 +238,42 @@ async fn check_arguments(
     caller: &Caller,
     headers: &HeaderMap,
     claims: &Claims,
-    body: &[u8],
+    body: &Bytes,
 ) -> Result<(), (StatusCode, RpcError)> {
     let name = claims.subject.clone().filter(|_| claims.method == CALL);
     // Built-in tools require none.
     let Some(name) = name.filter(|name| caller.served.workspace.registry().get(name).is_none()) else {
         return Ok(());
     };
-    let workspace = Arc::clone(&caller.served.workspace);
-    // Plugins are read from disk.
-    let look = move |_: &_| workspace.tool(&name);
-    let looked = endpoint.blocking.run(WaitsFor::Disk, &caller.principal.key(), look).await;
-    let looked = looked.map_err(|error| answer::failed("the tool cannot be looked up", &error))?;
-    let Some(tool) = looked else { return Ok(()) };
+    let (workspace, headers, body) =
+        (Arc::clone(&caller.served.workspace), headers.clone(), Bytes::clone(body));
+    // Plugins are read from disk, and arguments can be long.
+    let check = move |_: &_| match workspace.tool(&name) {
+        Some(tool) => check_headers(&tool, &headers, &body),
+        None => Ok(()),
+    };
+    let checked = endpoint.blocking.run(WaitsFor::Disk, &caller.principal.key(), check).await;
+    let checked = checked.map_err(|error| answer::failed("the tool cannot be looked up", &error))?;
+    checked.map_err(|error| (StatusCode::BAD_REQUEST, error))
+}
+
+/// Checks the headers of a call of this tool.
+fn check_headers(tool: &Tool, headers: &HeaderMap, body: &[u8]) -> Result<(), RpcError> {
     let Kind::Plugin { definition, .. } = &tool.kind else { return Ok(()) };
     let schema = definition.input_schema.get();
     if !schema.contains(params::MARK) {
         return Ok(());
     }
-    let (Ok(schema), Ok(message)) = (serde_json::from_str(schema), serde_json::from_slice::<Value>(body))
-    else {
-        return Err((StatusCode::BAD_REQUEST, RpcError::invalid_params("arguments cannot be read")));
+    let unread = |_| RpcError::invalid_params("arguments cannot be read");
+    let given = match rpc::Incoming::parse(body) {
+        Ok(rpc::Incoming::Single(Message::Request { params, .. })) => {
+            Params::new(params)?.raw_object("arguments")?
+        }
+        _ => None,
     };
-    let checked = params::check(headers, &schema, &message["params"]["arguments"]);
-    checked.map_err(|error| (StatusCode::BAD_REQUEST, error))
+    let given = given.as_deref().map(serde_json::from_str).transpose().map_err(unread)?;
+    let schema = serde_json::from_str(schema).map_err(unread)?;
+    params::check(headers, &schema, &given.unwrap_or_default())
 }
 
 /// The client of a single request, which ends when this is dropped.
@@ -286,8 +313,7 @@ async fn legacy_answer(
     // This comes before the session lookup, which asks the database and may fail.
     if claims.kind == claims::Kind::Notification
         && claims.method == passed::CANCEL
-        && std::str::from_utf8(&body.bytes)
-            .is_ok_and(|message| passed::cancelled_here(endpoint, caller, headers, message))
+        && passed::cancelled_here(endpoint, caller, headers, &body.bytes)
     {
         return answer::empty(StatusCode::ACCEPTED);
     }
@@ -371,7 +397,12 @@ async fn initialized(endpoint: &Arc<Endpoint>, caller: &Caller, claims: &Claims,
         let status = if is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_REQUEST };
         return answer::json(status, line);
     }
-    let Some(id) = session_id(endpoint, caller, &client, &bytes).and_then(|id| id.parse().ok()) else {
+    let kept = {
+        let (endpoint, caller, client) = (Arc::clone(endpoint), caller.clone(), Arc::clone(&client));
+        move |bytes: &Bytes| session_id(&endpoint, &caller, &client, bytes)
+    };
+    let kept = endpoint.blocking.parse(&bytes, &caller.principal.key(), kept).await;
+    let Some(id) = kept.ok().flatten().and_then(|id| id.parse().ok()) else {
         return answer::error(StatusCode::SERVICE_UNAVAILABLE, claims.id(), &too_many_sessions());
     };
     let mut answer = answer::json(StatusCode::OK, line);
@@ -391,12 +422,17 @@ fn session_id(endpoint: &Endpoint, caller: &Caller, client: &Arc<Client>, body: 
 }
 
 /// Answers a batch of messages, which only one protocol revision has.
-async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, body: Body) -> Answer {
-    let members = members(&body.bytes);
+async fn batch(
+    endpoint: &Arc<Endpoint>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    members: &[Claims],
+    body: Body,
+) -> Answer {
     let refused = match client_of(endpoint, caller, headers).await {
         _ if modern::names_modern(headers) => answer::refused(StatusCode::BAD_REQUEST, ONE_AT_A_TIME),
         Ok(client) if client.session.takes_batches() => {
-            if is_stray(&members) {
+            if is_stray(members) {
                 return answer::refused(StatusCode::BAD_REQUEST, STRAY);
             }
             match passed::pass_on(endpoint, caller, headers, &body.bytes).await {
@@ -407,7 +443,7 @@ async fn batch(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap, b
         Ok(_) => answer::refused(StatusCode::BAD_REQUEST, ONE_AT_A_TIME),
         Err((status, error)) => unfound(status, None, &error),
     };
-    record_refused(endpoint, caller, &members).await;
+    record_refused(endpoint, caller, members).await;
     refused
 }
 
@@ -419,8 +455,7 @@ fn is_stray(members: &[Claims]) -> bool {
 }
 
 /// Returns the claims of the members of a batch, as far as they can be parsed.
-fn members(body: &[u8]) -> Vec<Claims> {
-    let Ok(rpc::Incoming::Batch(batch)) = rpc::Incoming::parse(body) else { return Vec::new() };
+fn members(batch: &rpc::Batch<'_>) -> Vec<Claims> {
     let read = batch.0.iter().filter_map(|member| Message::parse(member.get()).ok());
     read.map(|message| Claims::of(message).unwrap_or_else(|unread| unread.claims)).collect()
 }

@@ -131,7 +131,7 @@ pub(crate) fn run(
         return task.start_beside(Seat::Beside);
     }
     match endpoint.places.enter(&principal) {
-        // With a database, even brief calls can block.
+        // With a database, even brief calls wait.
         Entry::Place(place) if is_brief && !endpoint.sessions.shared().is_database() => {
             endpoint.blocking.brief_call(place, |place| task.perform(Seat::Place(place)));
         }

@@ -16,6 +16,7 @@ mod disks;
 mod flooded;
 #[cfg(target_os = "linux")]
 mod gone;
+mod heavy;
 mod hostile;
 mod jwt;
 #[cfg(unix)]

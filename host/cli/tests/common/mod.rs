@@ -111,7 +111,7 @@ pub struct Connected {
     requests: Option<memory::PipeWriter>,
     answers: Lines<BufReader<memory::PipeReader>>,
     pub workspace: Arc<Workspace>,
-    _folder: Option<tempfile::TempDir>,
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Connected {
@@ -120,7 +120,7 @@ impl Connected {
         let folder = tempfile::tempdir().expect("a folder");
         let app = app(tools);
         let workspace = workspace(&app, folder.path(), "workspace");
-        Self { _folder: Some(folder), ..Self::to(&workspace) }
+        Self { folder: Some(folder), ..Self::to(&workspace) }
     }
 
     /// Connects to a workspace that other sessions may share.
@@ -132,7 +132,7 @@ impl Connected {
             requests: Some(requests),
             answers: BufReader::new(answers).lines(),
             workspace: Arc::clone(workspace),
-            _folder: None,
+            folder: None,
         }
     }
 
@@ -155,6 +155,15 @@ impl Connected {
             (&json!("hello"), &json!(revision))
         );
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    }
+
+    /// Returns the lines of the audit.
+    pub fn audit_lines(&self) -> Vec<Value> {
+        let folder = self.folder.as_ref().expect("a folder of its own").path().join("own/audit");
+        let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+        let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        let text: String = files.map(|path| std::fs::read_to_string(path).expect("text")).collect();
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
     pub fn send(&mut self, message: &Value) {

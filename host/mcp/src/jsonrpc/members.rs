@@ -37,6 +37,14 @@ impl<'a> Members<'a> {
         self.list.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
     }
 
+    /// Returns a name that several members have. Sorting compares each name with few others: names can be long, and
+    /// a comparison of each pair would take a time that is no longer linear in the length of the object.
+    fn duplicate(&self) -> Option<&str> {
+        let mut names: Vec<&str> = self.list.iter().map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+    }
+
     /// Returns the flaw, if there is one.
     pub fn flaw(&self) -> Option<&Flaw> {
         self.flaw.as_ref()
@@ -57,12 +65,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                     let value = map.next_value()?;
                     if members.list.len() == MAX_MEMBERS {
                         members.flaw = Some(Flaw::TooMany);
-                    } else if members.get(&key).is_some() {
-                        members.flaw = Some(Flaw::Duplicate(key.into_owned()));
                     } else {
                         members.list.push((key, value));
                     }
                 }
+                let duplicate = members.duplicate().map(|name| Flaw::Duplicate(name.to_owned()));
+                members.flaw = members.flaw.or(duplicate);
                 Ok(members)
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Members<'de>, A::Error> {
@@ -102,6 +110,9 @@ mod tests {
         assert_eq!(read("[1,{}]").flaw(), Some(&Flaw::Array));
         let many: Vec<_> = (0..=MAX_MEMBERS).map(|n| format!("\"m{n}\":0")).collect();
         assert_eq!(read(&format!("{{{}}}", many.join(","))).flaw(), Some(&Flaw::TooMany));
+        let twice: Vec<_> = (0..MAX_MEMBERS).map(|n| format!("\"m{}\":0", n % 255)).collect();
+        let twice = format!("{{{}}}", twice.join(","));
+        assert_eq!(read(&twice).flaw(), Some(&Flaw::Duplicate("m0".to_owned())));
         assert!(serde_json::from_str::<Members<'_>>("5").is_err());
     }
 }

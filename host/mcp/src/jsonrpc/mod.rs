@@ -16,6 +16,7 @@ pub mod memory;
 pub mod message;
 pub mod output;
 pub mod reply;
+pub mod values;
 
 pub use frame::{Frame, Framer};
 pub use id::Id;

@@ -12,6 +12,7 @@ mod in_force;
 mod recorder;
 mod recording;
 mod refusals;
+mod unfinished;
 mod unknown_callers;
 mod visits;
 mod watcher;
@@ -40,6 +41,7 @@ pub use recorder::{account, machine, policy_in_use, rule_texts};
 pub use recording::Recording;
 use recording::Subject;
 use refusals::Refusals;
+use unfinished::Unfinished;
 pub use unknown_callers::UnknownCallers;
 pub use visits::{Act, Refused, Visit, Visitor};
 pub use watcher::{Ended, Kind, Watcher};
@@ -70,6 +72,7 @@ pub struct Records {
     status_file: Mutex<Option<StatusFile>>,
     unposted: Unposted,
     writer: OnceLock<Thread>,
+    unfinished: Unfinished,
     /// Shared by all workspaces of the process.
     unknown_callers: Arc<UnknownCallers>,
     watchers: OnceLock<Vec<Arc<dyn Watcher>>>,
@@ -119,6 +122,7 @@ impl Records {
             audit: OnceLock::new(),
             unposted: Unposted::default(),
             writer: OnceLock::new(),
+            unfinished: Unfinished::default(),
             unknown_callers,
             watchers: OnceLock::new(),
         });

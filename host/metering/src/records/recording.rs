@@ -12,6 +12,7 @@ use scorpiox_audit::{
 use scorpiox_exchange::{Admission, Reply};
 use scorpiox_executor::threads;
 
+use super::unfinished::Begun;
 use super::{Audit, Records};
 use crate::records::admission::Unserved;
 use crate::records::call_error::CallError;
@@ -72,6 +73,8 @@ pub struct Recording<'a> {
     pub plugin: Option<Box<PluginIdentity>>,
     /// Reason of the refusal, if no calls are served.
     unserved: OnceLock<&'static str>,
+    /// Number among the unfinished calls, if it is a tool call.
+    number: Option<u64>,
     is_finished: bool,
 }
 
@@ -86,7 +89,7 @@ impl<'a> Recording<'a> {
             uses.called_by(Arc::clone(client));
         }
         let is_counted = client.as_ref().is_some_and(|client| client.principal.is_some());
-        Self {
+        let mut begun = Self {
             records,
             client,
             subject,
@@ -96,8 +99,29 @@ impl<'a> Recording<'a> {
             uses: uses.clone(),
             plugin: None,
             unserved: OnceLock::new(),
+            number: None,
             is_finished: false,
-        }
+        };
+        begun.number = begun.unfinished().map(|call| records.unfinished.add(call));
+        begun
+    }
+
+    /// Returns the parts of a tool call that its line needs if the server ends before the call does.
+    fn unfinished(&self) -> Option<Begun> {
+        let Subject::Tool { tool, arguments } = self.subject else { return None };
+        let has_arguments = self.records.audit().is_some_and(|audit| audit.arguments);
+        Some(Begun {
+            time: self.time,
+            since: self.begun,
+            client: self.client.clone(),
+            tool: tool.name.to_string(),
+            component: match &tool.kind {
+                Kind::Native(_) => None,
+                Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => Some(Arc::clone(component)),
+            },
+            uses: self.uses.clone(),
+            arguments: has_arguments.then(|| arguments.to_owned()),
+        })
     }
 
     /// Refuses the call if no calls are served, and reports the decision to the transport.
@@ -163,9 +187,7 @@ impl<'a> Recording<'a> {
         };
         match &tool.kind {
             Kind::Native(_) => None,
-            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => {
-                Some(component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), label))
-            }
+            Kind::Wasm { component, .. } | Kind::Plugin { component, .. } => Some(label_of(component)),
         }
     }
 
@@ -189,6 +211,17 @@ impl<'a> Recording<'a> {
 
     fn record(&mut self, outcome: Outcome) -> Result<(), CallError> {
         self.is_finished = true;
+        let Some(number) = self.number else { return self.write(outcome) };
+        if !self.records.unfinished.claim(number) {
+            // The server ends, and has written the line.
+            return Ok(());
+        }
+        let written = self.write(outcome);
+        self.records.unfinished.remove(number);
+        written
+    }
+
+    fn write(&self, outcome: Outcome) -> Result<(), CallError> {
         let duration = self.begun.elapsed();
         let records = self.records;
         let (tool, memory) = (self.subject.name(), self.uses.memory());
@@ -451,6 +484,11 @@ pub(crate) fn refusal(what: &'static str, error: &dyn Display) -> CallError {
 }
 
 /// Returns the component of a plugin, as lines contain it.
+/// Returns a component as lines name it.
+pub(super) fn label_of(component: &scorpiox_runtime::Component) -> Component<'_> {
+    component.plugin.as_ref().map_or(Component::BuiltIn(component.built_in), label)
+}
+
 fn label(plugin: &PluginIdentity) -> Component<'_> {
     let PluginIdentity { name, version, hash, component } = plugin;
     Component::Plugin(PluginLabel { name, version, hash, component })

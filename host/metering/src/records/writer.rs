@@ -85,8 +85,9 @@ impl Records {
         Posted { server, tools: self.figures.tools(), principals: self.figures.principals() }
     }
 
-    /// Writes the last lines and removes the published figures at shutdown.
+    /// Writes the last lines, also of calls that still run, and removes the published figures at shutdown.
     pub fn shut_down(&self) {
+        self.record_unfinished();
         if let Some(Some(audit)) = self.audit.get() {
             audit.tell_of_refusals(true);
             if audit.drain().is_err() {

@@ -8,6 +8,7 @@ use askama::Template;
 use scorpiox_audit::read::Line;
 use scorpiox_audit::{BackReader, Filter, Glob, Position, Record, time};
 use scorpiox_metering::records::audit_folder;
+use scorpiox_text::line::escaped;
 
 use crate::admin::{Admin, Frame};
 
@@ -175,18 +176,24 @@ impl Row {
         let denied = record.denied().chain(record.hidden()).take(MAX_DENIED);
         let denied =
             denied.map(|used| format!("{} {}: {} ({})", used.capability, used.what, used.why, used.cited()));
+        let denied = denied.map(|denied| escaped(&denied).into_owned());
         let client = record.client.as_ref();
         let (day, clock) = record.time.split_at(record.time.find('T').map_or(0, |at| at + 1));
         let (day, clock) = (day.to_owned(), clock.to_owned());
         Self {
             denied: denied.collect(),
-            client: client.map_or_else(String::new, |client| format!("{} {}", client.name, client.version)),
+            client: client.map_or_else(String::new, |client| {
+                escaped(&format!("{} {}", client.name, client.version)).into_owned()
+            }),
             outcome: record.ended(),
             duration: format!("{:.1} ms", record.duration_ms),
-            tool: if record.lost > 0 { format!("{} lines were lost", record.lost) } else { record.tool },
+            tool: match record.lost {
+                0 => escaped(&record.tool).into_owned(),
+                lost => format!("{lost} lines were lost"),
+            },
             day,
             clock,
-            principal: record.principal,
+            principal: escaped(&record.principal).into_owned(),
             trace: record.trace_id,
         }
     }

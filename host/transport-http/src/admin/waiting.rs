@@ -2,6 +2,7 @@
 
 use scorpiox_approvals::{Listed, Request, Requests};
 use scorpiox_audit::time;
+use scorpiox_text::line::escaped;
 
 /// Maximum number of calls shown, oldest first.
 const MOST: usize = 100;
@@ -48,10 +49,14 @@ impl Row {
         let key = if wanted.is_strong { " --key FILE" } else { "" };
         Self {
             number,
-            tool: wanted.tool.clone(),
-            principal: wanted.caller.clone().unwrap_or_default(),
-            workspace: wanted.workspace.clone(),
-            rules: wanted.rules.iter().map(|rule| format!("{} ({})", rule.name, rule.source)).collect(),
+            tool: shown(&wanted.tool),
+            principal: wanted.caller.as_deref().map(shown).unwrap_or_default(),
+            workspace: shown(&wanted.workspace),
+            rules: wanted
+                .rules
+                .iter()
+                .map(|rule| shown(&format!("{} ({})", rule.name, rule.source)))
+                .collect(),
             since: time::rfc3339(request.asked),
             left: request.time_left(now),
             commands: [
@@ -61,6 +66,11 @@ impl Row {
             ],
         }
     }
+}
+
+/// Returns a text in which nothing is hidden.
+fn shown(text: &str) -> String {
+    escaped(text).into_owned()
 }
 
 #[cfg(test)]
@@ -104,6 +114,7 @@ mod tests {
         let mut requests: Vec<_> = (3..=102).map(|number| request(number, number == 3, 61_000)).collect();
         requests.insert(0, request(1, false, 1_500));
         requests.push(request(103, false, 61_000));
+        requests[2].wanted.workspace = "/w\u{3000}\u{e000}".to_owned();
         let waiting = Waiting::at(&Listed { requests, now: 2_000 });
         assert_eq!((waiting.rows.len(), waiting.more), (MOST, 1), "the first is over");
         let first = &waiting.rows[0];
@@ -112,5 +123,6 @@ mod tests {
         assert_eq!((&*first.since, &*first.left), ("1970-01-01T00:00:01.000Z", "59 s"));
         assert_eq!(first.commands[1], "scorpiox-code approvals approve 3 --key FILE");
         assert_eq!(waiting.rows[1].commands[2], "scorpiox-code approvals deny 4");
+        assert_eq!(waiting.rows[1].workspace, "/w\\u{3000}\\u{e000}");
     }
 }

@@ -15,10 +15,11 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, block_in_place};
 use tokio::time::timeout;
 
 use crate::bounds::places::{MAX_RUNNING, PART, Place};
@@ -31,6 +32,10 @@ const MAX_DISK: usize = 20;
 const SPARE: usize = 4;
 /// Maximum number of blocking threads: those of calls, and the others, which never wait for calls.
 pub const MAX_BLOCKING: usize = MAX_RUNNING + MAX_DATABASE + MAX_DISK + SPARE;
+
+/// Maximum size of a body that a thread for connections parses itself, which takes less than 0.2 ms. A body of the
+/// maximum size takes 50 ms.
+const MAX_PARSED_AT_ONCE: usize = 64 * 1024;
 
 /// Maximum time to wait for a thread. Clients and proxies usually time out after a minute.
 const WAIT_TIME: Duration = Duration::from_secs(10);
@@ -77,6 +82,21 @@ impl Blocking {
         self.seated(seat, work).await.map_err(io::Error::other)
     }
 
+    /// Parses `bytes` of a body: long ones on a blocking thread, because connections wait for this one. Fails like
+    /// [`Self::run`].
+    pub async fn parse<T: Send + 'static>(
+        &self,
+        bytes: &Bytes,
+        who: &str,
+        parse: impl FnOnce(&Bytes) -> T + Send + 'static,
+    ) -> io::Result<T> {
+        if bytes.len() <= MAX_PARSED_AT_ONCE {
+            return Ok(parse(bytes));
+        }
+        let bytes = Bytes::clone(bytes);
+        self.run(WaitsFor::Disk, who, move |_| parse(&bytes)).await
+    }
+
     /// Starts blocking work of a principal without waiting for it. Calls `otherwise` if no thread becomes
     /// free in time.
     pub fn start<T: Send + 'static>(
@@ -106,10 +126,13 @@ impl Blocking {
         self.thread(move || work(place));
     }
 
-    /// Runs a brief call as a task on the current runtime, because waking another thread takes longer. If the
-    /// call blocks after all, the thread reserved by its slot takes over the connections.
+    /// Runs a brief call on the current thread, because waking another thread takes longer than many of these calls.
+    ///
+    /// The connections of this thread go to the thread that the slot reserves, before the call begins: nothing bounds
+    /// the time of a call that reads what its caller stored or sent.
     pub fn brief_call(&self, place: Place, work: impl FnOnce(Place) + Send + 'static) {
-        self.handle.spawn(async move { work(place) });
+        #[expect(clippy::disallowed_methods, reason = "another thread carries the connections from then on")]
+        self.handle.spawn(async move { block_in_place(|| work(place)) });
     }
 
     /// Spawns a task that never blocks.
@@ -253,6 +276,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::bounds::places::{Entry, Places};
 
     #[tokio::test]
     async fn what_one_principal_waits_for_keeps_no_other_and_nothing_else() {
@@ -283,6 +307,43 @@ mod tests {
         drop(release);
         for _ in 0..3 * MAX_DATABASE {
             timeout(in_time, dones.recv()).await.expect("in time").expect("it ran");
+        }
+    }
+
+    type Work = Box<dyn FnOnce(Place) + Send>;
+
+    const IN_TIME: Duration = Duration::from_secs(10);
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_call_keeps_no_connection_however_long_it_takes() {
+        let blocking = Blocking::new(Handle::current(), false);
+        let ways: [fn(&Blocking, Place, Work); 2] = [Blocking::brief_call, Blocking::call];
+        for start in ways {
+            let Entry::Place(place) = Places::new(false).enter(&"ann".into()) else { panic!("no place") };
+            let (begun, begins) = tokio::sync::oneshot::channel();
+            let (served, is_served) = mpsc::channel();
+            let (done, is_done) = tokio::sync::oneshot::channel();
+            let work = move |_: Place| {
+                begun.send(()).expect("the test waits");
+                // The only thread for connections serves another one meanwhile.
+                done.send(is_served.recv_timeout(IN_TIME).is_ok()).expect("the test waits");
+            };
+            start(&blocking, place, Box::new(work));
+            begins.await.expect("it begins");
+            drop(blocking.spawn(async move { served.send(()) }));
+            assert!(is_done.await.expect("it ends"), "the call kept the thread");
+        }
+    }
+
+    #[tokio::test]
+    async fn long_bodies_are_parsed_aside() {
+        let blocking = Blocking::new(Handle::current(), false);
+        let here = std::thread::current().id();
+        for (length, is_here) in [(MAX_PARSED_AT_ONCE, true), (MAX_PARSED_AT_ONCE + 1, false)] {
+            let parse = |bytes: &Bytes| (bytes.len(), std::thread::current().id());
+            let parsed = blocking.parse(&Bytes::from(vec![b' '; length]), "ann", parse).await;
+            let (parsed, thread) = parsed.expect("it runs");
+            assert_eq!((parsed, thread == here), (length, is_here));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scorpiox_text::line::is_unsafe;
+use scorpiox_text::is_deceptive;
 use serde_json::Value;
 
 use crate::jwt::object::Object;
@@ -68,7 +68,8 @@ impl Claims {
         }
         let subject = payload.text("sub").ok_or(JwtError::Missing("sub"))?;
         // Readers of an audit must be able to distinguish subjects.
-        let is_readable = subject.trim() == subject && !subject.contains(is_unsafe);
+        let is_unreadable = |c: char| c == '\n' || is_deceptive(c);
+        let is_readable = subject.trim() == subject && !subject.contains(is_unreadable);
         if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES || !is_readable {
             return Err(JwtError::Malformed("sub".to_owned()));
         }
@@ -82,8 +83,9 @@ impl Claims {
         };
         // No decision depends on the display name, so an unreadable one is omitted.
         let shown = expected.name_claim.and_then(|claim| payload.text(claim)).map(str::trim);
-        let is_shown =
-            |name: &&str| !name.is_empty() && name.len() <= MAX_SUBJECT_BYTES && !name.contains(is_unsafe);
+        let is_shown = |name: &&str| {
+            !name.is_empty() && name.len() <= MAX_SUBJECT_BYTES && !name.contains(is_unreadable)
+        };
         let shown = shown.filter(is_shown).map(str::to_owned);
         Ok(Self { subject: subject.to_owned(), shown, scopes, groups, expires })
     }

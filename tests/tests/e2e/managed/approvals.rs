@@ -96,6 +96,38 @@ fn a_command_answers_for_a_call_that_could_ask_nobody() {
     assert!(recorded[1].to_string().contains("approval 1 (command, once)"), "{recorded:?}");
 }
 
+/// A command that puts something between its visible beginning and its end.
+fn with_blanks(blanks: &str) -> String {
+    format!("echo 'git push{blanks}'; echo hidden  >> ran")
+}
+
+#[test]
+fn no_blank_pushes_the_end_of_a_command_out_of_view() {
+    let mut server = serving(program(PUSH), &json!({"elicitation": {}}));
+    let call = |command: String| json!({"name": "Bash", "arguments": {"command": command}, "_meta": {"progressToken": 1}});
+    for blank in ["\u{3000}", " \u{3000}", "\u{e000}", "\u{378} ", "\u{2800}\u{a0}"] {
+        let id = server.request("tools/call", call(with_blanks(&blank.repeat(600))));
+        let said = text(&server.answer(id));
+        assert!(said.contains("32 blanks in a row"), "{blank:?}: {said}");
+    }
+    // Few blanks are shown as what they are.
+    let id = server.request("tools/call", call(with_blanks("  \u{3000}\u{e000}\u{378}")));
+    let form = server.notification("elicitation/create");
+    let message = form["params"]["message"].as_str().expect("a message");
+    assert!(message.contains(r"git push  \u3000\ue000\u0378'; echo hidden  >> ran"), "{message}");
+    assert!(!message.contains(['\u{3000}', '\u{e000}', '\u{378}']), "{message}");
+    let program = &server.program;
+    for command in [&["approvals", "list"][..], &["approvals", "show", "1"]] {
+        let (status, shown, _) = program.run(command);
+        assert!(status.success() && !shown.contains(['\u{3000}', '\u{e000}', '\u{378}']), "{shown}");
+        let rows: Vec<_> = shown.lines().map(str::trim_start).collect();
+        assert!(rows.join(" ").contains(r"git push  \u3000\ue000\u0378'; echo hidden  >> ran"), "{shown}");
+    }
+    server.reply(&form, &json!({"action": "decline"}));
+    server.answer(id);
+    assert_eq!(runs(&server.program), 0);
+}
+
 #[test]
 fn an_answer_outlives_the_server_that_asked() {
     let program = program(PUSH);

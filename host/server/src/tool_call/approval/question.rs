@@ -3,6 +3,7 @@
 use scorpiox_approvals::{Extent, Wanted, shown};
 use scorpiox_policy::{CallRule, exact_arguments};
 use scorpiox_questions::{Answers, Asker, Questions};
+use scorpiox_text::line::escaped;
 use scorpiox_tools::{Kind, Tool};
 use serde_json::json;
 
@@ -53,6 +54,7 @@ pub(super) fn question(wanted: &Wanted, rules: &[&CallRule]) -> Result<Questions
     let asking: Vec<_> = rules
         .iter()
         .map(|rule| format!("Asked by {rule}{}{}.", rule.doubt(&wanted.arguments), reason(rule)))
+        .map(|asking| escaped(&asking).into_owned())
         .collect();
     let text = format!("May {} run with these arguments?\n{shown}\n{}", wanted.tool, asking.join("\n"));
     let offers = |word: &str| wanted.remember.iter().any(|offered| offered == word);
