@@ -69,13 +69,22 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Number of bytes retained from earlier output, for messages that span two chunks.
 const KEPT_BYTES: usize = 64;
 
+/// How a program reported that it could not reach the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Offline {
+    Not,
+    /// By a name that source code contains, too.
+    Named,
+    /// In a sentence.
+    Said,
+}
+
 /// Complaints found in the output of a command.
 #[derive(Debug)]
 pub struct Complaints {
     /// Tail of the inspected output.
     before: Vec<u8>,
-    is_offline: bool,
-    says_offline: bool,
+    offline: Offline,
     lacks_repository: bool,
     has_changed: bool,
 }
@@ -84,7 +93,7 @@ impl Default for Complaints {
     fn default() -> Self {
         // Output begins like a line.
         let before = b"\n".to_vec();
-        Self { before, is_offline: false, says_offline: false, lacks_repository: false, has_changed: false }
+        Self { before, offline: Offline::Not, lacks_repository: false, has_changed: false }
     }
 }
 
@@ -107,8 +116,12 @@ impl Complaints {
             let number = found.pattern().as_usize();
             let is_of_network = number < OFFLINE.len();
             let is_of_changes = number >= OFFLINE.len() + NO_REPOSITORY.len();
-            self.is_offline |= is_of_network;
-            self.says_offline |= number < SENTENCES;
+            let offline = match number {
+                ..SENTENCES => Offline::Said,
+                _ if is_of_network => Offline::Named,
+                _ => Offline::Not,
+            };
+            self.offline = self.offline.max(offline);
             self.lacks_repository |= !is_of_network && !is_of_changes;
             self.has_changed |= is_of_changes;
             if self.has_all() {
@@ -119,7 +132,7 @@ impl Complaints {
 
     /// Returns `true` if further output says nothing new.
     fn has_all(&self) -> bool {
-        self.says_offline && self.lacks_repository && self.has_changed
+        self.says_offline() && self.lacks_repository && self.has_changed
     }
 
     /// Returns `true` if git reported files that it takes for changed.
@@ -129,13 +142,13 @@ impl Complaints {
 
     /// Returns `true` if a program reported that it could not reach the network.
     pub fn is_offline(&self) -> bool {
-        self.is_offline
+        self.offline >= Offline::Named
     }
 
     /// Returns `true` if a program reported this in a sentence, which files with source code rarely contain. That counts
     /// for a command that succeeded, too: it may have caught the error.
     pub fn says_offline(&self) -> bool {
-        self.says_offline
+        self.offline == Offline::Said
     }
 
     /// Returns `true` if a program reported a missing or incomplete repository.

@@ -85,7 +85,7 @@ mod tests {
         bed.put("a/.git", &format!("gitdir: {}\n", main.join("worktrees/a").display()));
         bed.put("b/.git", "gitdir: ../main/.git/worktrees/b\n");
         bed.put("c/.git", &format!("gitdir: {}\n", main.join("worktrees/a").display()));
-        bed.link(&bed.at("a"), "linked");
+        bed.link(bed.at("a"), "linked");
         let through = bed.at("linked/.git").display().to_string();
         bed.put("main/.git/worktrees/linked/gitdir", &through);
         let trees = linked_trees(&main);

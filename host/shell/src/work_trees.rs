@@ -74,7 +74,7 @@ pub(super) fn note(named: &Path, known: &[LinkedTree]) -> String {
     };
     let tree = known.tree.display().to_string();
     let (shown, argument) = match scorpiox_text::argument(&tree) {
-        Some(argument) => (tree.clone(), argument.to_string()),
+        Some(argument) => (tree.clone(), argument),
         None => (format!("{tree:?}"), "FOLDER".to_owned()),
     };
     if known.is_empty() {
@@ -88,7 +88,7 @@ pub(super) fn note(named: &Path, known: &[LinkedTree]) -> String {
 
 /// Returns `true` if the ends of two paths from `worktrees` on are the same.
 fn ends_alike(own: &Path, named: &Path) -> bool {
-    let names = |path: &Path| -> Vec<_> {
+    let last_two = |path: &Path| -> Vec<_> {
         path.components()
             .rev()
             .take(2)
@@ -96,7 +96,7 @@ fn ends_alike(own: &Path, named: &Path) -> bool {
             .map(|part| part.as_os_str().to_owned())
             .collect()
     };
-    names(own) == names(named)
+    last_two(own) == last_two(named)
 }
 
 #[cfg(test)]
@@ -123,8 +123,9 @@ mod tests {
         places.tmp = "/other".into();
         let areas = ["w", "around/deep"].map(|name| Area { path: root.join(name), write: true });
         let of = |tier| unseen(&places, &areas, &[], tier);
-        assert_eq!(of(Tier::T1), [a.clone()]);
-        assert_eq!(of(Tier::T1b), [a]);
+        let expected = [a];
+        assert_eq!(of(Tier::T1), expected);
+        assert_eq!(of(Tier::T1b), expected);
         assert_eq!(of(Tier::T2), []);
         assert_eq!(unseen(&places, &areas[1..], &[], Tier::T1), [], "commands do not see the repository");
         places.tmp = root.clone();
@@ -137,7 +138,7 @@ mod tests {
         let root = folder.path().canonicalize().expect("a path");
         let known = [linked(&root, "full"), linked(&root, "empty"), linked(&root, "gone")];
         fs::write(root.join("full/a"), "").expect("a file");
-        fs::remove_dir_all(root.join("gone")).expect("removed");
+        fs::remove_file(root.join("gone/.git")).expect("removed");
         let of = |name: &str| note(Path::new(name), &known);
         let full = of(".git/worktrees/full");
         assert!(full.contains(&format!("`git worktree repair {}`", root.join("full").display())), "{full}");
