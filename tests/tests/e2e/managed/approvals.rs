@@ -123,7 +123,7 @@ fn no_blank_pushes_the_end_of_a_command_out_of_view() {
         let rows: Vec<_> = shown.lines().map(str::trim_start).collect();
         assert!(rows.join(" ").contains(r"git push  \u3000\ue000\u0378'; echo hidden  >> ran"), "{shown}");
     }
-    server.reply(&form, &json!({"action": "decline"}));
+    server.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": {"action": "decline"}}));
     server.answer(id);
     assert_eq!(runs(&server.program), 0);
 }
