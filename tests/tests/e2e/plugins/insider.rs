@@ -48,7 +48,7 @@ fn an_interface_that_is_not_asked_for_is_named_before_anything_is_approved() {
     let bytes = std::fs::read(super::guest("insider")).expect("the component");
     let source = super::source(&program, "insider", ALL, &bytes);
     let (status, _, err) = program.run(&["plugin", "add", &source]);
-    assert!(!status.success() && err.contains("has to ask for it: [capabilities.files]"), "{err}");
+    assert!(!status.success() && err.contains("has to request [capabilities.files]"), "{err}");
 }
 
 #[test]

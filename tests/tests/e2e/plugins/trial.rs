@@ -43,6 +43,8 @@ fn limits_hold_in_a_trial_too() {
     assert!(!status.success() && out.contains("used up its 1 s of processor time"), "{out}");
     let (status, _, err) = program.run(&["plugin", "test", &folder, "spin"]);
     assert!(!status.success() && err.contains("kinds has no tool spin; its tools: divide"), "{err}");
+    let (status, out, err) = program.run(&["plugin", "test", &folder, "divide", "a:=6", "b:=3"]);
+    assert!(status.success() && out.starts_with("2\n\n"), "{out}{err}");
     let (status, _, err) = program.run(&["plugin", "test", &folder, "divide", "[1]"]);
     assert!(!status.success() && err.contains("the arguments are not a JSON object: [1]"), "{err}");
 }
