@@ -120,7 +120,7 @@ fn a_trap_after_storing_keeps_nothing() {
     let put = |value: &str, trap| json!({"key": "k", "value": value, "trap": trap});
     give(&mut server, "put", put("first", false));
     let trapped = fail(&mut server, "put", put("second", true));
-    assert!(trapped.contains("What it stored was not kept"), "{trapped}");
+    assert!(trapped.contains("Data that it stored is rolled back"), "{trapped}");
     assert_eq!(give(&mut server, "get", json!({"key": "k"})), json!("first"));
 }
 
